@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Every job of the project, one command each; `make help` lists them.
+#
+# `make build` is what the others stand on: a virtual environment in .venv with exactly what
+# requirements.lock names, and the project installed into it so that Python edits are live.
+# It leaves a stamp behind for each half and does nothing when nothing changed. The lock keeps
+# two makes in one checkout from building over each other.
+
+SHELL := bash
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+BIN := .venv/bin
+STEP := tools/step
+
+NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
+                  -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
+C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: help build demo test test-all core-builds bench check format lock deps clean
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make build        .venv with the locked dependencies and the project itself, editable
+build:
+	@tools/prerequisites check $(PYTHON)
+	@mkdir -p build
+	@flock build/.lock $(MAKE) --no-print-directory .venv/.project
+
+.venv/.dependencies: requirements.lock
+	@$(STEP) "virtual environment" tools/make_venv $(PYTHON)
+	@touch $@
+
+.venv/.project: .venv/.dependencies pyproject.toml CMakeLists.txt $(NATIVE)
+	@$(STEP) "native modules and package" $(BIN)/python -m pip install --quiet --no-deps \
+	  --no-build-isolation --editable .
+	@touch $@
+
+## make demo         analyze and simulate an example system; writes out/flight-control.html
+demo:
+	@tools/prerequisites install $(PYTHON)
+	@$(MAKE) --no-print-directory build
+	@mkdir -p out
+	@$(STEP) "analysis" $(BIN)/hyperperiod analyze systems/flight-control.toml
+	@$(STEP) "simulation" $(BIN)/hyperperiod simulate systems/flight-control.toml \
+	  --report out/flight-control.html
+	@echo "The report is in out/flight-control.html: open it in any browser."
+
+## make test         build, then every fast test (Python, native, core builds, BPF)
+test: build
+	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q
+
+## make test-all     the slow ones too: long fuzzing, every combination of rules
+test-all: build
+	@$(STEP) "all tests" $(BIN)/python -m pytest -n $(JOBS) -q -m "slow or not slow"
+
+## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
+core-builds: build
+	@$(STEP) "core builds" $(BIN)/python -m pytest -q tests/core_builds
+
+## make bench        measure; prints a table and writes bench/results.json
+bench: build
+	@$(STEP) "benchmarks" $(BIN)/python -m bench
+
+## make check        formatting, types, licences, layers, the core's rules, the lock file
+check: build
+	@$(STEP) "clang-format" tools/clang_format --dry-run --Werror $(C_SOURCES)
+	@$(STEP) "ruff format" $(BIN)/ruff format --check --quiet .
+	@$(STEP) "ruff" $(BIN)/ruff check --quiet .
+	@$(STEP) "mypy" $(BIN)/mypy
+	@$(STEP) "layers" $(BIN)/python tools/check_layers.py
+	@$(STEP) "core rules" $(BIN)/python tools/check_core.py
+	@$(STEP) "files" $(BIN)/python tools/check_files.py
+	@$(STEP) "lock file" $(BIN)/python tools/check_lock.py
+
+## make format       rewrite C, C++ and Python sources in the project's format
+format: build
+	@tools/clang_format -i $(C_SOURCES)
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+## make lock         resolve pyproject.toml anew into requirements.lock
+lock:
+	@tools/prerequisites check $(PYTHON)
+	@$(STEP) "lock file" tools/make_lock $(PYTHON)
+
+## make deps         as root: the Debian or Ubuntu packages that all checks and tests use
+deps:
+	@$(STEP) "packages" tools/install_packages
+
+## make clean        remove everything that building and running left behind
+clean:
+	rm -rf .venv build out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
