@@ -17,7 +17,8 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: help build demo test test-all core-builds bench check format lock deps clean
+.PHONY: help build demo test test-all core-builds bench check format lock deps clean \
+        check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -26,7 +27,7 @@ help:
 build:
 	@tools/prerequisites check $(PYTHON)
 	@mkdir -p build
-	@flock build/.lock $(MAKE) --no-print-directory .venv/.project
+	@flock build/.lock $(MAKE) --silent .venv/.project
 
 .venv/.dependencies: requirements.lock
 	@$(STEP) "virtual environment" tools/make_venv $(PYTHON)
@@ -64,15 +65,16 @@ bench: build
 	@$(STEP) "benchmarks" $(BIN)/python -m bench
 
 ## make check        formatting, types, licences, layers, the core's rules, the lock file
-check: build
+check: check-clang-format check-ruff check-types check-layers check-core check-files check-lock
+check-clang-format:
 	@$(STEP) "clang-format" tools/clang_format --dry-run --Werror $(C_SOURCES)
+check-ruff: build
 	@$(STEP) "ruff format" $(BIN)/ruff format --check --quiet .
 	@$(STEP) "ruff" $(BIN)/ruff check --quiet .
+check-types: build
 	@$(STEP) "mypy" $(BIN)/mypy
-	@$(STEP) "layers" $(BIN)/python tools/check_layers.py
-	@$(STEP) "core rules" $(BIN)/python tools/check_core.py
-	@$(STEP) "files" $(BIN)/python tools/check_files.py
-	@$(STEP) "lock file" $(BIN)/python tools/check_lock.py
+check-layers check-core check-files check-lock: check-%: build
+	@$(STEP) "$*" $(BIN)/python tools/check_$*.py
 
 ## make format       rewrite C, C++ and Python sources in the project's format
 format: build

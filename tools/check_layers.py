@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks that no folder knows one it must not know.
+
+The folders of the repository stand on one another, and an arrow goes only one way: the core
+knows nothing, a host knows the core and itself, the Python package knows none of the tests and
+tools. Inside the package the parts stand in the order of `PARTS`: each may import itself and
+those before it. C and C++ are read for `#include`, Python for imports; run from the top.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path("src/hyperperiod")
+
+# From the one that knows nothing to the one that knows all.
+PARTS = ("model", "analysis", "trace", "hosts", "report", "experiments", "cli")
+
+# What the parts may share: the package itself, and its two native modules. A native module is
+# known only to the part that wraps it.
+NATIVE_OWNER = {"_sim": "hosts", "_analysis": "analysis"}
+
+# Folder with C or C++ sources: the folders whose headers it may include in quotes.
+MAY_INCLUDE = {
+    "core": ("core",),
+    "hosts/sim": ("core", "hosts/sim"),
+    "hosts/linux": ("core", "hosts/linux"),
+    "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
+    "guests": ("core", "guests"),
+}
+
+# The only file of the core that may include something of its host's.
+SEAM = Path("core/env.h")
+
+# Top-level names that only development knows.
+DEVELOPMENT = ("tests", "bench", "tools", "pytest", "hypothesis", "jsonschema")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def c_sources(folder: Path) -> Iterator[Path]:
+    """Every C or C++ file below a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".c", ".h", ".cpp", ".hpp", ".S"}:
+            yield path
+
+
+def wrong_includes(folder: str, allowed: tuple[str, ...]) -> Iterator[str]:
+    """Includes in a folder that lead to a folder it must not know."""
+    for path in c_sources(Path(folder)):
+        for bracket, name in INCLUDE.findall(path.read_text()):
+            if bracket == "<":
+                if folder == "core" and path != SEAM:
+                    yield f"{path}: includes <{name}>; only {SEAM} may know the host"
+                continue
+            target = Path(name) if Path(name).exists() else path.parent / name
+            if not any(target.is_relative_to(home) for home in allowed):
+                yield f"{path}: includes {name}; allowed: {', '.join(allowed)}"
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of what a Python file imports, relative ones resolved."""
+    module = ("hyperperiod", *path.relative_to(PACKAGE).with_suffix("").parts)
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(module[: -node.level]) if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            yield name
+            # `from hyperperiod import analysis` names a part only in its list of names.
+            if name == "hyperperiod":
+                yield from (f"hyperperiod.{alias.name}" for alias in node.names)
+
+
+def wrong_imports() -> Iterator[str]:
+    """Imports inside the package that point outside it or upward."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        part = path.relative_to(PACKAGE).parts[0]
+        for name in imports(path):
+            top, _, rest = name.partition(".")
+            target = rest.partition(".")[0]
+            if top in DEVELOPMENT:
+                yield f"{path}: imports {name}, which only development knows"
+            if top != "hyperperiod" or part not in PARTS:
+                continue
+            if target in NATIVE_OWNER and NATIVE_OWNER[target] != part:
+                yield f"{path}: imports {name}, which only {NATIVE_OWNER[target]} knows"
+            if target in PARTS and PARTS.index(target) > PARTS.index(part):
+                yield f"{path}: {part} imports {name}; the order is {' < '.join(PARTS)}"
+
+
+def main() -> int:
+    """Prints every violation; 1 if there is one."""
+    found = [
+        line for folder, allowed in MAY_INCLUDE.items() for line in wrong_includes(folder, allowed)
+    ]
+    found += wrong_imports()
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
