@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model: what a system is, and reading one from a file.
+
+`load_system("systems/flight-control.toml")` gives a frozen `System`; everything else in the
+package works on that. `errors` says how input is refused.
+"""
+
+from hyperperiod.model.errors import InputError, MissingError, Problem
+from hyperperiod.model.load import load_system
+from hyperperiod.model.policy import PRESETS, Budget, Order, Policy, Scope, Slack, parse_policy
+from hyperperiod.model.system import (
+    Change,
+    Domain,
+    Flow,
+    Interface,
+    Overheads,
+    Sbf,
+    Scheduler,
+    Source,
+    SourceKind,
+    Swap,
+    System,
+    Task,
+    TaskKind,
+)
+from hyperperiod.model.units import format_time, parse_time
+from hyperperiod.model.vcpus import PlacedTask, Vcpu, tasks_of, vcpus_of
+
+__all__ = [
+    "PRESETS",
+    "Budget",
+    "Change",
+    "Domain",
+    "Flow",
+    "InputError",
+    "Interface",
+    "MissingError",
+    "Order",
+    "Overheads",
+    "PlacedTask",
+    "Policy",
+    "Problem",
+    "Sbf",
+    "Scheduler",
+    "Scope",
+    "Slack",
+    "Source",
+    "SourceKind",
+    "Swap",
+    "System",
+    "Task",
+    "TaskKind",
+    "Vcpu",
+    "format_time",
+    "load_system",
+    "parse_policy",
+    "parse_time",
+    "tasks_of",
+    "vcpus_of",
+]

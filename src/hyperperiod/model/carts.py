@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads CARTS systems: XML files of components and tasks, as the CARTS tool takes them.
+
+    <system os_scheduler="DM" min_period="10" max_period="10">
+      <component name="part1" scheduler="DM" min_period="10" max_period="10">
+        <task name="t1" p="500" d="500" e="22"/> ...
+
+A component becomes a domain, its tasks become periodic tasks; components inside components
+become nested domains. One CARTS time unit is 1 ms, and the quantum is 1 ms, because CARTS
+computes budgets in whole units. The scheduler of the system becomes the policy: DM and RM are
+periodic servers under fixed priority (ptps), EDF is periodic+edf; RM inside a component is read
+as DM, as CARTS itself does. `min_period` equal to `max_period`, or `period`, gives the period of
+the interface; a range leaves the choice to the analysis. What CARTS knows and we do not model
+(critical sections, cache delays, several vcpus) is refused unless it is zero. Two members of the
+same name become "name" and "name#2"; tasks that ask for no time are left out; `description`
+tells of both.
+
+XML from outside can be hostile: document types (and with them every entity) are refused, and
+the size and depth of a file are bounded before a parser sees it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.rules import DEPTH_LIMIT
+
+KeyPath = tuple[str | int, ...]
+
+_POLICIES = {"DM": "ptps", "RM": "ptps", "EDF": "periodic+edf"}
+_SCHEDULERS = {"DM": "dm", "RM": "dm", "EDF": "edf"}
+_SCHEDULER_ALLOWED = "EDF, DM or RM"
+
+_PERIODS = ("min_period", "max_period", "period")
+# Attributes that say nothing about scheduling as we model it.
+_IGNORED = {"vmips", "criticality", "subtype"}
+# Attributes of which we model only the absence.
+_ZERO_ONLY = {
+    "cs", "noninterrupt_fraction", "delta_rel", "delta_sch", "delta_cxs", "delta_crpmd",
+}
+_ATTRIBUTES = {
+    "system": {"os_scheduler", "os-scheduler", "numVCPUs", *_PERIODS},
+    "component": {"name", "scheduler", "numVCPUs", *_PERIODS, *_IGNORED},
+    "task": {"name", "p", "d", "e", "jitter", "offset", *_ZERO_ONLY, *_IGNORED},
+}
+_PARENTS = {"system": ("",), "component": ("system", "component"), "task": ("component",)}
+
+# The keys of our tables and the attributes they come from, for messages.
+_NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?")
+
+
+class _Element:
+    """One XML element: where it stands, what it says, what is inside."""
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.line = line
+        self.inside: list[_Element] = []
+
+
+def read_carts(file: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+    """The document that a TOML file of the same system would give, and its lines."""
+    return _Reader(file).read(_parse(file, text))
+
+
+def _parse(file: str, text: str) -> _Element:
+    """The tree of elements; InputError for anything that is no plain XML of ours."""
+    parser = expat.ParserCreate(encoding="utf-8")
+    open_elements: list[_Element] = []
+    roots: list[_Element] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        above = open_elements[-1].tag if open_elements else ""
+        if tag not in _PARENTS or above not in _PARENTS[tag]:
+            place = f"inside {above}" if above else "as the outermost element"
+            raise InputError(
+                file, line, tag, f"the element {tag} {place}",
+                "system > component > task (components may nest)",
+            )
+        if len(open_elements) > DEPTH_LIMIT:
+            raise InputError(
+                file, line, tag, "components nested deeper", f"{DEPTH_LIMIT} levels"
+            )
+        element = _Element(tag, attributes, line)
+        (open_elements[-1].inside if open_elements else roots).append(element)
+        open_elements.append(element)
+
+    def end(_tag: str) -> None:
+        open_elements.pop()
+
+    def text_between(data: str) -> None:
+        if data.strip():
+            raise InputError(
+                file, parser.CurrentLineNumber, "", "text between elements", "elements only"
+            )
+
+    def document_type(*_: object) -> None:
+        raise InputError(
+            file, parser.CurrentLineNumber, "DOCTYPE", "a document type", "plain XML without one"
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text_between
+    parser.StartDoctypeDeclHandler = document_type
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise InputError(file, error.lineno, "", reason, "well-formed XML") from None
+    return roots[0]
+
+
+class _Reader:
+    """Turns elements into the tables of our own format, noting the line of each."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines: dict[KeyPath, int] = {}
+        self.notes: list[str] = []
+
+    def read(self, root: _Element) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+        self._check_attributes(root)
+        scheduler = root.attributes.get("os_scheduler", root.attributes.get("os-scheduler", "EDF"))
+        document: dict[str, Any] = {
+            "name": _plain_name(Path(self.file).stem),
+            "policy": self._choice(root, "os_scheduler", scheduler, _POLICIES),
+        }
+        self.lines[()] = root.line
+        self._vcpus(root)
+        document["domain"] = self._components(root, ())
+        if self._whole_units(document["domain"]):
+            document["quantum"] = "1ms"
+        notes = "".join(f"; {note}" for note in self.notes)
+        document["description"] = f"Read from a CARTS file, 1 unit = 1 ms{notes}"[:4096]
+        return document, self._line_of
+
+    def _line_of(self, path: KeyPath) -> int:
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+    def _components(self, above: _Element, path: KeyPath) -> list[dict[str, Any]]:
+        components = [element for element in above.inside if element.tag == "component"]
+        names = self._names(components)
+        return [
+            self._component(element, name, (*path, "domain", index))
+            for index, (element, name) in enumerate(zip(components, names, strict=True))
+        ]
+
+    def _component(self, element: _Element, name: str, path: KeyPath) -> dict[str, Any]:
+        self.lines[path] = element.line
+        self._check_attributes(element)
+        self._vcpus(element)
+        scheduler = element.attributes.get("scheduler", "EDF")
+        domain: dict[str, Any] = {
+            "name": name,
+            "scheduler": self._choice(element, "scheduler", scheduler, _SCHEDULERS),
+        }
+        period = self._interface_period(element)
+        if period is not None:
+            domain["interface_period"] = period
+        tasks = self._tasks(element, path)
+        if tasks:
+            domain["task"] = tasks
+        if any(inner.tag == "component" for inner in element.inside):
+            domain["domain"] = self._components(element, path)
+        return domain
+
+    def _tasks(self, component: _Element, path: KeyPath) -> list[dict[str, Any]]:
+        elements = [element for element in component.inside if element.tag == "task"]
+        tasks = []
+        for element, name in zip(elements, self._names(elements), strict=True):
+            self._check_attributes(element)
+            if not self._time(element, "e", required=True).strip("0.ms"):
+                self.notes.append(f"task {name} asks for no time and is left out")
+                continue
+            self.lines[(*path, "task", len(tasks))] = element.line
+            tasks.append(self._task(element, name))
+        return tasks
+
+    def _task(self, element: _Element, name: str) -> dict[str, Any]:
+        task = {"name": name}
+        for key, attribute in (("period", "p"), ("deadline", "d"), ("wcet", "e")):
+            task[key] = self._time(element, attribute, required=True)
+        for key in ("jitter", "offset"):
+            if key in element.attributes:
+                task[key] = self._time(element, key)
+        return task
+
+    def _interface_period(self, element: _Element) -> str | None:
+        """The one period that the component allows, or None when it leaves a choice."""
+        given = {key: self._time(element, key) for key in _PERIODS if key in element.attributes}
+        if "period" in given:
+            return given["period"]
+        if given.get("min_period") == given.get("max_period"):
+            return given.get("min_period")
+        name = element.attributes.get("name", "")
+        self.notes.append(f"component {name} allows a range of periods, the analysis chooses")
+        return None
+
+    def _time(self, element: _Element, attribute: str, *, required: bool = False) -> str:
+        value = element.attributes.get(attribute)
+        allowed = "a number of CARTS time units (1 unit = 1 ms)"
+        if value is None:
+            assert required, "optional attributes are looked up before they are read"
+            raise self._error(element, attribute, "nothing", allowed)
+        if not _NUMBER.fullmatch(value):
+            raise self._error(element, attribute, repr(value[:40]), allowed)
+        return f"{value}ms"
+
+    def _vcpus(self, element: _Element) -> None:
+        value = element.attributes.get("numVCPUs", "1")
+        if value != "1":
+            raise self._error(element, "numVCPUs", repr(value[:40]), "1 (one vcpu per component)")
+
+    def _choice(
+        self, element: _Element, attribute: str, value: str, choices: dict[str, str]
+    ) -> str:
+        if value.upper() not in choices:
+            raise self._error(element, attribute, repr(value[:40]), _SCHEDULER_ALLOWED)
+        return choices[value.upper()]
+
+    def _check_attributes(self, element: _Element) -> None:
+        known = _ATTRIBUTES[element.tag]
+        for attribute, value in element.attributes.items():
+            if attribute not in known:
+                nearest = difflib.get_close_matches(attribute, known, n=1)
+                hint = f"did you mean {nearest[0]}? " if nearest else ""
+                raise self._error(
+                    element, attribute, f"the unknown attribute {attribute[:40]}",
+                    f"{hint}the attributes here are {', '.join(sorted(known))}",
+                )
+            if attribute in _ZERO_ONLY and value.strip("0.") != "":
+                raise self._error(element, attribute, repr(value[:40]), "0: it is not modelled")
+
+    def _names(self, elements: list[_Element]) -> list[str]:
+        """The names of siblings, made plain and unique."""
+        names: list[str] = []
+        for element in elements:
+            given = element.attributes.get("name")
+            if given is None:
+                raise self._error(element, "name", "nothing", "a name")
+            plain, name, count = _plain_name(given), _plain_name(given), 1
+            while name in names:
+                count += 1
+                name = f"{plain[:56]}#{count}"
+            if count > 1:
+                self.notes.append(f"a second {plain} is called {name}")
+            names.append(name)
+        return names
+
+    def _whole_units(self, domains: list[dict[str, Any]]) -> bool:
+        return all(
+            "." not in domain.get("interface_period", "")
+            and self._whole_units(domain.get("domain", []))
+            for domain in domains
+        )
+
+    def _error(self, element: _Element, attribute: str, found: str, allowed: str) -> InputError:
+        name = element.attributes.get("name", "")[:40]
+        key = f"{element.tag} {name} {attribute}" if name else f"{element.tag} {attribute}"
+        return InputError(self.file, element.line, key, found, allowed)
+
+
+def _plain_name(text: str) -> str:
+    """A CARTS name without the characters that names here may not have."""
+    plain = re.sub(r"""[\x00-\x1f\x7f,;"'\\<>|/]+""", "-", text).strip()
+    return plain[:64].strip() or "unnamed"

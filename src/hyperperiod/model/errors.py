@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The two ways in which a command can be unable to begin.
+
+`InputError`: what the user gave is wrong. It names file, line and key, what was found and
+what is allowed, and carries every problem that was found, not just the first (exit code 2).
+`MissingError`: the machine lacks something. It names the command that installs it (exit
+code 3). Both are for people: neither is ever shown as a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input; `line` counts from 1, `key` is a path in the file."""
+
+    file: str
+    line: int | None
+    key: str
+    found: str
+    allowed: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line is not None and self.file else self.file
+        parts = [part for part in (place, self.key) if part]
+        return ": ".join([*parts, f"found {self.found}; allowed: {self.allowed}"])
+
+
+class InputError(Exception):
+    """Bad input. The message has one line per problem."""
+
+    def __init__(self, file: str, line: int | None, key: str, found: str, allowed: str) -> None:
+        self._adopt([Problem(file, line, key, found, allowed)])
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> InputError:
+        """One error for all problems of a file; there must be at least one."""
+        assert problems, "an input error needs a problem"
+        error = cls.__new__(cls)
+        error._adopt(problems)
+        return error
+
+    def _adopt(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        first = self.problems[0]
+        self.file, self.line, self.key = first.file, first.line, first.key
+        self.found, self.allowed = first.found, first.allowed
+        Exception.__init__(self, "\n".join(str(problem) for problem in self.problems))
+
+
+class MissingError(Exception):
+    """The environment lacks `what`; `install` is the command that brings it, or empty."""
+
+    def __init__(self, what: str, install: str = "") -> None:
+        self.what = what
+        self.install = install
+        super().__init__(f"{what}; install it with: {install}" if install else what)

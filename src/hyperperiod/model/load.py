@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a file to a System, or to an InputError that lists everything wrong with it.
+
+TOML is the native form; a name ending in .xml is read as a CARTS system. Nothing is believed
+about the file: its kind and size are looked at before it is read, and whatever it contains, the
+only exception that leaves `load_system` is InputError.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from hyperperiod.model.carts import read_carts
+from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.locate import locate
+from hyperperiod.model.policy import Policy
+from hyperperiod.model.system import (
+    Change,
+    Domain,
+    Flow,
+    Interface,
+    Overheads,
+    Source,
+    Swap,
+    System,
+    Task,
+)
+from hyperperiod.model.values import FROM_FILE, show
+
+# A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
+FILE_LIMIT_BYTES = 1 << 20
+# More problems than this help nobody.
+PROBLEM_LIMIT = 50
+
+# Which class the tables below a key are read as.
+_TABLES: dict[str, type[BaseModel]] = {
+    "domain": Domain,
+    "task": Task,
+    "interface": Interface,
+    "spare": Interface,
+    "overheads": Overheads,
+    "swap": Swap,
+    "change": Change,
+    "flow": Flow,
+    "source": Source,
+    "policy": Policy,
+}
+
+KeyPath = tuple[str | int, ...]
+
+
+def load_system(path: str | os.PathLike[str]) -> System:
+    """The system in the file `path`; InputError when there is none or it is wrong."""
+    name = os.fspath(path)
+    text = read_text(name)
+    if name.lower().endswith(".xml"):
+        document, line_of = read_carts(name, text)
+    else:
+        document, line_of = _read_toml(name, text)
+    try:
+        return System.model_validate(
+            document, context=FROM_FILE, by_alias=True, by_name=False
+        )
+    except ValidationError as error:
+        raise InputError.of(_problems(name, error, line_of)) from None
+
+
+def read_text(name: str) -> str:
+    """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
+    allowed = f"a readable file of at most {FILE_LIMIT_BYTES >> 20} MiB"
+    try:
+        # A pipe or device would be waited for, so the kind is looked at before opening.
+        mode = Path(name).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(name, None, "", "a directory", "a system file (.toml or .xml)")
+        if not stat.S_ISREG(mode):
+            raise InputError(name, None, "", "no regular file", allowed)
+        with Path(name).open("rb") as file:
+            data = file.read(FILE_LIMIT_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(name, None, "", "no such file", allowed) from None
+    except OSError as error:
+        reason = error.strerror or "an unreadable file"
+        raise InputError(name, None, "", reason.lower(), allowed) from None
+    except ValueError:
+        raise InputError(name, None, "", "a file name with a null", allowed) from None
+    if len(data) > FILE_LIMIT_BYTES:
+        raise InputError(name, None, "", "a larger file", allowed)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{data[error.start]:02x}, which is not UTF-8"
+        raise InputError(name, line, "", found, "text in UTF-8") from None
+
+
+def _read_toml(name: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+    try:
+        # Decimal keeps 0.1 exact.
+        document = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(name, text, str(error)) from None
+    except RecursionError:
+        raise InputError(name, 1, "", "lists or tables nested too deeply", "TOML 1.0") from None
+    except (ValueError, ArithmeticError):
+        # Python refuses to read whole numbers of thousands of digits.
+        raise InputError(name, 1, "", "a number with too many digits", "TOML 1.0") from None
+    lines = locate(text)
+    return document, lines.of
+
+
+def _syntax_error(name: str, text: str, message: str) -> InputError:
+    place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
+    if place is None:
+        return InputError(name, 1, "", message, "TOML 1.0")
+    line = int(place.group(1)) if place.group(1) else text.count("\n") + 1
+    return InputError(name, line, "", message[: place.start()], "TOML 1.0")
+
+
+def _problems(
+    name: str, error: ValidationError, line_of: Callable[[KeyPath], int]
+) -> list[Problem]:
+    found = []
+    for detail in error.errors(include_url=False):
+        for path, what, allowed in _translate(detail):
+            found.append(Problem(name, line_of(path), show_path(path), what, allowed))
+    found.sort(key=lambda problem: problem.line or 0)
+    return found[:PROBLEM_LIMIT]
+
+
+def show_path(path: KeyPath) -> str:
+    """A key path as people write it: domain[1].task[0].period."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+# What each complaint of pydantic means in our words; the context gives the numbers.
+_ALLOWED: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "int_type": lambda _: "a whole number",
+    "int_parsing_size": lambda _: "a smaller whole number",
+    "bool_type": lambda _: "true or false",
+    "string_type": lambda _: "a text in quotes",
+    "tuple_type": lambda _: "a list of tables or values",
+    "model_type": lambda _: "a table { ... }",
+    "greater_than_equal": lambda context: f"at least {context['ge']}",
+    "greater_than": lambda context: f"above {context['gt']}",
+    "less_than_equal": lambda context: f"at most {context['le']}",
+    "less_than": lambda context: f"below {context['lt']}",
+    "too_short": lambda context: f"at least {context['min_length']} of them",
+    "string_too_long": lambda context: f"at most {context['max_length']} characters",
+    "enum": lambda context: f"{context['expected']}",
+}
+
+
+def _translate(detail: Mapping[str, Any]) -> list[tuple[KeyPath, str, str]]:
+    """One complaint of pydantic as (path, found, allowed), or several for findings."""
+    path: KeyPath = detail["loc"]
+    kind = detail["type"]
+    context = detail.get("ctx", {})
+    if kind == "findings":
+        return [
+            ((*path, *below), found, allowed) for below, found, allowed in context["findings"]
+        ]
+    if kind == "finding":
+        return [(path, context["found"], context["allowed"])]
+    if kind == "missing":
+        return [(path, "nothing", f"this key is required; {_keys_text(path[:-1])}")]
+    if kind == "extra_forbidden":
+        return [(path, f"the unknown key {path[-1]}", _suggest(path))]
+    allowed = _ALLOWED.get(kind, lambda _: str(detail["msg"]))(context)
+    return [(path, show(detail.get("input")), allowed)]
+
+
+def _keys_of(path: KeyPath) -> list[str]:
+    """The keys that a table at this path may have."""
+    names = [part for part in path if isinstance(part, str)]
+    model = _TABLES.get(names[-1], System) if names else System
+    return [
+        str(field.validation_alias or name)
+        for name, field in model.model_fields.items()
+        if (model, name) != (Policy, "name")
+    ]
+
+
+def _keys_text(path: KeyPath) -> str:
+    return "the keys here are " + ", ".join(_keys_of(path))
+
+
+def _suggest(path: KeyPath) -> str:
+    keys = _keys_of(path[:-1])
+    nearest = difflib.get_close_matches(str(path[-1]), keys, n=1, cutoff=0.6)
+    hint = f"did you mean {nearest[0]}? " if nearest else ""
+    return hint + _keys_text(path[:-1])

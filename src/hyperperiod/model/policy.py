@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scheduling policies: three small rules, a scope, and the names of the known rows.
+
+A policy says how budget is spent and returns (budget), who is first among the eligible
+(order), what becomes of time whose owner does not need it (slack), and whether each pcpu has
+its own servers or all pcpus share them (scope). Not every combination has a meaning; the legal
+ones are one table below, everything else is refused by name. The numbers of the enum members
+(`code`) are those of the core and of trace files.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+from hyperperiod.model.errors import InputError
+
+
+class Rule(StrEnum):
+    """A closed choice, written as its value in files and counted from 0 in the core."""
+
+    @property
+    def code(self) -> int:
+        return list(type(self)).index(self)
+
+
+class Budget(Rule):
+    PERIODIC = "periodic"
+    DEFERRABLE = "deferrable"
+    POLLING = "polling"
+    SPORADIC = "sporadic"
+    CBS = "cbs"
+
+
+class Order(Rule):
+    FP = "fp"
+    EDF = "edf"
+
+
+class Slack(Rule):
+    NONE = "none"
+    LEND = "lend"
+    RECLAIM = "reclaim"
+    SPARE = "spare"
+    EXTRA = "extra"
+
+
+class Scope(Rule):
+    PARTITIONED = "partitioned"
+    GLOBAL = "global"
+
+
+_KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
+
+# Which slack rules go with a budget rule in a scope; the order rule is free everywhere.
+LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
+    (Scope.PARTITIONED, Budget.PERIODIC): (Slack.NONE, Slack.LEND, Slack.RECLAIM),
+    (Scope.PARTITIONED, Budget.DEFERRABLE): _KEPT,
+    (Scope.PARTITIONED, Budget.POLLING): _KEPT,
+    (Scope.PARTITIONED, Budget.SPORADIC): _KEPT,
+    (Scope.PARTITIONED, Budget.CBS): _KEPT,
+    (Scope.GLOBAL, Budget.PERIODIC): (Slack.NONE,),
+    (Scope.GLOBAL, Budget.DEFERRABLE): _KEPT,
+    (Scope.GLOBAL, Budget.CBS): _KEPT,
+}
+
+
+def illegal_because(budget: Budget, slack: Slack, scope: Scope) -> str | None:
+    """What is allowed instead of this combination, or None when it is legal."""
+    legal = LEGAL_SLACK.get((scope, budget))
+    if legal is None:
+        budgets = sorted({b.value for s, b in LEGAL_SLACK if s is scope})
+        return f"with scope {scope} the budget rules {', '.join(budgets)}"
+    if slack not in legal:
+        return f"with {scope} {budget} the slack rules {', '.join(s.value for s in legal)}"
+    return None
+
+
+class Policy(BaseModel):
+    """One legal combination of rules; `name` is set when it was asked for by a known name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str | None = None
+    budget: Budget
+    order: Order
+    slack: Slack = Slack.NONE
+    scope: Scope = Scope.PARTITIONED
+
+    @model_validator(mode="after")
+    def _legal(self) -> Policy:
+        allowed = illegal_because(self.budget, self.slack, self.scope)
+        if allowed is not None:
+            raise PydanticCustomError(
+                "finding",
+                "found {found}; allowed: {allowed}",
+                {"found": f"the combination {self.rules}", "allowed": allowed},
+            )
+        return self
+
+    @property
+    def rules(self) -> str:
+        """The rules spelled out: "periodic+edf+reclaim", with "+global" where it is global."""
+        text = f"{self.budget}+{self.order}+{self.slack}"
+        return f"{text}+global" if self.scope is Scope.GLOBAL else text
+
+    def __str__(self) -> str:
+        return self.name or self.rules
+
+
+def _row(
+    name: str, budget: Budget, order: Order, slack: Slack, scope: Scope = Scope.PARTITIONED
+) -> Policy:
+    return Policy(name=name, budget=budget, order=order, slack=slack, scope=scope)
+
+
+PRESETS: dict[str, Policy] = {
+    policy.name: policy
+    for policy in (
+        _row("ptps", Budget.PERIODIC, Order.FP, Slack.NONE),
+        _row("wcps", Budget.PERIODIC, Order.FP, Slack.LEND),
+        _row("crps", Budget.PERIODIC, Order.FP, Slack.RECLAIM),
+        _row("ds", Budget.DEFERRABLE, Order.FP, Slack.NONE),
+        _row("polling", Budget.POLLING, Order.FP, Slack.NONE),
+        _row("sporadic", Budget.SPORADIC, Order.FP, Slack.NONE),
+        _row("rtds", Budget.DEFERRABLE, Order.EDF, Slack.EXTRA, Scope.GLOBAL),
+        _row("ertds", Budget.DEFERRABLE, Order.EDF, Slack.SPARE, Scope.GLOBAL),
+        _row("cbs", Budget.CBS, Order.EDF, Slack.NONE),
+        _row("hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
+        _row("partitioned-hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
+    )
+    if policy.name is not None
+}
+
+# The one known name that is bound to a number of pcpus.
+ONE_PCPU_ONLY = "hsf-fp"
+
+POLICY_ALLOWED = (
+    f"{', '.join(PRESETS)}, or rules joined by + such as periodic+edf+reclaim"
+    " (budget+order, then slack, then global)"
+)
+
+
+def parse_policy(text: str, *, key: str = "policy") -> Policy:
+    """The policy of a known name or of rules joined by "+"; InputError names `key`."""
+    preset = PRESETS.get(text)
+    if preset is not None:
+        return preset
+    words = text.split("+")
+    fields = _read_words(words) if 2 <= len(words) <= 4 else None
+    if fields is None:
+        raise InputError("", None, key, repr(text), POLICY_ALLOWED)
+    allowed = illegal_because(fields["budget"], fields["slack"], fields["scope"])
+    if allowed is not None:
+        raise InputError("", None, key, f"the combination {text}", allowed)
+    return Policy(**fields)
+
+
+def _read_words(words: list[str]) -> dict[str, Any] | None:
+    """budget+order[+slack][+scope] as fields, or None if a word is not one of ours."""
+    fields: dict[str, Any] = {"slack": Slack.NONE, "scope": Scope.PARTITIONED}
+    kinds: list[tuple[str, type[Rule]]] = [
+        ("budget", Budget), ("order", Order), ("slack", Slack), ("scope", Scope),
+    ]
+    for word in words:
+        while kinds and word not in {rule.value for rule in kinds[0][1]}:
+            if kinds.pop(0)[0] in ("budget", "order"):
+                return None
+        if not kinds:
+            return None
+        name, kind = kinds.pop(0)
+        fields[name] = kind(word)
+    return fields if "order" in fields else None
+
+
+def read_policy(value: Any) -> Any:
+    """What a file may say for a policy: a name, or a table of rules (left to the model)."""
+    if isinstance(value, dict) and "name" in value:
+        raise PydanticCustomError(
+            "finding",
+            "found {found}; allowed: {allowed}",
+            {"found": "the key name", "allowed": "budget, order, slack, scope"},
+        )
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_policy(value)
+    except InputError as error:
+        raise PydanticCustomError(
+            "finding",
+            "found {found}; allowed: {allowed}",
+            {"found": error.found, "allowed": error.allowed},
+        ) from None
+
+
+def _choices(rule: type[Rule]) -> dict[str, Any]:
+    return {"type": "string", "enum": [member.value for member in rule]}
+
+
+POLICY_SCHEMA: dict[str, Any] = {
+    "title": "Policy",
+    "description": "A known policy by name, rules joined by +, or a table of rules.",
+    "anyOf": [
+        {"type": "string", "enum": list(PRESETS)},
+        {
+            "type": "string",
+            "pattern": "^(periodic|deferrable|polling|sporadic|cbs)\\+(fp|edf)"
+            "(\\+(none|lend|reclaim|spare|extra))?(\\+(partitioned|global))?$",
+        },
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["budget", "order"],
+            "properties": {
+                "budget": _choices(Budget),
+                "order": _choices(Order),
+                "slack": {**_choices(Slack), "default": "none"},
+                "scope": {**_choices(Scope), "default": "partitioned"},
+            },
+        },
+    ],
+}

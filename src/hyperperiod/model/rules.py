@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the values of a system must be together.
+
+Each function looks at one object and returns its findings: where (keys below that object, as a
+file writes them), what was found, what is allowed. `enforce` turns findings into a validation
+error, so that one reading of a file reports all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic_core import PydanticCustomError
+
+from hyperperiod.model.policy import ONE_PCPU_ONLY, Scope
+from hyperperiod.model.units import TIME_LIMIT_NS, format_time
+
+if TYPE_CHECKING:
+    from hyperperiod.model.system import Domain, Interface, System, Task
+
+Path = tuple[str | int, ...]
+
+# How deep domains may nest. Nobody builds deeper; the bound keeps every recursion shallow.
+DEPTH_LIMIT = 16
+# Interfaces are named by these words in interval lists.
+RESERVED_NAMES = ("idle", "spare")
+
+
+class Finding(NamedTuple):
+    path: Path
+    found: str
+    allowed: str
+
+
+def enforce(findings: Iterable[Finding]) -> None:
+    """Raise all findings as one validation error; nothing happens when there are none."""
+    found = tuple(findings)
+    if found:
+        text = "; ".join(f"found {one.found}; allowed: {one.allowed}" for one in found)
+        raise PydanticCustomError("findings", "{text}", {"text": text, "findings": found})
+
+
+def interface(one: Interface) -> Iterator[Finding]:
+    if one.budget_ns > one.period_ns:
+        yield Finding(
+            ("budget",),
+            f"a budget of {format_time(one.budget_ns)}",
+            f"at most the period, {format_time(one.period_ns)}",
+        )
+
+
+def task(one: Task) -> Iterator[Finding]:
+    if one.kind.value == "busy":
+        yield from _busy_task(one)
+        return
+    for key, value in (("period", one.period_ns), ("wcet", one.wcet_ns)):
+        if value is None:
+            yield Finding((key,), "nothing", f"a time above 0; kind {one.kind.value} needs {key}")
+    # Every instant of a job's first period stays in range: the sums of three times do.
+    reach = one.offset_ns + one.jitter_ns + (one.deadline_ns or 0)
+    if reach >= TIME_LIMIT_NS:
+        yield Finding(
+            ("offset",), "offset + jitter + deadline above 2^62 ns", "a sum below 2^62 ns"
+        )
+
+
+def _busy_task(one: Task) -> Iterator[Finding]:
+    allowed = "a busy task has no period, deadline or jitter (offset and wcet are free)"
+    if one.period_ns is not None:
+        yield Finding(("period",), format_time(one.period_ns), allowed)
+    elif one.deadline_ns is not None:
+        yield Finding(("deadline",), format_time(one.deadline_ns), allowed)
+    if one.jitter_ns:
+        yield Finding(("jitter",), format_time(one.jitter_ns), allowed)
+    if one.wcet_ns is None and one.etf != 1:
+        yield Finding(("etf",), str(float(one.etf)), "etf only beside wcet: endless work has none")
+
+
+def domain(one: Domain) -> Iterator[Finding]:
+    if one.domains:
+        yield from _outer_domain(one)
+    elif one.best_effort:
+        yield from _best_effort_domain(one)
+    else:
+        yield from _real_time_domain(one)
+    yield from _duplicates(("task",), [task.name for task in one.tasks])
+    yield from _duplicates(("domain",), [inner.name for inner in one.domains])
+    for index, member in enumerate(one.tasks):
+        yield from _task_in_domain(one, index, member)
+
+
+def _outer_domain(one: Domain) -> Iterator[Finding]:
+    allowed = "a domain of domains has no tasks of its own, one vcpu and an interface"
+    if one.tasks:
+        yield Finding(("task",), f"{len(one.tasks)} tasks beside domains", allowed)
+    if one.best_effort:
+        yield Finding(("best_effort",), "true", allowed)
+    if one.vcpus != 1:
+        yield Finding(("vcpus",), str(one.vcpus), allowed)
+    for index, inner in enumerate(one.domains):
+        if inner.pcpu is not None:
+            yield Finding(
+                ("domain", index, "pcpu"), str(inner.pcpu), "pcpu only in the outermost domain"
+            )
+        if inner.best_effort:
+            yield Finding(
+                ("domain", index, "best_effort"), "true", "false: an inner domain has a server"
+            )
+    if _depth(one) > DEPTH_LIMIT:
+        yield Finding(("domain",), "domains nested deeper", f"{DEPTH_LIMIT} levels")
+    yield from _interface_once(one)
+
+
+def _depth(one: Domain) -> int:
+    return 1 + max((_depth(inner) for inner in one.domains), default=0)
+
+
+def _best_effort_domain(one: Domain) -> Iterator[Finding]:
+    allowed = "a best-effort domain has no server: no {}"
+    for key, present in (
+        ("interface", one.interface is not None),
+        ("interface_period", one.interface_period_ns is not None),
+        ("priority", one.priority is not None),
+        ("extra", one.extra),
+    ):
+        if present:
+            yield Finding((key,), f"{key} with best_effort = true", allowed.format(key))
+
+
+def _real_time_domain(one: Domain) -> Iterator[Finding]:
+    if not one.tasks:
+        yield Finding(
+            ("task",), "a domain without tasks", "at least one [[domain.task]], or best_effort"
+        )
+        return
+    yield from _interface_once(one)
+    if one.interface is None and one.utilization == 0:
+        yield Finding(
+            ("interface",), "nothing", "{ period, budget }: busy tasks give no demand to compute it"
+        )
+
+
+def _interface_once(one: Domain) -> Iterator[Finding]:
+    if one.interface is not None and one.interface_period_ns is not None:
+        yield Finding(
+            ("interface_period",), "interface and interface_period", "one of the two, or neither"
+        )
+
+
+def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
+    here = ("task", index)
+    if member.vcpu is not None and member.vcpu >= one.vcpus:
+        yield Finding((*here, "vcpu"), str(member.vcpu), _up_to(one.vcpus, "vcpus"))
+    by_number = one.scheduler.value == "fp"
+    if by_number and member.priority is None:
+        if not one.best_effort or member.kind.value != "busy":
+            yield Finding(
+                (*here, "priority"), "nothing", 'a whole number from 0: scheduler "fp" needs it'
+            )
+    if not by_number and member.priority is not None:
+        yield Finding(
+            (*here, "priority"),
+            f'{member.priority} with scheduler "{one.scheduler.value}"',
+            'a task priority only with scheduler = "fp"',
+        )
+
+
+def _up_to(count: int, what: str) -> str:
+    return f"0 (there is 1 of the {what})" if count == 1 else f"0 to {count - 1}"
+
+
+def _duplicates(path: Path, names: list[str]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield Finding((*path, index, "name"), f"{name!r} a second time", "each name once")
+        seen.add(name)
+
+
+def system(one: System) -> Iterator[Finding]:
+    yield from _policy_fits(one)
+    yield from _domain_names(one)
+    yield from _pins(one)
+    yield from _capacity(one)
+    yield from _priorities(one)
+    yield from _quantum(one)
+    yield from _swaps(one)
+    yield from _changes(one)
+    yield from _flows(one)
+
+
+def _policy_fits(one: System) -> Iterator[Finding]:
+    if one.policy.name == ONE_PCPU_ONLY and one.pcpus != 1:
+        yield Finding(
+            ("policy",), f"hsf-fp on {one.pcpus} pcpus", "pcpus = 1, or partitioned-hsf-fp"
+        )
+
+
+def _domain_names(one: System) -> Iterator[Finding]:
+    """Domain names are unique at every depth, and so are the names of their vcpus."""
+    taken: dict[str, str] = {}
+    for path, member in _all_domains(one.domains, ()):
+        for name in {member.name, *member.vcpu_names}:
+            if name in RESERVED_NAMES:
+                yield Finding((*path, "name"), repr(name), "a name other than idle and spare")
+            elif taken.get(name) is not None:
+                yield Finding(
+                    (*path, "name"),
+                    f"{name!r} a second time",
+                    "each domain once (several vcpus are called name.0, name.1, ...)",
+                )
+            taken[name] = member.name
+
+
+def _all_domains(
+    domains: tuple[Domain, ...], above: Path
+) -> Iterator[tuple[Path, Domain]]:
+    for index, member in enumerate(domains):
+        path = (*above, "domain", index)
+        yield path, member
+        yield from _all_domains(member.domains, path)
+
+
+def _pins(one: System) -> Iterator[Finding]:
+    partitioned = one.policy.scope is Scope.PARTITIONED
+    for index, member in enumerate(one.domains):
+        here = ("domain", index, "pcpu")
+        if member.pcpu is None:
+            if partitioned:
+                yield Finding(
+                    here,
+                    "nothing",
+                    f"{_up_to(one.pcpus, 'pcpus')}: policy {one.policy} pins every domain",
+                )
+        elif member.pcpu >= one.pcpus:
+            yield Finding(here, str(member.pcpu), _up_to(one.pcpus, "pcpus"))
+        elif not partitioned and one.pcpus > 1:
+            yield Finding(
+                here, str(member.pcpu), f"no pcpu: under the global policy {one.policy} vcpus move"
+            )
+
+
+def _capacity(one: System) -> Iterator[Finding]:
+    from hyperperiod.model.system import TASK_LIMIT, VCPU_LIMIT
+
+    cores: Counter[int | None] = Counter()
+    for member in one.domains:
+        cores[member.pcpu if one.policy.scope is Scope.PARTITIONED else None] += member.vcpus
+    for core, vcpus in cores.items():
+        if vcpus > VCPU_LIMIT:
+            where = "" if core is None else f" on pcpu {core}"
+            yield Finding(("domain",), f"{vcpus} vcpus{where}", f"at most {VCPU_LIMIT}")
+    tasks = sum(len(member.tasks) for _, member in _all_domains(one.domains, ()))
+    if tasks > TASK_LIMIT:
+        yield Finding(("domain",), f"{tasks} tasks", f"at most {TASK_LIMIT}")
+
+
+def _priorities(one: System) -> Iterator[Finding]:
+    """All domains with a server have a priority, or none has."""
+    served = [(i, member) for i, member in enumerate(one.domains) if not member.best_effort]
+    given = [index for index, member in served if member.priority is not None]
+    if not given or len(given) == len(served):
+        return
+    for index, member in served:
+        if member.priority is None:
+            yield Finding(
+                ("domain", index, "priority"),
+                "nothing",
+                "a priority for every domain with a server, or for none",
+            )
+
+
+def _quantum(one: System) -> Iterator[Finding]:
+    if one.quantum_ns is None:
+        return
+    yield from _whole_quanta(("spare",), one.spare, one.quantum_ns)
+    for path, member in _all_domains(one.domains, ()):
+        yield from _whole_quanta((*path, "interface"), member.interface, one.quantum_ns)
+        period_ns = member.interface_period_ns
+        if period_ns is not None and period_ns % one.quantum_ns:
+            yield _not_whole((*path, "interface_period"), period_ns, one.quantum_ns)
+    for index, change in enumerate(one.changes):
+        yield from _whole_quanta(("change", index, "interface"), change.interface, one.quantum_ns)
+
+
+def _whole_quanta(path: Path, one: Interface | None, quantum_ns: int) -> Iterator[Finding]:
+    if one is None:
+        return
+    for key, time_ns in (("period", one.period_ns), ("budget", one.budget_ns)):
+        if time_ns % quantum_ns:
+            yield _not_whole((*path, key), time_ns, quantum_ns)
+
+
+def _not_whole(path: Path, time_ns: int, quantum_ns: int) -> Finding:
+    return Finding(
+        path, format_time(time_ns), f"a multiple of the quantum, {format_time(quantum_ns)}"
+    )
+
+
+def _swaps(one: System) -> Iterator[Finding]:
+    last_ns = -1
+    for index, swap in enumerate(one.swaps):
+        if swap.at_ns <= last_ns:
+            yield Finding(
+                ("swap", index, "at"), format_time(swap.at_ns), "swaps in order of time, one each"
+            )
+        last_ns = max(last_ns, swap.at_ns)
+        if swap.policy.scope is not one.policy.scope:
+            yield Finding(
+                ("swap", index, "policy"),
+                f"{swap.policy}, which is {swap.policy.scope}",
+                f"a {one.policy.scope} policy, like {one.policy}",
+            )
+        if swap.policy.name == ONE_PCPU_ONLY and one.pcpus != 1:
+            yield Finding(
+                ("swap", index, "policy"),
+                f"hsf-fp on {one.pcpus} pcpus",
+                "pcpus = 1, or partitioned-hsf-fp",
+            )
+
+
+def _changes(one: System) -> Iterator[Finding]:
+    served = [member.name for member in one.domains if not member.best_effort]
+    times: set[tuple[int, str]] = set()
+    for index, change in enumerate(one.changes):
+        here = ("change", index)
+        if change.domain not in served:
+            yield Finding(
+                (*here, "domain"),
+                repr(change.domain),
+                f"the name of a domain with a server: {', '.join(served[:8]) or 'there is none'}",
+            )
+        if (change.at_ns, change.domain) in times:
+            yield Finding(
+                (*here, "at"), format_time(change.at_ns), "one change of a domain at an instant"
+            )
+        times.add((change.at_ns, change.domain))
+
+
+def _flows(one: System) -> Iterator[Finding]:
+    yield from _duplicates(("flow",), [flow.name for flow in one.flows])
+    hops = {f"{member.name}.{task.name}" for member in one.domains for task in member.tasks}
+    for index, flow in enumerate(one.flows):
+        for place, hop in enumerate(flow.hops):
+            if hop not in hops:
+                yield Finding(("flow", index, "hops", place), repr(hop), "domain.task of a task")

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The JSON Schema of system files, made from the same classes that read them.
+
+It says what single values may be; rules between values (a budget within its period) are only
+checked by the reader. Editors use it for completion: the copy beside this file ships with the
+package, and a test keeps it up to date.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hyperperiod.model.system import System
+
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def system_schema() -> dict[str, Any]:
+    """The schema of a system file."""
+    schema = System.model_json_schema(by_alias=True, mode="validation")
+    return {"$schema": SCHEMA_DIALECT, **schema, "title": "Hyperperiod system"}
+
+
+def schema_text() -> str:
+    """The schema as the file that ships."""
+    return json.dumps(system_schema(), indent=2, ensure_ascii=True) + "\n"

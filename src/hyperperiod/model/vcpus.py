@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The vcpus and tasks of a system in the order of the file: their global ids.
+
+Every host, trace and report numbers them this way. Priorities are here too: given ones, or the
+rank of the server's period among the distinct periods of the system, so that equal periods are
+equal priorities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hyperperiod.model.system import Domain, Interface, System, Task
+
+
+@dataclass(frozen=True)
+class Vcpu:
+    """One vcpu; `id` counts over the whole system, `index` within its domain."""
+
+    id: int
+    name: str
+    domain_index: int
+    index: int
+    domain: Domain
+    interface: Interface | None
+    priority: int | None
+    pcpu: int | None
+    best_effort: bool
+    extra: bool
+
+
+@dataclass(frozen=True)
+class PlacedTask:
+    """One task; `id` counts over the whole system, `index` within its domain."""
+
+    id: int
+    domain_index: int
+    index: int
+    domain: Domain
+    task: Task
+
+
+def vcpus_of(system: System) -> tuple[Vcpu, ...]:
+    """All vcpus. Priorities by period are None until every interface is known."""
+    priorities = _priorities(system)
+    vcpus: list[Vcpu] = []
+    for domain_index, domain in enumerate(system.domains):
+        for index, name in enumerate(domain.vcpu_names):
+            vcpus.append(
+                Vcpu(
+                    id=len(vcpus),
+                    name=name,
+                    domain_index=domain_index,
+                    index=index,
+                    domain=domain,
+                    interface=domain.interface,
+                    priority=priorities[domain_index],
+                    pcpu=domain.pcpu,
+                    best_effort=domain.best_effort,
+                    extra=domain.extra,
+                )
+            )
+    return tuple(vcpus)
+
+
+def tasks_of(system: System) -> tuple[PlacedTask, ...]:
+    """All tasks of the outermost domains."""
+    placed: list[PlacedTask] = []
+    for domain_index, domain in enumerate(system.domains):
+        for index, task in enumerate(domain.tasks):
+            placed.append(PlacedTask(len(placed), domain_index, index, domain, task))
+    return tuple(placed)
+
+
+def _priorities(system: System) -> list[int | None]:
+    """One per domain; None for best effort, and for all while a period is unknown."""
+    if any(domain.priority is not None for domain in system.domains):
+        return [domain.priority for domain in system.domains]
+    served = [domain for domain in system.domains if not domain.best_effort]
+    periods = {_period_ns(domain) for domain in served}
+    known = sorted(period for period in periods if period is not None)
+    if len(known) != len(periods):
+        return [None] * len(system.domains)
+    rank = {period: priority for priority, period in enumerate(known)}
+    return [
+        None if domain.best_effort else rank[_period_ns(domain) or 0] for domain in system.domains
+    ]
+
+
+def _period_ns(domain: Domain) -> int | None:
+    return domain.interface.period_ns if domain.interface else domain.interface_period_ns
