@@ -42,7 +42,12 @@ _PERIODS = ("min_period", "max_period", "period")
 _IGNORED = {"vmips", "criticality", "subtype"}
 # Attributes of which we model only the absence.
 _ZERO_ONLY = {
-    "cs", "noninterrupt_fraction", "delta_rel", "delta_sch", "delta_cxs", "delta_crpmd",
+    "cs",
+    "noninterrupt_fraction",
+    "delta_rel",
+    "delta_sch",
+    "delta_cxs",
+    "delta_crpmd",
 }
 _ATTRIBUTES = {
     "system": {"os_scheduler", "os-scheduler", "numVCPUs", *_PERIODS},
@@ -82,13 +87,14 @@ def _parse(file: str, text: str) -> _Element:
         if tag not in _PARENTS or above not in _PARENTS[tag]:
             place = f"inside {above}" if above else "as the outermost element"
             raise InputError(
-                file, line, tag, f"the element {tag} {place}",
+                file,
+                line,
+                tag,
+                f"the element {tag} {place}",
                 "system > component > task (components may nest)",
             )
         if len(open_elements) > DEPTH_LIMIT:
-            raise InputError(
-                file, line, tag, "components nested deeper", f"{DEPTH_LIMIT} levels"
-            )
+            raise InputError(file, line, tag, "components nested deeper", f"{DEPTH_LIMIT} levels")
         element = _Element(tag, attributes, line)
         (open_elements[-1].inside if open_elements else roots).append(element)
         open_elements.append(element)
@@ -178,7 +184,7 @@ class _Reader:
 
     def _tasks(self, component: _Element, path: KeyPath) -> list[dict[str, Any]]:
         elements = [element for element in component.inside if element.tag == "task"]
-        tasks = []
+        tasks: list[dict[str, Any]] = []
         for element, name in zip(elements, self._names(elements), strict=True):
             self._check_attributes(element)
             if not self._time(element, "e", required=True).strip("0.ms"):
@@ -237,7 +243,9 @@ class _Reader:
                 nearest = difflib.get_close_matches(attribute, known, n=1)
                 hint = f"did you mean {nearest[0]}? " if nearest else ""
                 raise self._error(
-                    element, attribute, f"the unknown attribute {attribute[:40]}",
+                    element,
+                    attribute,
+                    f"the unknown attribute {attribute[:40]}",
                     f"{hint}the attributes here are {', '.join(sorted(known))}",
                 )
             if attribute in _ZERO_ONLY and value.strip("0.") != "":

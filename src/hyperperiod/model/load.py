@@ -68,9 +68,7 @@ def load_system(path: str | os.PathLike[str]) -> System:
     else:
         document, line_of = _read_toml(name, text)
     try:
-        return System.model_validate(
-            document, context=FROM_FILE, by_alias=True, by_name=False
-        )
+        return System.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)
     except ValidationError as error:
         raise InputError.of(_problems(name, error, line_of)) from None
 
@@ -173,16 +171,15 @@ def _translate(detail: Mapping[str, Any]) -> list[tuple[KeyPath, str, str]]:
     kind = detail["type"]
     context = detail.get("ctx", {})
     if kind == "findings":
-        return [
-            ((*path, *below), found, allowed) for below, found, allowed in context["findings"]
-        ]
+        return [((*path, *below), found, allowed) for below, found, allowed in context["findings"]]
     if kind == "finding":
         return [(path, context["found"], context["allowed"])]
     if kind == "missing":
         return [(path, "nothing", f"this key is required; {_keys_text(path[:-1])}")]
     if kind == "extra_forbidden":
         return [(path, f"the unknown key {path[-1]}", _suggest(path))]
-    allowed = _ALLOWED.get(kind, lambda _: str(detail["msg"]))(context)
+    say = _ALLOWED.get(kind)
+    allowed = say(context) if say is not None else str(detail["msg"])
     return [(path, show(detail.get("input")), allowed)]
 
 

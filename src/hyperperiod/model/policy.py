@@ -163,7 +163,10 @@ def _read_words(words: list[str]) -> dict[str, Any] | None:
     """budget+order[+slack][+scope] as fields, or None if a word is not one of ours."""
     fields: dict[str, Any] = {"slack": Slack.NONE, "scope": Scope.PARTITIONED}
     kinds: list[tuple[str, type[Rule]]] = [
-        ("budget", Budget), ("order", Order), ("slack", Slack), ("scope", Scope),
+        ("budget", Budget),
+        ("order", Order),
+        ("slack", Slack),
+        ("scope", Scope),
     ]
     for word in words:
         while kinds and word not in {rule.value for rule in kinds[0][1]}:

@@ -154,11 +154,11 @@ def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
     if member.vcpu is not None and member.vcpu >= one.vcpus:
         yield Finding((*here, "vcpu"), str(member.vcpu), _up_to(one.vcpus, "vcpus"))
     by_number = one.scheduler.value == "fp"
-    if by_number and member.priority is None:
-        if not one.best_effort or member.kind.value != "busy":
-            yield Finding(
-                (*here, "priority"), "nothing", 'a whole number from 0: scheduler "fp" needs it'
-            )
+    a_hog = one.best_effort and member.kind.value == "busy"
+    if by_number and member.priority is None and not a_hog:
+        yield Finding(
+            (*here, "priority"), "nothing", 'a whole number from 0: scheduler "fp" needs it'
+        )
     if not by_number and member.priority is not None:
         yield Finding(
             (*here, "priority"),
@@ -214,9 +214,7 @@ def _domain_names(one: System) -> Iterator[Finding]:
             taken[name] = member.name
 
 
-def _all_domains(
-    domains: tuple[Domain, ...], above: Path
-) -> Iterator[tuple[Path, Domain]]:
+def _all_domains(domains: tuple[Domain, ...], above: Path) -> Iterator[tuple[Path, Domain]]:
     for index, member in enumerate(domains):
         path = (*above, "domain", index)
         yield path, member

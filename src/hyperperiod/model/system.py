@@ -32,12 +32,10 @@ from pydantic import (
 from hyperperiod.model import rules
 from hyperperiod.model.policy import POLICY_SCHEMA, Policy, Scope, read_policy
 from hyperperiod.model.values import (
-
     Etf,
     Name,
     PositiveTime,
     Time,
-
 )
 
 PCPU_LIMIT = 64

@@ -33,7 +33,8 @@ from hyperperiod.model.units import (
 FROM_FILE = {"from_file": True}
 
 # Names appear in CSV cells, in "a;b" lists and in file names. Hence no separators or quotes.
-NAME_PATTERN = r"""^[^\s\x00-\x1f\x7f,;"'\\<>|/]([^\x00-\x1f\x7f,;"'\\<>|/]*[^\s\x00-\x1f\x7f,;"'\\<>|/])?$"""
+_NOT_IN_NAMES = r"""\x00-\x1f\x7f-\x9f\u2028\u2029,;"'\\<>|/"""
+NAME_PATTERN = rf"^[^\s{_NOT_IN_NAMES}]([^{_NOT_IN_NAMES}]*[^\s{_NOT_IN_NAMES}])?$"
 NAME_LIMIT = 64
 NAME_ALLOWED = (
     f"1 to {NAME_LIMIT} characters, none of them , ; \" ' \\ / < > | or a control character,"
@@ -57,8 +58,7 @@ def show(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = repr(value) if len(value) <= 80 else repr(value[:80]) + "..."
-        return text
+        return repr(value) if len(value) <= 80 else repr(value[:80]) + "..."
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, (list, tuple)):
