@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from os.path import normpath
 from pathlib import Path
 
 PACKAGE = Path("src/hyperperiod")
@@ -30,6 +31,9 @@ MAY_INCLUDE = {
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
     "guests": ("core", "guests"),
 }
+
+# An include that starts with one of these is read from the top of the repository.
+TOP_FOLDERS = {"core", "hosts", "guests", "src", "tests", "bench", "tools"}
 
 # The only file of the core that may include something of its host's.
 SEAM = Path("core/env.h")
@@ -55,7 +59,8 @@ def wrong_includes(folder: str, allowed: tuple[str, ...]) -> Iterator[str]:
                 if folder == "core" and path != SEAM:
                     yield f"{path}: includes <{name}>; only {SEAM} may know the host"
                 continue
-            target = Path(name) if Path(name).exists() else path.parent / name
+            from_top = Path(name).parts[0] in TOP_FOLDERS
+            target = Path(name) if from_top else Path(normpath(path.parent / name))
             if not any(target.is_relative_to(home) for home in allowed):
                 yield f"{path}: includes {name}; allowed: {', '.join(allowed)}"
 

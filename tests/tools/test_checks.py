@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each house rule trips on a file that breaks it, and lets a clean one pass."""
+
+from pathlib import Path
+
+import pytest
+
+from tools import check_core, check_files, check_layers, check_lock
+
+CLEAN = """\
+// while, goto and float are only words here
+#define EACH(i) for (unsigned i = 0; i < 4; i++)
+static unsigned sum(unsigned a, unsigned b)
+{
+    EACH(i)
+    a += b;
+    return a;
+}
+"""
+
+BROKEN = {
+    "a loop or jump": "void f(void)\n{\n    while (1) {}\n}\n",
+    "a plain for loop": "void f(void)\n{\n    for (;;) {}\n}\n",
+    "floating point": "double f(void);\n",
+    "a function pointer": "struct s {\n    void (*call)(int);\n};\n",
+    "a default": "void f(int i)\n{\n    switch (i) {\n    default:\n        break;\n    }\n}\n",
+    "conditional compilation": "#if 1\n#endif\n",
+    "f takes 6 arguments": "void f(int a, int b, int c, int d, int e, int g)\n{\n}\n",
+    "f calls itself": "int f(int a)\n{\n    return f(a);\n}\n",
+    "f has 64 lines": "void f(void)\n{\n" + "    ;\n" * 61 + "}\n",
+    "columns": "// " + "x" * 100 + "\n",
+}
+
+
+def test_clean_core_file_passes(tmp_path: Path) -> None:
+    path = tmp_path / "clean.h"
+    path.write_text(CLEAN)
+    assert list(check_core.violations(path)) == []
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_core_file_is_found(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.h"
+    path.write_text(BROKEN[what])
+    assert any(what in found for _, found in check_core.violations(path))
+
+
+def test_include_guard_is_no_conditional(tmp_path: Path) -> None:
+    path = tmp_path / "guarded.h"
+    path.write_text("// words\n#ifndef A_H\n#define A_H\nint a;\n#endif\n")
+    assert list(check_core.violations(path)) == []
+
+
+def test_missing_and_wrong_licences_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    assert "no SPDX" in next(check_files.violations(path))
+    path.write_text("# SPDX-License-Identifier: MIT\n")
+    assert "licence MIT" in next(check_files.violations(path))
+    path.write_text("# SPDX-License-Identifier: BSD-2-Clause\n")
+    assert list(check_files.violations(path)) == []
+
+
+@pytest.mark.parametrize("text", ["see /wo" + "rk/main", "fixes iss" + "ue 3", "TO" + "DO later"])
+def test_traces_of_the_office_are_found(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"Some prose.\n{text}\n")
+    assert len(list(check_files.violations(path))) == 1
+
+
+def test_upward_imports_and_includes_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "src/hyperperiod"
+    for name, text in {
+        "model/a.py": "from hyperperiod.analysis import analyze\n",
+        "analysis/b.py": "from ..model import System\nimport hyperperiod._sim\n",
+        "cli/c.py": "from hyperperiod import report\nimport pytest\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core/a.h").write_text('#include <stdint.h>\n#include "hosts/sim/x.h"\n')
+    assert [line.split(":")[0] for line in check_layers.wrong_imports()] == [
+        "src/hyperperiod/analysis/b.py",
+        "src/hyperperiod/cli/c.py",
+        "src/hyperperiod/model/a.py",
+    ]
+    assert len(list(check_layers.wrong_includes("core", ("core",)))) == 2
+
+
+def test_requirement_without_a_fitting_pin_is_found(tmp_path: Path) -> None:
+    project, lock = tmp_path / "pyproject.toml", tmp_path / "requirements.lock"
+    project.write_text(
+        '[build-system]\nrequires = []\n[project]\ndependencies = ["a>=2", "b"]\n'
+        "[dependency-groups]\ndev = []\n"
+    )
+    lock.write_text("a==1.0 \\\n    --hash=sha256:00\nb==1.0\n")
+    found = list(check_lock.violations(project, lock))
+    assert [line.partition(": ")[2].partition(" ")[0] for line in found] == ["b", str(project)]
