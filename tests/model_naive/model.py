@@ -1,0 +1,576 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scheduling semantics, one tick at a time.
+
+This is the oracle that the core is compared with. It is written from the prose of the semantics
+alone, shares no code with the core, and is meant to be checked by reading: time moves in unit
+ticks, every rule is evaluated again at every tick, and "the first" is always a plain minimum or a
+sort. It looks nothing up, caches nothing and predicts nothing.
+
+One tick t runs, in this order (the host calls these; see `workload.py`):
+
+1. `elapse()`   the payers of the grants of [t-1, t) are charged one tick;
+2. `depart(v)`  vcpus that ran out of work;
+3. `refill()`   replenishments due at t;
+4. `arrive(v)`  vcpus that got work; then `swap`, `add`, `update`, `remove` if any;
+5. `decide()`   every pcpu gets its grant for [t, t+1).
+
+One `World` is one lock domain: one pcpu of a partitioned policy, or all pcpus of a global one.
+
+What the tick cannot show: late picks (here every pick is in time) and with them debts; and
+instants between ticks. All parameters are whole ticks, so nothing happens there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+BudgetRule = Literal["periodic", "deferrable", "polling", "sporadic", "cbs"]
+OrderRule = Literal["fp", "edf"]
+SlackRule = Literal["none", "lend", "reclaim", "spare", "extra"]
+Spare = Literal["spare"]
+
+SPARE: Final = "spare"
+NEVER: Final = -1  # the turn of a vcpu that never got one: older than any tick
+MAX_REFILLS: Final = 8  # entries of a sporadic server's queue
+
+
+class Policy(NamedTuple):
+    """A composition of the three rules."""
+
+    budget: BudgetRule
+    order: OrderRule = "fp"
+    slack: SlackRule = "none"
+
+
+class Params(NamedTuple):
+    """A vcpu's server, in ticks. A best-effort vcpu has no server: its numbers mean nothing."""
+
+    period: int
+    budget: int
+    priority: int = 0
+    extra: bool = False
+    best_effort: bool = False
+
+
+BEST_EFFORT: Final = Params(period=1, budget=0, best_effort=True)
+
+
+class Grant(NamedTuple):
+    """What one pcpu does in one tick: who runs, who pays, who pays as well, at which level."""
+
+    run: int | None = None
+    pay: int | Spare | None = None
+    also: int | None = None
+    level: int = 0
+
+
+IDLE: Final = Grant()
+
+
+class Setup(NamedTuple):
+    """What does not change while a world runs (but for `swap`, which replaces the policy)."""
+
+    policy: Policy
+    pcpus: int = 1
+    quantum: int | None = None
+    spare_period: int = 0
+    spare_budget: int = 0
+    best_effort_turn: int = 1
+
+
+class Refill(NamedTuple):
+    """An amount of budget of a sporadic server and the instant from which it is usable."""
+
+    time: int
+    amount: int
+
+
+class Vcpu:
+    """A vcpu and its server."""
+
+    __slots__ = (
+        "deadline",  # the next refill; cbs and sporadic move it as they say below
+        "last_pcpu",  # where it was placed last
+        "level",  # extra time: how often it was depleted since its refill
+        "next_params",  # an update that waits for the next refill
+        "params",
+        "pay_turn",  # when its last turn as payer was given
+        "refills",  # sporadic only: the queue, head first
+        "remaining",  # budget left now, at the current level
+        "run_turn",  # when its last turn as runner was given
+        "work",  # whether it has work
+    )
+
+    def __init__(self, params: Params, first_refill: int) -> None:
+        self.params = params
+        self.next_params: Params | None = None
+        self.work = False
+        self.remaining = 0
+        self.deadline = first_refill
+        self.level = 0
+        self.refills: tuple[Refill, ...] = (Refill(first_refill, params.budget),)
+        self.pay_turn = NEVER
+        self.run_turn = NEVER
+        self.last_pcpu: int | None = None
+
+    def copy(self) -> Vcpu:
+        """The same vcpu, free to go another way."""
+        twin = Vcpu.__new__(Vcpu)
+        twin.params = self.params
+        twin.next_params = self.next_params
+        twin.work = self.work
+        twin.remaining = self.remaining
+        twin.deadline = self.deadline
+        twin.level = self.level
+        twin.refills = self.refills
+        twin.pay_turn = self.pay_turn
+        twin.run_turn = self.run_turn
+        twin.last_pcpu = self.last_pcpu
+        return twin
+
+    def key(self) -> tuple[object, ...]:
+        """Everything that the future depends on."""
+        return (
+            self.params,
+            self.next_params,
+            self.work,
+            self.remaining,
+            self.deadline,
+            self.level,
+            self.refills,
+            self.pay_turn,
+            self.run_turn,
+            self.last_pcpu,
+        )
+
+
+def first_multiple(period: int, now: int) -> int:
+    """The first multiple of the period at or after now."""
+    return -(-now // period) * period
+
+
+class World:
+    """Servers, pcpus and the rules between them at one instant."""
+
+    __slots__ = (
+        "grants",
+        "guests",
+        "last_guest",
+        "last_payer",
+        "last_runner",
+        "now",
+        "servers",
+        "setup",
+        "spare_remaining",
+        "vcpus",
+    )
+
+    def __init__(self, setup: Setup, params: Iterable[Params] = (), now: int = 0) -> None:
+        self.setup = setup
+        self.now = now
+        self.vcpus: dict[int, Vcpu] = {}
+        self.servers: tuple[int, ...] = ()
+        self.guests: tuple[int, ...] = ()  # the best-effort vcpus
+        self.spare_remaining = 0
+        self.grants: list[Grant] = [IDLE] * setup.pcpus
+        # The most recent one on each pcpu, remembered over idle times.
+        self.last_payer: list[int | None] = [None] * setup.pcpus
+        self.last_runner: list[int | None] = [None] * setup.pcpus
+        self.last_guest: list[int | None] = [None] * setup.pcpus
+        for v, one in enumerate(params):
+            self.add(v, one)
+
+    def copy(self) -> World:
+        """The same world, free to go another way."""
+        twin = World.__new__(World)
+        twin.setup = self.setup
+        twin.now = self.now
+        twin.vcpus = {v: vcpu.copy() for v, vcpu in self.vcpus.items()}
+        twin.servers = self.servers
+        twin.guests = self.guests
+        twin.spare_remaining = self.spare_remaining
+        twin.grants = self.grants[:]
+        twin.last_payer = self.last_payer[:]
+        twin.last_runner = self.last_runner[:]
+        twin.last_guest = self.last_guest[:]
+        return twin
+
+    def key(self) -> tuple[object, ...]:
+        """Equal keys: equal futures under equal arrivals."""
+        return (
+            self.setup,
+            self.now,
+            tuple((v, vcpu.key()) for v, vcpu in self.vcpus.items()),
+            self.spare_remaining,
+            tuple(self.grants),
+            tuple(self.last_payer),
+            tuple(self.last_runner),
+            tuple(self.last_guest),
+        )
+
+    # -- 1. charge ---------------------------------------------------------------------------
+
+    def elapse(self) -> None:
+        """One tick passes and its payers pay it."""
+        self.now += 1
+        for grant in self.grants:
+            if grant.pay == SPARE:
+                self.spare_remaining -= 1
+            elif grant.pay is not None:
+                self._charge(self.vcpus[grant.pay])
+            if grant.also is not None:
+                self._charge(self.vcpus[grant.also])
+
+    def _charge(self, vcpu: Vcpu) -> None:
+        policy = self.setup.policy
+        assert vcpu.remaining > 0, "a server without budget paid"
+        vcpu.remaining -= 1
+        if policy.budget == "sporadic" and vcpu.level == 0:
+            self._use_refill(vcpu)
+        if vcpu.remaining == 0 and policy.slack == "extra" and vcpu.params.extra:
+            vcpu.level += 1
+            vcpu.remaining = vcpu.params.budget
+
+    def _use_refill(self, vcpu: Vcpu) -> None:
+        """Takes one tick from the head; it comes back one period after the head's time."""
+        head, *rest = vcpu.refills
+        back = Refill(head.time + vcpu.params.period, 1)
+        if head.amount > 1:
+            # A head that is split keeps its deadline: the same activation goes on.
+            kept = Refill(head.time + 1, head.amount - 1)
+            vcpu.refills = (kept, *append_refill(rest, back, MAX_REFILLS - 1))
+            return
+        vcpu.refills = append_refill(rest, back, MAX_REFILLS)
+        self._take_head(vcpu)
+
+    def _take_head(self, vcpu: Vcpu) -> None:
+        """The head of the queue says what is left and until when."""
+        head = vcpu.refills[0]
+        usable = head.time <= self.now
+        vcpu.remaining = head.amount if usable else 0
+        vcpu.deadline = head.time + vcpu.params.period if usable else head.time
+
+    # -- 2. and 4. departures and arrivals -----------------------------------------------------
+
+    def depart(self, v: int) -> None:
+        """The vcpu has no work any more."""
+        assert self.vcpus[v].work
+        self.vcpus[v].work = False
+
+    def arrive(self, v: int) -> None:
+        """The vcpu had no work and has some now."""
+        vcpu = self.vcpus[v]
+        assert not vcpu.work
+        vcpu.work = True
+        if vcpu.params.best_effort or vcpu.level > 0:
+            return
+        if self.setup.policy.budget == "cbs":
+            self._arrive_cbs(vcpu)
+        elif self.setup.policy.budget == "sporadic":
+            self._arrive_sporadic(vcpu)
+
+    def _arrive_cbs(self, vcpu: Vcpu) -> None:
+        """A new period, unless what is left fits the bandwidth until the deadline."""
+        period, budget = vcpu.params.period, vcpu.params.budget
+        if vcpu.remaining * period > (vcpu.deadline - self.now) * budget:
+            vcpu.remaining = budget
+            vcpu.deadline = self.now + period
+
+    def _arrive_sporadic(self, vcpu: Vcpu) -> None:
+        """A usable head counts from now, and takes in what it would meet on its way."""
+        head, *rest = vcpu.refills
+        if head.time > self.now:
+            return
+        head = Refill(self.now, head.amount)
+        while rest and rest[0].time <= head.time + head.amount:
+            head = Refill(head.time, head.amount + rest.pop(0).amount)
+        vcpu.refills = (head, *rest)
+        self._take_head(vcpu)
+
+    # -- 3. replenishments ---------------------------------------------------------------------
+
+    def refill(self) -> None:
+        """Everything that comes back at this instant."""
+        budget_rule = self.setup.policy.budget
+        for v in self.servers:
+            vcpu = self.vcpus[v]
+            if budget_rule == "sporadic":
+                self._refill_sporadic(vcpu)
+            elif budget_rule == "cbs":
+                self._refill_cbs(vcpu)
+            else:
+                self._refill_on_grid(vcpu)
+        if self.setup.policy.slack == "spare" and self.now % self.setup.spare_period == 0:
+            self.spare_remaining = self.setup.spare_budget
+
+    def _refill_full(self, vcpu: Vcpu) -> None:
+        if vcpu.next_params is not None:
+            vcpu.params, vcpu.next_params = vcpu.next_params, None
+        vcpu.remaining = vcpu.params.budget
+        vcpu.deadline += vcpu.params.period
+        vcpu.level = 0
+
+    def _refill_on_grid(self, vcpu: Vcpu) -> None:
+        """Refills of the past (a swap can leave some) count as one."""
+        while self.now >= vcpu.deadline:
+            self._refill_full(vcpu)
+
+    def _refill_cbs(self, vcpu: Vcpu) -> None:
+        """Depleted (whatever extra time it has got since), it waits for its deadline."""
+        depleted = vcpu.remaining == 0 or vcpu.level > 0
+        if depleted and self.now >= vcpu.deadline:
+            self._refill_full(vcpu)
+
+    def _refill_sporadic(self, vcpu: Vcpu) -> None:
+        depleted = vcpu.remaining == 0 or vcpu.level > 0
+        if depleted and self.now >= vcpu.refills[0].time:
+            vcpu.level = 0
+            self._take_head(vcpu)
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def add(self, v: int, params: Params) -> None:
+        """A new vcpu, without budget until the first multiple of its period."""
+        assert v not in self.vcpus
+        self.vcpus[v] = Vcpu(params, first_multiple(params.period, self.now))
+        self._sort_out()
+
+    def remove(self, v: int) -> None:
+        """The vcpu is gone, and so is every memory of it."""
+        del self.vcpus[v]
+        for last in (self.last_payer, self.last_runner, self.last_guest):
+            last[:] = [None if other == v else other for other in last]
+        self._sort_out()
+
+    def update(self, v: int, params: Params) -> None:
+        """New parameters from the next refill on, which becomes the origin."""
+        assert self.setup.policy.budget in ("periodic", "deferrable", "polling")
+        self.vcpus[v].next_params = params
+
+    def swap(self, policy: Policy) -> None:
+        """Another policy: what is left and the deadline are kept, and the deadline refills."""
+        rebuilt = policy.budget != self.setup.policy.budget
+        self.setup = self.setup._replace(policy=policy)
+        for v in self.servers:
+            vcpu = self.vcpus[v]
+            if vcpu.level > 0:
+                vcpu.level = vcpu.remaining = 0
+            vcpu.deadline = min(vcpu.deadline, self.now + vcpu.params.period)
+            if rebuilt and policy.budget == "sporadic":
+                self._rebuild_refills(vcpu)
+        self.refill()
+
+    def _rebuild_refills(self, vcpu: Vcpu) -> None:
+        """What is left is usable now, the rest at the deadline."""
+        used = vcpu.params.budget - vcpu.remaining
+        left = Refill(self.now, vcpu.remaining)
+        rest = Refill(max(vcpu.deadline, self.now), used)
+        vcpu.refills = tuple(refill for refill in (left, rest) if refill.amount > 0)
+        self._take_head(vcpu)
+
+    def _sort_out(self) -> None:
+        """Servers and best-effort vcpus, each in the order of their ids."""
+        ids = sorted(self.vcpus)
+        self.guests = tuple(v for v in ids if self.vcpus[v].params.best_effort)
+        self.servers = tuple(v for v in ids if not self.vcpus[v].params.best_effort)
+
+    # -- 5. decide -----------------------------------------------------------------------------
+
+    def decide(self) -> list[Grant]:
+        """The grants of this tick, one per pcpu."""
+        budget, slack = self.setup.policy.budget, self.setup.policy.slack
+        if budget == "polling":
+            for v in self.servers:
+                if not self.vcpus[v].work:
+                    self.vcpus[v].remaining = 0
+        before = self.grants
+        self.grants = [IDLE] * self.setup.pcpus
+        if budget == "periodic":
+            self._place_payers(before)
+            if slack == "lend":
+                self._lend()
+            elif slack == "reclaim":
+                self._reclaim()
+        else:
+            self._place_runners(before)
+            if slack == "spare":
+                self._place_spare(before)
+        self._note_runners()
+        if self.guests:
+            self._place_guests(before)
+        return self.grants
+
+    def _place_payers(self, before: list[Grant]) -> None:
+        """Periodic: the first m with budget occupy the pcpus and pay, with work or without."""
+        funded = [v for v in self.servers if self.vcpus[v].remaining > 0]
+        funded.sort(key=self._payer_rank)
+        chosen = funded[: self.setup.pcpus]
+        self._give_pay_turns(chosen)
+        paid = [None if grant.pay == SPARE else grant.pay for grant in before]
+        for v, p in self._places(chosen, paid).items():
+            self.grants[p] = Grant(v if self.vcpus[v].work else None, v)
+            _become_last(self.last_payer, p, v)
+            self.vcpus[v].last_pcpu = p
+
+    def _lend(self) -> None:
+        """Time that H does not need goes to the first with work and budget; both pay."""
+        grant = self.grants[0]
+        if grant.pay is None or grant.run is not None:
+            return
+        lent = [v for v in self.servers if v != grant.pay and self._eligible(v)]
+        if lent:
+            runner = min(lent, key=self._runner_rank)
+            self.grants[0] = Grant(runner, grant.pay, runner)
+
+    def _reclaim(self) -> None:
+        """Time that H does not need goes to the first with work, those with budget first."""
+        grant = self.grants[0]
+        if grant.pay is None or grant.run is not None:
+            return
+        funded = [v for v in self.servers if self._eligible(v)]
+        depleted = [v for v in self.servers if self._waits(v)]
+        candidates = funded or depleted
+        if candidates:
+            self.grants[0] = Grant(min(candidates, key=self._runner_rank), grant.pay)
+
+    def _place_runners(self, before: list[Grant]) -> None:
+        """All other budgets: the first m with work and budget run, and pay for themselves."""
+        eligible = [v for v in self.servers if self._eligible(v)]
+        eligible.sort(key=self._runner_rank)
+        chosen = eligible[: self.setup.pcpus]
+        for v, p in self._places(chosen, [grant.run for grant in before]).items():
+            self.grants[p] = Grant(v, v, None, self.vcpus[v].level)
+
+    def _place_spare(self, before: list[Grant]) -> None:
+        """One pcpu that is left, if any, goes to a depleted vcpu with work on the spare."""
+        free = [p for p, grant in enumerate(self.grants) if grant.run is None]
+        if not free or self.spare_remaining == 0:
+            return
+        waiting = [v for v in self.servers if self._waits(v)]
+        if not waiting:
+            self.grants[free[0]] = Grant(None, SPARE)
+            return
+        runner = min(waiting, key=self._spare_rank)
+        was_on = [grant.run for grant in before]
+        last = self.vcpus[runner].last_pcpu
+        place = free[0]
+        if runner in was_on and was_on.index(runner) in free:
+            place = was_on.index(runner)
+        elif last is not None and last in free:
+            place = last
+        self.grants[place] = Grant(runner, SPARE)
+
+    def _note_runners(self) -> None:
+        """Who runs now is the last to run from now on, and has a turn."""
+        runners = {p: grant.run for p, grant in enumerate(self.grants) if grant.run is not None}
+        for v in runners.values():
+            if self.setup.quantum is not None and not self._goes_on_running(v):
+                self.vcpus[v].run_turn = self.now
+        for p, v in runners.items():
+            _become_last(self.last_runner, p, v)
+            if self.setup.policy.budget != "periodic":
+                self.vcpus[v].last_pcpu = p
+
+    def _place_guests(self, before: list[Grant]) -> None:
+        """Best-effort vcpus run where nobody else does, in turns; who pays goes on paying."""
+        free = [p for p, grant in enumerate(self.grants) if grant.run is None]
+        waiting = [v for v in self.guests if self.vcpus[v].work]
+        waiting.sort(key=self._guest_rank)
+        chosen = waiting[: len(free)]
+        for v in chosen:
+            if not self._goes_on_as_guest(v):
+                self.vcpus[v].run_turn = self.now
+        stay = {p: g.run for p, g in enumerate(before) if p in free and g.run in chosen}
+        newcomers = [v for v in chosen if v not in stay.values()]
+        places = dict(stay)
+        for p in free:
+            if p not in places and newcomers:
+                places[p] = newcomers.pop(0)
+        for p, guest in places.items():
+            assert guest is not None
+            self.grants[p] = self.grants[p]._replace(run=guest)
+            _become_last(self.last_guest, p, guest)
+
+    def _places(self, chosen: list[int], before: list[int | None]) -> dict[int, int]:
+        """Where the chosen go: stay, else where they were last, else the lowest free pcpu."""
+        places = {v: p for p, v in enumerate(before) if v is not None and v in chosen}
+        for v in chosen:
+            if v in places:
+                continue
+            free = [p for p in range(self.setup.pcpus) if p not in places.values()]
+            last = self.vcpus[v].last_pcpu
+            places[v] = last if last is not None and last in free else free[0]
+        return places
+
+    # -- who is first --------------------------------------------------------------------------
+
+    def _eligible(self, v: int) -> bool:
+        return self.vcpus[v].work and self.vcpus[v].remaining > 0
+
+    def _waits(self, v: int) -> bool:
+        return self.vcpus[v].work and self.vcpus[v].remaining == 0
+
+    def _urgency(self, vcpu: Vcpu) -> tuple[int, int]:
+        """Smaller is more urgent: the level of extra time, then the order rule."""
+        order = vcpu.params.priority if self.setup.policy.order == "fp" else vcpu.deadline
+        return vcpu.level, order
+
+    def _in_turn(self, turn: int) -> bool:
+        return self.setup.quantum is None or self.now < turn + self.setup.quantum
+
+    def _goes_on_paying(self, v: int) -> bool:
+        return v in self.last_payer and self._in_turn(self.vcpus[v].pay_turn)
+
+    def _goes_on_running(self, v: int) -> bool:
+        return v in self.last_runner and self._in_turn(self.vcpus[v].run_turn)
+
+    def _goes_on_as_guest(self, v: int) -> bool:
+        turn_ends = self.vcpus[v].run_turn + self.setup.best_effort_turn
+        return v in self.last_guest and self.now < turn_ends
+
+    def _payer_rank(self, v: int) -> tuple[object, ...]:
+        vcpu = self.vcpus[v]
+        return self._urgency(vcpu), not self._goes_on_paying(v), vcpu.pay_turn, v
+
+    def _runner_rank(self, v: int) -> tuple[object, ...]:
+        vcpu = self.vcpus[v]
+        return self._urgency(vcpu), not self._goes_on_running(v), vcpu.run_turn, v
+
+    def _spare_rank(self, v: int) -> tuple[object, ...]:
+        vcpu = self.vcpus[v]
+        return -vcpu.deadline, not self._goes_on_running(v), vcpu.run_turn, v
+
+    def _guest_rank(self, v: int) -> tuple[object, ...]:
+        return not self._goes_on_as_guest(v), self.vcpus[v].run_turn, v
+
+    def _give_pay_turns(self, chosen: list[int]) -> None:
+        """Without a quantum no turn is ever given, so that ties fall to the lower id."""
+        if self.setup.quantum is None:
+            return
+        for v in chosen:
+            if not self._goes_on_paying(v):
+                self.vcpus[v].pay_turn = self.now
+
+
+def append_refill(queue: list[Refill], new: Refill, room: int) -> tuple[Refill, ...]:
+    """The queue behind the head, at most `room` entries, with one refill more at its end.
+
+    Time that was used in one piece comes back in one piece, however often it was charged on the
+    way: a refill that continues the tail joins it.
+    """
+    if queue and new.time <= queue[-1].time + queue[-1].amount:
+        tail = queue[-1]
+        return (*queue[:-1], Refill(tail.time, tail.amount + new.amount))
+    if len(queue) == room:
+        tail = queue[-1]
+        return (*queue[:-1], Refill(new.time, tail.amount + new.amount))
+    return (*queue, new)
+
+
+def _become_last(last: list[int | None], pcpu: int, v: int) -> None:
+    """v is the most recent one on this pcpu, and no longer on the one where it was before."""
+    for p, other in enumerate(last):
+        if other == v:
+            last[p] = None
+    last[pcpu] = v
