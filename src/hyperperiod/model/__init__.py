@@ -7,6 +7,7 @@ package works on that. `errors` says how input is refused.
 
 from hyperperiod.model.errors import InputError, MissingError, Problem
 from hyperperiod.model.load import load_system
+from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.policy import PRESETS, Budget, Order, Policy, Scope, Slack, parse_policy
 from hyperperiod.model.system import (
     Change,
@@ -25,6 +26,7 @@ from hyperperiod.model.system import (
 )
 from hyperperiod.model.units import format_time, parse_time
 from hyperperiod.model.vcpus import PlacedTask, Vcpu, tasks_of, vcpus_of
+from hyperperiod.model.write import to_toml
 
 __all__ = [
     "PRESETS",
@@ -51,10 +53,13 @@ __all__ = [
     "Task",
     "TaskKind",
     "Vcpu",
+    "fitting_policies",
     "format_time",
     "load_system",
     "parse_policy",
     "parse_time",
     "tasks_of",
+    "to_toml",
     "vcpus_of",
+    "with_policy",
 ]

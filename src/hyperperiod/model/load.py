@@ -128,12 +128,22 @@ def _syntax_error(name: str, text: str, message: str) -> InputError:
 def _problems(
     name: str, error: ValidationError, line_of: Callable[[KeyPath], int]
 ) -> list[Problem]:
-    found = []
-    for detail in error.errors(include_url=False):
-        for path, what, allowed in _translate(detail):
-            found.append(Problem(name, line_of(path), show_path(path), what, allowed))
+    found = [
+        Problem(name, line_of(path), show_path(path), what, allowed)
+        for detail in error.errors(include_url=False)
+        for path, what, allowed in _translate(detail)
+    ]
     found.sort(key=lambda problem: problem.line or 0)
     return found[:PROBLEM_LIMIT]
+
+
+def explain(error: ValidationError) -> list[tuple[str, str, str]]:
+    """What a validation error says in our words, as (key, found, allowed)."""
+    return [
+        (show_path(path), found, allowed)
+        for detail in error.errors(include_url=False)
+        for path, found, allowed in _translate(detail)
+    ]
 
 
 def show_path(path: KeyPath) -> str:

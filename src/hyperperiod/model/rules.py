@@ -180,6 +180,8 @@ def _duplicates(path: Path, names: list[str]) -> Iterator[Finding]:
 
 
 def system(one: System) -> Iterator[Finding]:
+    if not one.domains:
+        yield Finding(("domain",), "no domain", "at least one [[domain]]")
     yield from _policy_fits(one)
     yield from _domain_names(one)
     yield from _pins(one)
@@ -341,6 +343,8 @@ def _flows(one: System) -> Iterator[Finding]:
     yield from _duplicates(("flow",), [flow.name for flow in one.flows])
     hops = {f"{member.name}.{task.name}" for member in one.domains for task in member.tasks}
     for index, flow in enumerate(one.flows):
+        if not flow.hops:
+            yield Finding(("flow", index, "hops"), "an empty list", "at least one domain.task")
         for place, hop in enumerate(flow.hops):
             if hop not in hops:
                 yield Finding(("flow", index, "hops", place), repr(hop), "domain.task of a task")

@@ -219,7 +219,7 @@ class Flow(_Part):
 
     name: Name
     source: Source
-    hops: tuple[Name, ...] = Field(min_length=1)
+    hops: tuple[Name, ...]
     deadline_ns: PositiveTime = _key("deadline")
     queue: StrictInt = Field(default=1, ge=1, le=65536)
 
@@ -253,7 +253,7 @@ class System(_Part):
     sbf: Sbf = Sbf.GENERAL
     spare: Interface | None = None
     overheads: Overheads = Overheads()
-    domains: tuple[Domain, ...] = _key("domain", min_length=1)
+    domains: tuple[Domain, ...] = _key("domain")
     flows: tuple[Flow, ...] = _key("flow", default=())
     swaps: tuple[Swap, ...] = _key("swap", default=())
     changes: tuple[Change, ...] = _key("change", default=())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes a System as TOML that `load_system` reads back as the same system.
+
+Only what differs from the defaults is written, in the order of the classes, so that what a
+program makes (a generated task set, a fitted system) looks like what a person would write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from pydantic import BaseModel
+
+from hyperperiod.model.policy import Policy
+from hyperperiod.model.system import (
+    Change,
+    Domain,
+    Flow,
+    Interface,
+    Overheads,
+    Source,
+    Swap,
+    System,
+    Task,
+)
+from hyperperiod.model.units import format_time
+
+# Parts that are written as tables of their own; everything else stands on one line.
+_TABLES = (Domain, Task, Flow, Swap, Change)
+
+
+def to_toml(system: System) -> str:
+    """The text of a system file."""
+    return "".join(_table(system, ())).lstrip("\n")
+
+
+def _table(part: BaseModel, path: tuple[str, ...]) -> Iterator[str]:
+    """The plain keys of a part, then the tables inside it."""
+    below: list[tuple[str, tuple[BaseModel, ...]]] = []
+    for key, value in _written(part):
+        if isinstance(value, tuple) and value and isinstance(value[0], _TABLES):
+            below.append((key, value))
+        else:
+            yield f"{key} = {_value(key, value)}\n"
+    for key, members in below:
+        header = (*path, key)
+        for member in members:
+            yield f"\n[[{'.'.join(header)}]]\n"
+            yield from _table(member, header)
+
+
+def _written(part: BaseModel) -> Iterator[tuple[str, Any]]:
+    """The keys of a part that say more than its defaults do."""
+    for name, field in type(part).model_fields.items():
+        value = getattr(part, name)
+        if not field.is_required() and value == field.default:
+            continue
+        if isinstance(part, Task) and name == "deadline_ns" and value == part.period_ns:
+            continue
+        yield str(field.validation_alias or name), value
+
+
+def _value(key: str, value: Any) -> str:
+    match value:
+        case Policy():
+            return _policy(value)
+        case BaseModel():
+            inside = ", ".join(f"{inner} = {_value(inner, it)}" for inner, it in _written(value))
+            return f"{{ {inside} }}"
+        case tuple():
+            return "[" + ", ".join(_value(key, member) for member in value) + "]"
+        case StrEnum():
+            return f'"{value}"'
+        case str():
+            return _text(value)
+        case bool():
+            return "true" if value else "false"
+        case Fraction():
+            return _decimal(value)
+        case int() if key in _TIME_KEYS:
+            return f'"{format_time(value)}"'
+        case _:
+            return str(value)
+
+
+_TIME_KEYS = {
+    str(field.validation_alias)
+    for part in (System, Domain, Interface, Overheads, Task, Flow, Source, Swap, Change)
+    for name, field in part.model_fields.items()
+    if name.endswith("_ns")
+}
+
+
+def _policy(policy: Policy) -> str:
+    return f'"{policy}"'
+
+
+def _text(value: str) -> str:
+    """A basic string: JSON's escapes are TOML's, except for DEL, which TOML wants escaped."""
+    return re.sub("\x7f", r"\\u007F", json.dumps(value, ensure_ascii=False))
+
+
+def _decimal(value: Fraction) -> str:
+    """A factor as a decimal; it was read from one, or is rounded to what files can say."""
+    text = f"{Decimal(value.numerator) / Decimal(value.denominator):.9f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
