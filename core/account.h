@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The account of one server: what a nanosecond costs it, what happens when nothing is left, and
+ * who has to watch for its next refill. The budget rules are written in these verbs.
+ */
+#pragma once
+
+#include "alarm.h"
+
+/* Whether the server pays or runs on its pcpu right now. */
+HP_FN hp_u32 hp_seated(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
+
+    return seat->grant.run == vcpu || seat->grant.pay == vcpu;
+}
+
+/* When the rule gives budget back next, if nothing else happens. */
+HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    switch ((enum hp_budget)core->policy.budget) {
+    case HP_BUDGET_PERIODIC:
+    case HP_BUDGET_DEFERRABLE:
+    case HP_BUDGET_POLLING:
+        return server->deadline_ns;
+    case HP_BUDGET_SPORADIC:
+    case HP_BUDGET_CBS:
+        return server->remaining_ns > 0 ? HP_NEVER : server->deadline_ns;
+    }
+    return HP_NEVER;
+}
+
+/*
+ * Whether the server's next refill can change a grant. A depleted server becomes eligible: if
+ * it has work, or pays whether it has or not. Under EDF a server that pays or runs falls back
+ * when its deadline moves on. A server with budget that waits only becomes less urgent.
+ */
+HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (!server->present || server->flags & HP_BEST_EFFORT)
+        return 0;
+    if (server->remaining_ns <= 0)
+        return core->policy.budget == HP_BUDGET_PERIODIC || server->working;
+    return core->policy.order == HP_ORDER_EDF && hp_seated(core, vcpu);
+}
+
+HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
+    hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
+
+    hp_alarm_set(core, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
+}
+
+/* Whether this server may go on at a lower level when its budget is gone. */
+HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *server) {
+    return core->policy.slack == HP_SLACK_EXTRA && (server->flags & HP_EXTRA);
+}
+
+/*
+ * Puts the server where its account says: among the funded, on an extra level, or neither.
+ * Called whenever 'remaining' has passed zero in either direction, or the level has changed.
+ */
+HP_FN void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_u32 funded = server->remaining_ns > 0;
+
+    /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
+    if (core->policy.order == HP_ORDER_EDF || server->level > 0
+        || funded != hp_set_has(&core->funded, server->rank))
+        core->planned = 0;
+    hp_set_put(&core->funded, server->rank, funded);
+    hp_set_put(&core->lowered, server->rank, server->level > 0);
+    hp_watch(core, vcpu);
+}
+
+/*
+ * Extra time as RTDS gives it: the vcpu drops one level and has a fresh budget there. 'over' is
+ * what was used past the end of the level before; it is paid from the new one, and from as many
+ * below it as it takes.
+ */
+HP_FN void hp_drop_level(struct hp_server *server, hp_u64 over_ns) {
+    hp_u64 levels = 1;
+
+    if (over_ns >= server->budget_ns) {
+        levels += over_ns / server->budget_ns;
+        over_ns %= server->budget_ns;
+    }
+    server->level = (hp_u32)hp_least(server->level + levels, HP_NONE);
+    server->extra_ns = (hp_i64)(server->budget_ns - over_ns);
+}
+
+HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (hp_may_drop(core, server) && server->level > 0) {
+        hp_drop_level(server, (hp_u64)-server->extra_ns);
+    } else if (hp_may_drop(core, server)) {
+        hp_drop_level(server, (hp_u64)-server->remaining_ns);
+        server->remaining_ns = 0;
+    }
+    if (hp_set_has(&core->funded, server->rank))
+        HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
+    hp_enlist(core, vcpu);
+}
+
+/* Charges a span of time to the level that the server is on. */
+HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (span_ns == 0)
+        return;
+    if (server->level > 0) {
+        server->extra_ns -= (hp_i64)span_ns;
+        if (server->extra_ns > 0)
+            return;
+    } else {
+        server->remaining_ns -= (hp_i64)span_ns;
+        if (server->remaining_ns > 0)
+            return;
+    }
+    hp_deplete(core, vcpu);
+}
+
+/* The parameters that hp_update left take effect; the order is mended once all is charged. */
+HP_FN void hp_take_change(struct hp_core *core, struct hp_server *server) {
+    if (server->change_at_ns == HP_NEVER)
+        return;
+    core->unsorted |= server->priority != server->new_priority;
+    server->priority = server->new_priority;
+    server->period_ns = server->new_period_ns;
+    server->budget_ns = server->new_budget_ns;
+    server->flags = server->new_flags;
+    server->change_at_ns = HP_NEVER;
+}
+
+/* Closes a refill: back at the server's own level, and eligible if anything remains. */
+HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    HP_ASSERT(server->remaining_ns <= (hp_i64)server->budget_ns);
+    server->level = 0;
+    server->extra_ns = 0;
+    HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, vcpu, server->remaining_ns);
+    hp_enlist(core, vcpu);
+}
+
+/* What the level that the server is on still has. */
+HP_FN hp_i64 hp_left(const struct hp_server *server) {
+    return server->level > 0 ? server->extra_ns : server->remaining_ns;
+}

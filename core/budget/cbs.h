@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The cbs rule: the hard constant bandwidth server (Abeni and Buttazzo, RTSS 1998, with the
+ * hard reservation of Linux SCHED_DEADLINE).
+ *
+ * Work that arrives at t, where there was none, finds what remains, q, and a deadline d. If q
+ * is more than the bandwidth allows until then, q > (d - t) * budget / period, a new period
+ * starts: deadline t + period, full budget. Otherwise both are kept. A depleted server waits
+ * for its deadline; there it gets its budget and the deadline moves on by one period. One that
+ * is depleted only after its deadline (the pcpu was overbooked) gets it at once. A debt is
+ * never forgiven. Budget = period never interrupts service.
+ *
+ * Under EDF the sum of the bandwidths is an exact test on one pcpu.
+ */
+#pragma once
+
+#include "../account.h"
+#include "../wide.h"
+
+HP_FN void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 needed;
+    hp_u64 due;
+
+    if (server->change_at_ns <= now_ns) {
+        hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
+
+        hp_take_change(core, server);
+        server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
+        server->deadline_ns = now_ns + server->period_ns;
+        hp_refilled(core, vcpu);
+    }
+    if (server->remaining_ns > 0 || server->deadline_ns > now_ns)
+        return;
+    needed = (hp_u64)-server->remaining_ns / server->budget_ns + 1u;
+    due = (now_ns - server->deadline_ns) / server->period_ns + 1u;
+    needed = hp_least(needed, due);
+    server->remaining_ns += (hp_i64)(needed * server->budget_ns);
+    server->deadline_ns += needed * server->period_ns;
+    hp_refilled(core, vcpu);
+}
+
+/* Whole periods of service that begin and end with a full budget cost nothing in the end. */
+HP_FN hp_u64 hp_cbs_charge_periods(struct hp_server *server, hp_u64 from_ns, hp_u64 to_ns) {
+    hp_u64 periods;
+
+    if (server->remaining_ns != (hp_i64)server->budget_ns
+        || server->deadline_ns != from_ns + server->period_ns)
+        return 0;
+    periods = (to_ns - from_ns) / server->period_ns;
+    server->deadline_ns += periods * server->period_ns;
+    return periods * server->period_ns;
+}
+
+/*
+ * Charges the time from 'from' to 'to'. Without extra time an overrun is a debt, and the refills
+ * that fall due pay it back one by one (hp_cbs_catch_up). With extra time the charge goes to the
+ * level that the server is on, piece by piece between refills; whole periods at a stroke, and a
+ * server far behind its deadline in a bounded number of pieces.
+ */
+HP_FN void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (!hp_may_drop(core, server)) {
+        hp_spend(core, vcpu, to_ns - from_ns);
+        return;
+    }
+    HP_FOR (piece, 16u) {
+        hp_u64 end_ns = to_ns;
+
+        if (from_ns >= to_ns)
+            break;
+        hp_cbs_catch_up(core, vcpu, from_ns);
+        from_ns += hp_cbs_charge_periods(server, from_ns, to_ns);
+        if (server->level == 0)
+            end_ns = from_ns + (hp_u64)server->remaining_ns;
+        else if (server->deadline_ns > from_ns)
+            end_ns = server->deadline_ns;
+        end_ns = hp_least(end_ns, to_ns);
+        hp_spend(core, vcpu, end_ns - from_ns);
+        from_ns = end_ns;
+    }
+    hp_spend(core, vcpu, to_ns - from_ns);
+}
+
+/* Work arrives where there was none: the rule of the bandwidth. */
+HP_FN void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (server->remaining_ns <= 0)
+        return;
+    if (server->deadline_ns > now_ns
+        && !hp_product_above((hp_u64)server->remaining_ns, server->period_ns,
+                             server->deadline_ns - now_ns, server->budget_ns))
+        return;
+    server->remaining_ns = (hp_i64)server->budget_ns;
+    server->deadline_ns = now_ns + server->period_ns;
+    hp_refilled(core, vcpu);
+}

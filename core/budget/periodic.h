@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The periodic rule (PTPS, and the base of WCPS and CRPS in the CSA paper, section III.A).
+ *
+ * A server is refilled to full at every multiple of its period. The first server in order that
+ * has budget is charged as time passes, whether or not it has work: its budget idles away. So
+ * who pays at any instant is fixed by periods, budgets and priorities alone.
+ *
+ * Candidates for a grant are therefore all servers with budget; the slack rule says who uses
+ * the time of one that has no work.
+ */
+#pragma once
+
+#include "timed.h"
+
+HP_FN void hp_periodic_candidates(struct hp_core *core) {
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->funded.word[w];
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The polling rule: as deferrable, but a server that has no work loses what is left.
+ *
+ * The loss happens at any instant at which the server has no work after the arrivals of that
+ * instant; it then stays empty until its next refill. Work that arrives at the very instant of
+ * a refill, or of the departure of the work before it, finds the budget untouched. Nobody needs
+ * to act at the instant of the loss: it is found out when the server is looked at again, from
+ * when it became idle and when it was last refilled.
+ */
+#pragma once
+
+#include "timed.h"
+
+HP_FN void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 idle_ns;
+
+    hp_timed_catch_up(core, vcpu, now_ns);
+    if (server->working || server->remaining_ns <= 0)
+        return;
+    idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->period_ns);
+    if (idle_ns < now_ns) {
+        server->remaining_ns = 0;
+        hp_deplete(core, vcpu);
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The sporadic rule: what was used comes back one period after the activation that used it
+ * (Sprunt, Sha, Lehoczky 1989, as corrected by Stanovich, Baker, Wang, Harbour, RTAS 2010).
+ *
+ * A server has a queue of refills (time, amount), in order of time; the amounts always add up
+ * to the budget. The head is usable once its time has come, and what remains is its amount.
+ *
+ *  - Work arrives and there was none: if the head is usable, the activation starts now, so the
+ *    head's time becomes now. Refills that come due before the head could be used up join it.
+ *  - Use: the head's amount falls and its time advances by what is used, and as much is added
+ *    to the tail for one period later. Since the head's time moves with the use and not with
+ *    the clock, a preemption in between does not split an activation.
+ *  - A new refill that comes due before the tail could be used up joins the tail; so it does
+ *    not matter into how many pieces a charge is cut. When the queue is full it joins the tail
+ *    at its own, later time: that can only delay.
+ *  - A head that is used up leaves; the next one is the head, usable if its time has come.
+ *  - An overrun, because a pick came late, uses up the refills that follow, in order.
+ *
+ * The deadline, for EDF, is one period after the activation (or after the head became usable)
+ * and does not move with use. The deadline of a depleted server is its next refill.
+ */
+#pragma once
+
+#include "../account.h"
+
+/* The i-th refill in the queue, the head being the 0th. */
+HP_FN struct hp_refill *hp_refill_of(struct hp_core *core, hp_u32 vcpu, hp_u32 i) {
+    hp_u32 slot = (hp_server_of(core, vcpu)->refill_head + i) % HP_REFILLS;
+
+    return &core->refill[HP_INDEX(vcpu * HP_REFILLS + slot, HP_VCPUS * HP_REFILLS)];
+}
+
+HP_FN struct hp_refill *hp_refill_tail(struct hp_core *core, hp_u32 vcpu) {
+    return hp_refill_of(core, vcpu, hp_server_of(core, vcpu)->refill_count - 1u);
+}
+
+HP_FN void hp_refill_push(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns) {
+    struct hp_refill *slot;
+
+    HP_ASSERT(hp_server_of(core, vcpu)->refill_count < HP_REFILLS);
+    hp_server_of(core, vcpu)->refill_count++;
+    slot = hp_refill_tail(core, vcpu);
+    slot->time_ns = time_ns;
+    slot->amount_ns = amount_ns;
+}
+
+HP_FN void hp_refill_pop(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    HP_ASSERT(server->refill_count > 0);
+    server->refill_head = (server->refill_head + 1u) % HP_REFILLS;
+    server->refill_count--;
+}
+
+/* Adds what was used to the end of the queue. */
+HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns) {
+    const hp_u32 count = hp_server_of(core, vcpu)->refill_count;
+    struct hp_refill *tail = hp_refill_tail(core, vcpu);
+
+    if (count > 0 && time_ns <= tail->time_ns + tail->amount_ns) {
+        tail->amount_ns += amount_ns;
+    } else if (count == HP_REFILLS) {
+        tail->amount_ns += amount_ns;
+        tail->time_ns = time_ns;
+    } else {
+        hp_refill_push(core, vcpu, time_ns, amount_ns);
+    }
+}
+
+/* Joins to the head what comes due before the head could be used up. */
+HP_FN void hp_refill_join_head(struct hp_core *core, hp_u32 vcpu) {
+    HP_FOR (i, HP_REFILLS) {
+        struct hp_refill *head = hp_refill_of(core, vcpu, 0);
+        struct hp_refill *next = hp_refill_of(core, vcpu, 1);
+
+        if (hp_server_of(core, vcpu)->refill_count < 2u)
+            break;
+        if (next->time_ns > head->time_ns + head->amount_ns)
+            break;
+        next->time_ns = head->time_ns;
+        next->amount_ns += head->amount_ns;
+        hp_refill_pop(core, vcpu);
+    }
+}
+
+/* Takes the account from the queue: what is usable at 'now'. */
+HP_FN void hp_sporadic_account(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    const struct hp_refill *head = hp_refill_of(core, vcpu, 0);
+
+    if (head->time_ns <= now_ns) {
+        server->remaining_ns = (hp_i64)head->amount_ns;
+        server->deadline_ns = head->time_ns + server->period_ns;
+    } else {
+        server->remaining_ns = 0;
+        server->deadline_ns = head->time_ns;
+    }
+}
+
+/* Empties the queue and gives the server 'left' now and the rest of its budget at 'rest_at'. */
+HP_FN void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, hp_u64 left_ns,
+                             hp_u64 rest_at_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    HP_ASSERT(left_ns <= server->budget_ns);
+    server->refill_head = 0;
+    server->refill_count = 0;
+    if (left_ns > 0)
+        hp_refill_push(core, vcpu, now_ns, left_ns);
+    if (left_ns < server->budget_ns)
+        hp_refill_append(core, vcpu, rest_at_ns, server->budget_ns - left_ns);
+    hp_sporadic_account(core, vcpu, now_ns);
+}
+
+/* When all that has been used so far will have come back: nothing is owed from then on. */
+HP_FN hp_u64 hp_sporadic_settled_at(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    return hp_most(hp_refill_tail(core, vcpu)->time_ns, now_ns);
+}
+
+HP_FN void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (server->change_at_ns <= now_ns) {
+        hp_u64 left_ns = server->remaining_ns > 0 ? (hp_u64)server->remaining_ns : 0;
+
+        hp_take_change(core, server);
+        left_ns = hp_least(left_ns, server->budget_ns);
+        hp_sporadic_start(core, vcpu, now_ns, left_ns, now_ns + server->period_ns);
+        hp_refilled(core, vcpu);
+    }
+    if (server->remaining_ns > 0 || hp_refill_of(core, vcpu, 0)->time_ns > now_ns)
+        return;
+    hp_sporadic_account(core, vcpu, now_ns);
+    hp_refilled(core, vcpu);
+}
+
+/* Moves what is used from the head of the queue to its end. Returns whether the head changed. */
+HP_FN hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 rounds = span_ns < server->budget_ns ? 0 : span_ns / server->budget_ns;
+    hp_u32 popped = rounds > 0;
+
+    /* A whole round uses up every refill once and moves it by a period. */
+    span_ns -= rounds * server->budget_ns;
+    HP_FOR (i, HP_REFILLS) {
+        if (rounds == 0 || i >= server->refill_count)
+            break;
+        hp_refill_of(core, vcpu, i)->time_ns += rounds * server->period_ns;
+    }
+    /* What is left is less than the budget: no refill is met twice. */
+    HP_FOR (i, HP_REFILLS + 1u) {
+        struct hp_refill *head = hp_refill_of(core, vcpu, 0);
+        hp_u64 used_ns = hp_least(span_ns, head->amount_ns);
+        hp_u64 back_ns = head->time_ns + server->period_ns;
+
+        if (span_ns == 0)
+            break;
+        head->amount_ns -= used_ns;
+        head->time_ns += used_ns;
+        if (head->amount_ns == 0) {
+            hp_refill_pop(core, vcpu);
+            popped = 1;
+        }
+        hp_refill_append(core, vcpu, back_ns, used_ns);
+        span_ns -= used_ns;
+    }
+    HP_ASSERT(span_ns == 0);
+    return popped;
+}
+
+/* Charges the queue, and takes the account from it. */
+HP_FN void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (span_ns == 0)
+        return;
+    if (!hp_sporadic_use(core, vcpu, span_ns) && server->remaining_ns > 0) {
+        server->remaining_ns = (hp_i64)hp_refill_of(core, vcpu, 0)->amount_ns;
+        return;
+    }
+    hp_sporadic_account(core, vcpu, to_ns);
+    if (server->remaining_ns > 0)
+        hp_enlist(core, vcpu);
+    else
+        hp_deplete(core, vcpu);
+}
+
+/*
+ * Charges the time from 'from' to 'to'. With extra time what lies past the end of the usable
+ * head is charged to the extra level until the next refill becomes usable.
+ */
+HP_FN void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (!hp_may_drop(core, server)) {
+        hp_sporadic_spend(core, vcpu, to_ns - from_ns, to_ns);
+        return;
+    }
+    HP_FOR (piece, 2u * HP_REFILLS) {
+        hp_u64 end_ns = to_ns;
+
+        if (from_ns >= to_ns)
+            break;
+        hp_sporadic_catch_up(core, vcpu, from_ns);
+        if (server->level > 0) {
+            end_ns = hp_least(end_ns, hp_refill_of(core, vcpu, 0)->time_ns);
+            hp_spend(core, vcpu, end_ns - from_ns);
+        } else {
+            end_ns = hp_least(end_ns, from_ns + (hp_u64)server->remaining_ns);
+            hp_sporadic_spend(core, vcpu, end_ns - from_ns, end_ns);
+        }
+        from_ns = end_ns;
+    }
+    if (from_ns < to_ns)
+        hp_sporadic_spend(core, vcpu, to_ns - from_ns, to_ns);
+}
+
+/* Work arrives where there was none: a new activation. */
+HP_FN void hp_sporadic_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    if (hp_server_of(core, vcpu)->remaining_ns <= 0)
+        return;
+    hp_refill_of(core, vcpu, 0)->time_ns = now_ns;
+    hp_refill_join_head(core, vcpu);
+    hp_sporadic_account(core, vcpu, now_ns);
+    hp_enlist(core, vcpu);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the periodic, the deferrable and the polling rule share: a server is refilled to full at
+ * origin + k * period, whatever happened before, and the end of its period is its deadline.
+ *
+ * A refill never forgives a debt (time used past the end of the budget because a pick came
+ * late): remaining = budget + min(0, remaining). Refills that nobody had to look after are
+ * caught up here in one step, however many they are.
+ */
+#pragma once
+
+#include "../account.h"
+
+/* Does the refills that are due at 'now' or before. */
+HP_FN void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 refills = 1;
+
+    if (server->deadline_ns > now_ns)
+        return;
+    hp_take_change(core, server);
+    if (now_ns - server->deadline_ns >= server->period_ns)
+        refills += (now_ns - server->deadline_ns) / server->period_ns;
+
+    if (server->remaining_ns < 0) {
+        /* refills * budget <= refills * period <= now + period: no overflow */
+        server->remaining_ns += (hp_i64)(refills * server->budget_ns);
+        if (server->remaining_ns > (hp_i64)server->budget_ns)
+            server->remaining_ns = (hp_i64)server->budget_ns;
+    } else {
+        server->remaining_ns = (hp_i64)server->budget_ns;
+    }
+    server->deadline_ns += refills * server->period_ns;
+    hp_refilled(core, vcpu);
+}
+
+/*
+ * The server pays for n whole periods, each followed by its refill. At its own level it comes
+ * out of each with at most budget - period <= 0 left before the refill, so every refill adds
+ * the budget to what is then a debt. With extra time there is no debt to carry.
+ */
+HP_FN void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 periods) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (hp_may_drop(core, server))
+        server->remaining_ns = (hp_i64)server->budget_ns;
+    else
+        server->remaining_ns -= (hp_i64)(periods * (server->period_ns - server->budget_ns));
+    server->deadline_ns += periods * server->period_ns;
+    hp_refilled(core, vcpu);
+}
+
+/* Charges the time from 'from' to 'to', split at each refill in between. */
+HP_FN void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (to_ns > server->deadline_ns) {
+        hp_u64 refill_ns = hp_most(server->deadline_ns, from_ns);
+
+        hp_spend(core, vcpu, refill_ns - from_ns);
+        hp_timed_catch_up(core, vcpu, refill_ns);
+        from_ns = refill_ns;
+    }
+    if (to_ns > server->deadline_ns) {
+        hp_u64 periods = (to_ns - from_ns) / server->period_ns;
+
+        hp_timed_charge_periods(core, vcpu, periods);
+        from_ns += periods * server->period_ns;
+    }
+    hp_spend(core, vcpu, to_ns - from_ns);
+}
+
+/* A server that gets its first budget at 'at'. */
+HP_FN void hp_timed_start(struct hp_server *server, hp_u64 at_ns) {
+    server->remaining_ns = 0;
+    server->deadline_ns = at_ns;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The conservation laws, as one function: what is true between any two calls into the core.
+ *
+ * Tests, fuzzers and debug builds call it; a law that does not hold is named, and nothing is
+ * repaired. It first brings the accounts up to now, which changes no decision.
+ */
+#pragma once
+
+#include "grant.h"
+
+enum hp_law {
+    HP_LAW_HOLDS,
+    HP_LAW_ACCOUNT,  /* nobody has more than its budget, nor owes more than a late pick explains */
+    HP_LAW_LEVEL,    /* who is on an extra level has none of its own left, and may be there */
+    HP_LAW_SETS,     /* the sets say what the servers say */
+    HP_LAW_RANKS,    /* every vcpu has one rank, in order */
+    HP_LAW_REFILLS,  /* sporadic refills are in order and add up to the budget */
+    HP_LAW_ALARM,    /* nobody's refill is overlooked */
+    HP_LAW_ONE_PCPU, /* a vcpu runs on one pcpu */
+    HP_LAW_PAYER,    /* who runs is paid for by whom the policy names */
+    HP_LAW_SPARE,    /* the spare is on one pcpu at most and within its budget */
+};
+
+HP_FN hp_u32 hp_account_holds(struct hp_core *core, const struct hp_server *server) {
+    if (server->remaining_ns > (hp_i64)server->budget_ns)
+        return 0;
+    if (server->remaining_ns > 0 && core->policy.budget <= HP_BUDGET_POLLING
+        && server->deadline_ns <= core->now_ns)
+        return 0;
+    return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
+}
+
+HP_FN hp_u32 hp_level_holds(struct hp_core *core, const struct hp_server *server) {
+    if (server->level == 0)
+        return server->extra_ns == 0;
+    return hp_may_drop(core, server) && server->remaining_ns <= 0 && server->extra_ns > 0
+           && server->extra_ns <= (hp_i64)server->budget_ns;
+}
+
+HP_FN hp_u32 hp_sets_hold(const struct hp_core *core, const struct hp_server *server) {
+    return hp_set_has(&core->work, server->rank) == server->working
+           && hp_set_has(&core->effort, server->rank) == (server->flags & HP_BEST_EFFORT)
+           && hp_set_has(&core->funded, server->rank) == (server->remaining_ns > 0)
+           && hp_set_has(&core->lowered, server->rank) == (server->level > 0);
+}
+
+HP_FN hp_u32 hp_refills_hold(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 sum_ns = 0;
+    hp_u64 last_ns = 0;
+
+    if (core->policy.budget != HP_BUDGET_SPORADIC)
+        return 1;
+    HP_FOR (i, HP_REFILLS) {
+        const struct hp_refill *refill = hp_refill_of(core, vcpu, i);
+
+        if (i >= server->refill_count)
+            break;
+        if (refill->amount_ns == 0 || refill->time_ns < last_ns)
+            return 0;
+        last_ns = refill->time_ns;
+        sum_ns += refill->amount_ns;
+    }
+    return server->refill_count > 0 && sum_ns == server->budget_ns;
+}
+
+HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (hp_vcpu_at(core, server->rank) != vcpu || server->rank >= core->ranked)
+        return HP_LAW_RANKS;
+    if (server->rank > 0 && !hp_ranked_before(core, hp_vcpu_at(core, server->rank - 1u), vcpu))
+        return HP_LAW_RANKS;
+    if (!hp_sets_hold(core, server))
+        return HP_LAW_SETS;
+    if (server->flags & HP_BEST_EFFORT)
+        return server->remaining_ns == 0 ? HP_LAW_HOLDS : HP_LAW_ACCOUNT;
+    if (!hp_account_holds(core, server))
+        return HP_LAW_ACCOUNT;
+    if (!hp_level_holds(core, server))
+        return HP_LAW_LEVEL;
+    if (!hp_refills_hold(core, vcpu))
+        return HP_LAW_REFILLS;
+    if (hp_watched(core, vcpu) && server->alarm_ns > hp_next_refill(core, vcpu))
+        return HP_LAW_ALARM;
+    if (server->alarm_ns < hp_server_of(core, hp_alarm_first(core))->alarm_ns)
+        return HP_LAW_ALARM;
+    return HP_LAW_HOLDS;
+}
+
+/* Whether the payers of a grant are those that the policy names for who runs. */
+HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
+    const struct hp_grant *grant = &seat->grant;
+
+    if (grant->run == HP_NONE || hp_server_of(core, grant->run)->flags & HP_BEST_EFFORT)
+        return grant->also == HP_NONE;
+    switch ((enum hp_slack)core->policy.slack) {
+    case HP_SLACK_NONE:
+    case HP_SLACK_EXTRA:
+        return grant->pay == grant->run && grant->also == HP_NONE;
+    case HP_SLACK_LEND:
+        return hp_is_vcpu(grant->pay)
+               && grant->also == (grant->pay == grant->run ? HP_NONE : grant->run);
+    case HP_SLACK_RECLAIM:
+        return hp_is_vcpu(grant->pay) && grant->also == HP_NONE;
+    case HP_SLACK_SPARE:
+        return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
+    }
+    return 0;
+}
+
+/* Whether the vcpu that this pcpu runs runs here alone. */
+HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
+    const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
+
+    HP_FOR (other, HP_PCPUS) {
+        if (other >= core->pcpus)
+            break;
+        if (run != HP_NONE && other != pcpu && hp_seat_of(core, other)->grant.run == run)
+            return 0;
+    }
+    return 1;
+}
+
+HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
+    hp_u32 spares = 0;
+
+    HP_FOR (pcpu, HP_PCPUS) {
+        const struct hp_seat *seat = hp_seat_of(core, pcpu);
+
+        if (pcpu >= core->pcpus)
+            break;
+        if (!hp_runs_alone(core, pcpu))
+            return HP_LAW_ONE_PCPU;
+        /* A grant that a removal or a swap has made wrong waits for its pick. */
+        if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, seat))
+            return HP_LAW_PAYER;
+        spares += !hp_grant_wrong(core, pcpu) && seat->grant.pay == HP_SPARE;
+    }
+    return spares > 1u ? HP_LAW_SPARE : HP_LAW_HOLDS;
+}
+
+/* Returns the first law that is found broken, or HP_LAW_HOLDS. */
+HP_FN hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
+    hp_u32 law = HP_LAW_HOLDS;
+
+    hp_settle(core, now_ns);
+    hp_plan(core);
+    HP_FOR (vcpu, HP_VCPUS) {
+        const struct hp_server *server = hp_server_of(core, vcpu);
+
+        if (!server->present)
+            continue;
+        if (!(server->flags & HP_BEST_EFFORT))
+            hp_catch_up(core, vcpu, core->now_ns);
+        law = hp_check_server(core, vcpu);
+        if (law != HP_LAW_HOLDS)
+            return law;
+    }
+    if (core->spare.remaining_ns > (hp_i64)core->spare.budget_ns
+        || core->spare.remaining_ns < -(hp_i64)core->spare.late_ns)
+        return HP_LAW_SPARE;
+    return hp_check_seats(core);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Best-effort vcpus: they have no server, run exactly where the grant would be idle, in turns
+ * of 1 ms, and leave at once. Who pays for the idle time goes on paying. They leave no trace in
+ * the order of the others.
+ */
+#pragma once
+
+#include "placement.h"
+
+HP_FN void hp_plan_effort(struct hp_core *core) {
+    hp_u64 idle = 0;
+    hp_u32 idle_pcpus = 0;
+    hp_u32 count;
+
+    core->effort_waits = 0;
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_seat_of(core, pcpu)->plan_effort = HP_NONE;
+        if (hp_seat_of(core, pcpu)->plan_run == HP_NONE) {
+            idle |= 1ull << pcpu;
+            idle_pcpus++;
+        }
+    }
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->work.word[w] & core->effort.word[w];
+    }
+    if (idle == 0 || hp_set_empty(core, &core->pool))
+        return;
+    count = hp_choose(core, idle_pcpus, HP_EFFORT);
+    core->effort_waits = !hp_set_empty(core, &core->pool);
+    hp_place(core, count, idle, HP_EFFORT);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a host may change about the core: the integer types, how a function is qualified, how a
+ * loop is written, how an index is bounded, what an assertion does and where a record goes.
+ * This is the only file of the core with conditional compilation; everything else is the same
+ * text in the simulator, in Xen and in the BPF program.
+ *
+ * A host defines what it wants to differ before it includes hyperperiod.h.
+ */
+#pragma once
+
+typedef unsigned char hp_u8;
+typedef unsigned int hp_u32;
+typedef unsigned long long hp_u64;
+typedef long long hp_i64;
+
+/* Capacity of one lock domain. Powers of two, so that an index can be bounded by a mask. */
+#ifndef HP_VCPUS
+#define HP_VCPUS 64u
+#endif
+#ifndef HP_PCPUS
+#define HP_PCPUS 64u
+#endif
+
+/* A set of vcpus is this many 64-bit words: one everywhere but in the simulator. */
+#define HP_WORDS (HP_VCPUS / 64u)
+
+#ifdef __bpf__
+
+/*
+ * The kernel's verifier follows a loop until it has seen every iteration, unless the counter
+ * starts at a value it does not know and the loop may be left at any time: hence the start from
+ * a variable and the may_goto instruction. An index must be masked where the compiler cannot
+ * see it, or it turns the mask into a moving pointer that the verifier refuses.
+ */
+#ifndef HP_FN
+#define HP_FN static
+#endif
+extern hp_u32 hp_zero;
+#define HP_MAY_LOOP()                                                                              \
+    ({                                                                                             \
+        __label__ leave, stay;                                                                     \
+        hp_u32 more = 1;                                                                           \
+        asm volatile goto("may_goto %l[leave]" : : : : leave);                                     \
+        goto stay;                                                                                 \
+    leave:                                                                                         \
+        more = 0;                                                                                  \
+    stay:                                                                                          \
+        more;                                                                                      \
+    })
+#define HP_FOR(i, n) for (hp_u32 i = hp_zero; i < (n) && HP_MAY_LOOP(); i++)
+#define HP_INDEX(i, n)                                                                             \
+    ({                                                                                             \
+        hp_u32 index_ = (i);                                                                       \
+        asm volatile("" : "+r"(index_));                                                           \
+        index_ &((n) - 1u);                                                                        \
+    })
+#define HP_ASSERT(condition) ((void)0)
+
+#else
+
+#ifndef HP_FN
+#define HP_FN static inline
+#endif
+#define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
+#define HP_INDEX(i, n) ((i) & ((n) - 1u))
+
+/* An assertion states what cannot happen; it never has an effect. */
+#ifndef HP_ASSERT
+#define HP_ASSERT(condition) ((void)0)
+#endif
+
+#endif
+
+/* A record of a refill or a depletion: (core, kind, time, vcpu, value). Off unless asked for. */
+#ifndef HP_NOTE
+#define HP_NOTE(core, kind, now_ns, vcpu, value) ((void)0)
+#endif

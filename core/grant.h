@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Grants: charging the one that ends, making the next one, and finding those that are no longer
+ * right.
+ */
+#pragma once
+
+#include "plan.h"
+#include "rank.h"
+
+/* Whoever pays for this pcpu pays up to now. */
+HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
+    struct hp_grant *grant = &seat->grant;
+    const hp_u64 now_ns = core->now_ns;
+    const hp_u64 late_ns = now_ns > grant->until_ns ? now_ns - grant->until_ns : 0;
+
+    if (grant->start_ns >= now_ns)
+        return;
+    if (hp_is_vcpu(grant->pay)) {
+        hp_server_of(core, grant->pay)->late_ns = late_ns;
+        hp_charge(core, grant->pay, grant->start_ns, now_ns);
+    } else if (grant->pay == HP_SPARE) {
+        core->spare.late_ns = late_ns;
+        hp_spare_charge(core, grant->start_ns, now_ns);
+    }
+    if (hp_is_vcpu(grant->also)) {
+        hp_server_of(core, grant->also)->late_ns = late_ns;
+        hp_charge(core, grant->also, grant->start_ns, now_ns);
+    }
+    grant->start_ns = now_ns;
+}
+
+HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
+    core->now_ns = hp_most(core->now_ns, now_ns);
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_charge_seat(core, hp_seat_of(core, pcpu));
+    }
+}
+
+/* Brings the accounts up to now: charges, then the refills that are due and matter. */
+HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
+    hp_charge_all(core, now_ns);
+    HP_FOR (step, HP_VCPUS) {
+        hp_u32 vcpu = hp_alarm_first(core);
+
+        if (hp_server_of(core, vcpu)->alarm_ns > core->now_ns)
+            break;
+        hp_catch_up(core, vcpu, core->now_ns);
+        hp_watch(core, vcpu);
+    }
+    if (core->policy.slack == HP_SLACK_SPARE)
+        hp_spare_catch_up(core);
+    if (core->unsorted)
+        hp_sort(core);
+}
+
+/* The earliest time at which something must be looked after whoever runs. */
+HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
+    hp_u64 alarm_ns = hp_server_of(core, hp_alarm_first(core))->alarm_ns;
+
+    if (core->policy.slack == HP_SLACK_SPARE)
+        alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
+    return alarm_ns;
+}
+
+/* When this payer has nothing left at the level that it is on. */
+HP_FN hp_u64 hp_exhausted_at(struct hp_core *core, hp_u32 payer) {
+    hp_i64 left_ns;
+
+    if (payer == HP_SPARE) {
+        left_ns = core->spare.remaining_ns;
+    } else if (hp_is_vcpu(payer)) {
+        hp_catch_up(core, payer, core->now_ns);
+        left_ns = hp_left(hp_server_of(core, payer));
+    } else {
+        return HP_NEVER;
+    }
+    return left_ns > 0 ? core->now_ns + (hp_u64)left_ns : core->now_ns;
+}
+
+/* When the turns that were given on this pcpu are over. */
+HP_FN hp_u64 hp_turns_end(const struct hp_core *core, const struct hp_seat *seat) {
+    hp_u64 end_ns = HP_NEVER;
+
+    if (core->quantum_ns > 0) {
+        end_ns = core->now_ns + core->quantum_ns;
+        if (hp_is_vcpu(seat->grant.pay))
+            end_ns = hp_least(end_ns, seat->turn_from_ns[HP_PAYER] + core->quantum_ns);
+        if (hp_is_vcpu(seat->grant.run) && seat->effort == HP_NONE)
+            end_ns = hp_least(end_ns, seat->turn_from_ns[HP_RUNNER] + core->quantum_ns);
+    }
+    if (seat->effort != HP_NONE && core->effort_waits)
+        end_ns = hp_least(end_ns, seat->turn_from_ns[HP_EFFORT] + HP_EFFORT_TURN_NS);
+    return end_ns;
+}
+
+/* When this grant ends by itself. */
+HP_FN hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
+    hp_u64 end_ns = hp_turns_end(core, seat);
+
+    end_ns = hp_least(end_ns, hp_exhausted_at(core, seat->grant.pay));
+    return hp_least(end_ns, hp_exhausted_at(core, seat->grant.also));
+}
+
+/* The earliest end of all grants but the one on 'except'. */
+HP_FN hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
+    hp_u64 end_ns = HP_NEVER;
+
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        if (pcpu != except)
+            end_ns = hp_least(end_ns, hp_seat_of(core, pcpu)->grant.until_ns);
+    }
+    return end_ns;
+}
+
+/* Whether this vcpu still runs on another pcpu, which has not picked again yet. */
+HP_FN hp_u32 hp_runs_elsewhere(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
+    const hp_u32 last = hp_server_of(core, vcpu)->last_pcpu;
+
+    return last != pcpu && hp_seat_of(core, last)->grant.run == vcpu;
+}
+
+/* Who should run on this pcpu and can: a vcpu leaves a pcpu only at that pcpu's own pick. */
+HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
+    if (vcpu == HP_NONE || hp_runs_elsewhere(core, vcpu, pcpu))
+        return HP_NONE;
+    return vcpu;
+}
+
+/* Records that this vcpu is now the last in its role here, and gives it a turn if it is new. */
+HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
+    const hp_u32 slot = HP_INDEX(role, HP_ROLES);
+
+    if (!hp_is_vcpu(vcpu))
+        return;
+    if (seat->last[slot] == vcpu && !hp_turn_over(core, seat, role))
+        return;
+    seat->last[slot] = vcpu;
+    seat->turn_from_ns[slot] = core->now_ns;
+    hp_server_of(core, vcpu)->turn[slot] = ++core->turns;
+}
+
+/* Under EDF whoever gains or loses a pcpu is watched differently. */
+HP_FN void hp_watch_seated(struct hp_core *core, hp_u32 vcpu) {
+    if (core->policy.order == HP_ORDER_EDF && hp_is_vcpu(vcpu))
+        hp_watch(core, vcpu);
+}
+
+/* Makes the planned grant of this pcpu the grant in force. */
+HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
+    struct hp_seat *seat = hp_seat_of(core, pcpu);
+    const hp_u32 old_run = seat->grant.run;
+    const hp_u32 old_pay = seat->grant.pay;
+    const hp_u32 run = hp_able_to_run(core, seat->plan_run, pcpu);
+    const hp_u32 effort = hp_able_to_run(core, seat->plan_effort, pcpu);
+
+    seat->grant.start_ns = core->now_ns;
+    seat->grant.run = run != HP_NONE ? run : effort;
+    seat->grant.pay = seat->plan_pay;
+    seat->grant.also = seat->plan_also;
+    seat->grant.level = 0;
+    seat->holder = seat->plan_holder != HP_NONE ? seat->plan_holder : run;
+    seat->effort = effort;
+    seat->stale = 0;
+    if (hp_is_vcpu(seat->plan_pay)) {
+        hp_server_of(core, seat->plan_pay)->last_pcpu = pcpu;
+        seat->grant.level = hp_server_of(core, seat->plan_pay)->level;
+    }
+    if (hp_is_vcpu(seat->grant.run))
+        hp_server_of(core, seat->grant.run)->last_pcpu = pcpu;
+    hp_give_turn(core, seat, seat->plan_pay, HP_PAYER);
+    hp_give_turn(core, seat, run, HP_RUNNER);
+    hp_give_turn(core, seat, effort, HP_EFFORT);
+    hp_watch_seated(core, old_run);
+    hp_watch_seated(core, old_pay);
+    hp_watch_seated(core, seat->grant.run);
+    hp_watch_seated(core, seat->grant.pay);
+}
+
+/* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */
+HP_FN void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
+    struct hp_seat *seat = hp_seat_of(core, pcpu);
+    const hp_u64 end_ns = hp_grant_end(core, seat);
+    const hp_u64 alarm_ns = hp_next_alarm(core);
+
+    seat->grant.until_ns = end_ns;
+    if (alarm_ns < end_ns && hp_first_end(core, pcpu) > alarm_ns)
+        seat->grant.until_ns = alarm_ns;
+}
+
+/* Whether the grant in force differs from the plan in a way that this pcpu can mend now. */
+HP_FN hp_u32 hp_grant_wrong(struct hp_core *core, hp_u32 pcpu) {
+    struct hp_seat *seat = hp_seat_of(core, pcpu);
+    hp_u32 run = hp_able_to_run(core, seat->plan_run, pcpu);
+
+    if (run == HP_NONE)
+        run = hp_able_to_run(core, seat->plan_effort, pcpu);
+    return seat->stale || seat->grant.run != run || seat->grant.pay != seat->plan_pay
+           || seat->grant.also != seat->plan_also
+           || hp_grant_end(core, seat) < seat->grant.until_ns;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Hyperperiod's core: who runs, who pays, until when.
+ *
+ * The core is told the time and never asks; it has no clock, lock, heap or floating point, and
+ * calls nobody. One struct hp_core is one lock domain: a pcpu of a partitioned host, or all
+ * pcpus of a global one. The host takes its lock, calls one of these, releases the lock and
+ * acts on what came back:
+ *
+ *   hp_init, hp_add, hp_update, hp_remove, hp_set_policy, hp_set_spare   parameters
+ *   hp_arrive, hp_depart                                                 a vcpu gets work, or none
+ *   hp_pick                                                              the grant of one pcpu
+ *   hp_kicks                                                             pcpus to interrupt
+ *   hp_check                                                             the conservation laws
+ *
+ * Within one instant: departures, then arrivals, then parameters, then kicks and picks. Charges
+ * and refills happen inside every call. Times must not go back; one that does counts as the
+ * latest time the core was told.
+ */
+#pragma once
+
+#include "check.h"
+#include "swap.h"
+
+HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
+    seat->grant.start_ns = now_ns;
+    seat->grant.until_ns = now_ns;
+    seat->grant.run = HP_NONE;
+    seat->grant.pay = HP_NONE;
+    seat->grant.also = HP_NONE;
+    seat->grant.level = 0;
+    seat->holder = HP_NONE;
+    seat->effort = HP_NONE;
+    HP_EACH_ROLE (role) {
+        seat->last[role] = HP_NONE;
+        seat->turn_from_ns[role] = 0;
+    }
+    seat->stale = 0;
+    seat->plan_holder = HP_NONE;
+    seat->plan_run = HP_NONE;
+    seat->plan_pay = HP_NONE;
+    seat->plan_also = HP_NONE;
+    seat->plan_effort = HP_NONE;
+}
+
+HP_FN hp_u32 hp_validate_config(const struct hp_config *config) {
+    if (config->pcpus == 0 || config->pcpus > HP_PCPUS)
+        return HP_ERROR_PCPUS;
+    if (!hp_policy_legal(&config->policy, config->pcpus))
+        return HP_ERROR_POLICY;
+    if (config->quantum_ns >= HP_TIME_MAX)
+        return HP_ERROR_QUANTUM;
+    if (config->spare_period_ns > HP_TIME_MAX || config->spare_budget_ns > config->spare_period_ns
+        || (config->policy.slack == HP_SLACK_SPARE && config->spare_period_ns == 0))
+        return HP_ERROR_SPARE;
+    return HP_OK;
+}
+
+/* Makes a lock domain without vcpus. Until its first pick a pcpu idles. */
+HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u64 now_ns) {
+    const hp_u32 error = hp_validate_config(config);
+
+    if (error)
+        return error;
+    core->policy.budget = config->policy.budget;
+    core->policy.order = config->policy.order;
+    core->policy.slack = config->policy.slack;
+    core->pcpus = config->pcpus;
+    core->quantum_ns = config->quantum_ns;
+    core->now_ns = now_ns;
+    core->turns = 0;
+    core->unsorted = 0;
+    core->effort_waits = 0;
+    core->ranked = 0;
+    core->leaves = 2;
+    core->alarm_tree[HP_INDEX(1u, HP_VCPUS)] = 0;
+    HP_FOR (vcpu, HP_VCPUS) {
+        hp_clear_server(hp_server_of(core, vcpu));
+        hp_server_of(core, vcpu)->present = 0;
+        hp_server_of(core, vcpu)->alarm_ns = HP_NEVER;
+    }
+    HP_FOR (pcpu, HP_PCPUS) {
+        hp_clear_seat(hp_seat_of(core, pcpu), now_ns);
+    }
+    core->spare.period_ns = config->spare_period_ns;
+    core->spare.budget_ns = config->spare_budget_ns;
+    core->spare.remaining_ns = 0;
+    core->spare.late_ns = 0;
+    core->spare.deadline_ns = HP_NEVER;
+    if (config->spare_period_ns > 0)
+        core->spare.deadline_ns = hp_first_refill(core, config->spare_period_ns);
+    hp_clear_sets(core);
+    return HP_OK;
+}
+
+/* Ends the grant of this pcpu and makes the next one: who runs, who pays, until when. */
+HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_grant *out) {
+    const struct hp_grant *grant = &hp_seat_of(core, pcpu)->grant;
+
+    HP_ASSERT(pcpu < core->pcpus);
+    hp_settle(core, now_ns);
+    hp_plan(core);
+    hp_commit(core, pcpu);
+    hp_set_until(core, pcpu);
+    out->start_ns = grant->start_ns;
+    out->until_ns = grant->until_ns;
+    out->run = grant->run;
+    out->pay = grant->pay;
+    out->also = grant->also;
+    out->level = grant->level;
+}
+
+/*
+ * The pcpus whose grant is no longer right, as a mask: somebody else should run or pay, or the
+ * grant must end sooner. A pcpu whose time is up is not named for that alone. One that waits
+ * for a vcpu to leave another pcpu is named once that has happened.
+ */
+HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
+    hp_u64 kicks = 0;
+
+    hp_settle(core, now_ns);
+    hp_plan(core);
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        if (hp_grant_wrong(core, pcpu))
+            kicks |= 1ull << pcpu;
+    }
+    /* Somebody must wake up for the next alarm; a pcpu that picks takes care of it. */
+    if (kicks == 0 && hp_first_end(core, HP_NONE) > hp_next_alarm(core))
+        kicks = 1;
+    return kicks;
+}

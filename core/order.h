@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who is first among the eligible: the level, then fixed priority or the earliest deadline, and
+ * then the rule for equals.
+ *
+ * Equals: the one that pays (or runs) goes on; else, with a quantum, the one whose last turn is
+ * longest ago; else the lower vcpu number. With a quantum a turn lasts that long, and who has
+ * had his turn is no longer preferred. Best-effort vcpus take turns of their own length.
+ *
+ * Ranks follow (priority, number) under fixed priority and the number under EDF, so the first
+ * of a set is a bit scan under fixed priority. Under EDF the set is walked, and a deadline that
+ * has passed unwatched is caught up before it is compared.
+ */
+#pragma once
+
+#include "budget.h"
+
+/* How long a turn among equals lasts; 0: for ever. */
+HP_FN hp_u64 hp_turn_length(const struct hp_core *core, hp_u32 role) {
+    return role == HP_EFFORT ? HP_EFFORT_TURN_NS : core->quantum_ns;
+}
+
+HP_FN hp_u32 hp_turn_over(const struct hp_core *core, const struct hp_seat *seat, hp_u32 role) {
+    const hp_u64 length_ns = hp_turn_length(core, role);
+
+    return length_ns > 0
+           && core->now_ns - seat->turn_from_ns[HP_INDEX(role, HP_ROLES)] >= length_ns;
+}
+
+/* Whether this vcpu was the last in that role on its pcpu, and may go on. */
+HP_FN hp_u32 hp_goes_on(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
+    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
+
+    return seat->last[HP_INDEX(role, HP_ROLES)] == vcpu && !hp_turn_over(core, seat, role);
+}
+
+/* Whether a comes before b, who are equal but for whose turn it is. */
+HP_FN hp_u32 hp_before_equal(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
+    const hp_u32 a_goes_on = hp_goes_on(core, a, role);
+    const hp_u32 slot = HP_INDEX(role, HP_ROLES);
+
+    if (a_goes_on != hp_goes_on(core, b, role))
+        return a_goes_on;
+    if (hp_turn_length(core, role) > 0
+        && hp_server_of(core, a)->turn[slot] != hp_server_of(core, b)->turn[slot])
+        return hp_server_of(core, a)->turn[slot] < hp_server_of(core, b)->turn[slot];
+    return a < b;
+}
+
+/* Whether a comes before b. */
+HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
+    const struct hp_server *left = hp_server_of(core, a);
+    const struct hp_server *right = hp_server_of(core, b);
+
+    if (role == HP_EFFORT)
+        return hp_before_equal(core, a, b, role);
+    if (left->level != right->level)
+        return left->level < right->level;
+    switch ((enum hp_order)core->policy.order) {
+    case HP_ORDER_FP:
+        if (left->priority != right->priority)
+            return left->priority < right->priority;
+        break;
+    case HP_ORDER_EDF:
+        if (left->deadline_ns != right->deadline_ns)
+            return left->deadline_ns < right->deadline_ns;
+        break;
+    }
+    return hp_before_equal(core, a, b, role);
+}
+
+/* Walks the set from this rank on for one that comes before all others. */
+HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank, hp_u32 role,
+                           hp_u32 stop_at_lower) {
+    hp_u32 best = HP_NONE;
+
+    HP_FOR (step, HP_VCPUS) {
+        hp_u32 vcpu;
+
+        rank = hp_set_next(core, set, rank);
+        if (rank == HP_NONE)
+            break;
+        vcpu = hp_vcpu_at(core, rank);
+        if (core->policy.order == HP_ORDER_EDF && role != HP_EFFORT)
+            hp_catch_up(core, vcpu, core->now_ns);
+        if (best == HP_NONE) {
+            best = vcpu;
+        } else {
+            if (stop_at_lower
+                && hp_server_of(core, vcpu)->priority != hp_server_of(core, best)->priority)
+                break;
+            if (hp_before(core, vcpu, best, role))
+                best = vcpu;
+        }
+        rank++;
+    }
+    return best;
+}
+
+/* The first of a set whose members are all at their own level (or all best effort). */
+HP_FN hp_u32 hp_first(struct hp_core *core, const struct hp_set *set, hp_u32 role) {
+    const hp_u32 rank = hp_set_next(core, set, 0);
+    const hp_u32 scan = core->policy.order == HP_ORDER_FP && role != HP_EFFORT;
+
+    if (rank == HP_NONE)
+        return HP_NONE;
+    if (scan && !hp_server_of(core, hp_vcpu_at(core, rank))->peers)
+        return hp_vcpu_at(core, rank);
+    return hp_walk_first(core, set, rank, role, scan);
+}

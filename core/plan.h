@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The plan: what every pcpu of the lock domain should be granted now. First the pcpus go to the
+ * servers that are first in order, then the slack rule says what becomes of time that its owner
+ * does not need, then best-effort vcpus fill what is idle.
+ */
+#pragma once
+
+#include "effort.h"
+#include "slack/lend.h"
+#include "slack/none.h"
+#include "slack/reclaim.h"
+#include "slack/spare.h"
+
+/* The role in which the servers are ordered: periodic servers pay even when they cannot run. */
+HP_FN hp_u32 hp_holder_role(const struct hp_core *core) {
+    return core->policy.budget == HP_BUDGET_PERIODIC ? HP_PAYER : HP_RUNNER;
+}
+
+/* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
+HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
+    const hp_u32 role = hp_holder_role(core);
+    hp_u32 count;
+
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
+    }
+    hp_candidates(core);
+    count = hp_choose(core, core->pcpus, role);
+    return hp_place(core, count, hp_pcpu_mask(core), role);
+}
+
+/* What becomes of the time of one pcpu. */
+HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
+    switch ((enum hp_slack)core->policy.slack) {
+    case HP_SLACK_NONE:
+    case HP_SLACK_SPARE:
+    case HP_SLACK_EXTRA:
+        hp_none_use(core, seat);
+        break;
+    case HP_SLACK_LEND:
+        hp_lend_use(core, seat);
+        break;
+    case HP_SLACK_RECLAIM:
+        hp_reclaim_use(core, seat);
+        break;
+    }
+}
+
+/* Whether the plan depends on the clock: somebody's turn may be over. */
+HP_FN hp_u32 hp_turns_matter(const struct hp_core *core) {
+    return core->quantum_ns > 0 || core->effort_waits;
+}
+
+HP_FN void hp_plan(struct hp_core *core) {
+    hp_u64 free;
+
+    if (core->planned && !hp_turns_matter(core))
+        return;
+    free = hp_plan_holders(core);
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_plan_seat(core, hp_seat_of(core, pcpu));
+    }
+    if (core->policy.slack == HP_SLACK_SPARE)
+        hp_spare_use(core, free);
+    hp_plan_effort(core);
+    core->planned = 1;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Policies: the rows that have a name, and which rules go together at all.
+ *
+ * A policy is (budget, order, slack) and where it is decided: on each pcpu for itself, or on
+ * all pcpus of the lock domain together.
+ */
+#pragma once
+
+#include "types.h"
+
+/* ROW(name, scope, budget, order, slack); scope is one, partitioned or global. */
+#define HP_POLICIES(ROW)                                                                           \
+    ROW("ptps", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                       \
+    ROW("wcps", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_LEND)                       \
+    ROW("crps", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_RECLAIM)                    \
+    ROW("ds", partitioned, HP_BUDGET_DEFERRABLE, HP_ORDER_FP, HP_SLACK_NONE)                       \
+    ROW("polling", partitioned, HP_BUDGET_POLLING, HP_ORDER_FP, HP_SLACK_NONE)                     \
+    ROW("sporadic", partitioned, HP_BUDGET_SPORADIC, HP_ORDER_FP, HP_SLACK_NONE)                   \
+    ROW("rtds", global, HP_BUDGET_DEFERRABLE, HP_ORDER_EDF, HP_SLACK_EXTRA)                        \
+    ROW("ertds", global, HP_BUDGET_DEFERRABLE, HP_ORDER_EDF, HP_SLACK_SPARE)                       \
+    ROW("cbs", partitioned, HP_BUDGET_CBS, HP_ORDER_EDF, HP_SLACK_NONE)                            \
+    ROW("hsf-fp", one, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                             \
+    ROW("partitioned-hsf-fp", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)
+
+/*
+ * Whether the rules go together. Lending and reclaiming speak of idle budget, which only the
+ * periodic rule has, and of one pcpu. Spare and extra time speak of depleted servers whose own
+ * time is not charged to anybody: the other rules. Across several pcpus at once only periodic,
+ * deferrable and cbs are defined.
+ */
+HP_FN hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
+    if (policy->budget > HP_BUDGET_CBS || policy->order > HP_ORDER_EDF
+        || policy->slack > HP_SLACK_EXTRA)
+        return 0;
+    switch ((enum hp_budget)policy->budget) {
+    case HP_BUDGET_PERIODIC:
+        if (policy->slack == HP_SLACK_LEND || policy->slack == HP_SLACK_RECLAIM)
+            return pcpus == 1;
+        return policy->slack == HP_SLACK_NONE;
+    case HP_BUDGET_DEFERRABLE:
+    case HP_BUDGET_CBS:
+        return policy->slack != HP_SLACK_LEND && policy->slack != HP_SLACK_RECLAIM;
+    case HP_BUDGET_POLLING:
+    case HP_BUDGET_SPORADIC:
+        return pcpus == 1 && policy->slack != HP_SLACK_LEND && policy->slack != HP_SLACK_RECLAIM;
+    }
+    return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Ranks: the fixed order of the vcpus, by (priority, number) under fixed priority and by number
+ * under EDF. A vcpu's rank is its bit in every set. Ranks change only when a vcpu comes or
+ * goes, when a priority changes, and when a swap changes the order rule; then all sets are made
+ * anew from the servers.
+ */
+#pragma once
+
+#include "account.h"
+
+/* Whether vcpu a is ranked before b. */
+HP_FN hp_u32 hp_ranked_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
+    const hp_u32 left = hp_server_of(core, a)->priority;
+    const hp_u32 right = hp_server_of(core, b)->priority;
+
+    if (core->policy.order == HP_ORDER_FP && left != right)
+        return left < right;
+    return a < b;
+}
+
+/* Puts the vcpu where it belongs among those that have a rank. */
+HP_FN void hp_rank_insert(struct hp_core *core, hp_u32 vcpu) {
+    HP_ASSERT(core->ranked < HP_VCPUS);
+    core->ranked++;
+    HP_FOR (step, HP_VCPUS) {
+        hp_u32 slot = core->ranked - 1u - step;
+
+        if (step + 1u >= core->ranked
+            || hp_ranked_before(core, hp_vcpu_at(core, slot - 1u), vcpu)) {
+            core->vcpu_at[HP_INDEX(slot, HP_VCPUS)] = vcpu;
+            break;
+        }
+        core->vcpu_at[HP_INDEX(slot, HP_VCPUS)] = hp_vcpu_at(core, slot - 1u);
+    }
+}
+
+/* Takes the vcpu out of the order; the others close up. */
+HP_FN void hp_rank_remove(struct hp_core *core, hp_u32 vcpu) {
+    HP_FOR (rank, HP_VCPUS) {
+        if (rank + 1u >= core->ranked)
+            break;
+        if (rank >= hp_server_of(core, vcpu)->rank)
+            core->vcpu_at[HP_INDEX(rank, HP_VCPUS)] = hp_vcpu_at(core, rank + 1u);
+    }
+    core->ranked--;
+}
+
+HP_FN void hp_clear_sets(struct hp_core *core) {
+    HP_FOR (w, HP_WORDS) {
+        core->work.word[w] = 0;
+        core->funded.word[w] = 0;
+        core->lowered.word[w] = 0;
+        core->effort.word[w] = 0;
+        core->pool.word[w] = 0;
+        core->below.word[w] = 0;
+    }
+    core->words = (core->ranked + 63u) / 64u;
+    if (core->words == 0)
+        core->words = 1;
+    core->planned = 0;
+}
+
+/* Whether the vcpu at this rank is a server of the given priority. */
+HP_FN hp_u32 hp_is_peer(struct hp_core *core, hp_u32 rank, hp_u32 priority) {
+    if (rank >= core->ranked)
+        return 0;
+    return hp_server_of(core, hp_vcpu_at(core, rank))->priority == priority;
+}
+
+/* Gives every vcpu its rank, and makes the sets anew. */
+HP_FN void hp_rank_all(struct hp_core *core) {
+    hp_clear_sets(core);
+    HP_FOR (rank, HP_VCPUS) {
+        struct hp_server *server;
+
+        if (rank >= core->ranked)
+            break;
+        server = hp_server_of(core, hp_vcpu_at(core, rank));
+        server->rank = rank;
+        server->peers = hp_is_peer(core, rank + 1u, server->priority)
+                        || (rank > 0 && hp_is_peer(core, rank - 1u, server->priority));
+        hp_set_put(&core->work, rank, server->working);
+        hp_set_put(&core->effort, rank, server->flags & HP_BEST_EFFORT);
+        hp_set_put(&core->funded, rank, server->remaining_ns > 0);
+        hp_set_put(&core->lowered, rank, server->level > 0);
+    }
+}
+
+/* Ranks all vcpus from scratch. */
+HP_FN void hp_sort(struct hp_core *core) {
+    core->ranked = 0;
+    core->unsorted = 0;
+    HP_FOR (vcpu, HP_VCPUS) {
+        if (hp_server_of(core, vcpu)->present)
+            hp_rank_insert(core, vcpu);
+    }
+    hp_rank_all(core);
+}

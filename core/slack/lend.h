@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lend (WCPS in the CSA paper, section III.A): when the server H that holds the pcpu has no
+ * work, the first vcpu with work and budget of its own runs instead, and both pay. It gives way
+ * at once when H gets work, when H runs out of budget, or when it does so itself. Without such
+ * a vcpu the pcpu idles and H pays.
+ *
+ * Lending spends the runner's budget early. Schedulability is kept (Lemma 2), but a job that
+ * arrives later in the runner's period may wait longer than without lending.
+ */
+#pragma once
+
+#include "none.h"
+
+HP_FN void hp_lend_use(struct hp_core *core, struct hp_seat *seat) {
+    hp_none_use(core, seat);
+    if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
+        return;
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->work.word[w] & core->funded.word[w];
+    }
+    seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
+    seat->plan_also = seat->plan_run;
+}

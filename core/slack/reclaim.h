@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reclaim (CRPS in the CSA paper, section III.A): the server H that holds the pcpu always pays,
+ * alone. When it has no work, the first vcpu that has some runs on H's budget and keeps its
+ * own: those with budget of their own come before the depleted ones. When nobody has budget the
+ * pcpu idles, even with work waiting: time is never taken from idle.
+ *
+ * So the payer at every instant is the same as without any slack rule, and a vcpu has every
+ * instant it would have had, and donated ones on top.
+ */
+#pragma once
+
+#include "none.h"
+
+HP_FN void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
+    hp_none_use(core, seat);
+    if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
+        return;
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->work.word[w] & core->funded.word[w];
+    }
+    seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
+    if (seat->plan_run != HP_NONE)
+        return;
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->work.word[w] & ~core->effort.word[w];
+    }
+    seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Spare (ERTDS: Wu and Li, sections III and IV): a budget that nobody owns, below every vcpu
+ * with budget whatever its deadline, on at most one pcpu at a time: one that is left free when
+ * all vcpus with work and budget have theirs. There it runs a depleted vcpu that has work, the
+ * one with the latest deadline first, because that one would wait longest for its refill; among
+ * equals the one that runs, else the lower number. With no such vcpu the spare idles away.
+ *
+ * The vcpu is placed like any other: it stays on its pcpu if that is free. Being behind all
+ * others, the spare cannot reduce what is guaranteed to them.
+ */
+#pragma once
+
+#include "none.h"
+
+/* Refills the spare at the multiples of its period that have passed. */
+HP_FN void hp_spare_catch_up(struct hp_core *core) {
+    struct hp_spare *spare = &core->spare;
+    hp_u64 refills;
+
+    if (spare->deadline_ns > core->now_ns)
+        return;
+    refills = (core->now_ns - spare->deadline_ns) / spare->period_ns + 1u;
+    if (spare->remaining_ns < 0) {
+        spare->remaining_ns += (hp_i64)(refills * spare->budget_ns);
+        if (spare->remaining_ns > (hp_i64)spare->budget_ns)
+            spare->remaining_ns = (hp_i64)spare->budget_ns;
+    } else {
+        spare->remaining_ns = (hp_i64)spare->budget_ns;
+    }
+    spare->deadline_ns += refills * spare->period_ns;
+    core->planned = 0;
+    HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, HP_SPARE, spare->remaining_ns);
+}
+
+/* Charges the spare for the time from 'from' to 'to', split at its refills. */
+HP_FN void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns) {
+    struct hp_spare *spare = &core->spare;
+
+    if (to_ns > spare->deadline_ns) {
+        hp_u64 whole = (to_ns - spare->deadline_ns) / spare->period_ns;
+
+        spare->remaining_ns -= (hp_i64)(spare->deadline_ns - from_ns);
+        if (spare->remaining_ns > 0)
+            spare->remaining_ns = 0;
+        spare->remaining_ns += (hp_i64)spare->budget_ns;
+        spare->remaining_ns -= (hp_i64)(whole * (spare->period_ns - spare->budget_ns));
+        from_ns = spare->deadline_ns + whole * spare->period_ns;
+        spare->deadline_ns = from_ns + spare->period_ns;
+    }
+    spare->remaining_ns -= (hp_i64)(to_ns - from_ns);
+    if (spare->remaining_ns <= 0) {
+        HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, HP_SPARE, 0);
+        core->planned = 0;
+    }
+}
+
+/* Whether depleted vcpu a is helped before b. */
+HP_FN hp_u32 hp_helped_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
+    const hp_u64 deadline_ns = hp_server_of(core, a)->deadline_ns;
+    const hp_u32 runs = hp_has_seat(core, a, HP_RUNNER);
+
+    if (deadline_ns != hp_server_of(core, b)->deadline_ns)
+        return deadline_ns > hp_server_of(core, b)->deadline_ns;
+    if (runs != hp_has_seat(core, b, HP_RUNNER))
+        return runs;
+    return a < b;
+}
+
+/* The depleted vcpu with work that the spare should run, or HP_NONE. */
+HP_FN hp_u32 hp_spare_first(struct hp_core *core) {
+    hp_u32 best = HP_NONE;
+    hp_u32 rank = 0;
+
+    HP_EACH_WORD (core, w) {
+        core->pool.word[w] = core->work.word[w] & ~core->funded.word[w] & ~core->effort.word[w];
+    }
+    HP_FOR (step, HP_VCPUS) {
+        hp_u32 vcpu;
+
+        rank = hp_set_next(core, &core->pool, rank);
+        if (rank == HP_NONE)
+            break;
+        vcpu = hp_vcpu_at(core, rank);
+        if (best == HP_NONE || hp_helped_before(core, vcpu, best))
+            best = vcpu;
+        rank++;
+    }
+    return best;
+}
+
+/* Gives the spare one of the free pcpus, if it has budget. */
+HP_FN void hp_spare_use(struct hp_core *core, hp_u64 free) {
+    struct hp_seat *seat;
+    hp_u32 vcpu;
+
+    if (free == 0 || core->spare.remaining_ns <= 0)
+        return;
+    vcpu = hp_spare_first(core);
+    if (vcpu == HP_NONE)
+        seat = hp_seat_of(core, (hp_u32)__builtin_ctzll(free));
+    else
+        seat = hp_seat_of(core, hp_free_pcpu(core, vcpu, free));
+    seat->plan_pay = HP_SPARE;
+    seat->plan_run = vcpu;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The words of the core: rules, parameters, grants, servers and the state of one lock domain.
+ *
+ * State is plain arrays of a fixed size. Nothing in it is a pointer: vcpus and pcpus are named
+ * by small numbers, and HP_NONE says that there is none.
+ */
+#pragma once
+
+#include "env.h"
+
+#define HP_NONE 0xffffffffu
+#define HP_SPARE 0xfffffffeu /* as a payer: the spare budget of the whole lock domain */
+#define HP_NEVER 0xffffffffffffffffull
+
+/* Times stay below this, so that adding a few of them or taking a difference never wraps. */
+#define HP_TIME_MAX (1ull << 62)
+
+/* The refills that a sporadic server can have outstanding. */
+#define HP_REFILLS 8u
+
+/* How long a best-effort vcpu runs before the next one has its turn. */
+#define HP_EFFORT_TURN_NS 1000000ull
+
+/* How is budget spent, and when does it come back? */
+enum hp_budget {
+    HP_BUDGET_PERIODIC,
+    HP_BUDGET_DEFERRABLE,
+    HP_BUDGET_POLLING,
+    HP_BUDGET_SPORADIC,
+    HP_BUDGET_CBS,
+};
+
+/* Who is first among the eligible? */
+enum hp_order {
+    HP_ORDER_FP,
+    HP_ORDER_EDF,
+};
+
+/* What becomes of time whose owner does not need it? */
+enum hp_slack {
+    HP_SLACK_NONE,
+    HP_SLACK_LEND,
+    HP_SLACK_RECLAIM,
+    HP_SLACK_SPARE,
+    HP_SLACK_EXTRA,
+};
+
+/* The three rules that together are a policy. */
+struct hp_policy {
+    hp_u32 budget; /* enum hp_budget */
+    hp_u32 order;  /* enum hp_order */
+    hp_u32 slack;  /* enum hp_slack */
+};
+
+/* What a user can do wrong. Nothing is changed when one of these comes back. */
+enum hp_error {
+    HP_OK,
+    HP_ERROR_POLICY,   /* the three rules do not go together, or not on this many pcpus */
+    HP_ERROR_PCPUS,    /* no pcpu, or more than the capacity */
+    HP_ERROR_VCPU,     /* no such vcpu, or the number is above the capacity */
+    HP_ERROR_PRESENT,  /* the vcpu is there already */
+    HP_ERROR_PERIOD,   /* period zero or out of range */
+    HP_ERROR_BUDGET,   /* budget zero or above the period */
+    HP_ERROR_QUANTUM,  /* period or budget is no multiple of the quantum */
+    HP_ERROR_PRIORITY, /* priority out of range */
+    HP_ERROR_SPARE,    /* the spare's budget is above its period, or it has no period */
+    HP_ERROR_FLAGS,    /* unknown flag, or a best-effort vcpu with a server */
+};
+
+/* The largest priority number; smaller is higher. */
+#define HP_PRIORITY_MAX 0xffffu
+
+#define HP_BEST_EFFORT 1u /* no server: runs only where the grant would be idle */
+#define HP_EXTRA 2u       /* may run on extra time once its budget is gone */
+
+/* The parameters of one vcpu. */
+struct hp_params {
+    hp_u64 period_ns;
+    hp_u64 budget_ns;
+    hp_u32 priority;
+    hp_u32 flags;
+};
+
+/* The parameters of one lock domain. */
+struct hp_config {
+    struct hp_policy policy;
+    hp_u32 pcpus;
+    hp_u64 quantum_ns; /* 0: no quantum, everything is event driven */
+    hp_u64 spare_period_ns;
+    hp_u64 spare_budget_ns;
+};
+
+/* Who runs, who pays, until when. */
+struct hp_grant {
+    hp_u64 start_ns;
+    hp_u64 until_ns;
+    hp_u32 run;   /* vcpu, or HP_NONE: idle */
+    hp_u32 pay;   /* vcpu, HP_SPARE, or HP_NONE: nobody */
+    hp_u32 also;  /* under lend: the second payer, which is the one that runs; or HP_NONE */
+    hp_u32 level; /* of the payer: 0 its own budget, above 0 extra time */
+};
+
+/* One refill of a sporadic server. */
+struct hp_refill {
+    hp_u64 time_ns;
+    hp_u64 amount_ns;
+};
+
+/* Turns among equals are counted apart for those who pay, run, and run without a server. */
+enum hp_role {
+    HP_PAYER,
+    HP_RUNNER,
+    HP_EFFORT,
+};
+#define HP_ROLES 4u
+#define HP_EACH_ROLE(role) for (hp_u32 role = 0; role < HP_ROLES; role++)
+
+/* A vcpu and the server attached to it. */
+struct hp_server {
+    hp_u64 period_ns;
+    hp_u64 budget_ns;
+    hp_i64 remaining_ns; /* budget left now, at its own level; below zero: debt */
+    hp_i64 extra_ns;     /* left of the budget at the extra level it is on */
+    hp_u64 deadline_ns;  /* end of the current period; of a depleted server: its refill */
+    hp_u64 late_ns;      /* how late the last pick was that charged it: bounds the debt */
+    hp_u64 idle_from_ns; /* when it lost its work */
+    hp_u64 alarm_ns;     /* when somebody must look after its refill, or HP_NEVER */
+    hp_u64 change_at_ns; /* when the new parameters take effect, or HP_NEVER */
+    hp_u64 new_period_ns;
+    hp_u64 new_budget_ns;
+    hp_u32 new_priority;
+    hp_u32 new_flags;
+    hp_u64 turn[HP_ROLES]; /* serial number of the last turn it was given, by role */
+    hp_u32 priority;
+    hp_u32 flags;
+    hp_u32 present;
+    hp_u32 working; /* has work */
+    hp_u32 rank;    /* place in the fixed order, and its bit in every set */
+    hp_u32 peers;   /* whether another vcpu has the same priority */
+    hp_u32 level;   /* 0, or how many levels it has dropped into extra time */
+    hp_u32 last_pcpu;
+    hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
+    hp_u32 refill_count;
+};
+
+/* A set of vcpus, one bit per rank. */
+struct hp_set {
+    hp_u64 word[HP_WORDS];
+};
+
+/* A pcpu: what it was granted, what it should be granted, and whose turn it is. */
+struct hp_seat {
+    struct hp_grant grant;
+    hp_u32 holder; /* the server that the seat was given to: it pays (periodic) or runs */
+    hp_u32 effort; /* the best-effort vcpu that runs here */
+    hp_u32 last[HP_ROLES];
+    hp_u64 turn_from_ns[HP_ROLES];
+    hp_u32 stale; /* what runs here was removed: pick again whatever the plan says */
+    hp_u32 plan_holder;
+    hp_u32 plan_run;
+    hp_u32 plan_pay;
+    hp_u32 plan_also;
+    hp_u32 plan_effort;
+};
+
+/* The budget that nobody owns (ERTDS): refilled at multiples of its period. */
+struct hp_spare {
+    hp_u64 period_ns;
+    hp_u64 budget_ns;
+    hp_i64 remaining_ns;
+    hp_u64 deadline_ns;
+    hp_u64 late_ns;
+};
+
+/* One lock domain. The host holds its lock around every call. */
+struct hp_core {
+    struct hp_policy policy;
+    hp_u32 pcpus;
+    hp_u32 ranked;       /* vcpus that are present */
+    hp_u32 words;        /* words of a set that are in use */
+    hp_u32 leaves;       /* leaves of the alarm tree that are in use, a power of two */
+    hp_u32 planned;      /* the plan of every seat is what it should be */
+    hp_u32 unsorted;     /* a priority has changed since the ranks were given */
+    hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
+    hp_u64 quantum_ns;
+    hp_u64 now_ns; /* the latest time that the core was told */
+    hp_u64 turns;  /* serial number of the last turn given */
+    struct hp_spare spare;
+    struct hp_set work;    /* vcpus with work */
+    struct hp_set funded;  /* servers with budget of their own */
+    struct hp_set lowered; /* servers on an extra level */
+    struct hp_set effort;  /* best-effort vcpus */
+    struct hp_set pool;    /* scratch: the candidates of the choice being made */
+    struct hp_set below;   /* scratch: candidates that only extra time is left for */
+    hp_u32 chosen[HP_PCPUS];
+    hp_u32 vcpu_at[HP_VCPUS];    /* by rank */
+    hp_u32 alarm_tree[HP_VCPUS]; /* inner nodes of the tournament, root at 1 */
+    struct hp_seat seat[HP_PCPUS];
+    struct hp_server server[HP_VCPUS];
+    struct hp_refill refill[HP_VCPUS * HP_REFILLS];
+};
+
+/* What a host may be told about through HP_NOTE. */
+enum hp_note {
+    HP_NOTE_REPLENISH, /* value: what remains after the refill */
+    HP_NOTE_DEPLETE,
+};
+
+HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
+    return &core->server[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
+    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
+}
+
+HP_FN hp_u32 hp_vcpu_at(const struct hp_core *core, hp_u32 rank) {
+    return core->vcpu_at[HP_INDEX(rank, HP_VCPUS)];
+}
+
+/* Whether this number names a vcpu, and not HP_NONE or HP_SPARE. */
+HP_FN hp_u32 hp_is_vcpu(hp_u32 vcpu) {
+    return vcpu < HP_VCPUS;
+}
+
+HP_FN hp_u64 hp_least(hp_u64 a, hp_u64 b) {
+    return a < b ? a : b;
+}
+
+HP_FN hp_u64 hp_most(hp_u64 a, hp_u64 b) {
+    return a > b ? a : b;
+}

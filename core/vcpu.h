@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Vcpus come, change and go. Parameters are validated whole and then installed whole; an error
+ * leaves everything as it was.
+ */
+#pragma once
+
+#include "grant.h"
+
+HP_FN hp_u32 hp_validate(const struct hp_core *core, const struct hp_params *params) {
+    if (params->flags & ~(HP_BEST_EFFORT | HP_EXTRA))
+        return HP_ERROR_FLAGS;
+    if (params->flags & HP_BEST_EFFORT)
+        return params->period_ns || params->budget_ns ? HP_ERROR_FLAGS : HP_OK;
+    if (params->priority > HP_PRIORITY_MAX)
+        return HP_ERROR_PRIORITY;
+    if (params->period_ns == 0 || params->period_ns >= HP_TIME_MAX)
+        return HP_ERROR_PERIOD;
+    if (params->budget_ns == 0 || params->budget_ns > params->period_ns)
+        return HP_ERROR_BUDGET;
+    if (core->quantum_ns > 0
+        && (params->period_ns % core->quantum_ns != 0 || params->budget_ns % core->quantum_ns != 0))
+        return HP_ERROR_QUANTUM;
+    return HP_OK;
+}
+
+/* The first multiple of the period at or after now: every server's grid starts at 0. */
+HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
+    const hp_u64 past_ns = core->now_ns % period_ns;
+
+    return past_ns == 0 ? core->now_ns : core->now_ns - past_ns + period_ns;
+}
+
+HP_FN void hp_clear_server(struct hp_server *server) {
+    server->remaining_ns = 0;
+    server->extra_ns = 0;
+    server->deadline_ns = 0;
+    server->late_ns = 0;
+    server->change_at_ns = HP_NEVER;
+    HP_EACH_ROLE (role)
+        server->turn[role] = 0;
+    server->level = 0;
+    server->working = 0;
+    server->last_pcpu = 0;
+    server->refill_head = 0;
+    server->refill_count = 0;
+}
+
+/*
+ * Adds a vcpu, without work. Its server has no budget until its first refill, at the first
+ * multiple of its period that is not in the past.
+ */
+HP_FN hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+                    hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u32 error = hp_validate(core, params);
+
+    if (vcpu >= HP_VCPUS)
+        return HP_ERROR_VCPU;
+    if (server->present)
+        return HP_ERROR_PRESENT;
+    if (error)
+        return error;
+    hp_settle(core, now_ns);
+    hp_clear_server(server);
+    server->present = 1;
+    server->period_ns = params->period_ns;
+    server->budget_ns = params->budget_ns;
+    server->flags = params->flags;
+    server->priority = params->priority;
+    server->idle_from_ns = core->now_ns;
+    if (params->flags & HP_BEST_EFFORT)
+        server->priority = HP_PRIORITY_MAX + 1u;
+    hp_alarm_grow(core, vcpu);
+    hp_rank_insert(core, vcpu);
+    hp_rank_all(core);
+    if (!(params->flags & HP_BEST_EFFORT))
+        hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
+    return HP_OK;
+}
+
+/*
+ * Gives a server new parameters. They take effect at its next refill, which becomes its origin;
+ * a second change before that replaces the first. A vcpu keeps being best effort, or not.
+ */
+HP_FN hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+                       hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u32 error = hp_validate(core, params);
+
+    if (vcpu >= HP_VCPUS || !server->present)
+        return HP_ERROR_VCPU;
+    if (error)
+        return error;
+    if ((params->flags ^ server->flags) & HP_BEST_EFFORT)
+        return HP_ERROR_FLAGS;
+    if (params->flags & HP_BEST_EFFORT)
+        return HP_OK;
+    hp_settle(core, now_ns);
+    hp_catch_up(core, vcpu, core->now_ns);
+    server->new_period_ns = params->period_ns;
+    server->new_budget_ns = params->budget_ns;
+    server->new_priority = params->priority;
+    server->new_flags = params->flags;
+    server->change_at_ns = hp_change_time(core, vcpu);
+    hp_watch(core, vcpu);
+    return HP_OK;
+}
+
+/* The vcpu is gone: nobody is granted it, and it pays for nothing any more. */
+HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
+    HP_FOR (pcpu, HP_PCPUS) {
+        struct hp_seat *seat = hp_seat_of(core, pcpu);
+
+        if (pcpu >= core->pcpus)
+            break;
+        if (seat->grant.run == vcpu || seat->grant.pay == vcpu)
+            seat->stale = 1;
+        seat->grant.run = seat->grant.run == vcpu ? HP_NONE : seat->grant.run;
+        seat->grant.pay = seat->grant.pay == vcpu ? HP_NONE : seat->grant.pay;
+        seat->grant.also = seat->grant.also == vcpu ? HP_NONE : seat->grant.also;
+        seat->holder = seat->holder == vcpu ? HP_NONE : seat->holder;
+        seat->effort = seat->effort == vcpu ? HP_NONE : seat->effort;
+        HP_EACH_ROLE (role)
+            seat->last[role] = seat->last[role] == vcpu ? HP_NONE : seat->last[role];
+    }
+}
+
+HP_FN hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (vcpu >= HP_VCPUS || !server->present)
+        return HP_ERROR_VCPU;
+    hp_settle(core, now_ns);
+    hp_leave_seats(core, vcpu);
+    hp_rank_remove(core, vcpu);
+    hp_clear_server(server);
+    server->present = 0;
+    hp_alarm_set(core, vcpu, HP_NEVER);
+    hp_rank_all(core);
+    return HP_OK;
+}
+
+/* The vcpu has work. */
+HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    HP_ASSERT(server->present);
+    hp_settle(core, now_ns);
+    if (server->working)
+        return;
+    if (!(server->flags & HP_BEST_EFFORT)) {
+        hp_catch_up(core, vcpu, core->now_ns);
+        hp_activate(core, vcpu, core->now_ns);
+    }
+    server->working = 1;
+    hp_set_add(&core->work, server->rank);
+    core->planned = 0;
+    hp_watch(core, vcpu);
+}
+
+/* The vcpu has no work any more. Refills of this instant come after this. */
+HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    HP_ASSERT(server->present);
+    hp_charge_all(core, now_ns);
+    if (!server->working)
+        return;
+    server->working = 0;
+    server->idle_from_ns = core->now_ns;
+    hp_set_drop(&core->work, server->rank);
+    core->planned = 0;
+    hp_watch(core, vcpu);
+}
