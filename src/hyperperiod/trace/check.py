@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`trace check`: every property over one trace, as a result that people and programs can read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from hyperperiod.trace.format import end_ns, is_complete, read
+from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What all properties found in one trace."""
+
+    path: Path
+    system: str
+    host: str
+    policy: str
+    records: int
+    end_ns: int
+    complete: bool
+    findings: tuple[tuple[Property, Finding], ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no property fails; a skipped one does not."""
+        return all(finding.status is not Status.FAILS for _, finding in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """0: all is well; 1: a property fails."""
+        return 0 if self.ok else 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The result object of `trace check --json`."""
+        return {
+            "trace": str(self.path),
+            "system": self.system,
+            "host": self.host,
+            "policy": self.policy,
+            "records": self.records,
+            "end_ns": self.end_ns,
+            "complete": self.complete,
+            "ok": self.ok,
+            "properties": [_finding_json(one, finding) for one, finding in self.findings],
+        }
+
+    def table(self) -> Table:
+        """The result as a table for the terminal."""
+        table = Table(title=f"{self.system} · {self.policy} · {self.host}", title_justify="left")
+        table.add_column("property", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        table.add_column("what it says, and where it fails", overflow="fold")
+        for one, finding in self.findings:
+            table.add_row(one.name, _verdict(finding), _explanation(one, finding))
+        return table
+
+
+def check_file(path: Path, tell: Callable[[str], None] | None = None) -> CheckResult:
+    """Run every property over a trace file; `tell` hears the name of each before it starts."""
+    header, records = read(path)
+    findings = []
+    for one in PROPERTIES:
+        if tell is not None:
+            tell(one.name)
+        findings.append((one, one.check(header, records)))
+    return CheckResult(
+        path=path,
+        system=header["system"],
+        host=header["host"],
+        policy=header["policy"],
+        records=len(records),
+        end_ns=end_ns(records),
+        complete=is_complete(records),
+        findings=tuple(findings),
+    )
+
+
+def _finding_json(one: Property, finding: Finding) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "statement": one.statement,
+        "status": finding.status.value,
+        "reason": finding.reason,
+        "violations": finding.count,
+        "examples": [
+            {"time_ns": violation.time_ns, "text": violation.text}
+            for violation in finding.violations
+        ],
+    }
+
+
+def _verdict(finding: Finding) -> Text:
+    style = {Status.HOLDS: "green", Status.FAILS: "bold red", Status.SKIPPED: "yellow"}
+    return Text(finding.status.value, style=style[finding.status])
+
+
+def _explanation(one: Property, finding: Finding) -> Text:
+    text = Text(one.statement)
+    if finding.status is Status.SKIPPED:
+        text.append(f"\n{finding.reason}", style="yellow")
+    for violation in finding.violations[:3]:
+        text.append(f"\n{violation.time_ns} ns: {violation.text}", style="red")
+    if finding.count > 3:
+        text.append(f"\n… {finding.count} in all", style="red")
+    return text

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The trace file (`.hpt`): one header, then one 32-byte record per event, for every host.
+
+Layout, little endian throughout:
+
+    8 bytes   HPTRACE1
+    4 bytes   length L of the header
+    L bytes   the header as JSON, padded with spaces so that 12 + L is a multiple of 32
+    n * 32    records: time, value, job, pcpu, vcpu, payer, task, kind, flags, reserved
+
+Records are sorted by time; inside one instant they stand in the order in which a host acts:
+charges, completions and departures, replenishments, releases and arrivals, the pick.
+
+A run that was cut short (a crash, Ctrl-C) leaves a file without an `end` record and perhaps
+with half a record at its tail. It is readable up to the last whole record: what was recorded
+happened. Large files are mapped into memory, never read whole, and validated in chunks.
+"""
+
+import json
+import mmap
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Final, NotRequired, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from hyperperiod.model.errors import InputError
+
+MAGIC: Final = b"HPTRACE1"
+FORMAT: Final = 1
+NONE: Final = 0xFFFF
+"""In a vcpu, payer, task or pcpu field: nobody."""
+SPARE: Final = 0xFFFE
+"""In a payer or vcpu field: the spare server."""
+ALSO: Final = 1
+"""Flag of a run record: the vcpu pays as well, beside the payer (lend)."""
+EXTRA: Final = 2
+"""Flag of a run or charge record: the vcpu is at an extra-time level."""
+CHUNK: Final = 1 << 18
+"""Records handled at once: 8 MiB, small beside any machine and large beside any loop."""
+
+RECORD: Final = np.dtype(
+    [
+        ("time_ns", "<u8"),
+        ("value", "<u8"),
+        ("job", "<u4"),
+        ("pcpu", "<u2"),
+        ("vcpu", "<u2"),
+        ("payer", "<u2"),
+        ("task", "<u2"),
+        ("kind", "u1"),
+        ("flags", "u1"),
+        ("reserved", "<u2"),
+    ]
+)
+
+Records = NDArray[np.void]
+
+
+class Kind(IntEnum):
+    """What happened. The numbers are the ones in the file."""
+
+    RUN = 1
+    IDLE = 2
+    CHARGE = 3
+    REPLENISH = 4
+    DEPLETE = 5
+    ARRIVE = 6
+    DEPART = 7
+    RELEASE = 8
+    COMPLETE = 9
+    MISS = 10
+    KICK = 11
+    SWAP = 12
+    END = 13
+
+
+class InterfaceEntry(TypedDict):
+    """Period and budget of one server."""
+
+    period_ns: int
+    budget_ns: int
+
+
+class VcpuEntry(TypedDict):
+    """One vcpu; its place in the header's list is the id that records use."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    name: str
+    domain: str
+    period_ns: int | None
+    budget_ns: int | None
+    priority: int | None
+    pcpu: int | None
+    best_effort: bool
+    extra: bool
+
+
+class TaskEntry(TypedDict):
+    """One task; its place in the header's list is the id that records use."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    domain: str
+    name: str
+    kind: str
+    period_ns: int | None
+    deadline_ns: int | None
+    wcet_ns: int | None
+    bcet_ns: int | None
+    offset_ns: int
+    jitter_ns: int
+    priority: int | None
+
+
+class Header(TypedDict):
+    """What a reader must know to understand the records. Further keys are kept as they are."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    format: int
+    system: str
+    host: str
+    policy: str
+    budget: str
+    order: str
+    slack: str
+    scope: str
+    seed: int | None
+    horizon_ns: int
+    quantum_ns: int | None
+    pcpus: int
+    overheads: dict[str, int]
+    vcpus: list[VcpuEntry]
+    spare: InterfaceEntry | None
+    tasks: list[TaskEntry]
+    swaps: list[dict[str, Any]]
+    changes: list[dict[str, Any]]
+    guarantees: NotRequired[bool]
+    lateness_ns: NotRequired[int]
+
+
+_HEADER: Final = TypeAdapter(Header)
+
+
+def write_header(path: Path, header: Mapping[str, Any]) -> None:
+    """Start a trace file: magic, length and header. Whoever records appends records to it."""
+    checked = check_header(path, header)
+    text = json.dumps(checked, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-(len(MAGIC) + 4 + len(text)) % RECORD.itemsize)
+    path.write_bytes(MAGIC + len(text).to_bytes(4, "little") + text)
+
+
+def check_header(path: Path, header: Mapping[str, Any]) -> Header:
+    """The header as given, once it is known to hold every key with the right type."""
+    try:
+        _HEADER.validate_python(header, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "header"
+        raise _bad(path, key, repr(first["input"]), first["msg"]) from None
+    if header["format"] != FORMAT:
+        raise _bad(path, "format", str(header["format"]), str(FORMAT))
+    return cast("Header", header)
+
+
+def read(path: Path) -> tuple[Header, Records]:
+    """Header and records of a trace file; the records are mapped, not loaded.
+
+    Raises InputError for anything that is not a trace, with what was found and what is allowed.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC) + 4)
+        if start[: len(MAGIC)] != MAGIC:
+            raise _bad(path, "magic", repr(start[: len(MAGIC)]), repr(MAGIC))
+        if len(start) < len(MAGIC) + 4:
+            raise _bad(path, "header length", "end of file", "4 bytes")
+        length = int.from_bytes(start[len(MAGIC) :], "little")
+        offset = len(start) + length
+        size = path.stat().st_size
+        if offset > size or offset % RECORD.itemsize != 0:
+            allowed = f"at most {size - len(start)}, ending on a multiple of {RECORD.itemsize}"
+            raise _bad(path, "header length", str(length), allowed)
+        header = _parse_header(path, file.read(length))
+        records = _map_records(file.fileno(), offset, size)
+    _check_records(path, header, records)
+    return header, records
+
+
+def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
+    """The records piece by piece, in order."""
+    for first in range(0, len(records), size):
+        yield records[first : first + size]
+
+
+def end_ns(records: Records) -> int:
+    """When the trace ends: the time of its last record (0 for an empty one)."""
+    return int(records["time_ns"][-1]) if len(records) else 0
+
+
+def is_complete(records: Records) -> bool:
+    """Whether the run reached its end and was not cut short."""
+    return len(records) > 0 and int(records["kind"][-1]) == Kind.END
+
+
+def signed(value: int) -> int:
+    """A value field read as two's complement (remaining budget may be a debt)."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def server_name(header: Header, server: int) -> str:
+    """How a payer is called in everything that users read."""
+    if server == SPARE:
+        return "spare"
+    return header["vcpus"][server]["name"]
+
+
+def task_name(header: Header, task: int) -> str:
+    """A task by domain and name, as in `brakes.wheel`."""
+    entry = header["tasks"][task]
+    return f"{entry['domain']}.{entry['name']}"
+
+
+def _parse_header(path: Path, text: bytes) -> Header:
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise _bad(path, "header", f"text that is not JSON ({error})", "a JSON object") from None
+    if not isinstance(parsed, dict):
+        raise _bad(path, "header", type(parsed).__name__, "a JSON object")
+    return check_header(path, parsed)
+
+
+def _map_records(descriptor: int, offset: int, size: int) -> Records:
+    count = (size - offset) // RECORD.itemsize
+    if count == 0:
+        return np.empty(0, RECORD)
+    mapped = mmap.mmap(descriptor, offset + count * RECORD.itemsize, access=mmap.ACCESS_READ)
+    return np.frombuffer(mapped, RECORD, count, offset)
+
+
+def _check_records(path: Path, header: Header, records: Records) -> None:
+    last_ns = 0
+    base = 0
+    for chunk in chunks(records):
+        _check_kinds(path, chunk, base)
+        _check_ids(path, header, chunk, base)
+        times = chunk["time_ns"]
+        ordered = np.concatenate(([np.uint64(last_ns)], times))
+        back = np.flatnonzero(ordered[1:] < ordered[:-1])
+        if len(back):
+            at = int(back[0])
+            found = f"{int(times[at])} after {int(ordered[at])}"
+            raise _bad(path, f"record {base + at}: time_ns", found, "times that never go back")
+        last_ns = int(times[-1])
+        base += len(chunk)
+
+
+def _check_kinds(path: Path, chunk: Records, base: int) -> None:
+    kinds = chunk["kind"]
+    unknown = np.flatnonzero((kinds < min(Kind)) | (kinds > max(Kind)))
+    if len(unknown):
+        at = int(unknown[0])
+        allowed = f"{min(Kind).value} to {max(Kind).value}"
+        raise _bad(path, f"record {base + at}: kind", str(int(kinds[at])), allowed)
+
+
+def _check_ids(path: Path, header: Header, chunk: Records, base: int) -> None:
+    vcpus = len(header["vcpus"])
+    limits = {
+        "pcpu": (header["pcpus"], (NONE,)),
+        "vcpu": (vcpus, (NONE, SPARE)),
+        "payer": (vcpus, (NONE, SPARE)),
+        "task": (len(header["tasks"]), (NONE,)),
+    }
+    for field, (limit, special) in limits.items():
+        column = chunk[field]
+        outside = np.flatnonzero((column >= limit) & ~np.isin(column, special))
+        if len(outside):
+            at = int(outside[0])
+            allowed = f"below {limit}, or {' or '.join(str(word) for word in special)}"
+            raise _bad(path, f"record {base + at}: {field}", str(int(column[at])), allowed)
+
+
+def _bad(path: Path, key: str, found: str, allowed: str) -> InputError:
+    return InputError(str(path), None, key, found, allowed)

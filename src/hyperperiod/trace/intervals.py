@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The schedule itself: who ran on each pcpu from when to when, and who paid.
+
+One row per stretch of time in which neither changes, sorted by pcpu and then by start.
+`run` is a vcpu or `idle`; `pay` is the sorted names of the paying servers, `spare`, or empty
+when nobody pays. Two hosts that took the same decisions print the same text.
+"""
+
+import csv
+from collections.abc import Iterator
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, server_name
+from hyperperiod.trace.spans import Spans, merged, spans
+
+
+class Interval(NamedTuple):
+    """One row of `trace intervals`."""
+
+    pcpu: int
+    start_ns: int
+    end_ns: int
+    run: str
+    pay: str
+
+
+def intervals(header: Header, records: Records) -> Iterator[Interval]:
+    """Every interval, sorted by pcpu and then by start."""
+    for pcpu in range(header["pcpus"]):
+        found = _comparable(spans(records, pcpu))
+        for span in merged(found, ("vcpu", "payer", "flags")):
+            vcpu = int(span["vcpu"])
+            run = "idle" if vcpu == NONE else server_name(header, vcpu)
+            pay = _payers(header, vcpu, int(span["payer"]), bool(span["flags"] & ALSO))
+            yield Interval(pcpu, int(span["start_ns"]), int(span["end_ns"]), run, pay)
+
+
+def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
+    """The intervals as CSV with a heading."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(Interval._fields)
+    writer.writerows(intervals(header, records))
+
+
+def _comparable(found: Spans) -> Spans:
+    """Spans in which equal rows have equal fields: an idle span runs nobody, flags say pay."""
+    found["vcpu"] = np.where(found["kind"] == Kind.IDLE, NONE, found["vcpu"])
+    found["flags"] &= ALSO
+    return found
+
+
+def _payers(header: Header, vcpu: int, payer: int, also: bool) -> str:
+    names = {server_name(header, payer)} if payer != NONE else set()
+    if also:
+        names.add(server_name(header, vcpu))
+    return ";".join(sorted(names))

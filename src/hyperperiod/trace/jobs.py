@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every job of a run: when it was released, first ran, finished, and had to be finished.
+
+A job that never finished has an empty finish, one that never ran an empty start, one without
+a deadline an empty deadline. Jobs are sorted by task, in file order, and then by number.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Final, TextIO
+
+from hyperperiod.trace.format import NONE, Header, Kind, Records, chunks
+from hyperperiod.trace.spans import all_spans
+
+COLUMNS: Final = ("domain", "task", "job", "release_ns", "start_ns", "finish_ns", "deadline_ns")
+
+
+@dataclass
+class Job:
+    """One row of `trace jobs`. None: it did not happen, or there is no deadline."""
+
+    domain: str
+    task: str
+    job: int
+    release_ns: int
+    start_ns: int | None
+    finish_ns: int | None
+    deadline_ns: int | None
+
+
+def jobs(header: Header, records: Records) -> list[Job]:
+    """All jobs released in the run."""
+    found: dict[tuple[int, int], Job] = {}
+    for time_ns, value, job, task, kind in _job_records(records):
+        key = (task, job)
+        if kind == Kind.RELEASE and key not in found:
+            entry = header["tasks"][task]
+            deadline_ns = value or None
+            found[key] = Job(entry["domain"], entry["name"], job, time_ns, None, None, deadline_ns)
+        elif kind == Kind.COMPLETE and key in found:
+            found[key].finish_ns = time_ns
+    for key, start_ns in _starts(header, records).items():
+        if key in found:
+            found[key].start_ns = start_ns
+    return [found[key] for key in sorted(found)]
+
+
+def write_jobs_csv(header: Header, records: Records, out: TextIO) -> None:
+    """The jobs as CSV with a heading."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(astuple(job) for job in jobs(header, records))
+
+
+def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:
+    for chunk in chunks(records):
+        kinds = chunk["kind"]
+        wanted = chunk[(kinds == Kind.RELEASE) | (kinds == Kind.COMPLETE)]
+        yield from zip(
+            wanted["time_ns"].tolist(),
+            wanted["value"].tolist(),
+            wanted["job"].tolist(),
+            wanted["task"].tolist(),
+            wanted["kind"].tolist(),
+            strict=True,
+        )
+
+
+def _starts(header: Header, records: Records) -> dict[tuple[int, int], int]:
+    """When each job first had a pcpu for longer than an instant, by (task, job)."""
+    starts: dict[tuple[int, int], int] = {}
+    for found in all_spans(header, records):
+        ran = found[(found["kind"] == Kind.RUN) & (found["task"] != NONE)]
+        for task, job, start_ns in zip(
+            ran["task"].tolist(), ran["job"].tolist(), ran["start_ns"].tolist(), strict=True
+        ):
+            key = (task, job)
+            starts[key] = min(start_ns, starts.get(key, start_ns))
+    return starts

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What checking one property of one trace found."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from hyperperiod.trace.format import Header
+
+KEPT: Final = 10
+"""Violations told in full; the others are counted."""
+
+
+class Status(StrEnum):
+    """Whether the property holds in this trace."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One place at which the property does not hold."""
+
+    time_ns: int
+    text: str
+
+
+@dataclass
+class Finding:
+    """The verdict on one property; `reason` says why it was skipped."""
+
+    status: Status = Status.HOLDS
+    reason: str = ""
+    count: int = 0
+    violations: list[Violation] = field(default_factory=list)
+
+    def add(self, time_ns: int, text: str) -> None:
+        """One more violation."""
+        self.status = Status.FAILS
+        self.count += 1
+        if len(self.violations) < KEPT:
+            self.violations.append(Violation(time_ns, text))
+
+
+def skipped(reason: str) -> Finding:
+    """The property says nothing about this trace."""
+    return Finding(Status.SKIPPED, reason)
+
+
+def lateness_ns(header: Header) -> int:
+    """How late a pick may be: what the header says, else every overhead once.
+
+    Without overheads it is zero, and every property is exact to the nanosecond.
+    """
+    stated = header.get("lateness_ns")
+    return sum(header["overheads"].values()) if stated is None else stated
+
+
+class Watch:
+    """Turns states into violations: a wrong state counts once it has lasted too long.
+
+    A state that is wrong for no longer than the allowed lateness is a pick that came late.
+    """
+
+    def __init__(self, finding: Finding, allowed_ns: int) -> None:
+        self.finding = finding
+        self.allowed_ns = allowed_ns
+        self._since: dict[Hashable, tuple[int, int]] = {}
+
+    def wrong(self, key: Hashable, now_ns: int, until_ns: int, text: str) -> None:
+        """The state was wrong from now until then; `key` says what about it."""
+        since_ns, seen_ns = self._since.get(key, (now_ns, now_ns))
+        if seen_ns != now_ns:
+            since_ns = now_ns
+        before_ns = now_ns - since_ns
+        self._since[key] = (since_ns, until_ns)
+        if before_ns <= self.allowed_ns < until_ns - since_ns:
+            self.finding.add(since_ns, text)

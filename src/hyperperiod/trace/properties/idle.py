@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A pcpu idles while a vcpu with a server waits only where the policy wants it to.
+
+Without slack, under periodic servers, it idles whenever the payer has no work. Where time is lent
+it idles only if no waiting vcpu has budget, where it is reclaimed only if nobody has any. Under
+the other rules it idles only if no waiting vcpu has budget. Best effort does not count as idling
+here, nor does the spare.
+"""
+
+from hyperperiod.trace.format import Header, Records, server_name
+from hyperperiod.trace.properties.choice import able
+from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
+from hyperperiod.trace.replay import Moment, moments
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Look for idle pcpus beside vcpus that should have had them."""
+    finding = Finding()
+    watch = Watch(finding, lateness_ns(header))
+    for moment in moments(header, records):
+        for pcpus, ids in moment.groups():
+            idle = [pcpu for pcpu in pcpus if moment.grants[pcpu].run is None]
+            if not idle:
+                continue
+            waiting = [vcpu for vcpu in _wronged(moment, ids) if moment.runs_on(vcpu) is None]
+            for vcpu in waiting:
+                text = f"pcpu {idle[0]} idles although {server_name(header, vcpu)} may run"
+                watch.wrong(vcpu, moment.now_ns, moment.until_ns, text)
+    return finding
+
+
+def _wronged(moment: Moment, ids: list[int]) -> list[int]:
+    """Who may not be left waiting while one of the pcpus idles."""
+    if moment.budget == "periodic" and moment.slack == "none":
+        paying = {grant.pay for grant in moment.grants}
+        return [vcpu for vcpu in able(moment, ids) if vcpu in paying]
+    if moment.slack == "reclaim" and any(moment.servers[vcpu].usable for vcpu in ids):
+        return [vcpu for vcpu in ids if vcpu in moment.work]
+    return able(moment, ids)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who pays at each instant is whom the policy names, judged by budgets worked out independently.
+
+Periodic servers: the first server in the order that has budget pays, whoever runs; globally the
+first m of them. A vcpu that runs on lent time pays as well. Every other server pays for itself
+while it runs and for nothing else; the spare pays where it stands; when nobody is in charge,
+nobody pays.
+"""
+
+from hyperperiod.trace.format import SPARE, Header, Records, server_name
+from hyperperiod.trace.properties.choice import first, ranked
+from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
+from hyperperiod.trace.replay import Grant, Moment, moments
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Compare the payers of every grant with those that the policy names."""
+    finding = Finding()
+    watch = Watch(finding, lateness_ns(header))
+    for moment in moments(header, records):
+        named = _periodic(moment) if moment.budget == "periodic" else _own(moment)
+        for pcpu, right in named.items():
+            pay = moment.grants[pcpu].pay
+            if pay not in right:
+                text = f"pcpu {pcpu}: {_name(header, pay)} pays, not {_names(header, right)}"
+                watch.wrong((pcpu, pay), moment.now_ns, moment.until_ns, text)
+        for pcpu, grant in enumerate(moment.grants):
+            if grant.also != _must_also_pay(moment, grant):
+                text = f"pcpu {pcpu}: {_name(header, grant.run)} pays as well: {grant.also}"
+                watch.wrong((pcpu, "also"), moment.now_ns, moment.until_ns, text)
+    return finding
+
+
+def _periodic(moment: Moment) -> dict[int, set[int | None]]:
+    """By pcpu, who may be the payer: one server, or any of several equals."""
+    named: dict[int, set[int | None]] = {}
+    for pcpus, ids in moment.groups():
+        able = [vcpu for vcpu in ids if moment.servers[vcpu].usable]
+        if moment.partitioned:
+            named[pcpus[0]] = {None, *first(moment, able, moment.last_payer[pcpus[0]])}
+            if able:
+                named[pcpus[0]].discard(None)
+        else:
+            named.update(_wrong_global(moment, pcpus, able))
+    return named
+
+
+def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int, set[int | None]]:
+    """As above, for the pcpus whose payer is not one of the first m; equals are all right."""
+    best = ranked(moment, able)[: len(pcpus)]
+    paying = {moment.grants[pcpu].pay for pcpu in pcpus} - {None}
+    right = sorted(moment.rank(vcpu) for vcpu in best)
+    if sorted(moment.rank(vcpu) for vcpu in able if vcpu in paying) == right:
+        best = [vcpu for vcpu in able if vcpu in paying]
+    missing = {vcpu for vcpu in best if vcpu not in paying}
+    wrong = [pcpu for pcpu in pcpus if moment.grants[pcpu].pay not in best]
+    return {pcpu: {*missing} if missing else {None} for pcpu in wrong}
+
+
+def _own(moment: Moment) -> dict[int, set[int | None]]:
+    """By pcpu, who may be the payer when a server pays only for itself."""
+    named: dict[int, set[int | None]] = {}
+    for pcpu, grant in enumerate(moment.grants):
+        if grant.run is None or moment.is_best_effort(grant.run):
+            named[pcpu] = {None, SPARE} if SPARE in moment.servers else {None}
+        elif moment.servers[grant.run].usable:
+            named[pcpu] = {grant.run}
+        else:
+            named[pcpu] = {SPARE} if SPARE in moment.servers else set()
+    return named
+
+
+def _must_also_pay(moment: Moment, grant: Grant) -> bool:
+    if moment.slack != "lend" or grant.run is None or moment.is_best_effort(grant.run):
+        return False
+    return grant.pay != grant.run
+
+
+def _name(header: Header, server: int | None) -> str:
+    return "nobody" if server is None else server_name(header, server)
+
+
+def _names(header: Header, servers: set[int | None]) -> str:
+    return " or ".join(sorted(_name(header, server) for server in servers)) or "anybody"

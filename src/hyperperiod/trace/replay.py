@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A trace replayed: the state in which the machine was between any two events.
+
+The replay knows from the records only what a host reports: who runs on each pcpu and who pays,
+when work arrives and departs, when the policy is swapped. Budgets, refills and deadlines it
+works out itself (`servers.py`), so that what the scheduler believed can be compared with what
+the rules say. It yields one `Moment` per stretch of time in which nothing changes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from hyperperiod.trace.format import (
+    ALSO,
+    EXTRA,
+    NONE,
+    SPARE,
+    Header,
+    Kind,
+    Records,
+    chunks,
+)
+from hyperperiod.trace.servers import NEVER, RULES, Server
+
+BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs")
+ORDERS: Final = ("fp", "edf")
+SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra")
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What one pcpu does: `run` and `pay` are None for idle and for nobody."""
+
+    run: int | None
+    pay: int | None
+    also: bool = False
+    extra: bool = False
+    task: int | None = None
+    job: int = 0
+
+    @property
+    def payers(self) -> tuple[int, ...]:
+        """Every server that is charged while this grant lasts."""
+        paying = () if self.pay is None else (self.pay,)
+        if self.also and self.run is not None and self.run != self.pay:
+            return (*paying, self.run)
+        return paying
+
+
+IDLE: Final = Grant(None, None)
+
+
+@dataclass
+class Moment:
+    """The state from `now_ns` to `until_ns`. It is the replay's own: read it, do not keep it."""
+
+    header: Header
+    budget: str
+    order: str
+    slack: str
+    now_ns: int = 0
+    until_ns: int = 0
+    grants: list[Grant] = field(default_factory=list)
+    last_payer: list[int | None] = field(default_factory=list)
+    """Per pcpu, who paid most recently before the decision that holds now."""
+    last_run: list[int | None] = field(default_factory=list)
+    """Per pcpu, which vcpu with a server ran most recently before that decision."""
+    servers: dict[int, Server] = field(default_factory=dict)
+    work: set[int] = field(default_factory=set)
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether every vcpu belongs to one pcpu."""
+        return self.header["scope"] == "partitioned"
+
+    def is_best_effort(self, vcpu: int) -> bool:
+        """Whether the vcpu has no server."""
+        return self.header["vcpus"][vcpu]["best_effort"]
+
+    def groups(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Pcpus that share one queue, each with the servers of that queue (never the spare)."""
+        ids = [vcpu for vcpu in self.servers if vcpu != SPARE]
+        if not self.partitioned:
+            yield list(range(len(self.grants))), ids
+            return
+        for pcpu in range(len(self.grants)):
+            yield [pcpu], [vcpu for vcpu in ids if self.header["vcpus"][vcpu]["pcpu"] == pcpu]
+
+    def rank(self, vcpu: int) -> tuple[int, int]:
+        """The place of a server in the order; the smaller comes first, equal is a tie."""
+        server = self.servers[vcpu]
+        if self.order == "edf":
+            return server.level, server.deadline_ns
+        return server.level, self.header["vcpus"][vcpu]["priority"] or 0
+
+    def runs_on(self, vcpu: int) -> int | None:
+        """The pcpu that the vcpu has now."""
+        for pcpu, grant in enumerate(self.grants):
+            if grant.run == vcpu:
+                return pcpu
+        return None
+
+
+class Replay:
+    """Walks through the records of one trace."""
+
+    def __init__(self, header: Header, records: Records) -> None:
+        self.header = header
+        self.records = records
+        pcpus = header["pcpus"]
+        self.state = Moment(header, header["budget"], header["order"], header["slack"])
+        self.state.grants = [IDLE] * pcpus
+        self.state.last_payer = [None] * pcpus
+        self.state.last_run = [None] * pcpus
+        self.changes = sorted(header["changes"], key=lambda change: int(change["at_ns"]))
+        self._add_servers()
+
+    def moments(self) -> Iterator[Moment]:
+        """Every stretch of the run of positive length, in order."""
+        state = self.state
+        for time_ns, together in by_instant(self.records):
+            while state.now_ns < time_ns:
+                state.until_ns = min(time_ns, self._next_ns())
+                if state.until_ns > state.now_ns:
+                    yield state
+                self._advance(state.until_ns)
+                if state.now_ns < time_ns:
+                    self._apply_changes()
+                    self._settle()
+            self._refill_due()
+            for record in together:
+                self._apply(record)
+            self._apply_changes()
+            self._settle()
+
+    def _add_servers(self) -> None:
+        state = self.state
+        rule = RULES[state.budget]
+        for vcpu, entry in enumerate(self.header["vcpus"]):
+            period_ns, budget_ns = entry["period_ns"], entry["budget_ns"]
+            if entry["best_effort"] or period_ns is None or budget_ns is None:
+                continue
+            extra = entry["extra"] and state.slack == "extra"
+            state.servers[vcpu] = rule(period_ns, budget_ns, extra=extra)
+        spare = self.header["spare"]
+        if spare is not None and state.slack == "spare":
+            state.servers[SPARE] = Server(spare["period_ns"], spare["budget_ns"])
+
+    def _next_ns(self) -> int:
+        """When the rules change something by themselves."""
+        state = self.state
+        soonest = int(self.changes[0]["at_ns"]) if self.changes else NEVER
+        for server in state.servers.values():
+            soonest = min(soonest, max(server.due_ns(), state.now_ns + 1))
+        for grant in state.grants:
+            for payer in grant.payers:
+                left_ns = state.servers[payer].remaining_ns if payer in state.servers else 0
+                if left_ns > 0:
+                    soonest = min(soonest, state.now_ns + left_ns)
+        return soonest
+
+    def _advance(self, to_ns: int) -> None:
+        state = self.state
+        span_ns = to_ns - state.now_ns
+        state.now_ns = to_ns
+        for grant in state.grants:
+            for payer in grant.payers:
+                if payer in state.servers:
+                    state.servers[payer].charge(span_ns, to_ns)
+        self._refill_due()
+
+    def _refill_due(self) -> None:
+        now_ns = self.state.now_ns
+        for server in self.state.servers.values():
+            while server.due_ns() <= now_ns:
+                server.refill(server.due_ns())
+
+    def _settle(self) -> None:
+        for server in self.state.servers.values():
+            server.settle()
+
+    def _apply(self, record: "Record") -> None:
+        state = self.state
+        if record.kind in (Kind.RUN, Kind.IDLE):
+            self._decide(record)
+        elif record.kind == Kind.ARRIVE:
+            state.work.add(record.vcpu)
+            if record.vcpu in state.servers:
+                state.servers[record.vcpu].arrive(record.time_ns)
+        elif record.kind == Kind.DEPART:
+            state.work.discard(record.vcpu)
+            if record.vcpu in state.servers:
+                state.servers[record.vcpu].depart()
+        elif record.kind == Kind.SWAP:
+            self._swap(record.value)
+
+    def _decide(self, record: "Record") -> None:
+        state = self.state
+        before = state.grants[record.pcpu]
+        if before.pay is not None:
+            state.last_payer[record.pcpu] = before.pay
+        if before.run is not None and not state.is_best_effort(before.run):
+            state.last_run[record.pcpu] = before.run
+        running = record.kind == Kind.RUN
+        state.grants[record.pcpu] = Grant(
+            run=record.vcpu if running else None,
+            pay=None if record.payer == NONE else record.payer,
+            also=running and bool(record.flags & ALSO),
+            extra=running and bool(record.flags & EXTRA),
+            task=record.task if running and record.task != NONE else None,
+            job=record.job,
+        )
+
+    def _swap(self, value: int) -> None:
+        state = self.state
+        state.budget = BUDGETS[value & 0xFF]
+        state.order = ORDERS[value >> 8 & 0xFF]
+        state.slack = SLACKS[value >> 16 & 0xFF]
+        before = dict(state.servers)
+        state.servers.clear()
+        self._add_servers()
+        for vcpu, server in state.servers.items():
+            if vcpu in before:
+                server.period_ns, server.budget_ns = before[vcpu].period_ns, before[vcpu].budget_ns
+                server.adopt(before[vcpu], state.now_ns)
+            else:
+                server.deadline_ns = _next_multiple(state.now_ns, server.period_ns)
+
+    def _apply_changes(self) -> None:
+        while self.changes and int(self.changes[0]["at_ns"]) <= self.state.now_ns:
+            change = self.changes.pop(0)
+            wanted = change["interface"]
+            for vcpu, server in self.state.servers.items():
+                if vcpu != SPARE and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
+                    server.next_interface = (wanted["period_ns"], wanted["budget_ns"])
+                    server.settled = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record with plain integers, which Python handles far faster than numpy's."""
+
+    time_ns: int
+    value: int
+    job: int
+    pcpu: int
+    vcpu: int
+    payer: int
+    task: int
+    kind: int
+    flags: int
+
+
+def each(records: Records) -> Iterator[Record]:
+    """The records one by one."""
+    for chunk in chunks(records):
+        for row in chunk.tolist():
+            yield Record(*row[:9])
+
+
+def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
+    """The records of each instant together, in the order of the file."""
+    together: list[Record] = []
+    for record in each(records):
+        if together and record.time_ns != together[0].time_ns:
+            yield together[0].time_ns, together
+            together = []
+        together.append(record)
+    if together:
+        yield together[0].time_ns, together
+
+
+def moments(header: Header, records: Records) -> Iterator[Moment]:
+    """The states of a run; see `Replay`."""
+    return Replay(header, records).moments()
+
+
+def _next_multiple(now_ns: int, period_ns: int) -> int:
+    return -(-now_ns // period_ns) * period_ns

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every property holds on good traces, and a bad trace trips each of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.trace import examples
+from tests.trace.examples import H, L
+from tests.trace.writer import Script, make_header, task, vcpu
+
+from hyperperiod.trace.format import ALSO, NONE, SPARE, Kind
+from hyperperiod.trace.properties import PROPERTIES, Status
+
+CHECK = {one.name: one.check for one in PROPERTIES}
+
+
+@pytest.mark.parametrize("example", examples.GOOD, ids=lambda example: example.__name__)
+def test_good_traces_hold(example: Callable[[], Script], tmp_path: Path) -> None:
+    header, records = example().trace(tmp_path)
+    for one in PROPERTIES:
+        finding = one.check(header, records)
+        assert finding.status is not Status.FAILS, (one.name, finding.violations)
+
+
+def trips(name: str, script: Script, folder: Path, text: str) -> None:
+    """The named property fails on this trace, and says why."""
+    finding = CHECK[name](*script.trace(folder))
+    assert finding.status is Status.FAILS
+    assert text in finding.violations[0].text
+
+
+def pair(policy: str, **more: Any) -> Script:
+    return Script(make_header(policy, examples.PAIR, horizon_ns=20, **more))
+
+
+def three(policy: str) -> Script:
+    """Three servers on two pcpus that they share."""
+    vcpus = [vcpu("a", 10, 4), vcpu("b", 12, 4), vcpu("c", 20, 4)]
+    return Script(make_header(policy, vcpus, horizon_ns=20, pcpus=2, scope="global"))
+
+
+def test_one_pcpu_trips_on_two_at_once(tmp_path: Path) -> None:
+    script = pair("rtds", pcpus=2).run(0, H, pcpu=0).run(2, H, pcpu=1).idle(4, pcpu=0)
+    trips("one-pcpu", script.end(20), tmp_path, "high runs on two pcpus at once")
+
+
+def test_one_pcpu_trips_on_a_foreign_pcpu(tmp_path: Path) -> None:
+    script = pair("ptps", pcpus=2).idle(0, pcpu=0).run(0, H, pcpu=1)
+    trips("one-pcpu", script.end(20), tmp_path, "its own is 0")
+
+
+def one_task(kind: str = "periodic", **more: Any) -> Script:
+    tasks = [task("high", "t", 10, 2, kind=kind, **more)]
+    return Script(make_header("ds", [vcpu("high", 10, 4)], tasks, horizon_ns=20))
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (one_task().release(0, 0, 0).release(11, 0, 1), "outside 10 to 10"),
+        (one_task(jitter_ns=3).release(4, 0, 0), "outside 0 to 3"),
+        (one_task("sporadic", offset_ns=1).release(1, 0, 0).release(9, 0, 1), "outside 11"),
+        (
+            one_task("event").release(0, 0, 0).complete(2, 0, 0, 2).release(10, 0, 1),
+            "outside 12 to 12",
+        ),
+    ],
+)
+def test_releases_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("releases", script.end(20), tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (one_task().run(0, H, task=0), "runs but is not released"),
+        (one_task().release(0, 0, 0).release(1, 0, 1).run(1, H, task=0, job=1), "before job 0"),
+        (one_task().release(0, 0, 1).release(1, 0, 3), "is released after job 1"),
+        (one_task().release(0, 0, 0, 10).complete(2, 0, 0, 2), "without having run"),
+        (
+            one_task().release(1, 0, 0, 11).run(1, H, task=0).complete(3, 0, 0, 3),
+            "responds in 2 ns but is reported with 3",
+        ),
+        (
+            one_task().release(0, 0, 0, 10).run(9, H, task=0).complete(11, 0, 0, 11),
+            "late: True, reported as missed: False",
+        ),
+        (one_task().release(0, 0, 0, 10).miss(9, 0, 0, 10), "before its deadline"),
+        (one_task().release(0, 0, 0, 10).miss(12, 0, 0, 11), "had the deadline 10"),
+        (one_task().miss(12, 0, 0, 11), "is not waiting"),
+        (one_task().complete(12, 0, 0, 11), "completes but is not released"),
+        (one_task().release(0, 0, 0, 10), "overdue at the end"),
+    ],
+)
+def test_jobs_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("jobs", script.end(20), tmp_path, text)
+
+
+def test_demand_trips_on_a_job_that_ran_too_long(tmp_path: Path) -> None:
+    script = one_task().release(0, 0, 0).run(0, H, task=0).complete(3, 0, 0, 3)
+    trips("demand", script.idle(3).end(20), tmp_path, "ran 3 ns; its range is 2 to 2")
+
+
+def test_paid_time_trips_on_a_charge_to_the_wrong_server(tmp_path: Path) -> None:
+    script = pair("ds").run(0, H).add(3, Kind.CHARGE, pcpu=0, payer=L, value=3)
+    script.open.clear()
+    trips("paid-time", script.idle(3).end(20), tmp_path, "high on pcpu 0 is the payer until 3")
+
+
+def test_paid_time_trips_on_a_double_charge(tmp_path: Path) -> None:
+    script = pair("ds").run(0, H).idle(3).add(3, Kind.CHARGE, pcpu=0, payer=H, value=2)
+    trips("paid-time", script.end(20), tmp_path, "charged twice")
+
+
+@pytest.mark.parametrize("policy", ["ds", "sporadic", "cbs", "ptps"])
+def test_budget_trips_on_an_overrun(policy: str, tmp_path: Path) -> None:
+    script = pair(policy).arrive(0, H).run(0, H).idle(5).end(20)
+    trips("budget", script, tmp_path, "high is 1 ns over its budgets")
+
+
+def test_budget_forgives_the_stated_lateness_once(tmp_path: Path) -> None:
+    late = {"overheads": {"pick_ns": 1}}
+    script = pair("ds", **late).arrive(0, H).run(0, H).idle(5).run(10, H).idle(15).end(20)
+    trips("budget", script, tmp_path, "high is 2 ns over its budgets")
+    script = pair("ds", **late).arrive(0, H).run(0, H).idle(5).run(10, H).idle(14).end(20)
+    assert CHECK["budget"](*script.trace(tmp_path)).status is Status.HOLDS
+
+
+@pytest.mark.parametrize("policy", ["ds", "wcps", "crps"])
+def test_depleted_trips(policy: str, tmp_path: Path) -> None:
+    script = pair(policy).arrive(0, H).run(0, H).idle(6).end(20)
+    trips("depleted", script, tmp_path, "high runs depleted")
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (pair("ptps").arrive(0, L).idle(0, L), "low pays, not high"),
+        (pair("crps").arrive(0, L).run(0, L), "low pays, not high"),
+        (pair("wcps").arrive(0, L).run(0, L, H), "pays as well: False"),
+        (pair("crps").arrive(0, L).run(0, L, H, flags=ALSO), "pays as well: True"),
+        (pair("ptps").idle(0, H).idle(4), "nobody pays, not low"),
+        (pair("ds").arrive(0, L).run(0, L, H), "high pays, not low"),
+        (pair("ds").idle(0, H), "high pays, not nobody"),
+        (pair("rtds", pcpus=2).arrive(0, L).run(0, L, H).idle(0, pcpu=1), "high pays, not low"),
+        (three("ptps").idle(0, 0).idle(0, 2, pcpu=1), "c pays, not b"),
+        (three("ptps").idle(0, 0).idle(0, 1, pcpu=1).idle(4).idle(4, 1, pcpu=1), "pays, not c"),
+    ],
+)
+def test_payer_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("payer", script.end(20), tmp_path, text)
+
+
+def test_payer_accepts_the_first_two_of_three(tmp_path: Path) -> None:
+    script = three("ptps").idle(0, 0).idle(0, 1, pcpu=1).idle(4, 2).idle(4, pcpu=1).idle(8)
+    finding = CHECK["payer"](*script.end(10).trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
+
+
+def test_payer_trips_on_a_tie_that_takes_the_newcomer(tmp_path: Path) -> None:
+    equals = [vcpu("a", 10, 4), vcpu("b", 10, 4)]
+    header = make_header("ptps", equals, horizon_ns=20)
+    script = Script(header).idle(0, 0).idle(2, 1).idle(6, 0).idle(8).end(10)
+    trips("payer", script, tmp_path, "b pays, not a")
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (pair("ds").arrive(0, H, L).run(0, L), "low runs, not high"),
+        (pair("ds").arrive(0, H).idle(0), "nobody runs, not high"),
+        (pair("ptps").arrive(0, L).run(0, L, H), "low runs, not nobody"),
+        (pair("crps").arrive(0, H, L).run(0, L, H), "low runs, not high"),
+        (
+            pair("rtds", pcpus=2).arrive(0, H, L).run(0, H).idle(0, pcpu=1),
+            "low should run, and nobody should not",
+        ),
+    ],
+)
+def test_order_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("order", script.end(20), tmp_path, text)
+
+
+def test_order_trips_on_a_tie_that_takes_the_newcomer(tmp_path: Path) -> None:
+    equals = [vcpu("a", 10, 4), vcpu("b", 10, 4)]
+    script = Script(make_header("ds", equals, horizon_ns=20)).arrive(0, 0, 1).run(0, 0).run(2, 1)
+    trips("order", script.end(6), tmp_path, "b runs, not a")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pair("ds").arrive(0, L).idle(0),
+        pair("ptps").arrive(0, H).idle(0, H),
+        pair("wcps").arrive(0, L).idle(0, H),
+        pair("crps").arrive(0, L).run(0, L, H).run(4, L).run(10, L, H).idle(14, L),
+    ],
+)
+def test_idle_trips(script: Script, tmp_path: Path) -> None:
+    trips("idle", script.end(20), tmp_path, "idles although")
+
+
+def with_best_effort(policy: str, **more: Any) -> Script:
+    vcpus = [vcpu("high", 10, 4), vcpu("best"), vcpu("other")]
+    return Script(make_header(policy, vcpus, horizon_ns=20, **more))
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (with_best_effort("ds").arrive(0, H, 1).run(0, 1, NONE), "which is wanted"),
+        (with_best_effort("ds").arrive(0, 1).run(0, 1, H), "is charged"),
+        (
+            with_best_effort("ds").arrive(0, 1, 2).run(0, 1, NONE).end(1_000_001),
+            "more than its turn",
+        ),
+    ],
+)
+def test_best_effort_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("best-effort", script.end(1_000_002), tmp_path, text)
+
+
+def with_spare(pcpus: int = 1) -> Script:
+    vcpus = [vcpu("high", 10, 4), vcpu("low", 20, 4)]
+    spare = {"period_ns": 40, "budget_ns": 10}
+    return Script(make_header("ertds", vcpus, horizon_ns=20, spare=spare, pcpus=pcpus))
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (with_spare().arrive(0, H, L).run(0, L, SPARE), "while high waits"),
+        (with_spare().arrive(0, L).run(0, L, SPARE), "not depleted"),
+        (
+            with_spare().arrive(0, H, L).run(0, H).run(4, L).run(8, H, SPARE),
+            "has not the latest deadline",
+        ),
+        (with_spare().arrive(0, H).run(0, H).idle(4, SPARE), "idles on pcpu 0"),
+        (with_spare(2).idle(0, SPARE).idle(0, SPARE, pcpu=1), "on pcpus [0, 1] at once"),
+    ],
+)
+def test_spare_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("spare", script.end(10), tmp_path, text)
+
+
+def test_spare_overrun_trips_the_budget(tmp_path: Path) -> None:
+    trips("budget", with_spare().idle(0, SPARE).end(11), tmp_path, "spare is 1 ns over")
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (pair("ds", guarantees=True).arrive(0, H).idle(0), "got 0 of 4 ns"),
+        (pair("ds", guarantees=True).arrive(0, H).run(0, H).idle(2), "got 2 of"),
+        (pair("polling", guarantees=True).arrive(1, H).idle(0), "got 0 of 3 ns"),
+    ],
+)
+def test_guarantee_trips(script: Script, text: str, tmp_path: Path) -> None:
+    script.rows.sort()
+    trips("guarantee", script.end(20), tmp_path, text)
+
+
+def test_guarantee_needs_the_promise(tmp_path: Path) -> None:
+    finding = CHECK["guarantee"](*pair("ds").arrive(0, H).idle(0).end(20).trace(tmp_path))
+    assert finding.status is Status.SKIPPED
+    assert "host-level test" in finding.reason
+
+
+def test_every_property_has_a_sentence_and_a_name() -> None:
+    assert len({one.name for one in PROPERTIES}) == len(PROPERTIES)
+    for one in PROPERTIES:
+        assert one.statement.endswith("."), one.name
+
+
+def test_every_property_has_been_seen_to_fail() -> None:
+    """This file must name each property in a test that trips it."""
+    text = Path(__file__).read_text()
+    for one in PROPERTIES:
+        assert f'trips("{one.name}"' in text, one.name
