@@ -73,25 +73,38 @@ def load_system(path: str | os.PathLike[str]) -> System:
         raise InputError.of(_problems(name, error, line_of)) from None
 
 
-def read_text(name: str) -> str:
-    """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
-    allowed = f"a readable file of at most {FILE_LIMIT_BYTES >> 20} MiB"
+def require_file(name: str, allowed: str) -> Path:
+    """The path of a regular file; InputError for anything else.
+
+    A pipe or device would be waited for, so the kind is looked at before anything is opened.
+    """
+    path = Path(name)
     try:
-        # A pipe or device would be waited for, so the kind is looked at before opening.
-        mode = Path(name).stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise InputError(name, None, "", "a directory", "a system file (.toml or .xml)")
-        if not stat.S_ISREG(mode):
-            raise InputError(name, None, "", "no regular file", allowed)
-        with Path(name).open("rb") as file:
-            data = file.read(FILE_LIMIT_BYTES + 1)
+        mode = path.stat().st_mode
     except FileNotFoundError:
         raise InputError(name, None, "", "no such file", allowed) from None
     except OSError as error:
-        reason = error.strerror or "an unreadable file"
-        raise InputError(name, None, "", reason.lower(), allowed) from None
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(name, None, "", reason, allowed) from None
     except ValueError:
-        raise InputError(name, None, "", "a file name with a null", allowed) from None
+        raise InputError(repr(name), None, "", "a null in the name", allowed) from None
+    if stat.S_ISDIR(mode):
+        raise InputError(name, None, "", "a directory", allowed)
+    if not stat.S_ISREG(mode):
+        raise InputError(name, None, "", "a device or pipe", allowed)
+    return path
+
+
+def read_text(name: str) -> str:
+    """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
+    allowed = f"a system file (.toml or .xml) of at most {FILE_LIMIT_BYTES >> 20} MiB"
+    path = require_file(name, allowed)
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(name, None, "", reason, allowed) from None
     if len(data) > FILE_LIMIT_BYTES:
         raise InputError(name, None, "", "a larger file", allowed)
     try:

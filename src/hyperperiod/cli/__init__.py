@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: one file per command, none of which computes anything itself.
+
+Exit codes are the same everywhere: 0 = done and all is well, 1 = done and a deadline is missed
+or a test fails, 2 = bad input, 3 = the environment lacks something, 70 = a mistake in this
+program, 130 = interrupted. Modules that are slow to load are imported inside the commands, so
+that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import click
+
+from hyperperiod.cli.analyze import analyze
+from hyperperiod.cli.compare import compare
+from hyperperiod.cli.doctor import doctor
+from hyperperiod.cli.group import ErrorGroup
+from hyperperiod.cli.run import run
+from hyperperiod.cli.schema import schema
+from hyperperiod.cli.simulate import simulate
+from hyperperiod.cli.trace import trace
+
+
+@click.group(cls=ErrorGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="hyperperiod", message="%(prog)s %(version)s")
+def main() -> None:
+    """Real-time virtual machines: computed, predicted, run and measured.
+
+    A SYSTEM is a TOML file (see systems/) or a CARTS .xml file.
+
+    \b
+    Exit codes:
+      0  done, and all is well
+      1  done, and a deadline is missed or a test fails
+      2  bad input; nothing was written
+      3  the environment lacks something (the message says what installs it)
+    """
+
+
+for _command in (analyze, simulate, run, compare, trace, doctor, schema):
+    main.add_command(_command)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod analyze`: interfaces and verdicts, before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hyperperiod.cli.group import EXIT_MISSED
+from hyperperiod.cli.options import json_option, policy_option, system_argument
+
+
+@click.command()
+@system_argument
+@policy_option
+@click.option("--explain", metavar="TASK", help="Show the test of one task (domain.task).")
+@json_option
+@click.pass_context
+def analyze(
+    ctx: click.Context, system_file: str, policy: Any, explain: str | None, as_json: bool
+) -> None:
+    """Compute interfaces and say whether every deadline of SYSTEM holds.
+
+    The exit code is 0 only for a proof: 1 means not schedulable, or that no test covers the
+    system ("unknown", with the reason).
+    """
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.systems import read_system
+
+    system = read_system(system_file, policy)
+    from hyperperiod.analysis import analyze as analyze_system
+
+    result = analyze_system(system, explain=explain)
+    if as_json:
+        print_json(result)
+    else:
+        _show(result)
+    if result["schedulable"] is not True:
+        ctx.exit(EXIT_MISSED)
+
+
+def _show(result: Any) -> None:
+    from hyperperiod.cli.output import console
+    from hyperperiod.cli.tables import analysis_tables, verdict_text
+
+    out = console()
+    out.print(f"{result['system']} under {result['policy']}: schedulable?", end=" ")
+    out.print(verdict_text(result["schedulable"]))
+    for table in analysis_tables(result):
+        out.print(table)

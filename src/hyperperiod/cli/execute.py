@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Running a system in the simulator and writing what came of it: trace, report, result."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
+from hyperperiod.cli.output import console, print_json, whole_file
+from hyperperiod.cli.progress import bar
+from hyperperiod.cli.systems import read_system, require_host_levels
+from hyperperiod.cli.tables import misses, result_tables
+from hyperperiod.model import Policy, System
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a user asked for; the fields are the options of `run_options`."""
+
+    system_file: str
+    policy: Policy | None
+    horizon_ns: int
+    seed: int
+    trace_file: str | None
+    report_file: str | None
+    as_json: bool
+
+
+def execute(order: Order) -> int:
+    """Simulate, write, print; the exit code."""
+    system = read_system(order.system_file, order.policy)
+    require_host_levels(system, order.system_file)
+    with (
+        whole_file(order.trace_file, "--trace") as trace_path,
+        whole_file(order.report_file, "--report") as report_path,
+        _trace_for_report(trace_path, report_path) as recorded,
+    ):
+        result = simulated(system, order.horizon_ns, order.seed, recorded)
+        if report_path is not None:
+            _write_report(report_path, system, result, recorded)
+    if order.as_json:
+        print_json(result)
+    else:
+        _show(result)
+    return exit_code(result)
+
+
+def simulated(
+    system: System, horizon_ns: int, seed: int, trace_path: Path | None
+) -> dict[str, Any]:
+    """The result of one run, with a bar on standard error meanwhile."""
+    from hyperperiod.hosts.sim import simulate
+
+    with bar(f"{system.name} under {system.policy}", horizon_ns) as progress:
+        return simulate(
+            system,
+            horizon_ns=horizon_ns,
+            seed=seed,
+            trace_path=trace_path,
+            progress=progress,
+        )
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """Interrupted before missed before well."""
+    if result.get("interrupted"):
+        return EXIT_INTERRUPTED
+    return EXIT_MISSED if misses(result) else EXIT_WELL
+
+
+@contextlib.contextmanager
+def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path | None]:
+    """Where to record: the trace that was asked for, or one that lives as long as the report."""
+    if trace is not None or report is None:
+        yield trace
+        return
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
+        yield Path(folder) / "run.hpt"
+
+
+def _write_report(path: Path, system: System, result: dict[str, Any], trace: Path | None) -> None:
+    from hyperperiod.analysis import analyze
+    from hyperperiod.report import write_report
+
+    write_report(path, system, analyze(system), result, trace)
+
+
+def _show(result: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    missed = misses(result)
+    verdict = Text("no deadline missed", style="green")
+    if missed:
+        verdict = Text(f"{missed} deadlines missed", style="bold red")
+    out = console()
+    title = f"{result['system']} under {result['policy']} on {result['host']}"
+    out.print(Text(f"{title}, {result['horizon_ns'] / 1e9:g} s: ") + verdict)
+    if result.get("interrupted"):
+        out.print(Text("interrupted: the results are those up to this instant", style="yellow"))
+    for table in result_tables(result):
+        out.print(table)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The arguments and options that commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from hyperperiod.model import Policy
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_HORIZON = "10s"
+SEED_LIMIT = 2**64
+
+
+def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
+    """A time with a unit, above zero, as whole nanoseconds."""
+    from hyperperiod.model.units import TimeFormatError, parse_time
+
+    try:
+        time_ns = parse_time(text)
+    except TimeFormatError as error:
+        raise click.BadParameter(f"found {text!r}; allowed: {error.allowed}") from None
+    if time_ns == 0:
+        raise click.BadParameter(f"found {text!r}; allowed: a time above 0")
+    return time_ns
+
+
+def read_policy(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Policy | None:
+    """A policy by name or by rules."""
+    return None if text is None else _policy(text)
+
+
+def read_policies(
+    _ctx: click.Context, _param: click.Parameter, text: str | None
+) -> list[Policy] | None:
+    """Several policies, separated by commas, each once."""
+    if text is None:
+        return None
+    policies = [_policy(name.strip()) for name in text.split(",")]
+    for index, policy in enumerate(policies):
+        if any(policy.rules == other.rules for other in policies[:index]):
+            raise click.BadParameter(f"found {policy} a second time; allowed: each once")
+    return policies
+
+
+def _policy(text: str) -> Policy:
+    from hyperperiod.model import InputError, parse_policy
+
+    try:
+        return parse_policy(text)
+    except InputError as error:
+        raise click.BadParameter(f"found {error.found}; allowed: {error.allowed}") from None
+
+
+system_argument = click.argument("system_file", metavar="SYSTEM")
+
+json_option = click.option(
+    "as_json", "--json", is_flag=True, help="One JSON object on standard output."
+)
+
+policy_option = click.option(
+    "--policy",
+    callback=read_policy,
+    metavar="POLICY",
+    help="Use this policy instead of the system's own, by name or rules (periodic+edf+reclaim).",
+)
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, SEED_LIMIT - 1),
+    default=0,
+    show_default=True,
+    help="Seed of all draws; they do not depend on the schedule.",
+)
+
+horizon_option = click.option(
+    "horizon_ns",
+    "--horizon",
+    callback=read_time,
+    metavar="TIME",
+    default=DEFAULT_HORIZON,
+    show_default=True,
+    help="How long to run, such as 500ms or 10s.",
+)
+
+report_option = click.option(
+    "report_file",
+    "--report",
+    metavar="FILE.html",
+    help="Write a self-contained HTML report.",
+)
+
+
+def run_options(command: Command) -> Command:
+    """What everything that runs a system takes."""
+    for option in (
+        json_option,
+        report_option,
+        click.option("trace_file", "--trace", metavar="FILE.hpt", help="Write every event."),
+        seed_option,
+        horizon_option,
+        policy_option,
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What commands write: JSON, tables, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hyperperiod.model.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Tables that go to a file or a pipe get this width, so that they do not depend on the terminal.
+PLAIN_WIDTH = 120
+
+
+def print_json(result: Any) -> None:
+    """One object on standard output."""
+    sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+
+
+def console(*, error: bool = False) -> Console:
+    """Standard output, or standard error, for people."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+
+
+@contextlib.contextmanager
+def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
+    """A path to write to; the file takes its name only if the block ends without an error.
+
+    It is made in the folder where it will stand, before any work begins: an unwritable place is
+    an InputError at once. Devices (`/dev/stdout`) are written directly. None stays None.
+    """
+    if name is None:
+        yield None
+        return
+    target = Path(name)
+    if _is_device(target):
+        yield target
+        return
+    draft = _draft(target, name, key)
+    try:
+        yield draft
+        draft.replace(target)
+    except OSError as error:
+        raise _unwritable(name, key, error) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _is_device(target: Path) -> bool:
+    try:
+        mode = target.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _draft(target: Path, name: str, key: str) -> Path:
+    """An empty file beside the target, with the rights that a new file would have."""
+    if target.is_dir() or not target.name:
+        raise InputError(name, None, key, "a directory", "a file to write")
+    try:
+        handle, draft = tempfile.mkstemp(
+            prefix=f".{target.name[:40]}.", suffix=target.suffix, dir=target.parent
+        )
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(handle, 0o666 & ~mask)
+        os.close(handle)
+    except OSError as error:
+        raise _unwritable(name, key, error) from None
+    except ValueError:
+        raise InputError(repr(name), None, key, "a null in the name", "a file name") from None
+    return Path(draft)
+
+
+def _unwritable(name: str, key: str, error: OSError) -> InputError:
+    reason = (error.strerror or "an unwritable place").lower()
+    return InputError(name, None, key, reason, "a file in a folder that can be written")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod run`: a system on a host, with the same result object from each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hyperperiod.cli.options import run_options, system_argument
+
+HOSTS = ("sim", "xen", "linux")
+
+
+@click.command()
+@system_argument
+@click.option(
+    "--on", "host", type=click.Choice(HOSTS), required=True, help="Where the system runs."
+)
+@run_options
+@click.pass_context
+def run(ctx: click.Context, /, host: str, **options: Any) -> None:
+    """Run SYSTEM on a host: the simulator, Xen or Linux."""
+    from hyperperiod.cli.execute import Order, execute
+    from hyperperiod.cli.systems import read_system
+    from hyperperiod.model import MissingError
+
+    order = Order(**options)
+    if host != "sim":
+        read_system(order.system_file, order.policy)
+        raise MissingError(f"this version has no host {host!r}; use --on sim")
+    ctx.exit(execute(order))

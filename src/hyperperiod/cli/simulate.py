@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod simulate`: what will happen, to the nanosecond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hyperperiod.cli.options import run_options, system_argument
+
+
+@click.command()
+@system_argument
+@run_options
+@click.pass_context
+def simulate(ctx: click.Context, /, **options: Any) -> None:
+    """Run SYSTEM in the simulator.
+
+    Ctrl-C ends the run early and still gives valid results up to that instant.
+    """
+    from hyperperiod.cli.execute import Order, execute
+
+    ctx.exit(execute(Order(**options)))

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading the system that a command is about."""
+
+from __future__ import annotations
+
+from hyperperiod.model import InputError, Policy, System, load_system, with_policy
+
+
+def read_system(system_file: str, policy: Policy | None) -> System:
+    """The system of the file, under `policy` where one was asked for."""
+    system = load_system(system_file)
+    return system if policy is None else with_policy(system, policy)
+
+
+def require_host_levels(system: System, system_file: str) -> None:
+    """Hosts run two levels, domains and tasks; flows are not run yet either."""
+    for index, domain in enumerate(system.domains):
+        if domain.domains:
+            raise InputError(
+                system_file,
+                None,
+                f"domain[{index}].domain",
+                f"domains inside {domain.name!r}",
+                "two levels on hosts: domains and their tasks (analyze takes any depth)",
+            )
+    if system.flows:
+        raise InputError(
+            system_file, None, "flow", f"{len(system.flows)} flows", "no flows on this host"
+        )

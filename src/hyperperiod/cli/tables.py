@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Results for people: the verdict first, then tables.
+
+The functions take the JSON objects that `--json` prints, so nothing can be seen here that
+programs cannot read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hyperperiod.model.units import NS_PER_UNIT, format_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+Json = Mapping[str, Any]
+
+_NO_VALUE = "-"
+
+
+def verdict_text(value: bool | None) -> Text:
+    """A verdict in a word and a colour."""
+    from rich.text import Text
+
+    if value is None:
+        return Text("unknown", style="yellow")
+    return Text("yes", style="green") if value else Text("no", style="bold red")
+
+
+def time_text(time_ns: float | None) -> str:
+    """A time in the unit that suits its size, four digits or so."""
+    if time_ns is None:
+        return _NO_VALUE
+    unit, size = "ns", 1
+    for name, ns in NS_PER_UNIT.items():
+        if abs(time_ns) >= ns:
+            unit, size = name, ns
+    return (
+        f"{time_ns / size:.4g} {unit}" if time_ns < 1000 * size else f"{time_ns / size:.0f} {unit}"
+    )
+
+
+def share_text(value: Any) -> str:
+    """A fraction of a pcpu or of jobs, in percent."""
+    return _NO_VALUE if value is None else f"{100 * float(value):.2f} %"
+
+
+def interface_text(interface: Json | None) -> str:
+    """(period, budget), exactly."""
+    if not interface:
+        return "best effort"
+    return f"{format_time(interface['budget_ns'])} in {format_time(interface['period_ns'])}"
+
+
+def _table(title: str, columns: Sequence[str], left: int) -> Table:
+    """A table whose first `left` columns are words and the others numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < left else "right")
+    return table
+
+
+def analysis_tables(analysis: Json) -> Iterable[Table]:
+    """pcpus, domains, tasks."""
+    yield _pcpu_verdicts(analysis["pcpus"])
+    yield _domain_verdicts(analysis["domains"])
+    yield _task_verdicts(analysis["domains"])
+
+
+def _pcpu_verdicts(pcpus: Iterable[Json]) -> Table:
+    table = _table("pcpus", ("pcpu", "test", "schedulable", "bandwidth"), 3)
+    for pcpu in pcpus:
+        table.add_row(
+            str(pcpu["id"]),
+            str(pcpu["test"]),
+            verdict_text(pcpu["schedulable"]),
+            share_text(pcpu["bandwidth"]),
+        )
+    return table
+
+
+def _domain_verdicts(domains: Iterable[Json]) -> Table:
+    columns = ("domain", "interface", "schedulable", "bandwidth", "utilization", "overhead")
+    table = _table("domains", columns, 3)
+    for domain in domains:
+        interface = domain["interface"]
+        table.add_row(
+            domain["name"],
+            interface_text(interface),
+            verdict_text(domain["schedulable"]),
+            share_text(interface["bandwidth"]) if interface else _NO_VALUE,
+            share_text(domain["utilization"]),
+            share_text(domain["interface_overhead"]),
+        )
+    return table
+
+
+def _task_verdicts(domains: Iterable[Json]) -> Table:
+    table = _table("tasks", ("domain", "task", "schedulable", "deadline", "response bound"), 3)
+    for domain in domains:
+        for task in domain["tasks"]:
+            table.add_row(
+                domain["name"],
+                task["name"],
+                verdict_text(task["schedulable"]),
+                time_text(task["deadline_ns"]),
+                time_text(task["response_bound_ns"]),
+            )
+    return table
+
+
+def result_tables(result: Json) -> Iterable[Table]:
+    """tasks, domains, pcpus of a run."""
+    yield _task_results(result["domains"])
+    yield _domain_results(result["domains"], result["horizon_ns"])
+    yield _pcpu_results(result["pcpus"], result["horizon_ns"])
+
+
+def _task_results(domains: Iterable[Json]) -> Table:
+    from rich.text import Text
+
+    columns = ("domain", "task", "jobs", "misses", "dmr", "min", "mean", "p50", "p99", "max")
+    table = _table("responses", columns, 2)
+    for domain in domains:
+        for task in domain["tasks"]:
+            misses = Text(str(task["misses"]), style="bold red" if task["misses"] else "")
+            response = task["response_ns"] or {}
+            table.add_row(
+                domain["name"],
+                task["name"],
+                str(task["jobs"]),
+                misses,
+                share_text(task["dmr"]),
+                *(time_text(response.get(key)) for key in ("min", "mean", "p50", "p99", "max")),
+            )
+    return table
+
+
+def _domain_results(domains: Iterable[Json], horizon_ns: int) -> Table:
+    table = _table("domains", ("domain", "interface", "supply", "donated to it"), 2)
+    for domain in domains:
+        table.add_row(
+            domain["name"],
+            interface_text(domain.get("interface")),
+            share_text(domain["supply_ns"] / horizon_ns),
+            share_text(domain["donated_ns"] / horizon_ns),
+        )
+    return table
+
+
+def _pcpu_results(pcpus: Iterable[Json], horizon_ns: int) -> Table:
+    table = _table("pcpus", ("pcpu", "busy", "idle", "switches", "picks"), 1)
+    for pcpu in pcpus:
+        table.add_row(
+            str(pcpu["id"]),
+            share_text(pcpu["busy_ns"] / horizon_ns),
+            share_text(pcpu["idle_ns"] / horizon_ns),
+            str(pcpu["switches"]),
+            str(pcpu["picks"]),
+        )
+    return table
+
+
+def comparison_table(results: Sequence[Json]) -> Table:
+    """One row per task, three columns per policy."""
+    columns = ["domain", "task"]
+    for result in results:
+        columns += [f"{result['policy']} dmr", "mean", "max"]
+    table = _table("responses", columns, 2)
+    for domain_index, domain in enumerate(results[0]["domains"]):
+        for task_index, task in enumerate(domain["tasks"]):
+            row = [domain["name"], task["name"]]
+            for result in results:
+                same = result["domains"][domain_index]["tasks"][task_index]
+                response = same["response_ns"] or {}
+                row += [
+                    share_text(same["dmr"]),
+                    *(time_text(response.get(k)) for k in ("mean", "max")),
+                ]
+            table.add_row(*row)
+    return table
+
+
+def misses(result: Json) -> int:
+    """All missed deadlines of a run."""
+    return sum(task["misses"] for domain in result["domains"] for task in domain["tasks"])

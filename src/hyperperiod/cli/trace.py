@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod trace`: what a recorded run says, for people and for other tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hyperperiod.cli.options import json_option
+
+trace_argument = click.argument("trace_file", metavar="FILE")
+csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
+
+
+@click.group()
+def trace() -> None:
+    """Read traces: convert them, list intervals or jobs, check properties."""
+
+
+@trace.command()
+@trace_argument
+@click.argument("output", metavar="OUTPUT")
+def convert(trace_file: str, output: str) -> None:
+    """Write FILE in another format; the end of OUTPUT says which.
+
+    .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
+    """
+    from hyperperiod.cli.output import whole_file
+    from hyperperiod.model import InputError
+    from hyperperiod.trace.convert import CONVERTERS
+
+    header, records = _read(trace_file)
+    suffix = Path(output).suffix.lower()
+    if suffix not in CONVERTERS:
+        raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(CONVERTERS))
+    with whole_file(output, "OUTPUT") as path:
+        assert path is not None, "there is an output"
+        CONVERTERS[suffix](header, records, path)
+
+
+@trace.command()
+@trace_argument
+@csv_option
+def intervals(trace_file: str, as_csv: bool) -> None:
+    """The schedule itself: who ran on which pcpu from when to when, and who paid."""
+    from hyperperiod.trace.intervals import Interval, write_intervals_csv
+    from hyperperiod.trace.intervals import intervals as all_intervals
+
+    header, records = _read(trace_file)
+    if as_csv:
+        write_intervals_csv(header, records, sys.stdout)
+    else:
+        _print_rows(Interval._fields, all_intervals(header, records))
+
+
+@trace.command()
+@trace_argument
+@csv_option
+def jobs(trace_file: str, as_csv: bool) -> None:
+    """Every job: release, start, finish and deadline."""
+    from dataclasses import astuple
+
+    from hyperperiod.trace.jobs import COLUMNS, write_jobs_csv
+    from hyperperiod.trace.jobs import jobs as all_jobs
+
+    header, records = _read(trace_file)
+    if as_csv:
+        write_jobs_csv(header, records, sys.stdout)
+    else:
+        _print_rows(COLUMNS, (astuple(job) for job in all_jobs(header, records)))
+
+
+@trace.command()
+@trace_argument
+@json_option
+@click.pass_context
+def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
+    """Check every property that a schedule must have; exit code 1 if one fails."""
+    from hyperperiod.cli.output import console, print_json
+    from hyperperiod.trace.check import check_file
+
+    result = check_file(_existing(trace_file))
+    if as_json:
+        print_json(result.as_json())
+    else:
+        console().print(result.table())
+    ctx.exit(result.exit_code)
+
+
+def _read(trace_file: str) -> Any:
+    from hyperperiod.trace.format import read
+
+    return read(_existing(trace_file))
+
+
+def _existing(trace_file: str) -> Path:
+    """The path of a regular file that can be read; InputError otherwise."""
+    from hyperperiod.model import InputError
+    from hyperperiod.model.load import require_file
+
+    path = require_file(trace_file, "a trace (.hpt)")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(trace_file, None, "", reason, "a readable trace (.hpt)") from None
+    return path
+
+
+def _print_rows(columns: Any, rows: Any) -> None:
+    """A table of columns as wide as needed, without the cost of laying out every row."""
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [
+        max([len(column), *(len(row[index]) for row in texts)])
+        for index, column in enumerate(columns)
+    ]
+    for row in (columns, *texts):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
