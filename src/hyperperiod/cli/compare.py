@@ -74,12 +74,13 @@ def compare(
 
 def _systems(system_file: str, policies: Any) -> list[Any]:
     """The system under each policy, with the interfaces of its own."""
-    from hyperperiod.analysis import resolve
     from hyperperiod.cli.systems import read_system, require_host_levels
     from hyperperiod.model import fitting_policies, with_policy
 
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
+    from hyperperiod.analysis import resolve
+
     system = resolve(system)
     chosen = policies if policies is not None else fitting_policies(system)
     return [with_policy(system, policy) for policy in chosen]

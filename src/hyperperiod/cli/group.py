@@ -96,6 +96,10 @@ def _report(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError) and error.name in NATIVE_MODULES:
         click.echo(f"error: {error.name} is not built; build it with: make build", err=True)
         return EXIT_LACKS
+    if isinstance(error, OSError):
+        # A full disk, a file that vanished: the machine, not the input and not us.
+        click.echo(f"error: {error}", err=True)
+        return EXIT_LACKS
     if os.environ.get("HYPERPERIOD_DEBUG"):
         raise error
     click.echo(

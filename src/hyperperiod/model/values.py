@@ -98,8 +98,9 @@ def _read_name(value: Any) -> str:
 def _read_etf(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
         raise finding(show(value), ETF_ALLOWED)
-    # The range comes first: a fraction of 1e-999999 would fill the memory.
-    if not 0 < value <= 1 or value < Fraction(1, 10**ETF_DECIMALS):
+    # NaN compares with nothing, and the range comes before the fraction: that of 1e-999999
+    # would fill the memory.
+    if value != value or not 0 < value <= 1 or value < Fraction(1, 10**ETF_DECIMALS):
         raise finding(show(value), ETF_ALLOWED)
     exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     if not isinstance(value, Fraction) and (exact * 10**ETF_DECIMALS).denominator != 1:

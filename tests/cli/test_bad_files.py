@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that are no systems at all, places that cannot be written, and odd command lines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hyperperiod.cli import main
+from hyperperiod.model.load import FILE_LIMIT_BYTES
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+GOOD = str(SYSTEMS / "overload.toml")
+
+
+def refuse(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    result = refuse("analyze", str(tmp_path / "none.toml"))
+    assert "none.toml: found no such file; allowed: a system file" in result.stderr
+
+
+def test_directory(tmp_path: Path) -> None:
+    assert "found a directory" in refuse("analyze", str(tmp_path)).stderr
+
+
+def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    assert "a device or pipe" in refuse("analyze", str(tmp_path / "pipe.toml")).stderr
+
+
+def test_device() -> None:
+    assert "a device or pipe" in refuse("analyze", "/dev/zero").stderr
+
+
+def test_name_with_a_null() -> None:
+    assert "a null in the name" in refuse("analyze", "a\0b.toml").stderr
+
+
+def test_path_below_a_file() -> None:
+    assert "not a directory" in refuse("analyze", f"{GOOD}/x.toml").stderr
+
+
+def test_long_name() -> None:
+    assert "file name too long" in refuse("analyze", "x" * 5000).stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable(tmp_path: Path) -> None:
+    file = tmp_path / "secret.toml"
+    file.write_text("")
+    file.chmod(0)
+    assert "permission denied" in refuse("analyze", str(file)).stderr
+
+
+def test_not_utf8_names_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "latin.toml"
+    file.write_bytes(b'name = "s"\npolicy = "caf\xe9"\n')
+    result = refuse("analyze", str(file))
+    assert f"{file}:2: found byte 0xe9, which is not UTF-8; allowed: text in UTF-8" in result.stderr
+
+
+def test_huge_file_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "huge.toml"
+    with file.open("wb") as out:
+        out.truncate(100 << 20)
+    assert "found a larger file; allowed: a system file" in refuse("analyze", str(file)).stderr
+
+
+def test_largest_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.toml"
+    file.write_text("#" * (FILE_LIMIT_BYTES + 1))
+    assert "a larger file" in refuse("analyze", str(file)).stderr
+    file.write_text("#" * FILE_LIMIT_BYTES)
+    assert "name: found nothing" in refuse("analyze", str(file)).stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("--horizon", "0s", "above 0"),
+        ("--horizon", "10", "a unit"),
+        ("--horizon", "-1s", "a unit"),
+        ("--horizon", "999999999999s", "below 2^62"),
+        ("--seed", "-1", "range"),
+        ("--seed", "x", "integer"),
+        ("--seed", str(2**64), "range"),
+        ("--policy", "nice", "ptps"),
+        ("--policy", "deferrable+fp+lend", "none, spare, extra"),
+        ("--policy", "", "ptps"),
+        ("--frobnicate", "1", "No such option"),
+    ],
+)
+def test_options(option: str, value: str, word: str) -> None:
+    assert word in refuse("simulate", GOOD, option, value).stderr
+
+
+def test_policy_that_does_not_fit() -> None:
+    result = refuse("simulate", str(SYSTEMS / "exsched-table2.toml"), "--policy", "hsf-fp")
+    assert "exsched-table2 under hsf-fp: policy: found hsf-fp on 2 pcpus" in result.stderr
+
+
+def test_partitioned_without_pins() -> None:
+    system = str(SYSTEMS / "ertds-experiment-c.toml")
+    result = refuse("simulate", system, "--policy", "crps")
+    assert "domain[0].pcpu: found nothing; allowed: 0 to 1" in result.stderr
+
+
+def test_compare_same_policy_twice() -> None:
+    assert "a second time" in refuse("compare", GOOD, "--policies", "ptps,crps,ptps").stderr
+
+
+def test_commands_that_are_not_there() -> None:
+    assert "No such command" in refuse("frobnicate").stderr
+    assert "Missing argument 'SYSTEM'" in refuse("analyze").stderr
+    assert "--on" in refuse("run", GOOD).stderr
+    assert "is not one of" in refuse("run", GOOD, "--on", "kvm").stderr
+
+
+@pytest.mark.parametrize("option", ["--trace", "--report"])
+def test_unwritable_places(option: str, tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "such" / "run"
+    result = refuse("simulate", GOOD, option, str(missing))
+    assert f"{missing}: {option}: found no such file or directory" in result.stderr
+    assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(tmp_path)).stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("host", ["xen", "linux"])
+def test_hosts_that_are_not_there(host: str) -> None:
+    result = CliRunner().invoke(main, ["run", GOOD, "--on", host])
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert f"no host '{host}'" in result.stderr
+
+
+def test_nested_domains_do_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "nested.toml"
+    file.write_text(
+        'name = "n"\npolicy = "ptps"\n[[domain]]\nname = "o"\n'
+        '[[domain.domain]]\nname = "i"\n[[domain.domain.task]]\nname = "t"\n'
+        'period = "10ms"\nwcet = "1ms"\n'
+    )
+    assert "domain[0].domain: found domains inside 'o'" in refuse("simulate", str(file)).stderr
+
+
+@pytest.mark.parametrize(
+    "trace", [b"", b"HPTRACE1", b"HPTRACE1\xff\xff\xff\xff", b"\0" * 4096, b"HPTRACE1" * 99]
+)
+@pytest.mark.parametrize("command", ["intervals", "jobs", "check"])
+def test_bad_traces(command: str, trace: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "bad.hpt"
+    file.write_bytes(trace)
+    assert str(file) in refuse("trace", command, str(file)).stderr
+
+
+def test_trace_that_is_not_there(tmp_path: Path) -> None:
+    assert "no such file" in refuse("trace", "jobs", str(tmp_path / "none.hpt")).stderr
+    assert "a directory" in refuse("trace", "check", str(tmp_path)).stderr
+
+
+class TestAsProcess:
+    """What only a real process shows: tracebacks at exit, closed pipes, full disks."""
+
+    @staticmethod
+    def run(*arguments: str, **extra: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "hyperperiod", *arguments]
+        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+            command, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **extra
+        )
+
+    def test_bad_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "bad.toml"
+        file.write_text("polcy = 1\n")
+        done = self.run("analyze", str(file), stdout=subprocess.PIPE)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "did you mean policy?" in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_missing_file(self) -> None:
+        done = self.run("simulate", "none.toml", stdout=subprocess.PIPE)
+        assert done.returncode == 2
+        assert "error: none.toml: found no such file" in done.stderr
+
+    def test_closed_pipe(self) -> None:
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = self.run("schema", stdout=write_end)
+        os.close(write_end)
+        assert done.returncode == 141
+        assert done.stderr == ""
+
+    def test_full_disk(self) -> None:
+        with Path("/dev/full").open("w") as full:
+            done = self.run("schema", stdout=full)
+        assert done.returncode == 3
+        assert "No space left" in done.stderr
+        assert "Traceback" not in done.stderr
