@@ -12,7 +12,8 @@
 HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
     struct hp_grant *grant = &seat->grant;
     const hp_u64 now_ns = core->now_ns;
-    const hp_u64 late_ns = now_ns > grant->until_ns ? now_ns - grant->until_ns : 0;
+    const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
+    const hp_u64 late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
 
     if (grant->start_ns >= now_ns)
         return;
@@ -65,8 +66,9 @@ HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
     return alarm_ns;
 }
 
-/* When this payer has nothing left at the level that it is on. */
-HP_FN hp_u64 hp_exhausted_at(struct hp_core *core, hp_u32 payer) {
+/* When this payer has nothing left at the level that it is on, or gets new parameters. */
+HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
+    hp_u64 change_ns = HP_NEVER;
     hp_i64 left_ns;
 
     if (payer == HP_SPARE) {
@@ -74,10 +76,13 @@ HP_FN hp_u64 hp_exhausted_at(struct hp_core *core, hp_u32 payer) {
     } else if (hp_is_vcpu(payer)) {
         hp_catch_up(core, payer, core->now_ns);
         left_ns = hp_left(hp_server_of(core, payer));
+        change_ns = hp_server_of(core, payer)->change_at_ns;
     } else {
         return HP_NEVER;
     }
-    return left_ns > 0 ? core->now_ns + (hp_u64)left_ns : core->now_ns;
+    if (left_ns <= 0)
+        return core->now_ns;
+    return hp_least(core->now_ns + (hp_u64)left_ns, change_ns);
 }
 
 /* When the turns that were given on this pcpu are over. */
@@ -100,8 +105,8 @@ HP_FN hp_u64 hp_turns_end(const struct hp_core *core, const struct hp_seat *seat
 HP_FN hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
     hp_u64 end_ns = hp_turns_end(core, seat);
 
-    end_ns = hp_least(end_ns, hp_exhausted_at(core, seat->grant.pay));
-    return hp_least(end_ns, hp_exhausted_at(core, seat->grant.also));
+    end_ns = hp_least(end_ns, hp_pays_until(core, seat->grant.pay));
+    return hp_least(end_ns, hp_pays_until(core, seat->grant.also));
 }
 
 /* The earliest end of all grants but the one on 'except'. */
@@ -131,6 +136,31 @@ HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
     return vcpu;
 }
 
+/* Whether the spare still pays for another pcpu, which has not picked again yet. */
+HP_FN hp_u32 hp_spare_elsewhere(struct hp_core *core, hp_u32 pcpu) {
+    HP_FOR (other, HP_PCPUS) {
+        if (other >= core->pcpus)
+            break;
+        if (other != pcpu && hp_seat_of(core, other)->grant.pay == HP_SPARE)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * What this pcpu can be granted of its plan right now: what the others have not let go of yet
+ * is left out, and follows when they have.
+ */
+HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant) {
+    const struct hp_seat *seat = hp_seat_of(core, pcpu);
+    const hp_u32 waits = seat->plan_pay == HP_SPARE && hp_spare_elsewhere(core, pcpu);
+
+    grant->pay = waits ? HP_NONE : seat->plan_pay;
+    grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);
+    grant->also = seat->plan_also;
+    grant->level = hp_is_vcpu(grant->pay) ? hp_server_of(core, grant->pay)->level : 0;
+}
+
 /* Records that this vcpu is now the last in its role here, and gives it a turn if it is new. */
 HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
@@ -153,32 +183,31 @@ HP_FN void hp_watch_seated(struct hp_core *core, hp_u32 vcpu) {
 /* Makes the planned grant of this pcpu the grant in force. */
 HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const hp_u32 old_run = seat->grant.run;
-    const hp_u32 old_pay = seat->grant.pay;
-    const hp_u32 run = hp_able_to_run(core, seat->plan_run, pcpu);
-    const hp_u32 effort = hp_able_to_run(core, seat->plan_effort, pcpu);
+    struct hp_grant *grant = &seat->grant;
+    const hp_u32 old_run = grant->run;
+    const hp_u32 old_pay = grant->pay;
+    hp_u32 run;
 
-    seat->grant.start_ns = core->now_ns;
-    seat->grant.run = run != HP_NONE ? run : effort;
-    seat->grant.pay = seat->plan_pay;
-    seat->grant.also = seat->plan_also;
-    seat->grant.level = 0;
+    hp_possible(core, pcpu, grant);
+    run = grant->run;
+    grant->start_ns = core->now_ns;
+    seat->effort = run == HP_NONE ? hp_able_to_run(core, seat->plan_effort, pcpu) : HP_NONE;
     seat->holder = seat->plan_holder != HP_NONE ? seat->plan_holder : run;
-    seat->effort = effort;
     seat->stale = 0;
-    if (hp_is_vcpu(seat->plan_pay)) {
-        hp_server_of(core, seat->plan_pay)->last_pcpu = pcpu;
-        seat->grant.level = hp_server_of(core, seat->plan_pay)->level;
-    }
-    if (hp_is_vcpu(seat->grant.run))
-        hp_server_of(core, seat->grant.run)->last_pcpu = pcpu;
-    hp_give_turn(core, seat, seat->plan_pay, HP_PAYER);
+    seat->wrong_from_ns = HP_NEVER;
+    if (run == HP_NONE)
+        grant->run = seat->effort;
+    if (hp_is_vcpu(grant->pay))
+        hp_server_of(core, grant->pay)->last_pcpu = pcpu;
+    if (hp_is_vcpu(grant->run))
+        hp_server_of(core, grant->run)->last_pcpu = pcpu;
+    hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
-    hp_give_turn(core, seat, effort, HP_EFFORT);
+    hp_give_turn(core, seat, seat->effort, HP_EFFORT);
     hp_watch_seated(core, old_run);
     hp_watch_seated(core, old_pay);
-    hp_watch_seated(core, seat->grant.run);
-    hp_watch_seated(core, seat->grant.pay);
+    hp_watch_seated(core, grant->run);
+    hp_watch_seated(core, grant->pay);
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */
@@ -195,11 +224,12 @@ HP_FN void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
 /* Whether the grant in force differs from the plan in a way that this pcpu can mend now. */
 HP_FN hp_u32 hp_grant_wrong(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
-    hp_u32 run = hp_able_to_run(core, seat->plan_run, pcpu);
+    const struct hp_grant *grant = &seat->grant;
+    struct hp_grant can;
 
-    if (run == HP_NONE)
-        run = hp_able_to_run(core, seat->plan_effort, pcpu);
-    return seat->stale || seat->grant.run != run || seat->grant.pay != seat->plan_pay
-           || seat->grant.also != seat->plan_also
-           || hp_grant_end(core, seat) < seat->grant.until_ns;
+    hp_possible(core, pcpu, &can);
+    if (can.run == HP_NONE)
+        can.run = hp_able_to_run(core, seat->plan_effort, pcpu);
+    return seat->stale || grant->run != can.run || grant->pay != can.pay || grant->also != can.also
+           || hp_grant_end(core, seat) < grant->until_ns;
 }

@@ -36,6 +36,7 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
         seat->turn_from_ns[role] = 0;
     }
     seat->stale = 0;
+    seat->wrong_from_ns = HP_NEVER;
     seat->plan_holder = HP_NONE;
     seat->plan_run = HP_NONE;
     seat->plan_pay = HP_NONE;
@@ -69,6 +70,7 @@ HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u6
     core->quantum_ns = config->quantum_ns;
     core->now_ns = now_ns;
     core->turns = 0;
+    core->planned_ns = now_ns;
     core->unsorted = 0;
     core->effort_waits = 0;
     core->ranked = 0;

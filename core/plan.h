@@ -49,15 +49,22 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     }
 }
 
-/* Whether the plan depends on the clock: somebody's turn may be over. */
-HP_FN hp_u32 hp_turns_matter(const struct hp_core *core) {
-    return core->quantum_ns > 0 || core->effort_waits;
+/*
+ * Whether the plan still stands. With the clock alone a turn may end, and under EDF the deadline
+ * of a server that waits may pass unwatched.
+ */
+HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
+    if (!core->planned)
+        return 0;
+    if (core->planned_ns == core->now_ns)
+        return 1;
+    return core->policy.order == HP_ORDER_FP && core->quantum_ns == 0 && !core->effort_waits;
 }
 
 HP_FN void hp_plan(struct hp_core *core) {
     hp_u64 free;
 
-    if (core->planned && !hp_turns_matter(core))
+    if (hp_plan_stands(core))
         return;
     free = hp_plan_holders(core);
     HP_FOR (pcpu, HP_PCPUS) {
@@ -69,4 +76,5 @@ HP_FN void hp_plan(struct hp_core *core) {
         hp_spare_use(core, free);
     hp_plan_effort(core);
     core->planned = 1;
+    core->planned_ns = core->now_ns;
 }

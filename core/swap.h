@@ -12,6 +12,16 @@
 #include "policy.h"
 #include "vcpu.h"
 
+/* Every grant was made under what no longer holds: all pcpus pick again. */
+HP_FN void hp_expire_grants(struct hp_core *core) {
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_expire(hp_seat_of(core, pcpu), core->now_ns);
+    }
+    core->planned = 0;
+}
+
 /* Brings one server under the new rules. */
 HP_FN void hp_swap_server(struct hp_core *core, hp_u32 vcpu, const struct hp_policy *policy) {
     struct hp_server *server = hp_server_of(core, vcpu);
@@ -27,8 +37,7 @@ HP_FN void hp_swap_server(struct hp_core *core, hp_u32 vcpu, const struct hp_pol
     core->policy.slack = policy->slack;
     hp_start_server(core, vcpu, left_ns, refill_ns);
     if (server->change_at_ns != HP_NEVER)
-        server->change_at_ns = hp_change_time(core, vcpu);
-    hp_watch(core, vcpu);
+        hp_schedule_change(core, vcpu);
     core->policy.budget = old.budget;
     core->policy.order = old.order;
     core->policy.slack = old.slack;
@@ -53,6 +62,7 @@ HP_FN hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy,
     core->policy.order = policy->order;
     core->policy.slack = policy->slack;
     hp_sort(core);
+    hp_expire_grants(core);
     return HP_OK;
 }
 
@@ -65,6 +75,6 @@ HP_FN hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_
     core->spare.budget_ns = budget_ns;
     core->spare.remaining_ns = core->spare.remaining_ns < 0 ? core->spare.remaining_ns : 0;
     core->spare.deadline_ns = hp_first_refill(core, period_ns);
-    core->planned = 0;
+    hp_expire_grants(core);
     return HP_OK;
 }

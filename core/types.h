@@ -156,7 +156,8 @@ struct hp_seat {
     hp_u32 effort; /* the best-effort vcpu that runs here */
     hp_u32 last[HP_ROLES];
     hp_u64 turn_from_ns[HP_ROLES];
-    hp_u32 stale; /* what runs here was removed: pick again whatever the plan says */
+    hp_u64 wrong_from_ns; /* since when the grant is known to be wrong, or HP_NEVER */
+    hp_u32 stale; /* the grant rests on what has changed: pick again whatever the plan says */
     hp_u32 plan_holder;
     hp_u32 plan_run;
     hp_u32 plan_pay;
@@ -184,8 +185,9 @@ struct hp_core {
     hp_u32 unsorted;     /* a priority has changed since the ranks were given */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
-    hp_u64 now_ns; /* the latest time that the core was told */
-    hp_u64 turns;  /* serial number of the last turn given */
+    hp_u64 now_ns;     /* the latest time that the core was told */
+    hp_u64 planned_ns; /* when the plan was made */
+    hp_u64 turns;      /* serial number of the last turn given */
     struct hp_spare spare;
     struct hp_set work;    /* vcpus with work */
     struct hp_set funded;  /* servers with budget of their own */

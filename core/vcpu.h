@@ -79,6 +79,23 @@ HP_FN hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *p
     return HP_OK;
 }
 
+/* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
+HP_FN void hp_expire(struct hp_seat *seat, hp_u64 from_ns) {
+    seat->wrong_from_ns = hp_least(seat->wrong_from_ns, from_ns);
+    seat->stale = 1;
+}
+
+/* The new parameters wait for their time; a grant that the server pays for ends there. */
+HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    struct hp_seat *seat = hp_seat_of(core, server->last_pcpu);
+
+    server->change_at_ns = hp_change_time(core, vcpu);
+    hp_watch(core, vcpu);
+    if (seat->grant.pay == vcpu || seat->grant.also == vcpu)
+        hp_expire(seat, server->change_at_ns);
+}
+
 /*
  * Gives a server new parameters. They take effect at its next refill, which becomes its origin;
  * a second change before that replaces the first. A vcpu keeps being best effort, or not.
@@ -102,8 +119,7 @@ HP_FN hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params
     server->new_budget_ns = params->budget_ns;
     server->new_priority = params->priority;
     server->new_flags = params->flags;
-    server->change_at_ns = hp_change_time(core, vcpu);
-    hp_watch(core, vcpu);
+    hp_schedule_change(core, vcpu);
     return HP_OK;
 }
 
@@ -115,7 +131,7 @@ HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
         if (pcpu >= core->pcpus)
             break;
         if (seat->grant.run == vcpu || seat->grant.pay == vcpu)
-            seat->stale = 1;
+            hp_expire(seat, core->now_ns);
         seat->grant.run = seat->grant.run == vcpu ? HP_NONE : seat->grant.run;
         seat->grant.pay = seat->grant.pay == vcpu ? HP_NONE : seat->grant.pay;
         seat->grant.also = seat->grant.also == vcpu ? HP_NONE : seat->grant.also;
@@ -162,11 +178,14 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 /* The vcpu has no work any more. Refills of this instant come after this. */
 HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
+    struct hp_seat *seat = hp_seat_of(core, server->last_pcpu);
 
     HP_ASSERT(server->present);
     hp_charge_all(core, now_ns);
     if (!server->working)
         return;
+    if (seat->grant.run == vcpu)
+        seat->wrong_from_ns = hp_least(seat->wrong_from_ns, core->now_ns);
     server->working = 0;
     server->idle_from_ns = core->now_ns;
     hp_set_drop(&core->work, server->rank);

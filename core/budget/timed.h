@@ -69,9 +69,3 @@ HP_FN void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp
     }
     hp_spend(core, vcpu, to_ns - from_ns);
 }
-
-/* A server that gets its first budget at 'at'. */
-HP_FN void hp_timed_start(struct hp_server *server, hp_u64 at_ns) {
-    server->remaining_ns = 0;
-    server->deadline_ns = at_ns;
-}

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A fuzzer for the core, with its own books.
+ *
+ * It makes random lock domains - every legal policy, one to four pcpus, a few or many vcpus, with
+ * and without a quantum - and drives them as a host would, through arrivals, departures, late and
+ * prompt picks, new parameters, vcpus that come and go, and hot swaps. After every event the core
+ * must pass its own conservation laws; beside that the fuzzer keeps an account of every
+ * nanosecond that was granted, written without the core's arithmetic, and checks:
+ *
+ *   - a vcpu runs only with work and on one pcpu; every grant lasts;
+ *   - a server is never charged more, at its own level, than its budget in any number of
+ *     consecutive periods, plus the lateness of the last pick;
+ *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
+ *     vcpu with work and budget waits (rules that do not idle budget away);
+ *   - in worlds that pass a schedulability test and whose picks are prompt, a server that has work
+ *     during a whole period of its own gets its budget in it.
+ *
+ * Usage: fuzz_core [events [seed [world]]]. The same seed gives the same run; the calls of the
+ * world that is named are printed.
+ */
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+[[noreturn]] static void assertion_failed(const char *text, const char *file, int line);
+#define HP_ASSERT(condition)                                                                       \
+    ((condition) ? (void)0 : assertion_failed(#condition, __FILE__, __LINE__))
+#include "core/draw.h"
+#include "core/hyperperiod.h"
+
+namespace {
+
+using Time = hp_u64;
+
+// Where a failure happened, so that it can be replayed.
+struct Context {
+    hp_u64 seed = 0;
+    hp_u64 world = 0;
+    hp_u64 event = 0;
+    std::string description;
+    bool tells = false;
+} context;
+
+// Prints one call into the core, if this is the world that is asked for.
+template <typename... Values> void tell(const char *format, Values... values) {
+    if (context.tells)
+        std::printf(format, values...);
+}
+
+[[noreturn]] void fail(const std::string &what) {
+    std::fprintf(stderr, "fuzz_core: %s\n  seed %llu, world %llu, event %llu\n  %s\n", what.c_str(),
+                 context.seed, context.world, context.event, context.description.c_str());
+    std::exit(1);
+}
+
+void require(bool holds, const char *what) {
+    if (!holds)
+        fail(what);
+}
+
+// A stream of draws: the core's own generator, counted.
+class Random {
+  public:
+    explicit Random(hp_u64 seed) : seed_(seed) {}
+    hp_u64 between(hp_u64 low, hp_u64 high) {
+        return hp_draw_between(hp_draw(seed_, 0, 0, count_++, 0), low, high);
+    }
+    bool one_in(hp_u64 n) { return between(1, n) == 1; }
+
+  private:
+    hp_u64 seed_;
+    hp_u64 count_ = 0;
+};
+
+// What the fuzzer knows about one vcpu, without asking the core.
+struct Vcpu {
+    bool present = false;
+    bool best_effort = false;
+    bool working = false;
+    hp_params params{};
+    Time own_charged_ns = 0;  // at its own level, since it is comparable
+    Time comparable_from = 0; // when its parameters or the policy changed last
+    Time period_charged_ns = 0;
+    Time period_end = 0; // end of the period that is being filled, on the grid of its origin
+    Time late_ns = 0;
+    hp_i64 excess_ns = 0;           // charged beyond budgets in the worst window that ends now
+    bool worked_throughout = false; // had work during all of the current period so far
+    Time supplied_ns = 0;           // run in the current period, whoever paid
+};
+
+constexpr std::array<hp_policy, 30> legal_policies() {
+    std::array<hp_policy, 30> list{};
+    std::size_t n = 0;
+    for (hp_u32 order : {HP_ORDER_FP, HP_ORDER_EDF}) {
+        for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_LEND, HP_SLACK_RECLAIM})
+            list[n++] = {HP_BUDGET_PERIODIC, order, slack};
+        for (hp_u32 budget :
+             {HP_BUDGET_DEFERRABLE, HP_BUDGET_POLLING, HP_BUDGET_SPORADIC, HP_BUDGET_CBS})
+            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_SPARE, HP_SLACK_EXTRA})
+                list[n++] = {budget, order, slack};
+    }
+    return list;
+}
+
+class World {
+  public:
+    World(Random &random, hp_u64 number) : random_(random), core_(std::make_unique<hp_core>()) {
+        choose_config(number);
+        require(hp_init(core_.get(), &config_, now_) == HP_OK, "a legal configuration is refused");
+        const hp_u64 count = random_.one_in(8) ? random_.between(9, 64) : random_.between(1, 8);
+        vcpus_.resize(count);
+        for (hp_u32 v = 0; v < count; v++)
+            add(v);
+        describe();
+        guaranteed_ = prompt_ && steady_ && passes_test();
+        settle_host();
+    }
+
+    // Lives through one instant at which something happens; returns how many core events.
+    hp_u64 step() {
+        const hp_u64 before = events_;
+        now_ = next_instant();
+        close_periods();
+        change_work();
+        if (!steady_)
+            disturb();
+        prompt_ ? settle_host() : neglect_host();
+        check();
+        return events_ - before;
+    }
+
+    [[nodiscard]] bool guaranteed() const { return guaranteed_; }
+
+  private:
+    Random &random_;
+    std::unique_ptr<hp_core> core_;
+    hp_config config_{};
+    std::vector<Vcpu> vcpus_;
+    Time now_ = 0;
+    Time unit_ = 1;
+    bool prompt_ = true;      // every pick comes when it is due
+    bool steady_ = true;      // no parameter or policy changes
+    bool guaranteed_ = false; // a schedulability test says that budgets are delivered
+    bool comparable_ = true;  // the books compare: refills are on a grid that the fuzzer knows
+    hp_u64 events_ = 0;
+    std::array<hp_grant, HP_PCPUS> grants_{};
+
+    void choose_config(hp_u64 number) {
+        static constexpr auto policies = legal_policies();
+        const auto index = number % policies.size();
+        config_.policy = policies[index];
+        config_.pcpus = random_.one_in(2) ? 1 : static_cast<hp_u32>(random_.between(2, 4));
+        if (!hp_policy_legal(&config_.policy, config_.pcpus))
+            config_.pcpus = 1;
+        unit_ = random_.one_in(2) ? 1 : random_.between(2, 2'000'000);
+        config_.quantum_ns = random_.one_in(4) ? unit_ : 0;
+        config_.spare_period_ns = unit_ * random_.between(4, 40);
+        config_.spare_budget_ns = random_.between(0, config_.spare_period_ns);
+        prompt_ = !random_.one_in(4);
+        steady_ = random_.one_in(2);
+        if (random_.one_in(3))
+            now_ = random_.between(0, 1ull << 50);
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            grants_[p] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+    }
+
+    hp_params draw_params() {
+        hp_params params{};
+        const hp_u64 period = random_.between(1, random_.one_in(3) ? 200 : 12);
+        const hp_u64 most = config_.pcpus * 3 * period / (2 * vcpus_.size()) + 1;
+        params.period_ns = period * unit_;
+        params.budget_ns = random_.between(1, std::min(period, most)) * unit_;
+        params.priority = static_cast<hp_u32>(random_.between(0, 5));
+        params.flags = random_.one_in(2) ? HP_EXTRA : 0;
+        return params;
+    }
+
+    void add(hp_u32 v) {
+        Vcpu &vcpu = vcpus_[v];
+        vcpu = Vcpu{};
+        vcpu.present = true;
+        vcpu.best_effort = random_.one_in(6);
+        vcpu.params = draw_params();
+        if (vcpu.best_effort)
+            vcpu.params = {0, 0, 0, HP_BEST_EFFORT};
+        require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_OK,
+                "legal parameters are refused");
+        require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_ERROR_PRESENT, "added twice");
+        events_ += 2;
+        tell("%llu add %u: %llu/%llu priority %u flags %u\n", now_, v, vcpu.params.budget_ns,
+             vcpu.params.period_ns, vcpu.params.priority, vcpu.params.flags);
+        if (!vcpu.best_effort) {
+            const Time period = vcpu.params.period_ns;
+            vcpu.period_end = (now_ + period - 1) / period * period;
+            vcpu.comparable_from = now_;
+        }
+    }
+
+    void describe() {
+        const auto &policy = config_.policy;
+        context.description =
+            "budget " + std::to_string(policy.budget) + " order " + std::to_string(policy.order)
+            + " slack " + std::to_string(policy.slack) + " pcpus " + std::to_string(config_.pcpus)
+            + " quantum " + std::to_string(config_.quantum_ns) + (prompt_ ? " prompt" : " late")
+            + (steady_ ? " steady" : "") + " vcpus";
+        for (const Vcpu &vcpu : vcpus_)
+            context.description += " (" + std::to_string(vcpu.params.budget_ns) + ","
+                                   + std::to_string(vcpu.params.period_ns) + ","
+                                   + std::to_string(vcpu.params.priority) + ")";
+    }
+
+    // The budget rules whose refills stand on a grid that does not depend on the workload.
+    [[nodiscard]] bool timed() const { return core_->policy.budget <= HP_BUDGET_POLLING; }
+
+    Time next_instant() {
+        Time next = now_ + unit_ * random_.between(1, 8);
+        if (!prompt_)
+            return next;
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            next = std::min(next, grants_[p].until_ns);
+        for (const Vcpu &vcpu : vcpus_)
+            if (vcpu.present && !vcpu.best_effort)
+                next = std::min(next, std::max(vcpu.period_end, now_ + 1));
+        require(next > now_, "a grant ended before it began");
+        return next;
+    }
+
+    void change_work() {
+        for (hp_u32 pass = 0; pass < 2; pass++) { // departures come before arrivals
+            for (hp_u32 v = 0; v < vcpus_.size(); v++) {
+                Vcpu &vcpu = vcpus_[v];
+                if (!vcpu.present || vcpu.working != (pass == 0) || !random_.one_in(4))
+                    continue;
+                vcpu.working = !vcpu.working;
+                tell("%llu %s %u\n", now_, vcpu.working ? "arrive" : "depart", v);
+                vcpu.worked_throughout = vcpu.worked_throughout && vcpu.working;
+                if (vcpu.working)
+                    hp_arrive(core_.get(), v, now_);
+                else
+                    hp_depart(core_.get(), v, now_);
+                if (vcpu.working && starts_now(vcpu))
+                    vcpu.worked_throughout = true;
+                events_++;
+            }
+        }
+    }
+
+    // Whether the current period of this server begins at this very instant.
+    [[nodiscard]] bool starts_now(const Vcpu &vcpu) const {
+        return !vcpu.best_effort && vcpu.period_end == now_ + vcpu.params.period_ns;
+    }
+
+    void disturb() {
+        if (!random_.one_in(24))
+            return;
+        const auto v = static_cast<hp_u32>(random_.between(0, vcpus_.size() - 1));
+        Vcpu &vcpu = vcpus_[v];
+        switch (random_.between(0, 3)) {
+        case 0:
+            swap_policy();
+            break;
+        case 1:
+            if (vcpu.present) {
+                tell("%llu remove %u\n", now_, v);
+                require(hp_remove(core_.get(), v, now_) == HP_OK, "a vcpu cannot be removed");
+                vcpu = Vcpu{};
+                forget_grants(v);
+            } else {
+                add(v);
+            }
+            break;
+        case 2:
+            if (vcpu.present && !vcpu.best_effort) {
+                const hp_params params = draw_params();
+                tell("%llu update %u: %llu/%llu\n", now_, v, params.budget_ns, params.period_ns);
+                require(hp_update(core_.get(), v, &params, now_) == HP_OK, "no update");
+                comparable_ = false;
+            }
+            break;
+        default:
+            tell("%llu spare\n", now_);
+            require(hp_set_spare(core_.get(), config_.spare_period_ns,
+                                 random_.between(0, config_.spare_period_ns), now_)
+                        == HP_OK,
+                    "no new spare");
+        }
+        events_++;
+    }
+
+    void swap_policy() {
+        static constexpr auto policies = legal_policies();
+        const hp_policy policy = policies[random_.between(0, policies.size() - 1)];
+        tell("%llu swap %u %u %u\n", now_, policy.budget, policy.order, policy.slack);
+        const hp_u32 error = hp_set_policy(core_.get(), &policy, now_);
+        require(error == (hp_policy_legal(&policy, config_.pcpus) ? HP_OK : HP_ERROR_POLICY),
+                "a swap is judged wrongly");
+        comparable_ = comparable_ && error != HP_OK;
+    }
+
+    void forget_grants(hp_u32 v) {
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            if (grants_[p].run == v || grants_[p].pay == v || grants_[p].also == v)
+                grants_[p] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+    }
+
+    // Writes the time of a grant that ends now into the books.
+    void book(hp_u32 pcpu) {
+        const hp_grant &grant = grants_[pcpu];
+        const Time late = now_ > grant.until_ns ? now_ - grant.until_ns : 0;
+        if (hp_is_vcpu(grant.pay) && grant.level == 0)
+            book_charge(vcpus_[grant.pay], grant.start_ns, late);
+        if (hp_is_vcpu(grant.also))
+            book_charge(vcpus_[grant.also], grant.start_ns, late);
+        if (hp_is_vcpu(grant.run))
+            book_supply(vcpus_[grant.run], grant.start_ns);
+    }
+
+    void book_charge(Vcpu &vcpu, Time start, Time late) {
+        Time span = now_ - start;
+        // Past its end a grant on extra time goes on at a lower level.
+        if (core_->policy.slack == HP_SLACK_EXTRA && (vcpu.params.flags & HP_EXTRA))
+            span -= std::min(span, late);
+        vcpu.own_charged_ns += span;
+        vcpu.late_ns = late;
+        if (start >= vcpu.period_end - std::min(vcpu.period_end, vcpu.params.period_ns))
+            vcpu.period_charged_ns += span;
+    }
+
+    void book_supply(Vcpu &vcpu, Time start) {
+        if (!vcpu.best_effort && start + vcpu.params.period_ns >= vcpu.period_end)
+            vcpu.supplied_ns += now_ - start;
+    }
+
+    // Cuts running grants where periods end, so that each piece lies in one period of everybody.
+    void close_periods() {
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            book(p);
+            if (prompt_)
+                grants_[p].start_ns = now_;
+        }
+        for (Vcpu &vcpu : vcpus_)
+            while (prompt_ && vcpu.present && !vcpu.best_effort && vcpu.period_end <= now_)
+                close_period(vcpu);
+        if (!prompt_)
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
+                grants_[p].start_ns = now_;
+    }
+
+    void close_period(Vcpu &vcpu) {
+        const auto budget = static_cast<hp_i64>(vcpu.params.budget_ns);
+        const auto charged = static_cast<hp_i64>(vcpu.period_charged_ns);
+        vcpu.excess_ns = std::max<hp_i64>(0, vcpu.excess_ns + charged - budget);
+        if (timed() && comparable_)
+            require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns), "charged beyond budget");
+        if (guaranteed_ && vcpu.worked_throughout)
+            require(vcpu.supplied_ns >= vcpu.params.budget_ns, "a guarantee is broken");
+        vcpu.period_charged_ns = 0;
+        vcpu.supplied_ns = 0;
+        vcpu.period_end += vcpu.params.period_ns;
+        vcpu.worked_throughout = vcpu.working;
+    }
+
+    void pick(hp_u32 pcpu) {
+        hp_grant grant{};
+        hp_pick(core_.get(), pcpu, now_, &grant);
+        events_++;
+        tell("%llu pick %u: run %d pay %d also %d level %u until +%llu\n", now_, pcpu,
+             static_cast<int>(grant.run), static_cast<int>(grant.pay), static_cast<int>(grant.also),
+             grant.level, grant.until_ns - now_);
+        require(grant.start_ns == now_ && grant.until_ns > now_, "a grant that does not last");
+        if (hp_is_vcpu(grant.run)) {
+            require(vcpus_[grant.run].working, "a vcpu without work runs");
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
+                require(p == pcpu || grants_[p].run != grant.run, "a vcpu on two pcpus");
+        }
+        grants_[pcpu] = grant;
+    }
+
+    // A prompt host: does all that is due, until nothing is.
+    void settle_host() {
+        for (hp_u32 round = 0;; round++) {
+            require(round < 3 * HP_PCPUS, "the host is never done");
+            hp_u64 due = hp_kicks(core_.get(), now_);
+            events_++;
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
+                if (grants_[p].until_ns <= now_)
+                    due |= 1ull << p;
+            if (due == 0)
+                break;
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
+                if (due >> p & 1)
+                    pick(p);
+        }
+        conserves_work();
+    }
+
+    // A slow host: some picks come late, in any order.
+    void neglect_host() {
+        const auto first = static_cast<hp_u32>(random_.between(0, config_.pcpus - 1));
+        for (hp_u32 i = 0; i < config_.pcpus; i++) {
+            const hp_u32 p = (first + i) % config_.pcpus;
+            if (random_.one_in(2))
+                pick(p);
+        }
+        if (random_.one_in(2)) {
+            hp_kicks(core_.get(), now_);
+            events_++;
+        }
+    }
+
+    // Nobody with work and budget waits while a pcpu idles, unless budget idles away.
+    void conserves_work() {
+        bool idle = false;
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            idle = idle || !hp_is_vcpu(grants_[p].run);
+        if (!idle || core_->policy.budget == HP_BUDGET_PERIODIC)
+            return;
+        for (hp_u32 v = 0; v < vcpus_.size(); v++) {
+            const Vcpu &vcpu = vcpus_[v];
+            bool runs = !vcpu.present || !vcpu.working;
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
+                runs = runs || grants_[p].run == v;
+            require(runs || (!vcpu.best_effort && core_->server[v].remaining_ns <= 0),
+                    "idle while a vcpu with work and budget waits");
+        }
+    }
+
+    void check() {
+        const hp_u32 law = hp_check(core_.get(), now_);
+        events_++;
+        if (law != HP_LAW_HOLDS)
+            fail("law " + std::to_string(law) + " is broken");
+    }
+
+    // Whether a schedulability test of the theory says that every server gets its budget.
+    [[nodiscard]] bool passes_test() const {
+        if (!timed())
+            return false;
+        for (const Vcpu &vcpu : vcpus_)
+            if (vcpu.present && !vcpu.best_effort && !passes(vcpu))
+                return false;
+        return true;
+    }
+
+    [[nodiscard]] bool passes(const Vcpu &vcpu) const {
+        const bool deferrable = config_.policy.budget == HP_BUDGET_DEFERRABLE;
+        if (config_.policy.order == HP_ORDER_FP)
+            return config_.pcpus == 1 && response(vcpu, deferrable) <= vcpu.params.period_ns;
+        if (deferrable)
+            return interference_fits(vcpu);
+        return config_.pcpus == 1 && bandwidth_fits();
+    }
+
+    // The least fixed point of R = B + sum over higher or equal of ceil((R + J) / P) B, with
+    // J = P - B for servers that may run late in one period and early in the next.
+    [[nodiscard]] Time response(const Vcpu &vcpu, bool deferrable) const {
+        Time found = vcpu.params.budget_ns;
+        for (;;) {
+            Time next = vcpu.params.budget_ns;
+            for (const Vcpu &other : vcpus_) {
+                if (&other == &vcpu || !other.present || other.best_effort)
+                    continue;
+                const hp_params &k = other.params;
+                if (k.priority > vcpu.params.priority)
+                    continue;
+                const Time jitter = deferrable ? k.period_ns - k.budget_ns : 0;
+                next += (found + jitter + k.period_ns - 1) / k.period_ns * k.budget_ns;
+            }
+            if (next == found || next > vcpu.params.period_ns)
+                return next;
+            found = next;
+        }
+    }
+
+    // sum over others of min(W, P - B + 1) < m (P - B + 1): they cannot keep it off m pcpus.
+    [[nodiscard]] bool interference_fits(const Vcpu &vcpu) const {
+        const Time period = vcpu.params.period_ns;
+        const Time slack = period - vcpu.params.budget_ns + 1;
+        Time sum = 0;
+        for (const Vcpu &other : vcpus_) {
+            if (&other == &vcpu || !other.present || other.best_effort)
+                continue;
+            const hp_params &k = other.params;
+            const Time work =
+                period / k.period_ns * k.budget_ns + std::min(k.budget_ns, period % k.period_ns);
+            sum += std::min(work, slack);
+        }
+        return sum < config_.pcpus * slack;
+    }
+
+    // Whether the bandwidths sum to at most one, in exact arithmetic over small units.
+    [[nodiscard]] bool bandwidth_fits() const {
+        unsigned __int128 common = 1;
+        for (const Vcpu &vcpu : vcpus_)
+            if (vcpu.present && !vcpu.best_effort) {
+                const Time period = vcpu.params.period_ns / unit_;
+                if (common % period != 0)
+                    common *= period;
+                if (common > (static_cast<unsigned __int128>(1) << 100))
+                    return false;
+            }
+        unsigned __int128 sum = 0;
+        for (const Vcpu &vcpu : vcpus_)
+            if (vcpu.present && !vcpu.best_effort)
+                sum += common / (vcpu.params.period_ns / unit_) * (vcpu.params.budget_ns / unit_);
+        return sum <= common;
+    }
+};
+
+} // namespace
+
+static void assertion_failed(const char *text, const char *file, int line) {
+    fail(std::string(file) + ":" + std::to_string(line) + ": " + text);
+}
+
+int main(int argc, char **argv) {
+    const hp_u64 events = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
+    context.seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+    hp_u64 worlds = 0;
+    hp_u64 guaranteed = 0;
+    std::printf("fuzz_core: seed %llu\n", context.seed);
+    while (context.event < events) {
+        context.world = worlds;
+        Random random(hp_mix(context.seed) + worlds);
+        context.tells = argc > 3 && worlds == std::strtoull(argv[3], nullptr, 10);
+        World world(random, worlds);
+        guaranteed += world.guaranteed();
+        for (int i = 0; i < 400 && context.event < events; i++)
+            context.event += world.step();
+        worlds++;
+    }
+    if (guaranteed == 0)
+        fail("no world passed a schedulability test: the guarantee was never checked");
+    std::printf(
+        "fuzz_core: %llu events in %llu worlds, %llu of them with guarantees; all laws hold\n",
+        context.event, worlds, guaranteed);
+    return 0;
+}
