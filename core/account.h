@@ -38,8 +38,6 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (!server->present || server->flags & HP_BEST_EFFORT)
-        return 0;
     if (server->remaining_ns <= 0)
         return core->policy.budget == HP_BUDGET_PERIODIC || server->working;
     return core->policy.order == HP_ORDER_EDF && hp_seated(core, vcpu);
@@ -49,6 +47,12 @@ HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
     hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
 
     hp_alarm_set(core, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
+}
+
+/* The same for a number that may name no vcpu, or a vcpu without a server. */
+HP_FN void hp_watch_server(struct hp_core *core, hp_u32 vcpu) {
+    if (hp_is_vcpu(vcpu) && !(hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT))
+        hp_watch(core, vcpu);
 }
 
 /* Whether this server may go on at a lower level when its budget is gone. */
@@ -65,11 +69,13 @@ HP_FN void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
     const hp_u32 funded = server->remaining_ns > 0;
 
     /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
-    if (core->policy.order == HP_ORDER_EDF || server->level > 0
-        || funded != hp_set_has(&core->funded, server->rank))
+    if (core->policy.order == HP_ORDER_EDF || funded != hp_set_has(&core->funded, server->rank))
         core->planned = 0;
     hp_set_put(&core->funded, server->rank, funded);
-    hp_set_put(&core->lowered, server->rank, server->level > 0);
+    if (core->policy.slack == HP_SLACK_EXTRA) {
+        hp_set_put(&core->lowered, server->rank, server->level > 0);
+        core->planned = 0;
+    }
     hp_watch(core, vcpu);
 }
 

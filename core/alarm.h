@@ -14,39 +14,66 @@
 /* More levels than a tree over the largest capacity has. */
 #define HP_ALARM_LEVELS 16u
 
-/* The vcpu that won the match at this node; nodes from 'leaves' on are the vcpus themselves. */
-HP_FN hp_u32 hp_alarm_winner(const struct hp_core *core, hp_u32 node) {
-    if (node >= core->leaves)
-        return node - core->leaves;
-    return core->alarm_tree[HP_INDEX(node, HP_VCPUS)];
+/* The vcpu that won the match at this node; the leaves are the vcpus themselves. */
+HP_FN hp_u32 *hp_alarm_node(struct hp_core *core, hp_u32 node) {
+    return &core->alarm_tree[HP_INDEX(node, 2u * HP_VCPUS)];
 }
 
-HP_FN void hp_alarm_match(struct hp_core *core, hp_u32 node) {
-    hp_u32 left = hp_alarm_winner(core, 2u * node);
-    hp_u32 right = hp_alarm_winner(core, 2u * node + 1u);
-    hp_u32 wins = hp_server_of(core, right)->alarm_ns < hp_server_of(core, left)->alarm_ns;
+/* When the refill of this vcpu must be looked after. */
+HP_FN hp_u64 hp_alarm_ns(const struct hp_core *core, hp_u32 vcpu) {
+    return core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)];
+}
 
-    core->alarm_tree[HP_INDEX(node, HP_VCPUS)] = wins ? right : left;
+/* Plays the match at this node; returns who won. */
+HP_FN hp_u32 hp_alarm_match(struct hp_core *core, hp_u32 node) {
+    const hp_u32 left = *hp_alarm_node(core, 2u * node);
+    const hp_u32 right = *hp_alarm_node(core, 2u * node + 1u);
+
+    return hp_alarm_ns(core, right) < hp_alarm_ns(core, left) ? right : left;
 }
 
 /* Sets when this vcpu's refill must be looked after; HP_NEVER takes it off the watch. */
 HP_FN void hp_alarm_set(struct hp_core *core, hp_u32 vcpu, hp_u64 alarm_ns) {
-    hp_u32 node = (core->leaves + vcpu) / 2u;
+    hp_u32 node = core->leaves + vcpu;
 
-    if (hp_server_of(core, vcpu)->alarm_ns == alarm_ns)
+    if (hp_alarm_ns(core, vcpu) == alarm_ns)
         return;
-    hp_server_of(core, vcpu)->alarm_ns = alarm_ns;
+    core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = alarm_ns;
     HP_FOR (level, HP_ALARM_LEVELS) {
+        hp_u32 before;
+        hp_u32 winner;
+
+        node /= 2u;
         if (node == 0)
             break;
-        hp_alarm_match(core, node);
-        node /= 2u;
+        before = *hp_alarm_node(core, node);
+        winner = hp_alarm_match(core, node);
+        *hp_alarm_node(core, node) = winner;
+        /* Above a match that somebody else has won before and wins again nothing changes. */
+        if (winner == before && winner != vcpu)
+            break;
     }
 }
 
 /* The vcpu whose refill is due first. */
-HP_FN hp_u32 hp_alarm_first(const struct hp_core *core) {
-    return core->alarm_tree[HP_INDEX(1u, HP_VCPUS)];
+HP_FN hp_u32 hp_alarm_first(struct hp_core *core) {
+    return *hp_alarm_node(core, 1u);
+}
+
+/* Plays all matches. */
+HP_FN void hp_alarm_replay(struct hp_core *core) {
+    HP_FOR (vcpu, HP_VCPUS) {
+        if (vcpu >= core->leaves)
+            break;
+        *hp_alarm_node(core, core->leaves + vcpu) = vcpu;
+    }
+    HP_FOR (step, HP_VCPUS) {
+        const hp_u32 node = core->leaves - 1u - step;
+
+        if (step + 1u >= core->leaves)
+            break;
+        *hp_alarm_node(core, node) = hp_alarm_match(core, node);
+    }
 }
 
 /* Makes room for this vcpu: the tree has a power of two of leaves, at least two. */
@@ -59,9 +86,5 @@ HP_FN void hp_alarm_grow(struct hp_core *core, hp_u32 vcpu) {
             break;
         core->leaves *= 2u;
     }
-    HP_FOR (node, HP_VCPUS) {
-        if (node + 1u >= core->leaves)
-            break;
-        hp_alarm_match(core, core->leaves - 1u - node);
-    }
+    hp_alarm_replay(core);
 }

@@ -58,6 +58,14 @@ HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 t
     hp_charge_rule(core, vcpu, from_ns, to_ns);
 }
 
+/* Catches up a server if its period has ended or it has new parameters. */
+HP_FN void hp_freshen(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (server->deadline_ns <= core->now_ns || server->change_at_ns <= core->now_ns)
+        hp_catch_up(core, vcpu, core->now_ns);
+}
+
 /* What a rule does when work arrives where there was none; the server is caught up already. */
 HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) {

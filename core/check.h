@@ -82,9 +82,9 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_LEVEL;
     if (!hp_refills_hold(core, vcpu))
         return HP_LAW_REFILLS;
-    if (hp_watched(core, vcpu) && server->alarm_ns > hp_next_refill(core, vcpu))
+    if (hp_watched(core, vcpu) && hp_alarm_ns(core, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
-    if (server->alarm_ns < hp_server_of(core, hp_alarm_first(core))->alarm_ns)
+    if (hp_alarm_ns(core, vcpu) < hp_alarm_ns(core, hp_alarm_first(core)))
         return HP_LAW_ALARM;
     return HP_LAW_HOLDS;
 }

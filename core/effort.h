@@ -17,7 +17,6 @@ HP_FN void hp_plan_effort(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
-        hp_seat_of(core, pcpu)->plan_effort = HP_NONE;
         if (hp_seat_of(core, pcpu)->plan_run == HP_NONE) {
             idle |= 1ull << pcpu;
             idle_pcpus++;

@@ -46,10 +46,9 @@ HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
     HP_FOR (step, HP_VCPUS) {
         hp_u32 vcpu = hp_alarm_first(core);
 
-        if (hp_server_of(core, vcpu)->alarm_ns > core->now_ns)
+        if (hp_alarm_ns(core, vcpu) > core->now_ns)
             break;
         hp_catch_up(core, vcpu, core->now_ns);
-        hp_watch(core, vcpu);
     }
     if (core->policy.slack == HP_SLACK_SPARE)
         hp_spare_catch_up(core);
@@ -59,7 +58,7 @@ HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
 
 /* The earliest time at which something must be looked after whoever runs. */
 HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
-    hp_u64 alarm_ns = hp_server_of(core, hp_alarm_first(core))->alarm_ns;
+    hp_u64 alarm_ns = hp_alarm_ns(core, hp_alarm_first(core));
 
     if (core->policy.slack == HP_SLACK_SPARE)
         alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
@@ -74,7 +73,7 @@ HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
     if (payer == HP_SPARE) {
         left_ns = core->spare.remaining_ns;
     } else if (hp_is_vcpu(payer)) {
-        hp_catch_up(core, payer, core->now_ns);
+        hp_freshen(core, payer);
         left_ns = hp_left(hp_server_of(core, payer));
         change_ns = hp_server_of(core, payer)->change_at_ns;
     } else {
@@ -170,14 +169,10 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
     if (seat->last[slot] == vcpu && !hp_turn_over(core, seat, role))
         return;
     seat->last[slot] = vcpu;
+    if (hp_turn_length(core, role) == 0)
+        return;
     seat->turn_from_ns[slot] = core->now_ns;
     hp_server_of(core, vcpu)->turn[slot] = ++core->turns;
-}
-
-/* Under EDF whoever gains or loses a pcpu is watched differently. */
-HP_FN void hp_watch_seated(struct hp_core *core, hp_u32 vcpu) {
-    if (core->policy.order == HP_ORDER_EDF && hp_is_vcpu(vcpu))
-        hp_watch(core, vcpu);
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
@@ -204,10 +199,13 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
     hp_give_turn(core, seat, seat->effort, HP_EFFORT);
-    hp_watch_seated(core, old_run);
-    hp_watch_seated(core, old_pay);
-    hp_watch_seated(core, grant->run);
-    hp_watch_seated(core, grant->pay);
+    /* Under EDF whoever gains or loses a pcpu is watched differently. */
+    if (core->policy.order != HP_ORDER_EDF)
+        return;
+    hp_watch_server(core, old_run);
+    hp_watch_server(core, old_pay);
+    hp_watch_server(core, grant->run);
+    hp_watch_server(core, grant->pay);
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */

@@ -72,15 +72,14 @@ HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u6
     core->turns = 0;
     core->planned_ns = now_ns;
     core->unsorted = 0;
-    core->effort_waits = 0;
     core->ranked = 0;
     core->leaves = 2;
-    core->alarm_tree[HP_INDEX(1u, HP_VCPUS)] = 0;
     HP_FOR (vcpu, HP_VCPUS) {
         hp_clear_server(hp_server_of(core, vcpu));
         hp_server_of(core, vcpu)->present = 0;
-        hp_server_of(core, vcpu)->alarm_ns = HP_NEVER;
+        core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = HP_NEVER;
     }
+    hp_alarm_replay(core);
     HP_FOR (pcpu, HP_PCPUS) {
         hp_clear_seat(hp_seat_of(core, pcpu), now_ns);
     }

@@ -82,7 +82,7 @@ HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u3
             break;
         vcpu = hp_vcpu_at(core, rank);
         if (core->policy.order == HP_ORDER_EDF && role != HP_EFFORT)
-            hp_catch_up(core, vcpu, core->now_ns);
+            hp_freshen(core, vcpu);
         if (best == HP_NONE) {
             best = vcpu;
         } else {

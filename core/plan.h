@@ -22,18 +22,23 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     const hp_u32 role = hp_holder_role(core);
     hp_u32 count;
 
+    hp_candidates(core);
+    if (core->pcpus == 1) {
+        hp_seat_of(core, 0)->plan_holder = hp_choose_one(core, role);
+        return hp_seat_of(core, 0)->plan_holder == HP_NONE;
+    }
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
         hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
     }
-    hp_candidates(core);
     count = hp_choose(core, core->pcpus, role);
     return hp_place(core, count, hp_pcpu_mask(core), role);
 }
 
 /* What becomes of the time of one pcpu. */
 HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
+    seat->plan_effort = HP_NONE;
     switch ((enum hp_slack)core->policy.slack) {
     case HP_SLACK_NONE:
     case HP_SLACK_SPARE:
@@ -74,7 +79,8 @@ HP_FN void hp_plan(struct hp_core *core) {
     }
     if (core->policy.slack == HP_SLACK_SPARE)
         hp_spare_use(core, free);
-    hp_plan_effort(core);
+    if (core->efforts > 0)
+        hp_plan_effort(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
 }

@@ -59,6 +59,8 @@ HP_FN void hp_clear_sets(struct hp_core *core) {
     if (core->words == 0)
         core->words = 1;
     core->planned = 0;
+    core->efforts = 0;
+    core->effort_waits = 0;
 }
 
 /* Whether the vcpu at this rank is a server of the given priority. */
@@ -80,6 +82,7 @@ HP_FN void hp_rank_all(struct hp_core *core) {
         server->rank = rank;
         server->peers = hp_is_peer(core, rank + 1u, server->priority)
                         || (rank > 0 && hp_is_peer(core, rank - 1u, server->priority));
+        core->efforts += server->flags & HP_BEST_EFFORT;
         hp_set_put(&core->work, rank, server->working);
         hp_set_put(&core->effort, rank, server->flags & HP_BEST_EFFORT);
         hp_set_put(&core->funded, rank, server->remaining_ns > 0);

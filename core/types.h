@@ -125,7 +125,6 @@ struct hp_server {
     hp_u64 deadline_ns;  /* end of the current period; of a depleted server: its refill */
     hp_u64 late_ns;      /* how late the last pick was that charged it: bounds the debt */
     hp_u64 idle_from_ns; /* when it lost its work */
-    hp_u64 alarm_ns;     /* when somebody must look after its refill, or HP_NEVER */
     hp_u64 change_at_ns; /* when the new parameters take effect, or HP_NEVER */
     hp_u64 new_period_ns;
     hp_u64 new_budget_ns;
@@ -183,6 +182,7 @@ struct hp_core {
     hp_u32 leaves;       /* leaves of the alarm tree that are in use, a power of two */
     hp_u32 planned;      /* the plan of every seat is what it should be */
     hp_u32 unsorted;     /* a priority has changed since the ranks were given */
+    hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
     hp_u64 now_ns;     /* the latest time that the core was told */
@@ -196,8 +196,9 @@ struct hp_core {
     struct hp_set pool;    /* scratch: the candidates of the choice being made */
     struct hp_set below;   /* scratch: candidates that only extra time is left for */
     hp_u32 chosen[HP_PCPUS];
-    hp_u32 vcpu_at[HP_VCPUS];    /* by rank */
-    hp_u32 alarm_tree[HP_VCPUS]; /* inner nodes of the tournament, root at 1 */
+    hp_u32 vcpu_at[HP_VCPUS];         /* by rank */
+    hp_u32 alarm_tree[2u * HP_VCPUS]; /* tournament: root at 1, leaves from 'leaves' on */
+    hp_u64 alarm_ns[HP_VCPUS];        /* when somebody must look after the refill, or HP_NEVER */
     struct hp_seat seat[HP_PCPUS];
     struct hp_server server[HP_VCPUS];
     struct hp_refill refill[HP_VCPUS * HP_REFILLS];
