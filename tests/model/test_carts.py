@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""CARTS systems: what is read, what is refused, and files that mean harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hyperperiod.model import InputError, Scheduler, System, load_system
+
+MS = 1_000_000
+
+GOOD = """<system os_scheduler="DM" min_period="10" max_period="100">
+  <component name="part 1" scheduler="DM" min_period="10" max_period="10">
+    <task name="t1" p="500" d="400" e="22.5" offset="3"/>
+    <task name="t1" p="600" d="600" e="31" jitter="10" cs="0"></task>
+    <task name="none" p="600" d="600" e="0"/>
+  </component>
+  <component name="part2" scheduler="EDF" min_period="10" max_period="50">
+    <task name="t" p="50" d="50" e="1"/>
+  </component>
+  <component name="outer" scheduler="RM" period="20" vmips="0">
+    <component name="inner" scheduler="EDF" min_period="40" max_period="40">
+      <task name="t" p="80" d="80" e="2"/>
+    </component>
+  </component>
+</system>
+"""
+
+
+def read(text: str, folder: Path) -> System:
+    file = folder / "avionics.xml"
+    file.write_text(text, encoding="utf-8")
+    return load_system(file)
+
+
+def test_a_system(tmp_path: Path) -> None:
+    system = read(GOOD, tmp_path)
+    assert system.name == "avionics"
+    assert str(system.policy) == "ptps"
+    assert system.quantum_ns == MS
+    part1, part2, outer = system.domains
+    assert (part1.name, part1.scheduler, part1.pcpu) == ("part 1", Scheduler.DM, 0)
+    assert part1.interface_period_ns == 10 * MS
+    assert [task.name for task in part1.tasks] == ["t1", "t1#2"]
+    assert part1.tasks[0].period_ns == 500 * MS
+    assert part1.tasks[0].deadline_ns == 400 * MS
+    assert part1.tasks[0].wcet_ns == 22_500_000
+    assert part1.tasks[0].offset_ns == 3 * MS
+    assert part1.tasks[1].jitter_ns == 10 * MS
+    assert (part2.scheduler, part2.interface_period_ns) == (Scheduler.EDF, None)
+    assert (outer.scheduler, outer.interface_period_ns) == (Scheduler.DM, 20 * MS)
+    assert outer.domains[0].name == "inner"
+    assert outer.domains[0].tasks[0].wcet_ns == 2 * MS
+
+
+def test_what_is_not_as_in_the_file_is_told(tmp_path: Path) -> None:
+    description = read(GOOD, tmp_path).description
+    assert "1 unit = 1 ms" in description
+    assert "a second t1 is called t1#2" in description
+    assert "task none asks for no time and is left out" in description
+    assert "component part2 allows a range of periods, the analysis chooses" in description
+
+
+@pytest.mark.parametrize(("scheduler", "policy"), [("EDF", "periodic+edf+none"), ("RM", "ptps")])
+def test_the_scheduler_of_the_system_is_the_policy(
+    scheduler: str, policy: str, tmp_path: Path
+) -> None:
+    text = GOOD.replace('os_scheduler="DM"', f'os_scheduler="{scheduler}"')
+    assert str(read(text, tmp_path).policy) == policy
+
+
+def test_other_spellings(tmp_path: Path) -> None:
+    text = GOOD.replace("os_scheduler", "os-scheduler").replace('"DM"', '"dm"')
+    assert read(text, tmp_path) == read(GOOD, tmp_path)
+
+
+def test_parts_of_units_have_no_quantum(tmp_path: Path) -> None:
+    text = GOOD.replace('period="20"', 'period="2.5"')
+    assert read(text, tmp_path).quantum_ns is None
+
+
+LAUGHS = """<!DOCTYPE system [
+  <!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">
+]>
+<system os_scheduler="DM">&c;</system>"""
+
+OUTSIDE = '<!DOCTYPE system SYSTEM "file:///etc/passwd"><system/>'
+
+TASK = '<task name="t" p="50" d="50" e="1"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "words"),
+    [
+        ("", 1, "", "well-formed XML"),
+        ("<system>", 1, "", "well-formed XML"),
+        ("<system>\n</component>", 2, "", "well-formed XML"),
+        ("name = 'toml'", 1, "", "well-formed XML"),
+        (LAUGHS, 1, "DOCTYPE", "plain XML"),
+        (OUTSIDE, 1, "DOCTYPE", "plain XML"),
+        ("<system>\n&undefined;</system>", 2, "", "well-formed XML"),
+        ("<system>\nwords</system>", 2, "", "elements only"),
+        ("<components/>", 1, "components", "system > component > task"),
+        (f"<system>\n{TASK}</system>", 2, "task", "the element task inside system"),
+        ("<system/>", 1, "domain", "at least one"),
+        ('<system>\n<component name="a"/></system>', 2, "domain[0].task", "without tasks"),
+        (GOOD.replace('"DM"', '"gEDF"', 1), 1, "system os_scheduler", "EDF, DM or RM"),
+        (GOOD.replace('scheduler="RM"', 'scheduler="X"'), 10, "component outer scheduler", "'X'"),
+        (GOOD.replace('p="80"', 'p="eighty"'), 12, "task t p", "'eighty'"),
+        (GOOD.replace('p="80"', 'p="-80"'), 12, "task t p", "CARTS time units"),
+        (GOOD.replace('p="80"', 'p="0"'), 12, "domain[2].domain[0].task[0].period", "above 0"),
+        (GOOD.replace('p="80"', 'p="9999999999999999"'), 12, "period", "below 2^62"),
+        (GOOD.replace('p="80"', 'p="0.0000001"'), 12, "period", "whole number of nanoseconds"),
+        (GOOD.replace('p="80" ', ""), 12, "task t p", "found nothing"),
+        (GOOD.replace('name="outer" ', ""), 10, "component name", "found nothing"),
+        (GOOD.replace('cs="0"', 'cs="1"'), 4, "task t1 cs", "not modelled"),
+        (GOOD.replace("jitter", "jiter"), 4, "task t1 jiter", "did you mean jitter?"),
+        (GOOD.replace('vmips="0"', 'numVCPUs="2"'), 10, "numVCPUs", "one vcpu per component"),
+        ("<component>" * 3, 1, "component", "as the outermost element"),
+        (
+            "<system>\n" + '<component name="a">\n' * 40 + "</component>" * 40 + "</system>",
+            18, "component", "16 levels",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_refused(text: str, line: int, key: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read(text, tmp_path)
+    problems = [p for p in error.value.problems if key in p.key and words in str(p)]
+    assert problems, str(error.value)
+    assert problems[0].line == line

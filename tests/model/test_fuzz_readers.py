@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Thousands of damaged files: whatever they contain, only InputError may come out.
+
+Good files are damaged by a seeded generator: bytes flipped, lines doubled or dropped, words of
+the format and nasty values put in places where they do not belong. A file that is still a
+system after that must survive being written and read again; one that is not must be refused
+with lines that exist. A failure prints the number that reproduces it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hyperperiod.model import InputError, load_system, to_toml
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+ROUNDS = 1200
+
+CARTS = """<system os_scheduler="DM" min_period="10" max_period="100">
+  <component name="part1" scheduler="DM" min_period="10" max_period="10">
+    <task name="t1" p="500" d="500" e="22"/>
+    <task name="t2" p="500" d="400" e="31.5" jitter="10" cs="0"/>
+  </component>
+  <component name="outer" scheduler="EDF" period="20">
+    <component name="inner" scheduler="RM" min_period="40" max_period="40" vmips="0">
+      <task name="t1" p="250" d="250" e="17"> </task>
+      <task name="t1" p="250" d="250" e="0"> </task>
+    </component>
+  </component>
+</system>
+"""
+
+WORDS = [
+    b'"', b"'", b'"""', b"[", b"]", b"[[", b"]]", b"{", b"}", b"=", b".", b",", b"#", b"\\",
+    b"\n", b"\r\n", b"\0", b"\xff", b"\xc3", b"\xe2\x80\xae", b"-1", b"0", b"nan", b"inf",
+    b"1e999", b"true", b'"0ms"', b'"1ns"', b'"99999999999s"', b"1979-05-27T07:32:00Z", b"0x7f",
+    b"[[domain]]", b"[[domain.task]]", b"[[domain.domain]]", b"[overheads]", b"name = 'x'",
+    b"policy = 'ertds'", b"quantum = '1ms'", b"pcpus = 2", b"best_effort = true", b"vcpus = 3",
+    b"scheduler = 'fp'", b"kind = 'busy'", b"priority = 1", b"interface_period = '7us'",
+    b"<component", b"</component>", b"<task/>", b"<!DOCTYPE a [", b"<!ENTITY b 'c'>", b"&b;",
+    b"&#0;", b"<![CDATA[", b"<?xml version='1.1'?>", b"<!--", b"-->", b"/>", b">", b"<",
+]  # fmt: skip
+
+
+def _flip(draw: random.Random, text: bytearray) -> None:
+    text[draw.randrange(len(text))] ^= 1 << draw.randrange(8)
+
+
+def _insert(draw: random.Random, text: bytearray) -> None:
+    at = draw.randrange(len(text) + 1)
+    text[at:at] = draw.choice(WORDS)
+
+
+def _replace(draw: random.Random, text: bytearray) -> None:
+    at = draw.randrange(len(text))
+    text[at : at + draw.randrange(1, 12)] = draw.choice(WORDS)
+
+
+def _drop(draw: random.Random, text: bytearray) -> None:
+    at = draw.randrange(len(text))
+    del text[at : at + draw.randrange(1, 60)]
+
+
+def _truncate(draw: random.Random, text: bytearray) -> None:
+    del text[draw.randrange(len(text)) :]
+
+
+def _move_line(draw: random.Random, text: bytearray) -> None:
+    lines = bytes(text).split(b"\n")
+    line = draw.choice(lines)
+    if draw.random() < 0.5:
+        lines.remove(line)
+    lines.insert(draw.randrange(len(lines) + 1), line)
+    text[:] = b"\n".join(lines)
+
+
+DAMAGE: list[Callable[[random.Random, bytearray], None]] = [
+    _flip, _insert, _replace, _drop, _truncate, _move_line, _move_line, _insert,
+]  # fmt: skip
+
+
+def damaged(draw: random.Random, good: bytes) -> bytes:
+    """A good file after one to four accidents."""
+    text = bytearray(good)
+    for _ in range(draw.randrange(1, 5)):
+        if text:
+            draw.choice(DAMAGE)(draw, text)
+    return bytes(text)
+
+
+def check(file: Path, number: str) -> bool:
+    """Read a file; True if it was a system. Anything but InputError is a failure."""
+    try:
+        system = load_system(file)
+    except InputError as error:
+        lines = file.read_bytes().count(b"\n") + 1
+        for problem in error.problems:
+            assert problem.line is None or 1 <= problem.line <= lines + 1, (number, problem)
+            assert problem.found, (number, problem)
+            assert problem.allowed, (number, problem)
+        return False
+    except Exception as error:
+        raise AssertionError(f"{number}: {type(error).__name__}: {error}") from error
+    again = file.with_suffix(".again.toml")
+    again.write_text(to_toml(system), encoding="utf-8")
+    assert load_system(again) == system, number
+    return True
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_damaged_toml(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(f"toml {seed}")
+    names = ["brake-by-wire", "ertds-example3", "hot-swap", "deferrable-gedf-counterexample"]
+    good = [(SYSTEMS / f"{name}.toml").read_bytes() for name in names]
+    file = tmp_path / "damaged.toml"
+    still_good = 0
+    for number in range(ROUNDS):
+        file.write_bytes(damaged(draw, draw.choice(good)))
+        still_good += check(file, f"toml {seed} {number}")
+    assert 0 < still_good < ROUNDS
+
+
+def test_damaged_carts(tmp_path: Path) -> None:
+    draw = random.Random("carts")
+    file = tmp_path / "damaged.xml"
+    still_good = 0
+    for number in range(ROUNDS):
+        file.write_bytes(damaged(draw, CARTS.encode()))
+        still_good += check(file, f"carts {number}")
+    assert 0 < still_good < ROUNDS

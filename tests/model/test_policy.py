@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Policies: the known names, every combination of rules, and how they are spelled."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from hyperperiod.model import PRESETS, Budget, InputError, Order, Policy, Scope, Slack, parse_policy
+
+PARTITIONED, GLOBAL = Scope.PARTITIONED, Scope.GLOBAL
+KEPT = {Slack.NONE, Slack.SPARE, Slack.EXTRA}
+
+# The legal combinations, written out a second time from their definition.
+LEGAL = {
+    (PARTITIONED, Budget.PERIODIC): {Slack.NONE, Slack.LEND, Slack.RECLAIM},
+    (PARTITIONED, Budget.DEFERRABLE): KEPT,
+    (PARTITIONED, Budget.POLLING): KEPT,
+    (PARTITIONED, Budget.SPORADIC): KEPT,
+    (PARTITIONED, Budget.CBS): KEPT,
+    (GLOBAL, Budget.PERIODIC): {Slack.NONE},
+    (GLOBAL, Budget.DEFERRABLE): KEPT,
+    (GLOBAL, Budget.CBS): KEPT,
+}
+
+
+@pytest.mark.parametrize(
+    ("budget", "order", "slack", "scope"), list(itertools.product(Budget, Order, Slack, Scope))
+)
+def test_every_combination(budget: Budget, order: Order, slack: Slack, scope: Scope) -> None:
+    text = f"{budget}+{order}+{slack}+{scope}"
+    if slack in LEGAL.get((scope, budget), set()):
+        policy = parse_policy(text)
+        assert (policy.budget, policy.order, policy.slack, policy.scope) == (
+            budget, order, slack, scope,
+        )  # fmt: skip
+        assert parse_policy(policy.rules) == policy
+        return
+    with pytest.raises(InputError, match="found the combination"):
+        parse_policy(text)
+    with pytest.raises(ValueError, match="found the combination"):
+        Policy(budget=budget, order=order, slack=slack, scope=scope)
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("ptps", "periodic+fp+none"),
+        ("wcps", "periodic+fp+lend"),
+        ("crps", "periodic+fp+reclaim"),
+        ("ds", "deferrable+fp+none"),
+        ("polling", "polling+fp+none"),
+        ("sporadic", "sporadic+fp+none"),
+        ("rtds", "deferrable+edf+extra+global"),
+        ("ertds", "deferrable+edf+spare+global"),
+        ("cbs", "cbs+edf+none"),
+        ("hsf-fp", "periodic+fp+none"),
+        ("partitioned-hsf-fp", "periodic+fp+none"),
+    ],
+)
+def test_known_names(name: str, rules: str) -> None:
+    assert parse_policy(name).rules == rules
+    assert str(parse_policy(name)) == name
+
+
+def test_the_list_of_names_is_complete() -> None:
+    assert len(PRESETS) == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("periodic+edf", "periodic+edf+none"),
+        ("cbs+fp+global", "cbs+fp+none+global"),
+        ("periodic+fp+partitioned", "periodic+fp+none"),
+    ],
+)
+def test_short_spellings(text: str, rules: str) -> None:
+    policy = parse_policy(text)
+    assert policy.rules == rules
+    assert str(policy) == rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "+", "PTPS", "ptps ", "periodic", "fp+periodic", "periodic+none", "periodic+fp+fp",
+        "periodic+fp+none+global+global", "periodic+fp+global+none", "ptps+global", "sedf",
+    ],
+)  # fmt: skip
+def test_no_policies(text: str) -> None:
+    with pytest.raises(InputError, match="allowed: ptps"):
+        parse_policy(text)
+
+
+def test_codes_count_from_zero() -> None:
+    """The core and trace files use these numbers."""
+    assert [rule.code for rule in Budget] == [0, 1, 2, 3, 4]
+    assert [rule.code for rule in Order] == [0, 1]
+    assert [rule.code for rule in Slack] == [0, 1, 2, 3, 4]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The JSON Schema says what the reader says, as far as a schema can."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hyperperiod.model
+from hyperperiod.model import InputError, load_system
+from hyperperiod.model.schema import SHIPPED_NAME, schema_text, system_schema
+
+SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
+SHIPPED = Path(hyperperiod.model.__file__).with_name(SHIPPED_NAME)
+
+GOOD = {
+    "name": "s",
+    "policy": "ptps",
+    "domain": [{"name": "a", "task": [{"name": "t", "period": "20ms", "wcet": "2ms"}]}],
+}
+
+
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(system_schema())
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(system_schema())
+
+
+def test_the_shipped_copy_is_up_to_date() -> None:
+    assert SHIPPED.read_text(encoding="utf-8") == schema_text(), (
+        f"write it anew: hyperperiod schema > {SHIPPED_NAME}"
+    )
+
+
+@pytest.mark.parametrize("file", SYSTEMS, ids=lambda file: file.stem)
+def test_the_example_systems_are_valid(file: Path) -> None:
+    validator().validate(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"zzz": 1},
+        {"name": 5},
+        {"name": "a;b"},
+        {"policy": "rtos"},
+        {"policy": {"budget": "periodic"}},
+        {"policy": {"budget": "periodic", "order": "fp", "slack": "some"}},
+        {"pcpus": 0},
+        {"pcpus": 65},
+        {"quantum": 1},
+        {"quantum": "1 min"},
+        {"sbf": "linear"},
+        {"spare": {"period": "1ms"}},
+        {"overheads": {"tick": "1us"}},
+        {"domain": [{"name": "a", "vcpus": 0}]},
+        {"domain": [{"name": "a", "interface": {"period": "1ms", "budget": "1"}}]},
+        {"domain": [{"name": "a", "task": [{"name": "t", "etf": 0}]}]},
+        {"domain": [{"name": "a", "task": [{"name": "t", "kind": "aperiodic"}]}]},
+        {"swap": [{"at": "1s"}]},
+    ],
+    ids=str,
+)
+def test_schema_and_reader_refuse_alike(change: dict[str, Any], tmp_path: Path) -> None:
+    validator().validate(GOOD)
+    document = {**GOOD, **change}
+    assert not validator().is_valid(document)
+    file = tmp_path / "bad.toml"
+    file.write_text("\n".join(f"{key} = {toml(value)}" for key, value in document.items()))
+    with pytest.raises(InputError):
+        load_system(file)
+
+
+def toml(value: Any) -> str:
+    """A value as inline TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(inner) for inner in value) + "]"
+    return json.dumps(value)
