@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +18,9 @@ from hyperperiod.cli.options import (
     seed_option,
     system_argument,
 )
+
+if TYPE_CHECKING:
+    from hyperperiod.model import Policy, System
 
 
 @click.command()
@@ -34,7 +39,7 @@ from hyperperiod.cli.options import (
 def compare(
     ctx: click.Context,
     system_file: str,
-    policies: Any,
+    policies: list[Policy] | None,
     horizon_ns: int,
     seed: int,
     report_file: str | None,
@@ -46,21 +51,12 @@ def compare(
     differs; releases and execution times are the same for all. The exit code is 1 when a
     deadline is missed under any of them.
     """
-    from hyperperiod.cli.execute import simulated
     from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.tables import misses
 
     systems = _systems(system_file, policies)
-    results: list[dict[str, Any]] = []
     with whole_file(report_file, "--report") as report_path:
-        for system in systems:
-            results.append(simulated(system, horizon_ns, seed, None))
-            if results[-1].get("interrupted"):
-                break
-        if report_path is not None:
-            from hyperperiod.report import compare_report
-
-            compare_report(report_path, results)
+        results = _results(systems, horizon_ns, seed, report_path)
     interrupted = bool(results[-1].get("interrupted"))
     if as_json:
         print_json({"system": systems[0].name, "interrupted": interrupted, "results": results})
@@ -72,7 +68,7 @@ def compare(
         ctx.exit(EXIT_MISSED)
 
 
-def _systems(system_file: str, policies: Any) -> list[Any]:
+def _systems(system_file: str, policies: list[Policy] | None) -> list[System]:
     """The system under each policy, with the interfaces of its own."""
     from hyperperiod.cli.systems import read_system, require_host_levels
     from hyperperiod.model import fitting_policies, with_policy
@@ -86,13 +82,36 @@ def _systems(system_file: str, policies: Any) -> list[Any]:
     return [with_policy(system, policy) for policy in chosen]
 
 
+def _results(
+    systems: list[System], horizon_ns: int, seed: int, report_path: Path | None
+) -> list[dict[str, Any]]:
+    """One run after the other, until one is interrupted; a report needs their traces."""
+    from hyperperiod.cli.execute import simulated
+
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
+        traces = [
+            Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(systems))
+        ]
+        for system, trace in zip(systems, traces, strict=True):
+            results.append(simulated(system, horizon_ns, seed, trace))
+            if results[-1].get("interrupted"):
+                break
+        if report_path is not None:
+            from hyperperiod.report import compare_report
+
+            compare_report(report_path, results, traces[: len(results)])
+    return results
+
+
 def _show(name: str, results: list[dict[str, Any]]) -> None:
     from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import comparison_table, misses
+    from hyperperiod.cli.tables import comparison_tables, misses
 
     out = console()
     for result in results:
         missed = misses(result)
         count = f"{missed} deadlines missed" if missed else "no deadline missed"
         out.print(f"{name} under {result['policy']}: {count}")
-    out.print(comparison_table(results))
+    for table in comparison_tables(results):
+        out.print(table)

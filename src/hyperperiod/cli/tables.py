@@ -7,7 +7,7 @@ programs cannot read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.units import NS_PER_UNIT, format_time
@@ -167,23 +167,23 @@ def _pcpu_results(pcpus: Iterable[Json], horizon_ns: int) -> Table:
     return table
 
 
-def comparison_table(results: Sequence[Json]) -> Table:
-    """One row per task, three columns per policy."""
-    columns = ["domain", "task"]
-    for result in results:
-        columns += [f"{result['policy']} dmr", "mean", "max"]
-    table = _table("responses", columns, 2)
-    for domain_index, domain in enumerate(results[0]["domains"]):
-        for task_index, task in enumerate(domain["tasks"]):
-            row = [domain["name"], task["name"]]
-            for result in results:
-                same = result["domains"][domain_index]["tasks"][task_index]
-                response = same["response_ns"] or {}
-                row += [
-                    share_text(same["dmr"]),
-                    *(time_text(response.get(k)) for k in ("mean", "max")),
-                ]
-            table.add_row(*row)
+def comparison_tables(results: Sequence[Json]) -> Iterable[Table]:
+    """Miss ratio, mean and longest response: one row per task, one column per policy."""
+    yield _comparison("deadline miss ratio", results, lambda task: share_text(task["dmr"]))
+    for key, title in (("mean", "mean response"), ("max", "longest response")):
+        yield _comparison(title, results, _response_cell(key))
+
+
+def _response_cell(key: str) -> Callable[[Json], str]:
+    return lambda task: time_text((task["response_ns"] or {}).get(key))
+
+
+def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]) -> Table:
+    table = _table(title, ("domain", "task", *(str(result["policy"]) for result in results)), 2)
+    for at, domain in enumerate(results[0]["domains"]):
+        for index, task in enumerate(domain["tasks"]):
+            same = (result["domains"][at]["tasks"][index] for result in results)
+            table.add_row(domain["name"], task["name"], *(cell(one) for one in same))
     return table
 
 
