@@ -51,10 +51,11 @@ def compare(
     differs; releases and execution times are the same for all. The exit code is 1 when a
     deadline is missed under any of them.
     """
-    from hyperperiod.cli.output import print_json, whole_file
+    from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.tables import misses
 
     systems = _systems(system_file, policies)
+    require_different({"SYSTEM": system_file, "--report": report_file})
     with whole_file(report_file, "--report") as report_path:
         results = _results(systems, horizon_ns, seed, report_path)
     interrupted = bool(results[-1].get("interrupted"))

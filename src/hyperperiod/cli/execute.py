@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
-from hyperperiod.cli.output import console, print_json, whole_file
+from hyperperiod.cli.output import console, print_json, require_different, whole_file
 from hyperperiod.cli.progress import bar
 from hyperperiod.cli.systems import read_system, require_host_levels
 from hyperperiod.cli.tables import misses, result_tables
@@ -35,6 +35,9 @@ def execute(order: Order) -> int:
     """Simulate, write, print; the exit code."""
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
+    require_different(
+        {"SYSTEM": order.system_file, "--trace": order.trace_file, "--report": order.report_file}
+    )
     with (
         whole_file(order.trace_file, "--trace") as trace_path,
         whole_file(order.report_file, "--report") as report_path,

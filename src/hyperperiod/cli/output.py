@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,19 @@ def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
         draft.unlink(missing_ok=True)
 
 
+def require_different(files: Mapping[str, str | None]) -> None:
+    """InputError if two of the files (by what they are for) are the same: one would be lost."""
+    seen: dict[Path, str] = {}
+    for key, name in files.items():
+        if name is None or _is_device(Path(name)):
+            continue
+        place = Path(name).absolute()
+        place = place.parent.resolve() / place.name
+        if place in seen:
+            raise InputError(name, None, key, f"the file of {seen[place]}", "another file")
+        seen[place] = key
+
+
 def _is_device(target: Path) -> bool:
     try:
         mode = target.stat().st_mode
@@ -70,9 +83,9 @@ def _is_device(target: Path) -> bool:
 
 def _draft(target: Path, name: str, key: str) -> Path:
     """An empty file beside the target, with the rights that a new file would have."""
-    if target.is_dir() or not target.name:
-        raise InputError(name, None, key, "a directory", "a file to write")
     try:
+        if target.is_dir() or not target.name:
+            raise InputError(name, None, key, "a directory", "a file to write")
         handle, draft = tempfile.mkstemp(
             prefix=f".{target.name[:40]}.", suffix=target.suffix, dir=target.parent
         )

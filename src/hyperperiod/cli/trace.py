@@ -28,7 +28,7 @@ def convert(trace_file: str, output: str) -> None:
 
     .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
     """
-    from hyperperiod.cli.output import whole_file
+    from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.model import InputError
     from hyperperiod.trace.convert import CONVERTERS
 
@@ -36,6 +36,7 @@ def convert(trace_file: str, output: str) -> None:
     suffix = Path(output).suffix.lower()
     if suffix not in CONVERTERS:
         raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(CONVERTERS))
+    require_different({"FILE": trace_file, "OUTPUT": output})
     with whole_file(output, "OUTPUT") as path:
         assert path is not None, "there is an output"
         CONVERTERS[suffix](header, records, path)

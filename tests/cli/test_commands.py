@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands that need no simulator: help, doctor, schema, and readings of a small trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import hyperperiod.model
+from hyperperiod.cli import main
+from hyperperiod.cli.machine import PROBES
+from hyperperiod.trace.format import RECORD, Kind, write_header
+
+COMMANDS = ["analyze", "simulate", "run", "compare", "trace", "doctor", "schema"]
+NONE = 0xFFFF
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(
+        main, list(arguments), prog_name="hyperperiod", catch_exceptions=False
+    )
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"hyperperiod {hyperperiod.__version__}\n"
+
+
+def test_help_lists_the_commands() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(f"\n  {command} " in result.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = run(command, "-h")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: hyperperiod {command} ")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from hyperperiod.cli import main\n"
+        "heavy = {'pydantic', 'rich', 'numpy', 'pyarrow', 'hyperperiod._sim'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_schema_prints_what_ships() -> None:
+    shipped = Path(hyperperiod.model.__file__).with_name("system.schema.json")
+    assert run("schema").stdout == shipped.read_text(encoding="utf-8")
+
+
+def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = run("doctor", "--json")
+    assert result.exit_code == 0
+    findings = json.loads(result.stdout)["findings"]
+    assert [finding["name"] for finding in findings] == [probe.name for probe in PROBES]
+    for finding in findings:
+        assert bool(finding["install"]) is not finding["works"]
+    missing = {finding["name"]: finding["install"] for finding in findings if finding["install"]}
+    assert missing["C compiler"] == "apt-get install gcc"
+
+
+def test_doctor_for_people() -> None:
+    result = run("doctor")
+    assert result.exit_code == 0
+    assert "works    python" in result.stdout
+    assert len(result.stdout.splitlines()) >= len(PROBES)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A vcpu runs one job of 3 ns from 0, then the pcpu idles until 10."""
+    path = tmp_path / "run.hpt"
+    overheads = ("context_switch", "pick", "replenish", "wake", "interrupt", "migration")
+    header = {
+        "format": 1,
+        "system": "small",
+        "host": "sim",
+        "policy": "ds",
+        "budget": "deferrable",
+        "order": "fp",
+        "slack": "none",
+        "scope": "partitioned",
+        "seed": 0,
+        "horizon_ns": 10,
+        "quantum_ns": None,
+        "pcpus": 1,
+        "overheads": {f"{name}_ns": 0 for name in overheads},
+        "vcpus": [
+            {
+                "name": "a",
+                "domain": "a",
+                "period_ns": 10,
+                "budget_ns": 5,
+                "priority": 0,
+                "pcpu": 0,
+                "best_effort": False,
+                "extra": False,
+            }
+        ],
+        "spare": None,
+        "tasks": [
+            {
+                "domain": "a",
+                "name": "t",
+                "kind": "periodic",
+                "period_ns": 10,
+                "deadline_ns": 10,
+                "wcet_ns": 3,
+                "bcet_ns": 3,
+                "offset_ns": 0,
+                "jitter_ns": 0,
+                "priority": 0,
+            }
+        ],
+        "swaps": [],
+        "changes": [],
+    }
+    write_header(path, header)
+    #        time value job pcpu vcpu payer task kind flags reserved
+    rows = [
+        (0, 10, 0, NONE, 0, NONE, 0, Kind.RELEASE, 0, 0),
+        (0, 0, 0, NONE, 0, NONE, NONE, Kind.ARRIVE, 0, 0),
+        (0, 5, 0, 0, 0, 0, 0, Kind.RUN, 0, 0),
+        (3, 3, 0, 0, 0, 0, NONE, Kind.CHARGE, 0, 0),
+        (3, 3, 0, NONE, 0, NONE, 0, Kind.COMPLETE, 0, 0),
+        (3, 0, 0, NONE, 0, NONE, NONE, Kind.DEPART, 0, 0),
+        (3, 10, 0, 0, NONE, NONE, NONE, Kind.IDLE, 0, 0),
+        (10, 0, 0, NONE, NONE, NONE, NONE, Kind.END, 0, 0),
+    ]
+    with path.open("ab") as file:
+        file.write(np.array(rows, dtype=RECORD).tobytes())
+    return str(path)
+
+
+def test_intervals(trace: str) -> None:
+    result = run("trace", "intervals", trace, "--csv")
+    assert result.stdout == "pcpu,start_ns,end_ns,run,pay\n0,0,3,a,a\n0,3,10,idle,\n"
+    assert "0     3         10      idle" in run("trace", "intervals", trace).stdout
+
+
+def test_jobs(trace: str) -> None:
+    result = run("trace", "jobs", trace, "--csv")
+    assert result.stdout.splitlines()[1] == "a,t,0,0,0,3,10"
+    assert len(run("trace", "jobs", trace).stdout.splitlines()) == 2
+
+
+def test_check(trace: str) -> None:
+    result = run("trace", "check", trace, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["ok"] is True
+    assert run("trace", "check", trace).exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".CSV", ".parquet", ".pftrace"])
+def test_convert(suffix: str, trace: str, tmp_path: Path) -> None:
+    output = tmp_path / f"out{suffix}"
+    result = run("trace", "convert", trace, str(output))
+    assert result.exit_code == 0, result.stderr
+    assert output.stat().st_size > 0
+
+
+def test_convert_to_nothing_known(trace: str, tmp_path: Path) -> None:
+    result = run("trace", "convert", trace, str(tmp_path / "out.svg"))
+    assert result.exit_code == 2
+    assert "found '.svg'; allowed: .pftrace .csv .parquet" in result.stderr
+    assert not (tmp_path / "out.svg").exists()
+
+
+def test_convert_onto_itself(trace: str) -> None:
+    before = Path(trace).read_bytes()
+    target = Path(trace).with_suffix(".csv")
+    Path(trace).rename(target)
+    result = run("trace", "convert", str(target), str(target))
+    assert result.exit_code == 2
+    assert target.read_bytes() == before
+
+
+def test_a_mistake_of_ours_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYPERPERIOD_DEBUG", raising=False)
+    monkeypatch.setattr("hyperperiod.model.schema.schema_text", lambda: 1 // 0)
+    result = run("schema")
+    assert result.exit_code == 70
+    assert "internal error: ZeroDivisionError" in result.stderr
+    assert "HYPERPERIOD_DEBUG=1" in result.stderr
+    assert "Traceback" not in result.stderr
+    monkeypatch.setenv("HYPERPERIOD_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        run("schema")
