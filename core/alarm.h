@@ -35,22 +35,25 @@ HP_FN hp_u32 hp_alarm_match(struct hp_core *core, hp_u32 node) {
 /* Sets when this vcpu's refill must be looked after; HP_NEVER takes it off the watch. */
 HP_FN void hp_alarm_set(struct hp_core *core, hp_u32 vcpu, hp_u64 alarm_ns) {
     hp_u32 node = core->leaves + vcpu;
+    hp_u32 winner = vcpu;
 
     if (hp_alarm_ns(core, vcpu) == alarm_ns)
         return;
     core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = alarm_ns;
     HP_FOR (level, HP_ALARM_LEVELS) {
-        hp_u32 before;
-        hp_u32 winner;
+        const hp_u32 rival = *hp_alarm_node(core, node ^ 1u);
+        const hp_u64 rival_ns = hp_alarm_ns(core, rival);
 
+        if (rival_ns < alarm_ns) {
+            winner = rival;
+            alarm_ns = rival_ns;
+        }
         node /= 2u;
-        if (node == 0)
-            break;
-        before = *hp_alarm_node(core, node);
-        winner = hp_alarm_match(core, node);
-        *hp_alarm_node(core, node) = winner;
         /* Above a match that somebody else has won before and wins again nothing changes. */
-        if (winner == before && winner != vcpu)
+        if (winner != vcpu && *hp_alarm_node(core, node) == winner)
+            break;
+        *hp_alarm_node(core, node) = winner;
+        if (node == 1u)
             break;
     }
 }

@@ -63,12 +63,14 @@ extern hp_u32 hp_zero;
 #define HP_FN static inline
 #endif
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
-#define HP_INDEX(i, n) ((i) & ((n) - 1u))
 
 /* An assertion states what cannot happen; it never has an effect. */
 #ifndef HP_ASSERT
 #define HP_ASSERT(condition) ((void)0)
 #endif
+
+/* Where no verifier asks for a mask an index is taken as it is, and asserted to be in range. */
+#define HP_INDEX(i, n) (HP_ASSERT((i) < (n)), (i))
 
 #endif
 

@@ -97,6 +97,30 @@ HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u3
     return best;
 }
 
+/*
+ * Among members of the set with the same priority as this one, which has the lowest number: the
+ * one that goes on, if there is one, else this one.
+ */
+HP_FN hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
+                            hp_u32 role) {
+    const hp_u32 priority = hp_server_of(core, vcpu)->priority;
+    hp_u32 best = HP_NONE;
+
+    HP_FOR (pcpu, HP_PCPUS) {
+        hp_u32 last;
+
+        if (pcpu >= core->pcpus)
+            break;
+        last = hp_seat_of(core, pcpu)->last[HP_INDEX(role, HP_ROLES)];
+        if (last >= best || hp_server_of(core, last)->last_pcpu != pcpu
+            || hp_server_of(core, last)->priority != priority)
+            continue;
+        if (hp_set_has(set, hp_server_of(core, last)->rank))
+            best = last;
+    }
+    return best == HP_NONE ? vcpu : best;
+}
+
 /* The first of a set whose members are all at their own level (or all best effort). */
 HP_FN hp_u32 hp_first(struct hp_core *core, const struct hp_set *set, hp_u32 role) {
     const hp_u32 rank = hp_set_next(core, set, 0);
@@ -106,5 +130,7 @@ HP_FN hp_u32 hp_first(struct hp_core *core, const struct hp_set *set, hp_u32 rol
         return HP_NONE;
     if (scan && !hp_server_of(core, hp_vcpu_at(core, rank))->peers)
         return hp_vcpu_at(core, rank);
+    if (scan && core->quantum_ns == 0)
+        return hp_first_equal(core, set, hp_vcpu_at(core, rank), role);
     return hp_walk_first(core, set, rank, role, scan);
 }

@@ -24,6 +24,11 @@ HP_FN hp_u32 hp_validate(const struct hp_core *core, const struct hp_params *par
     return HP_OK;
 }
 
+/* Whether this number names a vcpu that was added. */
+HP_FN hp_u32 hp_present(struct hp_core *core, hp_u32 vcpu) {
+    return vcpu < HP_VCPUS && hp_server_of(core, vcpu)->present;
+}
+
 /* The first multiple of the period at or after now: every server's grid starts at 0. */
 HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
     const hp_u64 past_ns = core->now_ns % period_ns;
@@ -52,15 +57,16 @@ HP_FN void hp_clear_server(struct hp_server *server) {
  */
 HP_FN hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                     hp_u64 now_ns) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u32 error = hp_validate(core, params);
+    const hp_u32 error = hp_validate(core, params);
+    struct hp_server *server;
 
     if (vcpu >= HP_VCPUS)
         return HP_ERROR_VCPU;
-    if (server->present)
+    if (hp_present(core, vcpu))
         return HP_ERROR_PRESENT;
     if (error)
         return error;
+    server = hp_server_of(core, vcpu);
     hp_settle(core, now_ns);
     hp_clear_server(server);
     server->present = 1;
@@ -102,13 +108,14 @@ HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
  */
 HP_FN hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                        hp_u64 now_ns) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u32 error = hp_validate(core, params);
+    const hp_u32 error = hp_validate(core, params);
+    struct hp_server *server;
 
-    if (vcpu >= HP_VCPUS || !server->present)
+    if (!hp_present(core, vcpu))
         return HP_ERROR_VCPU;
     if (error)
         return error;
+    server = hp_server_of(core, vcpu);
     if ((params->flags ^ server->flags) & HP_BEST_EFFORT)
         return HP_ERROR_FLAGS;
     if (params->flags & HP_BEST_EFFORT)
@@ -143,10 +150,11 @@ HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
 }
 
 HP_FN hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
-    struct hp_server *server = hp_server_of(core, vcpu);
+    struct hp_server *server;
 
-    if (vcpu >= HP_VCPUS || !server->present)
+    if (!hp_present(core, vcpu))
         return HP_ERROR_VCPU;
+    server = hp_server_of(core, vcpu);
     hp_settle(core, now_ns);
     hp_leave_seats(core, vcpu);
     hp_rank_remove(core, vcpu);
