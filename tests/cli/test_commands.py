@@ -79,69 +79,73 @@ def test_doctor_for_people() -> None:
     assert len(result.stdout.splitlines()) >= len(PROBES)
 
 
+OVERHEADS = ("context_switch", "pick", "replenish", "wake", "interrupt", "migration")
+HEADER = {
+    "format": 1,
+    "system": "small",
+    "host": "sim",
+    "policy": "ds",
+    "budget": "deferrable",
+    "order": "fp",
+    "slack": "none",
+    "scope": "partitioned",
+    "seed": 0,
+    "horizon_ns": 10,
+    "quantum_ns": None,
+    "pcpus": 1,
+    "overheads": {f"{name}_ns": 0 for name in OVERHEADS},
+    "vcpus": [
+        {
+            "name": "a",
+            "domain": "a",
+            "period_ns": 10,
+            "budget_ns": 5,
+            "priority": 0,
+            "pcpu": 0,
+            "best_effort": False,
+            "extra": False,
+        }
+    ],
+    "spare": None,
+    "tasks": [
+        {
+            "domain": "a",
+            "name": "t",
+            "kind": "periodic",
+            "period_ns": 10,
+            "deadline_ns": 10,
+            "wcet_ns": 3,
+            "bcet_ns": 3,
+            "offset_ns": 0,
+            "jitter_ns": 0,
+            "priority": 0,
+        }
+    ],
+    "swaps": [],
+    "changes": [],
+}
+
+# A vcpu runs one job of 3 ns from 0, then the pcpu idles until 10. The fields are time,
+# value, job, pcpu, vcpu, payer, task, kind, flags, reserved.
+ROWS = [
+    (0, 10, 0, NONE, 0, NONE, 0, Kind.RELEASE, 0, 0),
+    (0, 0, 0, NONE, 0, NONE, NONE, Kind.ARRIVE, 0, 0),
+    (0, 5, 0, 0, 0, 0, 0, Kind.RUN, 0, 0),
+    (3, 3, 0, 0, 0, 0, NONE, Kind.CHARGE, 0, 0),
+    (3, 3, 0, NONE, 0, NONE, 0, Kind.COMPLETE, 0, 0),
+    (3, 0, 0, NONE, 0, NONE, NONE, Kind.DEPART, 0, 0),
+    (3, 10, 0, 0, NONE, NONE, NONE, Kind.IDLE, 0, 0),
+    (10, 0, 0, NONE, NONE, NONE, NONE, Kind.END, 0, 0),
+]
+
+
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
-    """A vcpu runs one job of 3 ns from 0, then the pcpu idles until 10."""
+    """A small trace file."""
     path = tmp_path / "run.hpt"
-    overheads = ("context_switch", "pick", "replenish", "wake", "interrupt", "migration")
-    header = {
-        "format": 1,
-        "system": "small",
-        "host": "sim",
-        "policy": "ds",
-        "budget": "deferrable",
-        "order": "fp",
-        "slack": "none",
-        "scope": "partitioned",
-        "seed": 0,
-        "horizon_ns": 10,
-        "quantum_ns": None,
-        "pcpus": 1,
-        "overheads": {f"{name}_ns": 0 for name in overheads},
-        "vcpus": [
-            {
-                "name": "a",
-                "domain": "a",
-                "period_ns": 10,
-                "budget_ns": 5,
-                "priority": 0,
-                "pcpu": 0,
-                "best_effort": False,
-                "extra": False,
-            }
-        ],
-        "spare": None,
-        "tasks": [
-            {
-                "domain": "a",
-                "name": "t",
-                "kind": "periodic",
-                "period_ns": 10,
-                "deadline_ns": 10,
-                "wcet_ns": 3,
-                "bcet_ns": 3,
-                "offset_ns": 0,
-                "jitter_ns": 0,
-                "priority": 0,
-            }
-        ],
-        "swaps": [],
-        "changes": [],
-    }
-    write_header(path, header)
-    #        time value job pcpu vcpu payer task kind flags reserved
-    rows = [
-        (0, 10, 0, NONE, 0, NONE, 0, Kind.RELEASE, 0, 0),
-        (0, 0, 0, NONE, 0, NONE, NONE, Kind.ARRIVE, 0, 0),
-        (0, 5, 0, 0, 0, 0, 0, Kind.RUN, 0, 0),
-        (3, 3, 0, 0, 0, 0, NONE, Kind.CHARGE, 0, 0),
-        (3, 3, 0, NONE, 0, NONE, 0, Kind.COMPLETE, 0, 0),
-        (3, 0, 0, NONE, 0, NONE, NONE, Kind.DEPART, 0, 0),
-        (3, 10, 0, 0, NONE, NONE, NONE, Kind.IDLE, 0, 0),
-        (10, 0, 0, NONE, NONE, NONE, NONE, Kind.END, 0, 0),
-    ]
+    write_header(path, HEADER)
     with path.open("ab") as file:
-        file.write(np.array(rows, dtype=RECORD).tobytes())
+        file.write(np.array(ROWS, dtype=RECORD).tobytes())
     return str(path)
 
 

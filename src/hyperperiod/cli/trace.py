@@ -98,17 +98,9 @@ def _read(trace_file: str) -> Any:
 
 
 def _existing(trace_file: str) -> Path:
-    """The path of a regular file that can be read; InputError otherwise."""
-    from hyperperiod.model import InputError
     from hyperperiod.model.load import require_file
 
-    path = require_file(trace_file, "a trace (.hpt)")
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        reason = (error.strerror or "an unreadable file").lower()
-        raise InputError(trace_file, None, "", reason, "a readable trace (.hpt)") from None
-    return path
+    return require_file(trace_file, "a trace (.hpt)")
 
 
 def _print_rows(columns: Any, rows: Any) -> None:

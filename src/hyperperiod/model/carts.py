@@ -56,7 +56,6 @@ _ATTRIBUTES = {
 }
 _PARENTS = {"system": ("",), "component": ("system", "component"), "task": ("component",)}
 
-# The keys of our tables and the attributes they come from, for messages.
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?")
 
 
@@ -78,51 +77,52 @@ def read_carts(file: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath]
 def _parse(file: str, text: str) -> _Element:
     """The tree of elements; InputError for anything that is no plain XML of ours."""
     parser = expat.ParserCreate(encoding="utf-8")
-    open_elements: list[_Element] = []
-    roots: list[_Element] = []
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        line = parser.CurrentLineNumber
-        above = open_elements[-1].tag if open_elements else ""
-        if tag not in _PARENTS or above not in _PARENTS[tag]:
-            place = f"inside {above}" if above else "as the outermost element"
-            raise InputError(
-                file,
-                line,
-                tag,
-                f"the element {tag} {place}",
-                "system > component > task (components may nest)",
-            )
-        if len(open_elements) > DEPTH_LIMIT:
-            raise InputError(file, line, tag, "components nested deeper", f"{DEPTH_LIMIT} levels")
-        element = _Element(tag, attributes, line)
-        (open_elements[-1].inside if open_elements else roots).append(element)
-        open_elements.append(element)
-
-    def end(_tag: str) -> None:
-        open_elements.pop()
-
-    def text_between(data: str) -> None:
-        if data.strip():
-            raise InputError(
-                file, parser.CurrentLineNumber, "", "text between elements", "elements only"
-            )
-
-    def document_type(*_: object) -> None:
-        raise InputError(
-            file, parser.CurrentLineNumber, "DOCTYPE", "a document type", "plain XML without one"
-        )
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text_between
-    parser.StartDoctypeDeclHandler = document_type
+    tree = _Tree(file, parser)
+    parser.StartElementHandler = tree.start
+    parser.EndElementHandler = tree.end
+    parser.CharacterDataHandler = tree.text
+    parser.StartDoctypeDeclHandler = tree.document_type
     try:
         parser.Parse(text.encode("utf-8"), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise InputError(file, error.lineno, "", reason, "well-formed XML") from None
-    return roots[0]
+    return tree.elements[0]
+
+
+class _Tree:
+    """Builds the tree while the parser reads, and stops it at the first thing not ours."""
+
+    def __init__(self, file: str, parser: expat.XMLParserType) -> None:
+        self.file = file
+        self.parser = parser
+        self.elements: list[_Element] = []
+        self.unfinished: list[_Element] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        above = self.unfinished[-1] if self.unfinished else None
+        if tag not in _PARENTS or (above.tag if above else "") not in _PARENTS[tag]:
+            place = f"inside {above.tag}" if above else "as the outermost element"
+            allowed = "system > component > task (components may nest)"
+            raise self._refuse(tag, f"the element {tag} {place}", allowed)
+        if len(self.unfinished) > DEPTH_LIMIT:
+            raise self._refuse(tag, "components nested deeper", f"{DEPTH_LIMIT} levels")
+        element = _Element(tag, attributes, self.parser.CurrentLineNumber)
+        (above.inside if above else self.elements).append(element)
+        self.unfinished.append(element)
+
+    def end(self, _tag: str) -> None:
+        self.unfinished.pop()
+
+    def text(self, data: str) -> None:
+        if data.strip():
+            raise self._refuse("", "text between elements", "elements only")
+
+    def document_type(self, *_: object) -> None:
+        raise self._refuse("DOCTYPE", "a document type", "plain XML without one")
+
+    def _refuse(self, key: str, found: str, allowed: str) -> InputError:
+        return InputError(self.file, self.parser.CurrentLineNumber, key, found, allowed)
 
 
 class _Reader:

@@ -74,7 +74,7 @@ def load_system(path: str | os.PathLike[str]) -> System:
 
 
 def require_file(name: str, allowed: str) -> Path:
-    """The path of a regular file; InputError for anything else.
+    """The path of a regular file that may be read; InputError for anything else.
 
     A pipe or device would be waited for, so the kind is looked at before anything is opened.
     """
@@ -92,6 +92,8 @@ def require_file(name: str, allowed: str) -> Path:
         raise InputError(name, None, "", "a directory", allowed)
     if not stat.S_ISREG(mode):
         raise InputError(name, None, "", "a device or pipe", allowed)
+    if not os.access(path, os.R_OK):
+        raise InputError(name, None, "", "permission denied", allowed)
     return path
 
 
