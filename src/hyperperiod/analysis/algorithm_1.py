@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Algorithm 1 of the CSA paper: the interface of least bandwidth in whole quanta.
+
+Paper: Lee et al., "Realizing compositional scheduling through virtualization", RTAS 2012,
+Algorithm 1 and Theorem 1 (stated there for RM).
+
+Beginning with the longest task period and its least budget, every period from one quantum
+upward is tried; what has strictly less bandwidth replaces the best, so among equals the first
+found stays. Theorem 1 bounds the period: with bandwidth k the supply stays below
+k (t - (period - budget)), which must reach the request bound of each task in some window, hence
+period <= max over t of (k t - rbf(t)) / (k (1 - k)), the least of these over the tasks. The
+maximum over the paper's critical points equals that over all windows in which a task can first
+be done, since a linear function is largest on the hull. Our extensions: under EDF every window
+must hold its demand, so the bound is the least over windows; for polling servers it is
+t - rbf(t) / k; for the harmonic supply there is none, and the candidates are the periods that
+divide with all task periods.
+
+Bandwidth 1 gives no bound. The search is then capped where longer periods provably only cost
+bandwidth: at the longest task period under fixed priority with deadlines within periods, at
+the busy window after one blackout of the shortest deadline otherwise, at the shortest deadline
+for polling.
+
+Assumptions: those of the tests (`prm_fixed_priority`, `prm_edf`, `prm_fifo`). Periods with a
+least budget that was too hard to judge are passed over, and `exact` is then false.
+
+Inputs: components (each on a vcpu of its own, all with the same interface), the shape of the
+supply, the quantum. Result: the interface, or None if none serves them, with how many periods
+were tried and how many the bound made unnecessary. Errors: ValueError for a component without
+loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.component import Component
+
+
+@dataclass(frozen=True)
+class Optimum:
+    period_ns: int
+    budget_ns: int | None
+    periods_tried: int
+    periods_pruned: int
+    bound_ns: int
+    exact: bool
+
+
+def optimal_interface(components: Sequence[Component], shape: Shape, quantum_ns: int) -> Optimum:
+    """The interface of least bandwidth whose period and budget are whole quanta."""
+    rows = [(component.local, component.loads) for component in components]
+    period_ns, budget_ns, tried, pruned, bound_ns, exact = _analysis.optimal_interface(
+        rows, shape, quantum_ns
+    )
+    return Optimum(period_ns, budget_ns or None, tried, pruned, bound_ns, exact)

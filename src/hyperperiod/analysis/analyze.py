@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The analysis of a system: interfaces, verdicts, and why.
+
+A domain is schedulable if its servers get their budgets (`host_level`) and those budgets serve
+its tasks (`domain_level`). The system is if all its pcpus and domains are; best-effort domains
+are promised nothing, so they are null and do not count. Verdicts are for the policy and the
+interfaces at the start: with swaps or changes to come nothing is claimed for the whole run.
+Tasks that a flow releases are null: when they are released is up to others.
+
+All decisions are made in integers and fractions; floats appear only in what is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Required, TypedDict, cast
+
+from hyperperiod.analysis.domain_level import DomainVerdict, Promise, judge_domain
+from hyperperiod.analysis.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
+from hyperperiod.analysis.explain import explain_task
+from hyperperiod.analysis.groups import domains_by_group, groups_of
+from hyperperiod.analysis.host_level import HostVerdict, host_level
+from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
+from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
+
+
+class AnalyzeResult(TypedDict, total=False):
+    """What `hyperperiod analyze --json` prints; "reason" stands beside every false and null."""
+
+    system: Required[str]
+    policy: Required[str]
+    schedulable: Required[bool | None]
+    reason: str
+    pcpus: Required[list[dict[str, Any]]]
+    domains: Required[list[dict[str, Any]]]
+    spare: dict[str, Any]
+    explain: str
+
+
+def analyze(system: System, explain: str | None = None) -> AnalyzeResult:
+    """Interfaces and verdicts; `explain` names a task (domain.task) whose test is shown."""
+    resolution = resolve_what_can_be(system)
+    return _Analysis(resolution).result(explain)
+
+
+class _Analysis:
+    """The parts of one analysis, from the host inward."""
+
+    def __init__(self, resolution: Resolution) -> None:
+        self.resolution = resolution
+        self.system = resolution.system
+        self.groups = groups_of(self.system)
+        self.hosts = [host_level(self.system.policy, group) for group in self.groups]
+        self.group_of_domain = {
+            index: number
+            for number, members in enumerate(domains_by_group(self.system))
+            for index in members
+        }
+        self.flow_hops = {hop for flow in self.system.flows for hop in flow.hops}
+
+    def result(self, explain: str | None) -> AnalyzeResult:
+        domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
+        counted = [
+            (entry["schedulable"], f"domain {entry['name']}: {entry.get('reason', '')}")
+            for entry, domain in zip(domains, self.system.domains, strict=True)
+            if not domain.best_effort
+        ]
+        # A pcpu is more than its domains only when some domain has no interface.
+        whole = all_of(
+            [Verdict(holds, "" if holds else reason) for holds, reason in counted]
+            + [host.whole for host in self.hosts]
+        )
+        result: dict[str, Any] = {
+            "system": self.system.name,
+            "policy": str(self.system.policy),
+            **_said(whole),
+            "pcpus": self._pcpus(),
+            "domains": domains,
+        }
+        if self.system.policy.slack is Slack.SPARE:
+            result["spare"] = self._spare()
+        if explain is not None:
+            result["explain"] = explain_task(self.resolution, explain)
+        return cast(AnalyzeResult, result)
+
+    def _pcpus(self) -> list[dict[str, Any]]:
+        """One row per pcpu; under a global policy each has its share of the bandwidth."""
+        rows = []
+        for number, (group, host) in enumerate(zip(self.groups, self.hosts, strict=True)):
+            row = {
+                "bandwidth": float(group.bandwidth / group.pcpus),
+                "test": host.test,
+                **_said(host.whole),
+                **self._paper(group),
+            }
+            first = number * group.pcpus
+            rows += [{"id": pcpu, **row} for pcpu in range(first, first + group.pcpus)]
+        return rows
+
+    def _paper(self, group: Group) -> dict[str, Any]:
+        """The ERTDS paper's verdict, where its theorems claim to apply."""
+        policy = self.system.policy
+        if policy.budget is not Budget.DEFERRABLE or policy.order is not Order.EDF:
+            return {}
+        spare = self.system.spare if policy.slack is Slack.SPARE else None
+        paper = paper_verdict(group, spare.bandwidth if spare else None)
+        return {
+            "paper": {
+                "theorem": paper.theorem,
+                "schedulable": paper.schedulable,
+                "total": float(paper.total),
+                "bound": float(paper.bound),
+            }
+        }
+
+    def _spare(self) -> dict[str, Any]:
+        """The spare server, beside the largest by the paper's formula and what it surely gets."""
+        spare = self.system.spare
+        if spare is None:
+            return {"period_ns": None, "budget_ns": None}
+        period_ns = spare.period_ns
+        groups = [group for group in self.groups if group.servers]
+        # A cbs or sporadic server may spend more than its share of one spare period.
+        on_grid = self.system.policy.budget in (Budget.DEFERRABLE, Budget.POLLING)
+        whole = all(
+            period_ns % server.period_ns == 0 for group in groups for server in group.servers
+        )
+        certain = on_grid and whole and not any(group.overhead for group in groups)
+        return {
+            "period_ns": period_ns,
+            "budget_ns": spare.budget_ns,
+            "paper_budget_ns": min(paper_spare_ns(group, period_ns) for group in groups),
+            "certain_budget_ns": min(certain_spare_ns(group, period_ns) for group in groups)
+            if certain
+            else None,
+        }
+
+    def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
+        group = self.groups[self.group_of_domain[index]]
+        host = self._host_of(index)
+        return self._entry(domain, self.system.policy.budget, host, group)
+
+    def _host_of(self, index: int) -> Verdict:
+        """Whether the servers of a domain get their budgets."""
+        number = self.group_of_domain[index]
+        group, host = self.groups[number], self.hosts[number]
+        return all_of(_verdicts_of(index, group, host))
+
+    def _entry(self, domain: Domain, rule: Budget, host: Verdict, group: Group) -> dict[str, Any]:
+        interface = domain.interface
+        lost_ns = group.lost_ns(interface.period_ns) if interface else 0
+        inside = self._inside(domain, Promise(rule, self.system.sbf, lost_ns))
+        whole = self._whole(domain, host, inside)
+        parts = {name: _under(host, verdict) for name, verdict in inside.parts.items()}
+        bandwidth = interface.bandwidth * domain.vcpus if interface else None
+        entry: dict[str, Any] = {
+            "name": domain.name,
+            "utilization": float(domain.utilization),
+            "interface": {
+                "period_ns": interface.period_ns,
+                "budget_ns": interface.budget_ns,
+                "bandwidth": float(interface.bandwidth),
+            }
+            if interface
+            else None,
+            "interface_overhead": None
+            if bandwidth is None
+            else float(bandwidth - domain.utilization),
+            **_said(whole),
+            "tasks": [self._task(domain, task, parts[task.name]) for task in domain.tasks],
+            **self._how(domain),
+        }
+        if domain.domains:
+            entry["domains"] = [
+                self._entry(child, Budget.PERIODIC, parts[child.name], group)
+                for child in domain.domains
+            ]
+            worst = all_of(
+                Verdict(child["schedulable"], child.get("reason", "")) for child in entry["domains"]
+            )
+            entry |= _said(all_of([whole, worst]))
+        return entry
+
+    def _inside(self, domain: Domain, promise: Promise) -> DomainVerdict:
+        failures = self.resolution.failures
+        stuck = next((d.name for d in (domain, *domain.domains) if d.name in failures), None)
+        if stuck is None:
+            return judge_domain(domain, promise)
+        whole = Verdict.no(f"no interface: {failures[stuck]}")
+        named = [task.name for task in domain.tasks] + [inner.name for inner in domain.domains]
+        return DomainVerdict(whole, {name: Verdict.unknown(whole.reason) for name in named})
+
+    def _whole(self, domain: Domain, host: Verdict, inside: DomainVerdict) -> Verdict:
+        verdicts = [inside.whole]
+        if not domain.best_effort:
+            verdicts.append(host)
+        hop = next((t.name for t in domain.tasks if self._in_flow(domain, t)), None)
+        if hop is not None:
+            verdicts.append(Verdict.unknown(f"task {hop} is released by a flow"))
+        if self.system.swaps or self.system.changes:
+            verdicts.append(
+                Verdict.unknown("swaps or changes are to come: only the start is analysed")
+            )
+        return all_of(verdicts)
+
+    def _in_flow(self, domain: Domain, task: Task) -> bool:
+        return f"{domain.name}.{task.name}" in self.flow_hops
+
+    def _task(self, domain: Domain, task: Task, verdict: Verdict) -> dict[str, Any]:
+        if self._in_flow(domain, task) and verdict.holds is not None:
+            verdict = Verdict.unknown("released by a flow")
+        return {
+            "name": task.name,
+            "deadline_ns": task.deadline_ns,
+            "response_bound_ns": verdict.bound_ns if verdict.holds else None,
+            **_said(verdict),
+        }
+
+    def _how(self, domain: Domain) -> dict[str, Any]:
+        """How the interface was computed, if it was."""
+        optimum = self.resolution.optima.get(domain.name)
+        found = self.resolution.budgets.get(domain.name)
+        how: dict[str, Any] = {}
+        if optimum is not None:
+            how["algorithm1"] = {
+                "periods_tried": optimum.periods_tried,
+                "periods_pruned": optimum.periods_pruned,
+                "bound_ns": optimum.bound_ns,
+                "exact": optimum.exact,
+            }
+        elif found is not None:
+            how["minimal_budget"] = {"exact": found.exact}
+        return how
+
+
+def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
+    return [
+        verdict
+        for server, verdict in zip(group.servers, host.servers, strict=True)
+        if server.domain_index == index
+    ]
+
+
+def _under(host: Verdict, verdict: Verdict) -> Verdict:
+    """What holds inside holds only if the server gets its budget."""
+    if host.holds or not verdict.holds:
+        return verdict
+    return Verdict.unknown(f"the host does not promise the budget: {host.reason}")
+
+
+def _said(verdict: Verdict) -> dict[str, Any]:
+    if verdict.holds:
+        return {"schedulable": True}
+    return {"schedulable": verdict.holds, "reason": verdict.reason}

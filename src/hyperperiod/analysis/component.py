@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one vcpu has to serve, in the form that the tests take it.
+
+A `Load` is work that comes again and again; a `Component` is the loads of one vcpu in order of
+priority under a local scheduler. From tasks to loads:
+- periodic: as it stands. An offset is left out, because releasing everything at once is the
+  worst case; the test is then sufficient, no longer exact. Jitter lets releases come closer.
+- sporadic and event: at least the period apart (an event task's next release comes its period
+  after the previous job *finished*).
+- busy: never a load. Below every other task it takes nothing from them: under rm and dm it
+  comes after all others, under edf it has no deadline and so does too, under fp its number
+  decides. Whatever is below an always busy task is not schedulable.
+Equal keys keep the order of the file. Inner domains are loads too: (budget, period, deadline =
+period), because their servers are periodic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from hyperperiod._analysis import Local
+from hyperperiod.model import Domain, Scheduler, Task, TaskKind
+
+
+class Load(NamedTuple):
+    """Work `wcet` at least `period` apart, up to `jitter` closer; `deadline` from the release."""
+
+    wcet: int
+    period: int
+    deadline: int
+    jitter: int = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A load and what it stands for."""
+
+    name: str
+    load: Load
+    offset_ns: int = 0
+    in_phase: bool = True  # releases at multiples of the period (plus offset and jitter)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the worst case that the tests assume is one that can happen."""
+        return self.offset_ns == 0 and self.load.jitter == 0
+
+
+@dataclass(frozen=True)
+class Component:
+    """The sources of one vcpu, highest priority first, and names of those beside them."""
+
+    local: Local
+    sources: tuple[Source, ...]
+    busy: tuple[str, ...] = ()  # busy tasks, which have no deadline
+    starved: tuple[str, ...] = ()  # tasks below a busy one
+    fifo_with_busy: bool = False
+
+    @property
+    def loads(self) -> list[Load]:
+        return [source.load for source in self.sources]
+
+    @property
+    def utilization(self) -> Fraction:
+        return sum((Fraction(load.wcet, load.period) for load in self.loads), Fraction(0))
+
+    @property
+    def exact(self) -> bool:
+        return all(source.exact for source in self.sources)
+
+
+_LOCALS = {
+    Scheduler.RM: Local.FIXED_PRIORITY,
+    Scheduler.DM: Local.FIXED_PRIORITY,
+    Scheduler.FP: Local.FIXED_PRIORITY,
+    Scheduler.EDF: Local.EDF,
+    Scheduler.FIFO: Local.FIFO,
+}
+
+
+def source_of_task(task: Task) -> Source:
+    """The load of a task with a period."""
+    assert task.wcet_ns is not None, "a busy task is no load"
+    assert task.period_ns is not None, "a busy task is no load"
+    assert task.deadline_ns is not None, "the model fills deadlines in"
+    return Source(
+        task.name,
+        Load(task.wcet_ns, task.period_ns, task.deadline_ns, task.jitter_ns),
+        task.offset_ns,
+        task.kind is TaskKind.PERIODIC,
+    )
+
+
+def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component:
+    """The tasks of one vcpu under the scheduler of their domain."""
+    ranked = sorted(tasks, key=lambda task: _rank(scheduler, task))
+    busy = tuple(task.name for task in ranked if task.kind is TaskKind.BUSY)
+    if scheduler is Scheduler.FIFO or not busy:
+        return Component(
+            _LOCALS[scheduler],
+            tuple(source_of_task(task) for task in ranked if task.kind is not TaskKind.BUSY),
+            busy,
+            fifo_with_busy=bool(busy),
+        )
+    first_busy = next(i for i, task in enumerate(ranked) if task.kind is TaskKind.BUSY)
+    below = ranked[first_busy:]
+    return Component(
+        _LOCALS[scheduler],
+        tuple(source_of_task(task) for task in ranked[:first_busy]),
+        busy,
+        tuple(task.name for task in below if task.kind is not TaskKind.BUSY),
+    )
+
+
+def component_of_domains(scheduler: Scheduler, domains: Sequence[Domain]) -> Component:
+    """Inner domains, all of them with an interface, under the scheduler of the outer one."""
+    ranked = sorted(domains, key=lambda inner: _inner_rank(scheduler, domains, inner))
+    return Component(
+        _LOCALS[scheduler],
+        tuple(Source(inner.name, _load_of_domain(inner)) for inner in ranked),
+    )
+
+
+def _load_of_domain(inner: Domain) -> Load:
+    assert inner.interface is not None, "interfaces are filled in from the inside"
+    period_ns = inner.interface.period_ns
+    return Load(inner.interface.budget_ns, period_ns, period_ns)
+
+
+def _rank(scheduler: Scheduler, task: Task) -> tuple[bool, int]:
+    """Lower is first; sorting is stable, so equals keep the order of the file."""
+    if scheduler is Scheduler.FP:
+        return False, task.priority or 0
+    if task.kind is TaskKind.BUSY:
+        return True, 0
+    key = task.deadline_ns if scheduler is Scheduler.DM else task.period_ns
+    return False, key or 0
+
+
+def _inner_rank(scheduler: Scheduler, domains: Sequence[Domain], inner: Domain) -> int:
+    """By given numbers under fp if all inner domains have one, else by period."""
+    numbered = all(domain.priority is not None for domain in domains)
+    if scheduler is Scheduler.FP and numbered and inner.priority is not None:
+        return inner.priority
+    assert inner.interface is not None, "interfaces are filled in from the inside"
+    return inner.interface.period_ns

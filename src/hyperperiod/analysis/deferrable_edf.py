@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Deferrable (or periodic) servers under EDF on m pcpus: a sufficient test.
+
+Paper: Bertogna, Cirinei and Lipari, "Improved schedulability analysis of EDF on multiprocessor
+platforms", ECRTS 2005 (BCL), for the bound on work with deadlines inside a period; applied here
+to servers that may spend their budget at any time of their periods.
+
+Server i gets its budget in every period of its own in which it has work throughout if
+  sum over k != i of min(W_k, P_i - B_i + 1) < m (P_i - B_i + 1)   in the smallest time unit,
+  W_k = floor(P_i / P_k) B_k + min(B_k, P_i mod P_k).
+If i did not get its budget, then for at least P_i - B_i + 1 units of its period all m pcpus ran
+others with deadlines no later than its own. Those others spend at most W_k there: budget is
+enforced, unused budget does not outlive its period, and the window ends where the last of those
+periods may end. Nothing is assumed about when or whether the others have work.
+
+Assumptions: periods and budgets in whole time units; servers refill at multiples of their
+periods. Overheads count as time in which the pcpu ran another.
+
+Inputs: a group. Results: per server a verdict; "no" is null, unless bandwidths sum to more than
+m. Errors: none.
+"""
+
+from __future__ import annotations
+
+from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.verdict import Verdict
+
+
+def deferrable_edf(group: Group) -> list[Verdict]:
+    """One verdict per server, in the order of the group."""
+    if group.overloaded:
+        reason = f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
+        return [Verdict.no(reason)] * len(group.servers)
+    return [_judge(group, server) for server in group.servers]
+
+
+def most_work(other: Server, period_ns: int) -> int:
+    """W_k: what the other can spend, with deadlines inside, in a period of this length."""
+    periods, rest_ns = divmod(period_ns, other.period_ns)
+    return periods * other.budget_ns + min(other.budget_ns, rest_ns)
+
+
+def _judge(group: Group, own: Server) -> Verdict:
+    spare_ns = own.period_ns - own.budget_ns - group.lost_ns(own.period_ns) + 1
+    others_ns = sum(
+        min(most_work(other, own.period_ns), spare_ns)
+        for other in group.servers
+        if other is not own
+    )
+    if spare_ns > 0 and others_ns < group.pcpus * spare_ns:
+        return Verdict.yes()
+    return Verdict.unknown(
+        f"{own.name}: the test for deferrable servers under EDF is only sufficient,"
+        " and does not confirm it"
+    )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Deferrable servers under fixed priority on one pcpu: a sufficient test.
+
+Papers: Strosnider, Lehoczky and Sha, IEEE Trans. Computers 1995, for the back-to-back effect;
+Davis and Burns, "Hierarchical fixed priority pre-emptive scheduling", RTSS 2005, for the form:
+the least fixed point of R = B_i + sum over others of equal or higher priority
+ceil((R + P_k - B_k) / P_k) B_k must be at most P_i.
+
+Assumptions: a deferrable server may idle first, spend its budget at the end of one period and
+again at the start of the next; hence the jitter P_k - B_k of those above. What is promised: a
+server with work during a whole period of its own gets its budget in it; so its own jitter is
+not added.
+
+Inputs: a group on one pcpu. Results: per server a verdict. "No" of this test is null; if even
+the test for periodic servers fails (all of them always busy is a legal behaviour), it is false.
+Errors: none.
+"""
+
+from __future__ import annotations
+
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.fp_response_time import fp_response_time, respond
+from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.verdict import Verdict
+
+
+def deferrable_fp(group: Group) -> list[Verdict]:
+    """One verdict per server, in the order of the group."""
+    always_busy = fp_response_time(group)
+    return [
+        verdict if verdict.holds is False else _judge(group, server)
+        for server, verdict in zip(group.servers, always_busy, strict=True)
+    ]
+
+
+def _judge(group: Group, own: Server) -> Verdict:
+    above = [
+        _interference(other)
+        for other in group.servers
+        if other is not own and other.priority <= own.priority
+    ]
+    verdict = respond(own, [*group.overhead, *above])
+    if verdict.holds is False:
+        return Verdict.unknown(
+            f"{own.name}: the test for deferrable servers is only sufficient,"
+            " and does not confirm it"
+        )
+    return verdict
+
+
+def _interference(server: Server) -> Load:
+    late_ns = server.period_ns - server.budget_ns
+    return Load(server.budget_ns, server.period_ns, server.period_ns, late_ns)

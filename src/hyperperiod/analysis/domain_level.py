@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a domain's interface guarantees to the tasks inside it.
+
+First which supply bound is sound for the server:
+- periodic and deferrable: the general one (the harmonic one where it was asked for and is
+  sound, `harmonic_supply`);
+- polling: the one with the longer blackout, since work that comes just after a refill waits for
+  the next;
+- cbs: the general one. At any time with deadline d and amount q left, d - t - q <= period -
+  budget: equality when a period begins, both sides fall alike while the server runs, and an
+  arrival that keeps q and d finds q no larger than the rule allows, later time only helping. So
+  before d at most period - budget is without supply, and again as much before the first supply
+  of the next period: the blackout of the general bound;
+- sporadic: none, until a proof and a search for counterexamples agree.
+
+Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
+every task is pinned to one. Inner domains are loads of the outer one, and each is promised its
+interface if the outer test holds for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import (
+    Component,
+    component_of_domains,
+    component_of_tasks,
+)
+from hyperperiod.analysis.harmonic_supply import refusal
+from hyperperiod.analysis.prm_edf import edf
+from hyperperiod.analysis.prm_fifo import fifo
+from hyperperiod.analysis.prm_fixed_priority import fixed_priority
+from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.model import Budget, Domain, Sbf, Scheduler
+
+NO_DEADLINE = "busy: it has no deadline"
+BEST_EFFORT = "best effort: no server, so nothing is promised"
+SPORADIC = "sporadic servers have no supply bound that we trust yet"
+UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
+
+
+class NotCovered(Exception):  # noqa: N818 - it is not an error of the user
+    """No test covers this; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take."""
+
+    rule: Budget
+    sbf: Sbf
+    lost_ns: int = 0
+
+
+@dataclass(frozen=True)
+class DomainVerdict:
+    """The domain as a whole, and each of its tasks (or inner domains) by name."""
+
+    whole: Verdict
+    parts: dict[str, Verdict]
+
+
+def components_of(domain: Domain) -> list[Component]:
+    """The components of a domain, one per vcpu; NotCovered if tasks may move between vcpus."""
+    if domain.domains:
+        if domain.scheduler is Scheduler.FIFO:
+            raise NotCovered("inner domains under fifo: no test covers it")
+        return [component_of_domains(domain.scheduler, domain.domains)]
+    if domain.vcpus == 1:
+        return [component_of_tasks(domain.scheduler, domain.tasks)]
+    if any(task.vcpu is None for task in domain.tasks):
+        raise NotCovered(UNPINNED)
+    return [
+        component_of_tasks(domain.scheduler, [t for t in domain.tasks if t.vcpu == vcpu])
+        for vcpu in range(domain.vcpus)
+    ]
+
+
+def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
+    """The sound supply bound; NotCovered where there is none or the harmonic one is refused."""
+    if promise.rule is Budget.SPORADIC:
+        raise NotCovered(SPORADIC)
+    if promise.sbf is Sbf.HARMONIC:
+        for component in components:
+            reason = refusal(promise.rule, period_ns, component.sources)
+            if reason is not None:
+                raise NotCovered(reason)
+        return Shape.HARMONIC
+    return Shape.POLLING if promise.rule is Budget.POLLING else Shape.GENERAL
+
+
+def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
+    """What each vcpu of the domain surely gets."""
+    interface = domain.interface
+    if interface is None:
+        raise NotCovered(BEST_EFFORT)
+    shape = shape_for(promise, interface.period_ns, components)
+    budget_ns = interface.budget_ns - promise.lost_ns
+    if budget_ns <= 0:
+        raise NotCovered("overheads may take the whole budget")
+    return Supply(shape, interface.period_ns, budget_ns)
+
+
+def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
+    """The verdicts under the domain's interface, if its server gets its budget."""
+    busy = {t.name: Verdict.unknown(NO_DEADLINE) for t in domain.tasks if t.period_ns is None}
+    try:
+        if domain.interface is None:
+            raise NotCovered(BEST_EFFORT)
+        components = components_of(domain)
+        supply = supply_of(domain, promise, components)
+    except NotCovered as error:
+        whole = Verdict.unknown(str(error))
+        named = [t.name for t in domain.tasks] + [inner.name for inner in domain.domains]
+        return DomainVerdict(whole, dict.fromkeys(named, whole) | busy)
+    parts: dict[str, Verdict] = {}
+    wholes: list[Verdict] = []
+    for component in components:
+        whole, verdicts = _judge_component(component, supply)
+        if promise.lost_ns:
+            whole, verdicts = _soften(whole), {n: _soften(v) for n, v in verdicts.items()}
+        wholes.append(whole)
+        parts |= verdicts
+    return DomainVerdict(all_of(wholes), parts | busy)
+
+
+def _soften(verdict: Verdict) -> Verdict:
+    """With overheads deducted in the safe way, a "no" is only a lack of proof."""
+    if verdict.holds is False:
+        return Verdict.unknown(f"{verdict.reason} (with overheads the test is only sufficient)")
+    return verdict
+
+
+def _judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict[str, Verdict]]:
+    if component.local is Local.EDF:
+        whole = edf(component, supply)
+        verdicts = [
+            Verdict.yes(source.load.deadline)
+            if whole.holds
+            else Verdict.unknown(f"edf does not say which task is late: {whole.reason}")
+            for source in component.sources
+        ]
+    elif component.local is Local.FIFO:
+        verdicts = fifo(component, supply)
+        whole = all_of(verdicts)
+    else:
+        verdicts = fixed_priority(component, supply)
+        whole = all_of(verdicts)
+    parts = {s.name: v for s, v in zip(component.sources, verdicts, strict=True)}
+    if component.starved:
+        never = Verdict.no(f"below the busy task {component.busy[0]}, it may never run")
+        return never, parts | dict.fromkeys(component.starved, never)
+    return whole, parts

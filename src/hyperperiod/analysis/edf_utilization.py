@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Servers under EDF on one pcpu: bandwidths sum to at most 1.
+
+Papers: Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time
+environment", JACM 1973; for constant bandwidth servers Abeni and Buttazzo, RTSS 1998.
+
+Assumptions: periodic servers (whatever slack rule hands their time on, see `fp_response_time`),
+polling servers (which behave no worse than tasks released at their refills), or hard constant
+bandwidth servers, whose deadline rule never demands more than budget / period in any interval.
+For these the test is exact. It is not for deferrable servers: see `deferrable_edf`.
+
+Overheads are added as demand of their own; the test then looks at every window (`prm_edf` on a
+full pcpu) and is sufficient only.
+
+Inputs: a group on one pcpu. Result: one verdict for all its servers. Errors: none.
+"""
+
+from __future__ import annotations
+
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.prm_edf import edf
+from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.verdict import Verdict
+
+
+def edf_utilization(group: Group) -> Verdict:
+    """Exact comparison of the sum with 1."""
+    if group.overloaded:
+        return Verdict.no(f"bandwidths sum to {float(group.bandwidth):.6g}, above 1")
+    if not group.overhead or not group.servers:
+        return Verdict.yes()
+    shortest_ns = min(server.period_ns for server in group.servers)
+    sources = [
+        Source(server.name, Load(server.budget_ns, server.period_ns, server.period_ns))
+        for server in group.servers
+    ]
+    # Windows that matter hold at least one server's deadline; shorter ones need no entry.
+    sources += [
+        Source("overhead", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
+        for load in group.overhead
+    ]
+    verdict = edf(Component(Local.EDF, tuple(sources)), Supply(Shape.GENERAL, 1, 1))
+    if verdict.holds:
+        return verdict
+    return Verdict.unknown("with overheads the test is only sufficient")

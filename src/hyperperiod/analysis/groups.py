@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The servers of a system by the pcpus that they share.
+
+Partitioned: one group per pcpu, empty ones included. Global: one group on all pcpus. Priorities
+are those given, or the period itself: equal periods are equal priorities.
+"""
+
+from __future__ import annotations
+
+from hyperperiod.analysis.overheads import overhead_loads
+from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.model import Domain, Scope, System, vcpus_of
+
+
+def domains_by_group(system: System) -> list[list[int]]:
+    """Indices of the domains of each group, in the order of the file."""
+    if system.policy.scope is Scope.GLOBAL:
+        return [list(range(len(system.domains)))]
+    return [
+        [index for index, domain in enumerate(system.domains) if domain.pcpu == pcpu]
+        for pcpu in range(system.pcpus)
+    ]
+
+
+def groups_of(system: System) -> list[Group]:
+    """The groups; domains without an interface have no server in them."""
+    servers = _servers(system)
+    pcpus = system.pcpus if system.policy.scope is Scope.GLOBAL else 1
+    return [
+        Group(
+            servers=tuple(server for server in servers if server.domain_index in members),
+            pcpus=pcpus,
+            overhead=overhead_loads(system, [system.domains[index] for index in members]),
+            turns=system.quantum_ns is not None,
+        )
+        for members in domains_by_group(system)
+    ]
+
+
+def _servers(system: System) -> list[Server]:
+    return [
+        Server(
+            order=vcpu.id,
+            name=vcpu.name,
+            period_ns=vcpu.interface.period_ns,
+            budget_ns=vcpu.interface.budget_ns,
+            priority=_priority(vcpu.domain, vcpu.interface.period_ns),
+            domain_index=vcpu.domain_index,
+        )
+        for vcpu in vcpus_of(system)
+        if vcpu.interface is not None
+    ]
+
+
+def _priority(domain: Domain, period_ns: int) -> int:
+    return period_ns if domain.priority is None else domain.priority

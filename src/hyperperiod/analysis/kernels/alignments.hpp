@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Where deadlines nearly meet.
+//
+// In a window t beyond all first deadlines, a load with deadline d, period p and rate u = w / p
+// demands u (t - d + jitter + p) - u r, with r the time since its last deadline. So the demand
+// can exceed a supply above bandwidth * (t - blackout) only if
+//   sum of u r  <  lateness + bandwidth * blackout - (bandwidth - utilisation) t,
+// and then r < surplus / u for every single load, with the right side called surplus. Far out
+// that leaves few windows: those shortly after a deadline of each heavy load at once. Which
+// deadlines of one load fall close enough to one of another is a question about the multiples
+// of one period modulo the other, and Euclid's algorithm finds the next without visiting those
+// between.
+#pragma once
+
+#include "src/hyperperiod/analysis/kernels/trend.hpp"
+
+namespace hyperperiod::analysis {
+
+// The least k with (step k + start) mod modulus < width; never if there is none.
+u64 first_hit(u64 step, u64 start, u64 width, u64 modulus);
+
+struct Span {
+    u64 first, last;
+};
+
+class Alignments {
+  public:
+    Alignments(Loads loads, const Trend &trend) : loads_(loads), trend_(trend) {}
+
+    // Chooses the two loads that leave the fewest windows beyond `from`; false if no load
+    // rules out any. Cheap when little has changed since the last call.
+    bool aim(const Supply &supply, u64 from);
+    // The next span beyond `from` outside of which no window needs a look.
+    Span next(u64 from) const;
+
+  private:
+    // Only windows up to `width` after a deadline of this load can be late.
+    struct Sight {
+        u64 origin; // a deadline of the load, modulo its period
+        u64 period, width;
+        bool narrow() const { return width < period; }
+    };
+    Sight sight(const Load &load, u64 surplus) const;
+    void choose(u64 surplus);
+
+    Loads loads_;
+    const Trend &trend_;
+    Sight anchor_{0, 1, 1}, other_{0, 1, 1};
+    u64 budget_ = 0; // of the supply that was aimed with
+    u64 spans_ = 0;  // since then
+};
+
+} // namespace hyperperiod::analysis

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The Python face of the kernels: hyperperiod._analysis. Loads come as (wcet, period,
+// deadline, jitter) in whole units, in order of priority; the typed functions around these are
+// in hyperperiod.analysis.
+
+#include <array>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <stdexcept>
+
+#include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
+
+namespace nb = nanobind;
+using namespace hyperperiod::analysis;
+
+namespace {
+
+using Row = std::array<u64, 4>;
+using Rows = std::vector<Row>;
+
+void require(bool condition, const char *message) {
+    if (!condition)
+        throw std::invalid_argument(message);
+}
+
+u64 checked(u64 time) {
+    require(time < limit, "a time of 2^62 or more");
+    return time;
+}
+
+std::vector<Load> loads_of(const Rows &rows) {
+    std::vector<Load> loads;
+    loads.reserve(rows.size());
+    for (const Row &row : rows) {
+        require(row[0] != 0 && row[1] != 0 && row[2] != 0, "a wcet, period or deadline of 0");
+        loads.push_back({checked(row[0]), checked(row[1]), checked(row[2]), checked(row[3])});
+    }
+    return loads;
+}
+
+Component component_of(Local local, const Rows &rows) {
+    return {local, loads_of(rows)};
+}
+
+Supply supply_of(Shape shape, u64 period, u64 budget) {
+    require(budget != 0 && budget <= period, "a budget of 0 or above its period");
+    return {shape, checked(period), budget};
+}
+
+using Finding = std::pair<Verdict, u64>;
+
+Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
+    Effort effort(default_steps);
+    const Answer answer =
+        schedulable(component_of(local, rows), supply_of(shape, period, budget), effort);
+    return {answer.verdict, answer.time};
+}
+
+Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget) {
+    require(!rows.empty(), "no loads");
+    const std::vector<Load> loads = loads_of(rows);
+    Effort effort(default_steps);
+    const Loads above = Loads(loads).first(loads.size() - 1);
+    const Answer answer = response(above, loads.back(), supply_of(shape, period, budget), effort);
+    return {answer.verdict, answer.time};
+}
+
+// Budget (None: none will do) and whether it is certainly the least.
+std::pair<std::optional<u64>, bool> budget_for(Local local, const Rows &rows, Shape shape,
+                                               u64 period, u64 granule) {
+    require(granule != 0 && period != 0, "a period or granule of 0");
+    const Budget found =
+        minimal_budget(component_of(local, rows), shape, checked(period), checked(granule));
+    return {found.budget == 0 ? std::nullopt : std::optional<u64>(found.budget), found.exact};
+}
+
+void check_signals() {
+    if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+}
+
+using Best = std::tuple<u64, u64, u64, u64, u64, bool>;
+
+Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shape, u64 quantum) {
+    require(quantum != 0, "a quantum of 0");
+    std::vector<Component> components;
+    for (const auto &[local, rows] : parts) {
+        require(!rows.empty(), "no loads");
+        components.push_back(component_of(local, rows));
+    }
+    require(!components.empty(), "no components");
+    const Optimum best = optimal_interface(components, shape, checked(quantum), check_signals);
+    return {best.period, best.budget, best.tried, best.pruned, best.bound, best.exact};
+}
+
+} // namespace
+
+NB_MODULE(_analysis, module) {
+    module.doc() = "Schedulability tests and interface computation in exact integers.";
+    nb::enum_<Shape>(module, "Shape")
+        .value("GENERAL", Shape::general)
+        .value("HARMONIC", Shape::harmonic)
+        .value("POLLING", Shape::polling);
+    nb::enum_<Local>(module, "Local")
+        .value("FIXED_PRIORITY", Local::fixed_priority)
+        .value("EDF", Local::edf)
+        .value("FIFO", Local::fifo);
+    nb::enum_<Verdict>(module, "Verdict")
+        .value("HOLDS", Verdict::holds)
+        .value("MISSES", Verdict::misses)
+        .value("UNKNOWN", Verdict::unknown);
+    module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
+               nb::arg("period"), nb::arg("budget"));
+    module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
+               nb::arg("period"), nb::arg("budget"));
+    module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
+               nb::arg("period"), nb::arg("granule"));
+    module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
+               nb::arg("quantum"));
+    module.def(
+        "sbf",
+        [](Shape shape, u64 period, u64 budget, u64 window) {
+            return supply_of(shape, period, budget).within(checked(window));
+        },
+        nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("window"));
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A component: the loads on one vcpu and who is first among them.
+//
+// A load asks for `wcet` at releases that are at least `period` apart, up to `jitter` closer
+// for a while; `deadline` counts from the release. Under fixed priority the order of the loads
+// is the order of priority. Offsets are not here: releasing everything at once is the worst
+// case, so leaving them out is safe.
+//
+// A test can say that all deadlines hold, that some window breaks one, or that finding out
+// takes more steps than it may spend: utilisation within a hair of the supply can move the
+// window in question beyond any bound.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/hyperperiod/analysis/kernels/supply.hpp"
+
+namespace hyperperiod::analysis {
+
+struct Load {
+    u64 wcet, period, deadline, jitter;
+};
+
+using Loads = std::span<const Load>;
+
+enum class Local { fixed_priority, edf, fifo };
+
+struct Component {
+    Local local;
+    std::vector<Load> loads;
+};
+
+enum class Verdict { holds, misses, unknown };
+
+// `time` is a response bound where the verdict is holds, a window that breaks a deadline where
+// it is misses and such a window is known, else 0.
+struct Answer {
+    Verdict verdict;
+    u64 time;
+};
+
+// What a test may still spend. One step looks at one window.
+class Effort {
+  public:
+    explicit Effort(u64 steps) : left_(steps) {}
+    bool spend() {
+        if (left_ == 0)
+            return false;
+        left_--;
+        return true;
+    }
+
+  private:
+    u64 left_;
+};
+
+constexpr u64 default_steps = 4'000'000;
+
+// Response bound of `own` below `above`; `start` is any time known not to exceed the answer.
+Answer response(Loads above, const Load &own, const Supply &supply, Effort &effort, u64 start = 0);
+Answer fixed_priority(Loads loads, const Supply &supply, Effort &effort);
+Answer edf(Loads loads, const Supply &supply, Effort &effort);
+Answer fifo(Loads loads, const Supply &supply, Effort &effort);
+Answer schedulable(const Component &component, const Supply &supply, Effort &effort);
+
+// Work released in a window of length `window` that begins with a release of every load.
+u64 request(Loads loads, u64 window);
+// Work with both release and deadline in a window of that length (dbf).
+u64 demand(Loads loads, u64 window);
+
+struct Budget {
+    u64 budget; // 0: none up to the period will do
+    bool exact; // false: a smaller one may do, but was too expensive to prove
+};
+
+// The least multiple of `granule`, at least `floor`, with which the component is schedulable.
+Budget minimal_budget(const Component &component, Shape shape, u64 period, u64 granule,
+                      u64 floor = 0);
+// Utilisation times `period`, rounded down: no smaller budget can do.
+u64 utilisation_floor(Loads loads, u64 period);
+
+} // namespace hyperperiod::analysis

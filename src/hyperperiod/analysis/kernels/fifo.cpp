@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// First in, first out under a supply. A job released `offset` into a busy window waits only for
+// jobs that came no later, so it is done once the supply covers all of those: at most
+// time_for(work released in [0, offset]) - offset after its release. The bound is the largest
+// of these over all offsets at which some load can release, up to the end of the busy window.
+// It is the same for every load; a deadline holds if it is not below it.
+
+#include "src/hyperperiod/analysis/kernels/component.hpp"
+
+namespace hyperperiod::analysis {
+
+namespace {
+
+// Work released in the closed window [0, offset], and the next offset at which there is more.
+struct Step {
+    u64 work, next;
+};
+
+Step step(Loads loads, u64 offset) {
+    u128 work = 0;
+    u64 next = never;
+    for (const Load &load : loads) {
+        const u64 jobs = (offset + load.jitter) / load.period + 1;
+        work += u128{jobs} * load.wcet;
+        if (work > limit)
+            return {never, never};
+        const u64 release = clamp(u128{jobs} * load.period - load.jitter);
+        next = release < next ? release : next;
+    }
+    return {static_cast<u64>(work), next};
+}
+
+} // namespace
+
+Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
+    u64 patience = never, longest = 0, worst = 0;
+    for (const Load &load : loads) {
+        patience = load.deadline < patience ? load.deadline : patience;
+        longest = load.deadline > longest ? load.deadline : longest;
+    }
+    for (u64 offset = 0; !loads.empty();) {
+        if (!effort.spend())
+            return {Verdict::unknown, 0};
+        const Step here = step(loads, offset);
+        const u64 finish = supply.time_for(here.work);
+        if (finish == never || finish - offset > longest)
+            return {Verdict::misses, never};
+        worst = finish - offset > worst ? finish - offset : worst;
+        if (finish <= here.next)
+            break;
+        offset = here.next;
+    }
+    return {worst <= patience ? Verdict::holds : Verdict::misses, worst};
+}
+
+} // namespace hyperperiod::analysis

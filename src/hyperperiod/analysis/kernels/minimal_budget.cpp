@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The least budget with which a component is schedulable, for a given period.
+//
+// A larger budget never supplies less in any window (each blackout shrinks, and every arrival
+// of budget begins no later and ends no later), so "schedulable" is monotone in the budget and
+// a least one exists if the period itself will do. Under fixed priority and FIFO it is found by
+// bisection; loads that the budget found so far already serves cost one test each. Under EDF
+// one walk over the windows is enough: a window whose demand is not covered raises the budget
+// to the least that covers it, and longer windows, covered before, stay covered.
+//
+// Where a test gives up, the next larger budget is tried, in growing steps, and the answer says
+// that it may not be the least.
+
+#include "src/hyperperiod/analysis/kernels/component.hpp"
+#include "src/hyperperiod/analysis/kernels/trend.hpp"
+#include "src/hyperperiod/analysis/kernels/windows.hpp"
+
+namespace hyperperiod::analysis {
+
+namespace {
+
+// Steps for one test within a search: a budget that is harder to judge is passed over.
+constexpr u64 search_steps = 200'000;
+
+u64 rounded_up(u64 value, u64 granule) {
+    return (value + granule - 1) / granule * granule;
+}
+
+// The least multiple of granule in (low, high] that `covers` accepts, if it accepts `high`.
+template <typename Covers> u64 bisect(u64 low, u64 high, u64 granule, Covers covers) {
+    u64 failing = low / granule, working = high / granule;
+    while (working - failing > 1) {
+        const u64 middle = failing + (working - failing) / 2;
+        (covers(middle * granule) ? working : failing) = middle;
+    }
+    return working * granule;
+}
+
+struct Search {
+    Shape shape;
+    u64 period, granule, highest;
+    bool exact = true;
+
+    Supply supply(u64 budget) const { return {shape, period, budget}; }
+};
+
+// Fixed priority: the budget that the load at `index` needs, at least `budget`; 0 if none.
+u64 raise_for(Search &search, Loads loads, std::size_t index, u64 budget) {
+    u64 start = 0; // a response under a larger budget, and so no later than the one sought
+    const auto holds = [&](u64 candidate) {
+        Effort effort(search_steps);
+        const Answer answer =
+            response(loads.first(index), loads[index], search.supply(candidate), effort, start);
+        search.exact = search.exact && answer.verdict != Verdict::unknown;
+        const bool single = loads[index].deadline + loads[index].jitter <= loads[index].period;
+        if (answer.verdict == Verdict::holds && single)
+            start = answer.time;
+        return answer.verdict == Verdict::holds;
+    };
+    if (holds(budget))
+        return budget;
+    start = 0;
+    if (budget >= search.highest || !holds(search.highest))
+        return 0;
+    return bisect(budget, search.highest, search.granule, holds);
+}
+
+u64 fixed_priority_budget(Search &search, Loads loads, u64 budget) {
+    for (std::size_t index = 0; index < loads.size() && budget != 0; index++)
+        budget = raise_for(search, loads, index, budget);
+    return budget;
+}
+
+u64 fifo_budget(Search &search, Loads loads, u64 budget) {
+    const auto holds = [&](u64 candidate) {
+        Effort effort(search_steps);
+        const Verdict verdict = fifo(loads, search.supply(candidate), effort).verdict;
+        search.exact = search.exact && verdict != Verdict::unknown;
+        return verdict == Verdict::holds;
+    };
+    if (holds(budget))
+        return budget;
+    if (budget >= search.highest || !holds(search.highest))
+        return 0;
+    return bisect(budget, search.highest, search.granule, holds);
+}
+
+// EDF: one visit to all windows, raising the budget where it must be.
+class Climb {
+  public:
+    Climb(Search &search, Loads loads, u64 budget)
+        : search_(search), loads_(loads), trend_(loads), budget_(budget) {}
+
+    u64 run();
+
+  private:
+    bool cover(const Window &window);
+    bool cover_early_windows();
+    bool settle();
+    void pass_over();
+
+    Search &search_;
+    Loads loads_;
+    Trend trend_;
+    u64 budget_;
+    u64 stride_ = 1; // how many granules to go on by after a budget that was too hard
+};
+
+// Raises the budget until it covers the window; false if none does.
+bool Climb::cover(const Window &window) {
+    const auto covers = [&](u64 candidate) {
+        return search_.supply(candidate).within(window.length) >= window.demand;
+    };
+    if (covers(budget_))
+        return true;
+    if (budget_ >= search_.highest || !covers(search_.highest))
+        return false;
+    budget_ = bisect(budget_, search_.highest, search_.granule, covers);
+    return true;
+}
+
+// The first deadlines decide most budgets; a good start shortens the rest.
+bool Climb::cover_early_windows() {
+    Window window = window_up_to(loads_, longest_deadline(loads_));
+    for (int looks = 0; window.length != 0 && looks < 64; looks++) {
+        if (!cover(window))
+            return false;
+        const u64 covered = search_.supply(budget_).time_for(window.demand);
+        window = window_up_to(loads_, covered < window.length ? covered : window.shorter);
+    }
+    return true;
+}
+
+void Climb::pass_over() {
+    search_.exact = false;
+    const u128 next = u128{budget_} + u128{stride_} * search_.granule;
+    budget_ = next < search_.highest || budget_ >= search_.highest ? clamp(next) : search_.highest;
+    stride_ *= 2;
+}
+
+// Moves the budget to where demand cannot overtake in the long run, or to a proof that the
+// budget at hand will do although utilisation equals its bandwidth (true).
+bool Climb::settle() {
+    while (budget_ <= search_.highest) {
+        const Run run = trend_.against(search_.supply(budget_));
+        if (run == Run::below)
+            return false;
+        if (run != Run::above) {
+            Effort effort(search_steps);
+            const Answer answer = edf(loads_, search_.supply(budget_), effort);
+            if (answer.verdict == Verdict::holds)
+                return true;
+            search_.exact = search_.exact && answer.verdict == Verdict::misses;
+        }
+        budget_ += search_.granule;
+    }
+    return false;
+}
+
+u64 Climb::run() {
+    if (!cover_early_windows())
+        return 0;
+    for (;;) {
+        if (settle())
+            return budget_;
+        if (budget_ > search_.highest)
+            return 0;
+        Supply supply = search_.supply(budget_);
+        const auto raise = [&](const Window &window) {
+            const bool covered = cover(window);
+            supply = search_.supply(budget_);
+            return covered;
+        };
+        Effort effort(search_steps);
+        switch (Visit(loads_, trend_, supply, effort, raise).run(limit).verdict) {
+        case Verdict::holds:
+            return budget_;
+        case Verdict::misses:
+            return 0;
+        case Verdict::unknown:
+            pass_over();
+        }
+    }
+}
+
+} // namespace
+
+u64 utilisation_floor(Loads loads, u64 period) {
+    u128 total = 0;
+    for (const Load &load : loads)
+        total += u128{load.wcet} * period / load.period;
+    return clamp(total);
+}
+
+Budget minimal_budget(const Component &component, Shape shape, u64 period, u64 granule, u64 floor) {
+    const u64 highest = period / granule * granule;
+    u64 budget = utilisation_floor(component.loads, period);
+    if (budget > highest || floor > highest || highest == 0)
+        return {0, true};
+    budget = rounded_up(budget > floor ? budget : floor, granule);
+    budget = budget == 0 ? granule : budget;
+    if (budget > highest)
+        return {0, true};
+    Search search{shape, period, granule, highest};
+    switch (component.local) {
+    case Local::fixed_priority:
+        budget = fixed_priority_budget(search, component.loads, budget);
+        break;
+    case Local::edf:
+        budget = Climb(search, component.loads, budget).run();
+        break;
+    case Local::fifo:
+        budget = fifo_budget(search, component.loads, budget);
+        break;
+    }
+    return {budget, search.exact};
+}
+
+} // namespace hyperperiod::analysis

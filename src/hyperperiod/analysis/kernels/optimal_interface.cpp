@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Algorithm 1 of the CSA paper (Lee et al., RTAS 2012), in whole quanta.
+//
+// It begins with the longest period of the loads, then tries every period upward from one
+// quantum, keeps what has strictly less bandwidth, and stops at the bound of Theorem 1. That
+// bound: with bandwidth k, supply stays below the line k (t - (period - k period)), so the line
+// must reach the work w due in some window t, hence
+//   period <= (k t - w) / (k (1 - k)),
+// which grows with k, so it bounds every interface of smaller bandwidth too. Under fixed
+// priority one window of each load must do (largest over its windows, least over the loads);
+// under EDF every window must (least over all). A polling supply stays below k (t - period):
+// period <= t - w / k. The harmonic supply has no such bound; there the periods themselves must
+// divide.
+//
+// Bandwidth 1 gives no bound. Then these hold, and cap the search from the start:
+//   - polling: the blackout alone, never shorter than the period, must end before a deadline;
+//   - otherwise let g be the gap, period - budget. Beyond the busy window that a supply with
+//     one blackout 2 g leaves, the second gap comes too late to matter, so the largest gap no
+//     longer grows with the period and longer periods only cost bandwidth. Under fixed priority
+//     with deadlines within periods that window ends before the longest period does.
+
+#include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
+
+#include "src/hyperperiod/analysis/kernels/windows.hpp"
+
+namespace hyperperiod::analysis {
+
+namespace {
+
+// Beyond these a bound is left out, which only makes the search longer.
+constexpr u64 product_limit = u64{1} << 42; // so that three factors fit 127 bits
+constexpr u64 point_limit = 1 << 18;
+constexpr u64 search_steps = 200'000;
+
+// A window and the work that the supply must have brought by its end.
+struct Point {
+    u64 window, work;
+};
+
+// The points of one condition: some of them must be met, or all of them.
+struct Condition {
+    bool all;
+    std::vector<Point> points;
+};
+
+struct Interface {
+    u64 period, budget;
+    bool less_than(const Interface &other) const {
+        return u128{budget} * other.period < u128{other.budget} * period;
+    }
+};
+
+u64 longest_period(const std::vector<Component> &components) {
+    u64 longest = 0;
+    for (const Component &component : components)
+        for (const Load &load : component.loads)
+            longest = load.period > longest ? load.period : longest;
+    return longest;
+}
+
+// The windows that can satisfy the first job of the load at `index`: those that end just
+// before more work of a higher load is released, and the deadline.
+Condition first_job(Loads loads, std::size_t index) {
+    Condition condition{false, {}};
+    const Load &own = loads[index];
+    const Loads above = loads.first(index);
+    const auto add = [&](u64 window) {
+        condition.points.push_back({window, clamp(u128{request(above, window)} + own.wcet)});
+    };
+    for (const Load &load : above) {
+        const u64 skip = load.jitter / load.period + 1;
+        for (u64 job = skip; job * load.period - load.jitter < own.deadline; job++) {
+            if (condition.points.size() >= point_limit)
+                return {false, {}};
+            add(job * load.period - load.jitter);
+        }
+    }
+    add(own.deadline);
+    return condition;
+}
+
+// The windows up to a few longest deadlines that end at a deadline. Leaving longer ones out
+// keeps the bound sound: it is a least over all.
+Condition deadlines(Loads loads) {
+    Condition condition{true, {}};
+    u64 longest = 0;
+    for (const Load &load : loads)
+        longest = load.deadline > longest ? load.deadline : longest;
+    Window window = window_up_to(loads, longest < limit / 4 ? 4 * longest : longest);
+    while (window.length != 0 && condition.points.size() < point_limit / 16) {
+        condition.points.push_back({window.length, window.demand});
+        window = window_up_to(loads, window.shorter);
+    }
+    return condition;
+}
+
+std::vector<Condition> conditions_of(const std::vector<Component> &components) {
+    std::vector<Condition> conditions;
+    for (const Component &component : components) {
+        if (component.local == Local::edf)
+            conditions.push_back(deadlines(component.loads));
+        if (component.local != Local::fixed_priority)
+            continue;
+        for (std::size_t index = 0; index < component.loads.size(); index++)
+            conditions.push_back(first_job(component.loads, index));
+    }
+    return conditions;
+}
+
+// budget * window - period * work: how far the line through the origin is above the work.
+i128 margin(const Condition &condition, const Interface &best) {
+    bool first = true;
+    i128 chosen = 0;
+    for (const Point &point : condition.points) {
+        const i128 here = static_cast<i128>(u128{best.budget} * point.window)
+                          - static_cast<i128>(u128{best.period} * point.work);
+        const bool better = condition.all ? here < chosen : here > chosen;
+        if (first || better)
+            chosen = here;
+        first = false;
+    }
+    return chosen;
+}
+
+// Theorem 1 for one condition.
+u64 longest_allowed(const Condition &condition, Shape shape, const Interface &best, u64 cap) {
+    for (const Point &point : condition.points)
+        if (point.window > product_limit || point.work > product_limit)
+            return cap;
+    if (condition.points.empty() || best.period > product_limit)
+        return cap;
+    const i128 above = margin(condition, best);
+    if (above <= 0)
+        return 0;
+    const u64 gap = best.period - best.budget;
+    u128 bound = static_cast<u128>(above) / best.budget;
+    if (shape == Shape::general) {
+        if (gap == 0 || static_cast<u128>(above) > (u128{1} << 126) / best.period)
+            return cap;
+        bound = static_cast<u128>(above) * best.period / (u128{best.budget} * gap);
+    }
+    return bound < cap ? static_cast<u64>(bound) : cap;
+}
+
+u64 theorem_1(const std::vector<Condition> &conditions, Shape shape, const Interface &best,
+              u64 cap) {
+    if (shape == Shape::harmonic)
+        return cap;
+    for (const Condition &condition : conditions)
+        cap = longest_allowed(condition, shape, best, cap);
+    return cap;
+}
+
+u64 shortest_deadline(const Component &component) {
+    u64 shortest = never;
+    for (const Load &load : component.loads)
+        shortest = load.deadline < shortest ? load.deadline : shortest;
+    return shortest;
+}
+
+// The end of the busy window when nothing comes for `blackout` and everything from then on.
+u64 busy_after(Loads loads, u64 blackout, u64 otherwise) {
+    constexpr int patience = 4096;
+    u64 time = blackout + 1;
+    for (int step = 0; step < patience; step++) {
+        const u64 next = clamp(u128{request(loads, time)} + blackout);
+        if (next >= limit)
+            return otherwise;
+        if (next <= time)
+            return time;
+        time = next;
+    }
+    return otherwise;
+}
+
+// No period above this can have less bandwidth than the best up to it.
+u64 search_cap(const std::vector<Component> &components, Shape shape, u64 longest) {
+    u64 cap = shape == Shape::polling ? never : longest;
+    for (const Component &component : components) {
+        const u64 shortest = shortest_deadline(component);
+        if (shape == Shape::polling) {
+            cap = shortest < cap ? shortest : cap;
+            continue;
+        }
+        bool within = component.local == Local::fixed_priority;
+        for (const Load &load : component.loads)
+            within = within && load.deadline <= load.period && load.jitter == 0;
+        if (within || shape == Shape::harmonic)
+            continue;
+        const u64 busy = busy_after(component.loads, shortest, longest);
+        cap = busy > cap ? busy : cap;
+    }
+    return cap;
+}
+
+bool divides_all(const std::vector<Component> &components, u64 period) {
+    for (const Component &component : components)
+        for (const Load &load : component.loads)
+            if (load.period % period != 0 && period % load.period != 0)
+                return false;
+    return true;
+}
+
+class Algorithm1 {
+  public:
+    Algorithm1(const std::vector<Component> &components, Shape shape, u64 quantum)
+        : components_(components), shape_(shape), quantum_(quantum),
+          conditions_(conditions_of(components)) {}
+
+    Optimum run(void (*interrupted)());
+
+  private:
+    bool serves(const Interface &candidate);
+    Interface min_exec(u64 period);
+    void consider(u64 period);
+    bool improvable(u64 period);
+
+    const std::vector<Component> &components_;
+    Shape shape_;
+    u64 quantum_;
+    std::vector<Condition> conditions_;
+    Interface best_{1, 0};
+    u64 tried_ = 0;
+    bool exact_ = true;
+};
+
+// The least budget for a period that serves all components; 0 if none does.
+Interface Algorithm1::min_exec(u64 period) {
+    u64 budget = 0;
+    for (const Component &component : components_) {
+        const Budget found = minimal_budget(component, shape_, period, quantum_, budget);
+        exact_ = exact_ && found.exact;
+        if (found.budget == 0)
+            return {period, 0};
+        budget = found.budget;
+    }
+    return {period, budget};
+}
+
+bool Algorithm1::serves(const Interface &candidate) {
+    for (const Component &component : components_)
+        if (utilisation_floor(component.loads, candidate.period) > candidate.budget)
+            return false;
+    for (const Component &component : components_) {
+        Effort effort(search_steps);
+        const Supply supply(shape_, candidate.period, candidate.budget);
+        const Verdict verdict = schedulable(component, supply, effort).verdict;
+        exact_ = exact_ && verdict != Verdict::unknown;
+        if (verdict != Verdict::holds)
+            return false;
+    }
+    return true;
+}
+
+// Whether some budget of less bandwidth than the best so far will do at all. One test instead
+// of a whole search for most periods.
+bool Algorithm1::improvable(u64 period) {
+    if (best_.budget == 0)
+        return true;
+    const u64 line = clamp((u128{best_.budget} * period - 1) / best_.period);
+    const Interface highest{period, line / quantum_ * quantum_};
+    return highest.budget != 0 && serves(highest);
+}
+
+void Algorithm1::consider(u64 period) {
+    tried_++;
+    if (!improvable(period))
+        return;
+    const Interface found = min_exec(period);
+    if (found.budget != 0 && (best_.budget == 0 || found.less_than(best_)))
+        best_ = found;
+}
+
+Optimum Algorithm1::run(void (*interrupted)()) {
+    const u64 longest = longest_period(components_);
+    u64 first = longest / quantum_ * quantum_;
+    first = first == 0 ? quantum_ : first;
+    const u64 cap = search_cap(components_, shape_, longest > first ? longest : first);
+    if (shape_ != Shape::harmonic || divides_all(components_, first))
+        consider(first);
+    const auto bound = [&] {
+        return best_.budget == 0 ? cap : theorem_1(conditions_, shape_, best_, cap);
+    };
+    u64 highest = bound(), period = quantum_;
+    for (; period <= highest; period += quantum_) {
+        if (period / quantum_ % 64 == 0)
+            interrupted();
+        if (period == first || (shape_ == Shape::harmonic && !divides_all(components_, period)))
+            continue;
+        const Interface before = best_;
+        consider(period);
+        if (best_.period != before.period || best_.budget != before.budget) {
+            const u64 now = bound();
+            highest = now < highest ? now : highest;
+        }
+    }
+    const u64 all = cap / quantum_;
+    const u64 seen = period / quantum_ - 1;
+    return {best_.period, best_.budget, tried_, all > seen ? all - seen : 0, highest, exact_};
+}
+
+} // namespace
+
+Optimum optimal_interface(const std::vector<Component> &components, Shape shape, u64 quantum,
+                          void (*interrupted)()) {
+    return Algorithm1(components, shape, quantum).run(interrupted);
+}
+
+} // namespace hyperperiod::analysis

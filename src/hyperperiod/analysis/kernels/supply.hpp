@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Supply: the least time that a vcpu with an interface (period, budget) gets in any window.
+//
+// All three bounds that we use have one form. In the worst window nothing comes for a
+// `blackout`; from then on every period brings the whole budget and then a gap of
+// period - budget:
+//
+//   general   blackout 2 (period - budget): the budget of one period came at once, just before
+//             the window, that of the next one comes as late as it may
+//   harmonic  blackout period - budget: the window begins where a period begins
+//   polling   blackout 2 period - budget: work came just after the server found none
+//
+// `within` is the bound itself (sbf), `time_for` its inverse: the shortest window that surely
+// holds an amount. Times are below `limit`; what would be longer is `never`, which compares as
+// later than every time and so makes every test say no, which is the truth.
+#pragma once
+
+#include <cstdint>
+
+namespace hyperperiod::analysis {
+
+using u64 = std::uint64_t;
+__extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 i128;
+
+// Every time of a system is below 2^62 ns, so sums of two and doubled gaps fit 64 bits.
+constexpr u64 limit = u64{1} << 62;
+constexpr u64 never = ~u64{0};
+
+constexpr u64 clamp(u128 time) {
+    return time > limit ? never : static_cast<u64>(time);
+}
+
+enum class Shape { general, harmonic, polling };
+
+struct Supply {
+    Supply(Shape shape, u64 period_, u64 budget_) : period(period_), budget(budget_) {
+        const u64 gap = period - budget;
+        switch (shape) {
+        case Shape::general:
+            blackout = 2 * gap;
+            break;
+        case Shape::harmonic:
+            blackout = gap;
+            break;
+        case Shape::polling:
+            blackout = gap + period;
+            break;
+        }
+    }
+
+    u64 within(u64 window) const {
+        if (window <= blackout)
+            return 0;
+        const u64 rest = window - blackout;
+        const u64 periods = rest / period;
+        const u64 tail = rest - periods * period;
+        return periods * budget + (tail < budget ? tail : budget);
+    }
+
+    u64 time_for(u64 amount) const {
+        if (amount == 0)
+            return 0;
+        if (amount >= limit)
+            return never;
+        const u64 gaps = (amount - 1) / budget;
+        return clamp(u128{gaps} * (period - budget) + blackout + amount);
+    }
+
+    u64 period, budget, blackout = 0;
+};
+
+} // namespace hyperperiod::analysis

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every interface filled in: given ones stay, the others are computed.
+
+A domain with `interface_period` gets the least budget for it (`minimal_budget`), one with
+neither gets the result of Algorithm 1 (`algorithm_1`), in whole quanta, 1 ms where the system
+sets none. Without a quantum the budget for a given period is exact to the nanosecond. Inner
+domains come first, since their interfaces are the outer one's load. Then overheads are added to
+computed budgets (`overheads`), and the default spare server is computed (`ertds`): its period is
+the hyperperiod of all servers, its budget the paper's formula held to one pcpu; on partitioned
+hosts, where each pcpu has a spare of its own with these parameters, the least over the pcpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hyperperiod.analysis.algorithm_1 import Optimum, optimal_interface
+from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.domain_level import NotCovered, Promise, components_of, shape_for
+from hyperperiod.analysis.ertds import default_spare_ns, hyperperiod_ns
+from hyperperiod.analysis.groups import domains_by_group, groups_of
+from hyperperiod.analysis.minimal_budget import Found, minimal_budget
+from hyperperiod.analysis.overheads import overhead_loads
+from hyperperiod.analysis.request_bound import rbf
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    InputError,
+    Interface,
+    Slack,
+    System,
+    format_time,
+)
+
+# CSA's quantum, which it found to be a good one: the grid of Algorithm 1 where none is set.
+DEFAULT_QUANTUM_NS = 1_000_000
+TIME_LIMIT_NS = 2**62
+
+
+@dataclass
+class Resolution:
+    """The system with what could be computed, how, and why the rest could not."""
+
+    system: System
+    optima: dict[str, Optimum] = field(default_factory=dict)
+    budgets: dict[str, Found] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def resolve(system: System) -> System:
+    """The same system with every interface and the default spare; InputError if one has none."""
+    resolution = resolve_what_can_be(system)
+    for name, reason in resolution.failures.items():
+        raise InputError(
+            "",
+            None,
+            f"domain {name}: interface",
+            f"nothing, and none can be computed: {reason}",
+            "interface = { period, budget }, or tasks that some interface can serve",
+        )
+    return resolution.system
+
+
+def resolve_what_can_be(system: System) -> Resolution:
+    """As `resolve`, but domains without a possible interface stay open, with a reason."""
+    resolution = Resolution(system)
+    filler = _Filler(resolution, ())
+    domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)
+    resolution.system = system.model_copy(update={"domains": domains})
+    _add_overheads(resolution)
+    resolution.system = _with_spare(resolution.system)
+    return resolution
+
+
+@dataclass(frozen=True)
+class _Filler:
+    """Fills interfaces in from the inside; each computed budget grows by the overhead."""
+
+    resolution: Resolution
+    overhead: Sequence[Load]
+
+    def fill(self, domain: Domain, rule: Budget) -> Domain:
+        inner = tuple(self.fill(child, Budget.PERIODIC) for child in domain.domains)
+        domain = domain.model_copy(update={"domains": inner})
+        if domain.best_effort or domain.interface is not None:
+            return domain
+        open_inside = [child.name for child in inner if child.interface is None]
+        try:
+            if open_inside:
+                raise NotCovered(f"its inner domain {open_inside[0]} has no interface")
+            interface = self._compute(domain, rule)
+        except NotCovered as error:
+            self.resolution.failures[domain.name] = str(error)
+            return domain
+        return domain.model_copy(update={"interface": interface, "interface_period_ns": None})
+
+    def _compute(self, domain: Domain, rule: Budget) -> Interface:
+        system = self.resolution.system
+        components = [component for component in components_of(domain) if component.sources]
+        if not components:
+            raise NotCovered("busy tasks give no demand to compute it from")
+        period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
+        shape = shape_for(Promise(rule, system.sbf), period_ns, components)
+        if period_ns is None:
+            optimum = optimal_interface(components, shape, quantum_ns or DEFAULT_QUANTUM_NS)
+            self.resolution.optima[domain.name] = optimum
+            budget_ns, period_ns = optimum.budget_ns, optimum.period_ns
+        else:
+            found = minimal_budget(components, shape, period_ns, quantum_ns or 1)
+            self.resolution.budgets[domain.name] = found
+            budget_ns = found.budget_ns
+        if budget_ns is None:
+            raise NotCovered(_why_not(components, domain.interface_period_ns))
+        lost_ns = rbf(self.overhead, period_ns)
+        budget_ns += -(-lost_ns // (quantum_ns or 1)) * (quantum_ns or 1)
+        if budget_ns > period_ns:
+            raise NotCovered("overheads leave too little of each period")
+        return Interface(period_ns=period_ns, budget_ns=budget_ns)
+
+
+def _why_not(components: Sequence[Component], period_ns: int | None) -> str:
+    busiest = max(components, key=lambda component: component.utilization)
+    if busiest.utilization > 1:
+        return f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu"
+    if period_ns is None:
+        return "even a whole pcpu does not meet every deadline"
+    return f"no budget in {format_time(period_ns)} meets every deadline"
+
+
+def _add_overheads(resolution: Resolution) -> None:
+    """Computes budgets a second time: overheads depend on periods, which are known by now."""
+    system = resolution.system
+    domains = list(system.domains)
+    for members in domains_by_group(system):
+        overhead = overhead_loads(system, [domains[index] for index in members])
+        if not overhead:
+            continue
+        filler = _Filler(resolution, overhead)
+        for index in members:
+            reopened = _reopened(resolution, domains[index])
+            domains[index] = filler.fill(reopened, system.policy.budget)
+    resolution.system = system.model_copy(update={"domains": tuple(domains)})
+
+
+def _reopened(resolution: Resolution, domain: Domain) -> Domain:
+    """The domain with every computed budget taken out again and its period kept."""
+    inner = tuple(_reopened(resolution, child) for child in domain.domains)
+    update: dict[str, object] = {"domains": inner}
+    computed = domain.name in resolution.optima or domain.name in resolution.budgets
+    if computed and domain.interface is not None:
+        update |= {"interface": None, "interface_period_ns": domain.interface.period_ns}
+    return domain.model_copy(update=update)
+
+
+def _with_spare(system: System) -> System:
+    if system.policy.slack is not Slack.SPARE or system.spare is not None:
+        return system
+    groups = [group for group in groups_of(system) if group.servers]
+    if not groups:
+        return system
+    period_ns = hyperperiod_ns(groups)
+    if period_ns >= TIME_LIMIT_NS:
+        raise InputError(
+            "",
+            None,
+            "spare",
+            "nothing, and the hyperperiod of the servers is above 2^62 ns",
+            "spare = { period, budget }",
+        )
+    budget_ns = min(default_spare_ns(group, period_ns) for group in groups)
+    if system.quantum_ns is not None:
+        budget_ns -= budget_ns % system.quantum_ns
+    if budget_ns == 0:
+        return system
+    spare = Interface(period_ns=period_ns, budget_ns=budget_ns)
+    return system.model_copy(update={"spare": spare})

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Servers as the host-level tests see them.
+
+A host-level test asks: does each server get its budget in every one of its periods in which it
+has work? Overheads come to it as loads above every server: time that a pcpu may lose in a
+window (`overheads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.request_bound import rbf
+
+
+class Server(NamedTuple):
+    """One vcpu's server; smaller `priority` numbers are higher, `order` is that of the file."""
+
+    order: int
+    name: str
+    period_ns: int
+    budget_ns: int
+    priority: int
+    domain_index: int = 0
+
+    @property
+    def bandwidth(self) -> Fraction:
+        return Fraction(self.budget_ns, self.period_ns)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Servers that compete for `pcpus` pcpus, and what those lose to overheads."""
+
+    servers: tuple[Server, ...]
+    pcpus: int = 1
+    overhead: tuple[Load, ...] = ()
+    turns: bool = False  # a quantum is set: equals take turns
+
+    @property
+    def bandwidth(self) -> Fraction:
+        return total_bandwidth(self.servers)
+
+    @property
+    def overloaded(self) -> bool:
+        return self.bandwidth > self.pcpus
+
+    def lost_ns(self, window_ns: int) -> int:
+        """At most this much of any window on one pcpu goes to overheads."""
+        return rbf(self.overhead, window_ns)
+
+
+def total_bandwidth(servers: Sequence[Server]) -> Fraction:
+    return sum((server.bandwidth for server in servers), Fraction(0))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The supply bound function of a periodic resource, sbf: the least supply in any window.
+
+Papers: Shin and Lee, "Periodic resource model for compositional real-time guarantees", RTSS
+2003; Lee et al., "Realizing compositional scheduling through virtualization", RTAS 2012 (the
+CSA paper), Eq. 1, for the harmonic form.
+
+Assumptions: the server gets its whole budget in each of its periods in which it has work
+throughout (the host-level tests are about that), and the vcpu has work throughout the window.
+- GENERAL: nothing else is known. Blackout x = 2 (period - budget).
+- HARMONIC: every window begins where a server period begins, or lies within one period.
+  Blackout x = period - budget. `harmonic_supply` says when this may be used.
+- POLLING: the server loses its budget whenever it finds no work, so work that comes just after
+  a refill waits for the next one. Blackout x = 2 period - budget.
+
+Inputs and results: integers in nanoseconds (any unit will do, if it is the same everywhere).
+Errors: ValueError for a budget outside 1..period or a negative window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hyperperiod._analysis import Shape
+
+
+@dataclass(frozen=True)
+class Supply:
+    """What a vcpu surely gets: after the blackout, every period brings the whole budget."""
+
+    shape: Shape
+    period_ns: int
+    budget_ns: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.budget_ns <= self.period_ns:
+            raise ValueError(f"budget {self.budget_ns} outside 1..{self.period_ns}")
+
+    @property
+    def bandwidth(self) -> Fraction:
+        return Fraction(self.budget_ns, self.period_ns)
+
+    @property
+    def blackout_ns(self) -> int:
+        """The longest time without any supply (x in Eq. 1)."""
+        gap_ns = self.period_ns - self.budget_ns
+        if self.shape is Shape.GENERAL:
+            return 2 * gap_ns
+        return gap_ns if self.shape is Shape.HARMONIC else self.period_ns + gap_ns
+
+    def sbf(self, window_ns: int) -> int:
+        """The least supply in any window of this length."""
+        if window_ns < 0:
+            raise ValueError(f"window {window_ns} below 0")
+        periods, tail_ns = divmod(max(0, window_ns - self.blackout_ns), self.period_ns)
+        return periods * self.budget_ns + min(tail_ns, self.budget_ns)
+
+    def time_for(self, amount_ns: int) -> int:
+        """The shortest window that surely holds this much supply: the inverse of sbf."""
+        if amount_ns <= 0:
+            return 0
+        gaps = (amount_ns - 1) // self.budget_ns
+        return self.blackout_ns + amount_ns + gaps * (self.period_ns - self.budget_ns)
+
+    def lower_line(self, window_ns: int) -> Fraction:
+        """The best linear lower bound (lsbf): bandwidth * (t - blackout), at least 0."""
+        return max(Fraction(0), self.bandwidth * (window_ns - self.blackout_ns))
+
+    def upper_line(self, window_ns: int) -> Fraction:
+        """The best linear upper bound (usbf), which Theorem 1 of the CSA paper uses."""
+        lead_ns = self.blackout_ns - (self.period_ns - self.budget_ns)
+        return max(Fraction(0), self.bandwidth * (window_ns - lead_ns))

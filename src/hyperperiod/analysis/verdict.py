@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a test says: true, false, or null with a reason.
+
+True: guaranteed. False: an exact test found that it is not. None: no test covers the case, or
+a test that is only sufficient did not confirm it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`reason` is empty exactly when the verdict is true; `bound_ns` is a response-time bound."""
+
+    holds: bool | None
+    reason: str = ""
+    bound_ns: int | None = None
+
+    @classmethod
+    def yes(cls, bound_ns: int | None = None) -> Verdict:
+        return cls(True, "", bound_ns)
+
+    @classmethod
+    def no(cls, reason: str) -> Verdict:
+        return cls(False, reason)
+
+    @classmethod
+    def unknown(cls, reason: str) -> Verdict:
+        return cls(None, reason)
+
+
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """False if one is false, else None if one is, else true; with the reason of the first such."""
+    unknown: Verdict | None = None
+    for verdict in verdicts:
+        if verdict.holds is False:
+            return Verdict.no(verdict.reason)
+        if verdict.holds is None and unknown is None:
+            unknown = Verdict.unknown(verdict.reason)
+    return unknown or Verdict.yes()
