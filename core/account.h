@@ -7,13 +7,6 @@
 
 #include "alarm.h"
 
-/* Whether the server pays or runs on its pcpu right now. */
-HP_FN hp_u32 hp_seated(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
-
-    return seat->grant.run == vcpu || seat->grant.pay == vcpu;
-}
-
 /* When the rule gives budget back next, if nothing else happens. */
 HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
@@ -31,28 +24,17 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /*
- * Whether the server's next refill can change a grant. A depleted server becomes eligible: if
- * it has work, or pays whether it has or not. Under EDF a server that pays or runs falls back
- * when its deadline moves on. A server with budget that waits only becomes less urgent.
+ * Whether the server's next refill can change a grant: it pays whether it has work or not, or
+ * it has work. Any other server can be caught up when work arrives for it.
  */
 HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-
-    if (server->remaining_ns <= 0)
-        return core->policy.budget == HP_BUDGET_PERIODIC || server->working;
-    return core->policy.order == HP_ORDER_EDF && hp_seated(core, vcpu);
+    return core->policy.budget == HP_BUDGET_PERIODIC || hp_server_of(core, vcpu)->working;
 }
 
 HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
     hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
 
     hp_alarm_set(core, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
-}
-
-/* The same for a number that may name no vcpu, or a vcpu without a server. */
-HP_FN void hp_watch_server(struct hp_core *core, hp_u32 vcpu) {
-    if (hp_is_vcpu(vcpu) && !(hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT))
-        hp_watch(core, vcpu);
 }
 
 /* Whether this server may go on at a lower level when its budget is gone. */
@@ -84,7 +66,7 @@ HP_FN void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
  * what was used past the end of the level before; it is paid from the new one, and from as many
  * below it as it takes.
  */
-HP_FN void hp_drop_level(struct hp_server *server, hp_u64 over_ns) {
+HP_RARE void hp_drop_level(struct hp_server *server, hp_u64 over_ns) {
     hp_u64 levels = 1;
 
     if (over_ns >= server->budget_ns) {
@@ -128,7 +110,7 @@ HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
 }
 
 /* The parameters that hp_update left take effect; the order is mended once all is charged. */
-HP_FN void hp_take_change(struct hp_core *core, struct hp_server *server) {
+HP_RARE void hp_take_change(struct hp_core *core, struct hp_server *server) {
     if (server->change_at_ns == HP_NEVER)
         return;
     core->unsorted |= server->priority != server->new_priority;

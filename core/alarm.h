@@ -2,10 +2,10 @@
 /*
  * The next refill that anybody must look after.
  *
- * Most refills change nothing at the instant they are due: an idle deferrable server, or one
- * that still has budget, can be caught up by arithmetic when it is next looked at. Only the
- * others are watched. Their times stand in a tournament tree over the vcpu numbers: the root
- * names the vcpu with the earliest one, and a change replays one path of the tree.
+ * Many refills change nothing at the instant they are due: an idle deferrable server can be
+ * caught up by arithmetic when work arrives for it. Only the others are watched. Their times
+ * stand in a tournament tree over the vcpu numbers: the root names the vcpu with the earliest
+ * one, and a change replays one path of the tree.
  */
 #pragma once
 
@@ -64,7 +64,7 @@ HP_FN hp_u32 hp_alarm_first(struct hp_core *core) {
 }
 
 /* Plays all matches. */
-HP_FN void hp_alarm_replay(struct hp_core *core) {
+HP_RARE void hp_alarm_replay(struct hp_core *core) {
     HP_FOR (vcpu, HP_VCPUS) {
         if (vcpu >= core->leaves)
             break;

@@ -12,7 +12,7 @@
 #include "budget/sporadic.h"
 
 /* Does what is due for this server at 'now' or before: refills, changes, losses. */
-HP_FN void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) {
     case HP_BUDGET_PERIODIC:
     case HP_BUDGET_DEFERRABLE:
@@ -30,7 +30,7 @@ HP_FN void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     }
 }
 
-HP_FN void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     switch ((enum hp_budget)core->policy.budget) {
     case HP_BUDGET_PERIODIC:
     case HP_BUDGET_DEFERRABLE:
@@ -50,20 +50,12 @@ HP_FN void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_
 HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     const hp_u64 change_ns = hp_server_of(core, vcpu)->change_at_ns;
 
-    if (change_ns > from_ns && change_ns < to_ns) {
+    if (change_ns < to_ns && change_ns > from_ns) {
         hp_charge_rule(core, vcpu, from_ns, change_ns);
         hp_catch_up(core, vcpu, change_ns);
         from_ns = change_ns;
     }
     hp_charge_rule(core, vcpu, from_ns, to_ns);
-}
-
-/* Catches up a server if its period has ended or it has new parameters. */
-HP_FN void hp_freshen(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-
-    if (server->deadline_ns <= core->now_ns || server->change_at_ns <= core->now_ns)
-        hp_catch_up(core, vcpu, core->now_ns);
 }
 
 /* What a rule does when work arrives where there was none; the server is caught up already. */

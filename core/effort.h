@@ -8,7 +8,7 @@
 
 #include "placement.h"
 
-HP_FN void hp_plan_effort(struct hp_core *core) {
+HP_RARE void hp_plan_effort(struct hp_core *core) {
     hp_u64 idle = 0;
     hp_u32 idle_pcpus = 0;
     hp_u32 count;

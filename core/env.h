@@ -36,6 +36,7 @@ typedef long long hp_i64;
 #ifndef HP_FN
 #define HP_FN static
 #endif
+#define HP_RARE HP_FN
 extern hp_u32 hp_zero;
 #define HP_MAY_LOOP()                                                                              \
     ({                                                                                             \
@@ -62,6 +63,8 @@ extern hp_u32 hp_zero;
 #ifndef HP_FN
 #define HP_FN static inline
 #endif
+/* A function off the common path: kept out of line, so that the common path stays short. */
+#define HP_RARE static __attribute__((noinline, unused))
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 
 /* An assertion states what cannot happen; it never has an effect. */

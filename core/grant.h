@@ -73,7 +73,6 @@ HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
     if (payer == HP_SPARE) {
         left_ns = core->spare.remaining_ns;
     } else if (hp_is_vcpu(payer)) {
-        hp_freshen(core, payer);
         left_ns = hp_left(hp_server_of(core, payer));
         change_ns = hp_server_of(core, payer)->change_at_ns;
     } else {
@@ -109,7 +108,7 @@ HP_FN hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
 }
 
 /* The earliest end of all grants but the one on 'except'. */
-HP_FN hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
+HP_RARE hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
     hp_u64 end_ns = HP_NEVER;
 
     HP_FOR (pcpu, HP_PCPUS) {
@@ -136,7 +135,7 @@ HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
 }
 
 /* Whether the spare still pays for another pcpu, which has not picked again yet. */
-HP_FN hp_u32 hp_spare_elsewhere(struct hp_core *core, hp_u32 pcpu) {
+HP_RARE hp_u32 hp_spare_elsewhere(struct hp_core *core, hp_u32 pcpu) {
     HP_FOR (other, HP_PCPUS) {
         if (other >= core->pcpus)
             break;
@@ -166,11 +165,13 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
 
     if (!hp_is_vcpu(vcpu))
         return;
+    if (hp_turn_length(core, role) == 0) {
+        seat->last[slot] = vcpu;
+        return;
+    }
     if (seat->last[slot] == vcpu && !hp_turn_over(core, seat, role))
         return;
     seat->last[slot] = vcpu;
-    if (hp_turn_length(core, role) == 0)
-        return;
     seat->turn_from_ns[slot] = core->now_ns;
     hp_server_of(core, vcpu)->turn[slot] = ++core->turns;
 }
@@ -179,8 +180,6 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
 HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
     struct hp_grant *grant = &seat->grant;
-    const hp_u32 old_run = grant->run;
-    const hp_u32 old_pay = grant->pay;
     hp_u32 run;
 
     hp_possible(core, pcpu, grant);
@@ -199,13 +198,6 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
     hp_give_turn(core, seat, seat->effort, HP_EFFORT);
-    /* Under EDF whoever gains or loses a pcpu is watched differently. */
-    if (core->policy.order != HP_ORDER_EDF)
-        return;
-    hp_watch_server(core, old_run);
-    hp_watch_server(core, old_pay);
-    hp_watch_server(core, grant->run);
-    hp_watch_server(core, grant->pay);
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */
@@ -215,7 +207,7 @@ HP_FN void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
     const hp_u64 alarm_ns = hp_next_alarm(core);
 
     seat->grant.until_ns = end_ns;
-    if (alarm_ns < end_ns && hp_first_end(core, pcpu) > alarm_ns)
+    if (alarm_ns < end_ns && (core->pcpus == 1 || hp_first_end(core, pcpu) > alarm_ns))
         seat->grant.until_ns = alarm_ns;
 }
 

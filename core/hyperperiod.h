@@ -70,7 +70,6 @@ HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u6
     core->quantum_ns = config->quantum_ns;
     core->now_ns = now_ns;
     core->turns = 0;
-    core->planned_ns = now_ns;
     core->unsorted = 0;
     core->ranked = 0;
     core->leaves = 2;

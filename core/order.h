@@ -8,8 +8,8 @@
  * had his turn is no longer preferred. Best-effort vcpus take turns of their own length.
  *
  * Ranks follow (priority, number) under fixed priority and the number under EDF, so the first
- * of a set is a bit scan under fixed priority. Under EDF the set is walked, and a deadline that
- * has passed unwatched is caught up before it is compared.
+ * of a set is a bit scan under fixed priority; under EDF the set is walked. All that can be a
+ * candidate is watched (account.h), so deadlines are never stale here.
  */
 #pragma once
 
@@ -70,8 +70,8 @@ HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
 }
 
 /* Walks the set from this rank on for one that comes before all others. */
-HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank, hp_u32 role,
-                           hp_u32 stop_at_lower) {
+HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank,
+                             hp_u32 role, hp_u32 stop_at_lower) {
     hp_u32 best = HP_NONE;
 
     HP_FOR (step, HP_VCPUS) {
@@ -81,8 +81,6 @@ HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u3
         if (rank == HP_NONE)
             break;
         vcpu = hp_vcpu_at(core, rank);
-        if (core->policy.order == HP_ORDER_EDF && role != HP_EFFORT)
-            hp_freshen(core, vcpu);
         if (best == HP_NONE) {
             best = vcpu;
         } else {
@@ -101,8 +99,8 @@ HP_FN hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u3
  * Among members of the set with the same priority as this one, which has the lowest number: the
  * one that goes on, if there is one, else this one.
  */
-HP_FN hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
-                            hp_u32 role) {
+HP_RARE hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
+                              hp_u32 role) {
     const hp_u32 priority = hp_server_of(core, vcpu)->priority;
     hp_u32 best = HP_NONE;
 

@@ -42,15 +42,15 @@ HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role
 
 /* The first of the pool, or of those that only extra time is left for. */
 HP_FN hp_u32 hp_choose_one(struct hp_core *core, hp_u32 role) {
-    const hp_u32 vcpu = hp_first(core, &core->pool, role);
+    hp_u32 vcpu = hp_first(core, &core->pool, role);
 
-    if (vcpu != HP_NONE || core->policy.slack != HP_SLACK_EXTRA || role == HP_EFFORT)
-        return vcpu;
-    return hp_walk_first(core, &core->below, 0, role, 0);
+    if (vcpu == HP_NONE && core->policy.slack == HP_SLACK_EXTRA && role != HP_EFFORT)
+        vcpu = hp_walk_first(core, &core->below, 0, role, 0);
+    return vcpu;
 }
 
 /* Chooses the first 'limit' of the pool, and of those below it; returns how many there are. */
-HP_FN hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
+HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
     hp_u32 count = 0;
 
     HP_FOR (i, HP_PCPUS) {
@@ -67,7 +67,7 @@ HP_FN hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
 }
 
 /* Gives the chosen their pcpus; returns the pcpus that are left. */
-HP_FN hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 role) {
+HP_RARE hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 role) {
     hp_u64 newcomers = 0;
 
     HP_FOR (i, HP_PCPUS) {

@@ -54,16 +54,11 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     }
 }
 
-/*
- * Whether the plan still stands. With the clock alone a turn may end, and under EDF the deadline
- * of a server that waits may pass unwatched.
- */
+/* Whether the plan still stands: with the clock alone only a turn can end. */
 HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
     if (!core->planned)
         return 0;
-    if (core->planned_ns == core->now_ns)
-        return 1;
-    return core->policy.order == HP_ORDER_FP && core->quantum_ns == 0 && !core->effort_waits;
+    return core->quantum_ns == 0 && !core->effort_waits;
 }
 
 HP_FN void hp_plan(struct hp_core *core) {
@@ -82,5 +77,4 @@ HP_FN void hp_plan(struct hp_core *core) {
     if (core->efforts > 0)
         hp_plan_effort(core);
     core->planned = 1;
-    core->planned_ns = core->now_ns;
 }

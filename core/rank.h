@@ -71,7 +71,7 @@ HP_FN hp_u32 hp_is_peer(struct hp_core *core, hp_u32 rank, hp_u32 priority) {
 }
 
 /* Gives every vcpu its rank, and makes the sets anew. */
-HP_FN void hp_rank_all(struct hp_core *core) {
+HP_RARE void hp_rank_all(struct hp_core *core) {
     hp_clear_sets(core);
     HP_FOR (rank, HP_VCPUS) {
         struct hp_server *server;
@@ -91,7 +91,7 @@ HP_FN void hp_rank_all(struct hp_core *core) {
 }
 
 /* Ranks all vcpus from scratch. */
-HP_FN void hp_sort(struct hp_core *core) {
+HP_RARE void hp_sort(struct hp_core *core) {
     core->ranked = 0;
     core->unsorted = 0;
     HP_FOR (vcpu, HP_VCPUS) {

@@ -185,9 +185,8 @@ struct hp_core {
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
-    hp_u64 now_ns;     /* the latest time that the core was told */
-    hp_u64 planned_ns; /* when the plan was made */
-    hp_u64 turns;      /* serial number of the last turn given */
+    hp_u64 now_ns; /* the latest time that the core was told */
+    hp_u64 turns;  /* serial number of the last turn given */
     struct hp_spare spare;
     struct hp_set work;    /* vcpus with work */
     struct hp_set funded;  /* servers with budget of their own */

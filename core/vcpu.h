@@ -180,7 +180,8 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     server->working = 1;
     hp_set_add(&core->work, server->rank);
     core->planned = 0;
-    hp_watch_server(core, vcpu);
+    if (!(server->flags & HP_BEST_EFFORT))
+        hp_watch(core, vcpu);
 }
 
 /* The vcpu has no work any more. Refills of this instant come after this. */
@@ -198,5 +199,6 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     server->idle_from_ns = core->now_ns;
     hp_set_drop(&core->work, server->rank);
     core->planned = 0;
-    hp_watch_server(core, vcpu);
+    if (!(server->flags & HP_BEST_EFFORT))
+        hp_watch(core, vcpu);
 }

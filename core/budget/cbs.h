@@ -17,7 +17,7 @@
 #include "../account.h"
 #include "../wide.h"
 
-HP_FN void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 needed;
     hp_u64 due;
@@ -58,7 +58,7 @@ HP_FN hp_u64 hp_cbs_charge_periods(struct hp_server *server, hp_u64 from_ns, hp_
  * level that the server is on, piece by piece between refills; whole periods at a stroke, and a
  * server far behind its deadline in a bounded number of pieces.
  */
-HP_FN void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+HP_RARE void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (!hp_may_drop(core, server)) {
@@ -84,7 +84,7 @@ HP_FN void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u
 }
 
 /* Work arrives where there was none: the rule of the bandwidth. */
-HP_FN void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->remaining_ns <= 0)

@@ -12,7 +12,7 @@
 
 #include "timed.h"
 
-HP_FN void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 idle_ns;
 

@@ -99,8 +99,8 @@ HP_FN void hp_sporadic_account(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 }
 
 /* Empties the queue and gives the server 'left' now and the rest of its budget at 'rest_at'. */
-HP_FN void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, hp_u64 left_ns,
-                             hp_u64 rest_at_ns) {
+HP_RARE void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, hp_u64 left_ns,
+                               hp_u64 rest_at_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     HP_ASSERT(left_ns <= server->budget_ns);
@@ -118,7 +118,7 @@ HP_FN hp_u64 hp_sporadic_settled_at(struct hp_core *core, hp_u32 vcpu, hp_u64 no
     return hp_most(hp_refill_tail(core, vcpu)->time_ns, now_ns);
 }
 
-HP_FN void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->change_at_ns <= now_ns) {
@@ -136,7 +136,7 @@ HP_FN void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns
 }
 
 /* Moves what is used from the head of the queue to its end. Returns whether the head changed. */
-HP_FN hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 rounds = span_ns < server->budget_ns ? 0 : span_ns / server->budget_ns;
     hp_u32 popped = rounds > 0;
@@ -170,7 +170,7 @@ HP_FN hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) 
 }
 
 /* Charges the queue, and takes the account from it. */
-HP_FN void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, hp_u64 to_ns) {
+HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (span_ns == 0)
@@ -190,7 +190,7 @@ HP_FN void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, 
  * Charges the time from 'from' to 'to'. With extra time what lies past the end of the usable
  * head is charged to the extra level until the next refill becomes usable.
  */
-HP_FN void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+HP_RARE void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (!hp_may_drop(core, server)) {
@@ -217,7 +217,7 @@ HP_FN void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns,
 }
 
 /* Work arrives where there was none: a new activation. */
-HP_FN void hp_sporadic_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_sporadic_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (hp_server_of(core, vcpu)->remaining_ns <= 0)
         return;
     hp_refill_of(core, vcpu, 0)->time_ns = now_ns;

@@ -39,7 +39,7 @@ HP_FN void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
  * out of each with at most budget - period <= 0 left before the refill, so every refill adds
  * the budget to what is then a debt. With extra time there is no debt to carry.
  */
-HP_FN void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 periods) {
+HP_RARE void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 periods) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (hp_may_drop(core, server))

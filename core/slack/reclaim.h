@@ -12,7 +12,7 @@
 
 #include "none.h"
 
-HP_FN void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
+HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
     hp_none_use(core, seat);
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;

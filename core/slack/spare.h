@@ -14,7 +14,7 @@
 #include "none.h"
 
 /* Refills the spare at the multiples of its period that have passed. */
-HP_FN void hp_spare_catch_up(struct hp_core *core) {
+HP_RARE void hp_spare_catch_up(struct hp_core *core) {
     struct hp_spare *spare = &core->spare;
     hp_u64 refills;
 
@@ -34,7 +34,7 @@ HP_FN void hp_spare_catch_up(struct hp_core *core) {
 }
 
 /* Charges the spare for the time from 'from' to 'to', split at its refills. */
-HP_FN void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns) {
+HP_RARE void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_spare *spare = &core->spare;
 
     if (to_ns > spare->deadline_ns) {
@@ -90,7 +90,7 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core) {
 }
 
 /* Gives the spare one of the free pcpus, if it has budget. */
-HP_FN void hp_spare_use(struct hp_core *core, hp_u64 free) {
+HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
     struct hp_seat *seat;
     hp_u32 vcpu;
 
