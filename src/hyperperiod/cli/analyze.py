@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import json_option, policy_option, system_argument
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis import AnalyzeResult
+    from hyperperiod.model import Policy
 
 
 @click.command()
@@ -18,7 +22,7 @@ from hyperperiod.cli.options import json_option, policy_option, system_argument
 @json_option
 @click.pass_context
 def analyze(
-    ctx: click.Context, system_file: str, policy: Any, explain: str | None, as_json: bool
+    ctx: click.Context, system_file: str, policy: Policy | None, explain: str | None, as_json: bool
 ) -> None:
     """Compute interfaces and say whether every deadline of SYSTEM holds.
 
@@ -40,12 +44,19 @@ def analyze(
         ctx.exit(EXIT_MISSED)
 
 
-def _show(result: Any) -> None:
+def _show(result: AnalyzeResult) -> None:
     from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import analysis_tables, verdict_text
+    from hyperperiod.cli.tables import analysis_tables, interface_text, reasons, verdict_text
 
     out = console()
     out.print(f"{result['system']} under {result['policy']}: schedulable?", end=" ")
     out.print(verdict_text(result["schedulable"]))
     for table in analysis_tables(result):
         out.print(table)
+    if result.get("spare"):
+        out.print(f"spare: {interface_text(result['spare'])}")
+    if result["schedulable"] is not True:
+        for reason in reasons(result):
+            out.print(f"- {reason}")
+    if "explain" in result:
+        out.print(result["explain"])

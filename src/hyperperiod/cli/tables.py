@@ -73,16 +73,46 @@ def analysis_tables(analysis: Json) -> Iterable[Table]:
     yield _task_verdicts(analysis["domains"])
 
 
-def _pcpu_verdicts(pcpus: Iterable[Json]) -> Table:
-    table = _table("pcpus", ("pcpu", "test", "schedulable", "bandwidth"), 3)
+def reasons(analysis: Json) -> Iterable[str]:
+    """Why what is promised is not proven, each reason once: pcpus, domains, tasks."""
+    said: set[str] = set()
+    for name, part in _promised(analysis):
+        reason = part.get("reason")
+        if reason and not any(reason in other for other in said):
+            said.add(reason)
+            yield reason if reason.startswith(name) else f"{name}: {reason}"
+
+
+def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
+    """The parts that have a verdict, by name: not best effort, not without a deadline."""
+    for pcpu in analysis["pcpus"]:
+        yield f"pcpu {pcpu['id']}", pcpu
+    for domain in analysis["domains"]:
+        if domain["interface"] is None:
+            continue
+        for task in domain["tasks"]:
+            if task["deadline_ns"] is not None:
+                yield f"{domain['name']}.{task['name']}", task
+        yield domain["name"], domain
+
+
+def _pcpu_verdicts(pcpus: Sequence[Json]) -> Table:
+    papers = any("paper" in pcpu for pcpu in pcpus)
+    columns = ["pcpu", "test", "schedulable", *(["the paper says"] if papers else []), "bandwidth"]
+    table = _table("pcpus", columns, len(columns) - 1)
     for pcpu in pcpus:
-        table.add_row(
-            str(pcpu["id"]),
-            str(pcpu["test"]),
-            verdict_text(pcpu["schedulable"]),
-            share_text(pcpu["bandwidth"]),
-        )
+        row = [str(pcpu["id"]), str(pcpu["test"]), verdict_text(pcpu["schedulable"])]
+        if papers:
+            row.append(_paper_text(pcpu.get("paper")))
+        table.add_row(*row, share_text(pcpu["bandwidth"]))
     return table
+
+
+def _paper_text(paper: Json | None) -> Text | str:
+    """What a paper's own test says; it never counts, it is shown for comparison."""
+    if paper is None:
+        return _NO_VALUE
+    return verdict_text(paper["schedulable"]) + f" ({paper['theorem']})"
 
 
 def _domain_verdicts(domains: Iterable[Json]) -> Table:
@@ -93,7 +123,7 @@ def _domain_verdicts(domains: Iterable[Json]) -> Table:
         table.add_row(
             domain["name"],
             interface_text(interface),
-            verdict_text(domain["schedulable"]),
+            verdict_text(domain["schedulable"]) if interface else _NO_VALUE,
             share_text(interface["bandwidth"]) if interface else _NO_VALUE,
             share_text(domain["utilization"]),
             share_text(domain["interface_overhead"]),
@@ -105,10 +135,11 @@ def _task_verdicts(domains: Iterable[Json]) -> Table:
     table = _table("tasks", ("domain", "task", "schedulable", "deadline", "response bound"), 3)
     for domain in domains:
         for task in domain["tasks"]:
+            due = task["deadline_ns"] is not None
             table.add_row(
                 domain["name"],
                 task["name"],
-                verdict_text(task["schedulable"]),
+                verdict_text(task["schedulable"]) if due else _NO_VALUE,
                 time_text(task["deadline_ns"]),
                 time_text(task["response_bound_ns"]),
             )
