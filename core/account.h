@@ -48,12 +48,11 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
  */
 HP_FN void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u32 funded = server->remaining_ns > 0;
 
     /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
-    if (core->policy.order == HP_ORDER_EDF || funded != hp_set_has(&core->funded, server->rank))
+    if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
+        || core->policy.order == HP_ORDER_EDF)
         core->planned = 0;
-    hp_set_put(&core->funded, server->rank, funded);
     if (core->policy.slack == HP_SLACK_EXTRA) {
         hp_set_put(&core->lowered, server->rank, server->level > 0);
         core->planned = 0;

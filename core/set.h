@@ -22,11 +22,15 @@ HP_FN void hp_set_drop(struct hp_set *set, hp_u32 rank) {
     set->word[HP_INDEX(rank / 64u, HP_WORDS)] &= ~(1ull << (rank % 64u));
 }
 
-HP_FN void hp_set_put(struct hp_set *set, hp_u32 rank, hp_u32 member) {
-    if (member)
-        hp_set_add(set, rank);
-    else
-        hp_set_drop(set, rank);
+/* Makes the rank a member or not; returns whether that changed the set. */
+HP_FN hp_u32 hp_set_put(struct hp_set *set, hp_u32 rank, hp_u32 member) {
+    hp_u64 *word = &set->word[HP_INDEX(rank / 64u, HP_WORDS)];
+    const hp_u64 bit = 1ull << (rank % 64u);
+    const hp_u32 changes = !(*word & bit) == !!member;
+
+    if (changes)
+        *word ^= bit;
+    return changes;
 }
 
 HP_FN hp_u32 hp_set_has(const struct hp_set *set, hp_u32 rank) {
