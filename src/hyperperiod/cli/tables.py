@@ -87,13 +87,20 @@ def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
     """The parts that have a verdict, by name: not best effort, not without a deadline."""
     for pcpu in analysis["pcpus"]:
         yield f"pcpu {pcpu['id']}", pcpu
-    for domain in analysis["domains"]:
+    for _, domain in _all_depths(analysis["domains"]):
         if domain["interface"] is None:
             continue
         for task in domain["tasks"]:
             if task["deadline_ns"] is not None:
                 yield f"{domain['name']}.{task['name']}", task
         yield domain["name"], domain
+
+
+def _all_depths(domains: Iterable[Json], depth: int = 0) -> Iterable[tuple[int, Json]]:
+    """Domains and those inside them, outer ones first, with how deep they are."""
+    for domain in domains:
+        yield depth, domain
+        yield from _all_depths(domain.get("domains", ()), depth + 1)
 
 
 def _pcpu_verdicts(pcpus: Sequence[Json]) -> Table:
@@ -118,10 +125,10 @@ def _paper_text(paper: Json | None) -> Text | str:
 def _domain_verdicts(domains: Iterable[Json]) -> Table:
     columns = ("domain", "interface", "schedulable", "bandwidth", "utilization", "overhead")
     table = _table("domains", columns, 3)
-    for domain in domains:
+    for depth, domain in _all_depths(domains):
         interface = domain["interface"]
         table.add_row(
-            domain["name"],
+            "  " * depth + domain["name"],
             interface_text(interface),
             verdict_text(domain["schedulable"]) if interface else _NO_VALUE,
             share_text(interface["bandwidth"]) if interface else _NO_VALUE,
@@ -133,7 +140,7 @@ def _domain_verdicts(domains: Iterable[Json]) -> Table:
 
 def _task_verdicts(domains: Iterable[Json]) -> Table:
     table = _table("tasks", ("domain", "task", "schedulable", "deadline", "response bound"), 3)
-    for domain in domains:
+    for _, domain in _all_depths(domains):
         for task in domain["tasks"]:
             due = task["deadline_ns"] is not None
             table.add_row(
