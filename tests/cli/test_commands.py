@@ -203,3 +203,13 @@ def test_a_mistake_of_ours_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HYPERPERIOD_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run("schema")
+
+
+def test_what_is_not_built_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking() -> str:
+        raise ModuleNotFoundError("No module named 'hyperperiod._sim'", name="hyperperiod._sim")
+
+    monkeypatch.setattr("hyperperiod.model.schema.schema_text", lacking)
+    result = run("schema")
+    assert result.exit_code == 3
+    assert result.stderr == "error: hyperperiod._sim is not built; build it with: make build\n"
