@@ -121,7 +121,7 @@ def test_budget_trips_on_an_overrun(policy: str, tmp_path: Path) -> None:
 
 
 def test_budget_forgives_the_stated_lateness_once(tmp_path: Path) -> None:
-    late = {"overheads": {"pick_ns": 1}}
+    late = {"overheads": {"pick_ns": 1, "wake_ns": 0}}
     script = pair("ds", **late).arrive(0, H).run(0, H).idle(5).run(10, H).idle(15).end(20)
     trips("budget", script, tmp_path, "high is 2 ns over its budgets")
     script = pair("ds", **late).arrive(0, H).run(0, H).idle(5).run(10, H).idle(14).end(20)

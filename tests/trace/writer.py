@@ -136,9 +136,10 @@ class Script:
 
     def depart(self, time_ns: int, *vcpus: int) -> Self:
         """The vcpus run out of work. The charge up to now comes first, as on every host."""
-        for pcpu, (_, _, running) in list(self.open.items()):
+        for pcpu, (_, payers, running) in list(self.open.items()):
             if running in vcpus:
                 self._charge(time_ns, pcpu)
+                self.open[pcpu] = (time_ns, payers, running)
         for one in vcpus:
             self.add(time_ns, Kind.DEPART, vcpu=one)
         return self
@@ -176,7 +177,7 @@ class Script:
         if pcpu not in self.open:
             return
         start_ns, payers, vcpu = self.open.pop(pcpu)
-        for payer, flags in payers:
+        for payer, flags in payers if time_ns > start_ns else ():
             self.add(
                 time_ns,
                 Kind.CHARGE,

@@ -39,14 +39,6 @@ class Grant:
     task: int | None = None
     job: int = 0
 
-    @property
-    def payers(self) -> tuple[int, ...]:
-        """Every server that is charged while this grant lasts."""
-        paying = () if self.pay is None else (self.pay,)
-        if self.also and self.run is not None and self.run != self.pay:
-            return (*paying, self.run)
-        return paying
-
 
 IDLE: Final = Grant(None, None)
 
@@ -78,9 +70,23 @@ class Moment:
         """Whether the vcpu has no server."""
         return self.header["vcpus"][vcpu]["best_effort"]
 
+    def spare_on(self, pcpu: int) -> int:
+        """The key of the spare that stands on a pcpu: partitioned policies have one on each."""
+        return SPARE | pcpu << 16 if self.partitioned else SPARE
+
+    def payers(self, pcpu: int) -> tuple[int, ...]:
+        """The keys of all servers that are charged while the grant of the pcpu lasts."""
+        grant = self.grants[pcpu]
+        paying: tuple[int, ...] = ()
+        if grant.pay is not None:
+            paying = (self.spare_on(pcpu) if grant.pay == SPARE else grant.pay,)
+        if grant.also and grant.run is not None and grant.run != grant.pay:
+            return (*paying, grant.run)
+        return paying
+
     def groups(self) -> Iterator[tuple[list[int], list[int]]]:
         """Pcpus that share one queue, each with the servers of that queue (never the spare)."""
-        ids = [vcpu for vcpu in self.servers if vcpu != SPARE]
+        ids = [vcpu for vcpu in self.servers if not is_spare(vcpu)]
         if not self.partitioned:
             yield list(range(len(self.grants))), ids
             return
@@ -115,6 +121,7 @@ class Replay:
         self.state.last_run = [None] * pcpus
         self.changes = sorted(header["changes"], key=lambda change: int(change["at_ns"]))
         self._add_servers()
+        self._add_spares()
 
     def moments(self) -> Iterator[Moment]:
         """Every stretch of the run of positive length, in order."""
@@ -143,9 +150,15 @@ class Replay:
                 continue
             extra = entry["extra"] and state.slack == "extra"
             state.servers[vcpu] = rule(period_ns, budget_ns, extra=extra)
+
+    def _add_spares(self) -> None:
+        """The spare is refilled at its multiples even while the policy has no use for it."""
         spare = self.header["spare"]
-        if spare is not None and state.slack == "spare":
-            state.servers[SPARE] = Server(spare["period_ns"], spare["budget_ns"])
+        if spare is None:
+            return
+        for pcpu in range(self.header["pcpus"]):
+            key = self.state.spare_on(pcpu)
+            self.state.servers[key] = Server(spare["period_ns"], spare["budget_ns"])
 
     def _next_ns(self) -> int:
         """When the rules change something by themselves."""
@@ -153,8 +166,8 @@ class Replay:
         soonest = int(self.changes[0]["at_ns"]) if self.changes else NEVER
         for server in state.servers.values():
             soonest = min(soonest, max(server.due_ns(), state.now_ns + 1))
-        for grant in state.grants:
-            for payer in grant.payers:
+        for pcpu in range(len(state.grants)):
+            for payer in state.payers(pcpu):
                 left_ns = state.servers[payer].remaining_ns if payer in state.servers else 0
                 if left_ns > 0:
                     soonest = min(soonest, state.now_ns + left_ns)
@@ -164,17 +177,27 @@ class Replay:
         state = self.state
         span_ns = to_ns - state.now_ns
         state.now_ns = to_ns
-        for grant in state.grants:
-            for payer in grant.payers:
+        for pcpu in range(len(state.grants)):
+            for payer in state.payers(pcpu):
                 if payer in state.servers:
                     state.servers[payer].charge(span_ns, to_ns)
+            self._remember(pcpu)
         self._refill_due()
+
+    def _remember(self, pcpu: int) -> None:
+        """What the pcpu did until now is what it did last."""
+        state = self.state
+        grant = state.grants[pcpu]
+        if grant.pay is not None and grant.pay != SPARE:
+            state.last_payer[pcpu] = grant.pay
+        if grant.run is not None and not state.is_best_effort(grant.run):
+            state.last_run[pcpu] = grant.run
 
     def _refill_due(self) -> None:
         now_ns = self.state.now_ns
         for server in self.state.servers.values():
             while server.due_ns() <= now_ns:
-                server.refill(server.due_ns())
+                server.come_due(server.due_ns())
 
     def _settle(self) -> None:
         for server in self.state.servers.values():
@@ -197,11 +220,7 @@ class Replay:
 
     def _decide(self, record: "Record") -> None:
         state = self.state
-        before = state.grants[record.pcpu]
-        if before.pay is not None:
-            state.last_payer[record.pcpu] = before.pay
-        if before.run is not None and not state.is_best_effort(before.run):
-            state.last_run[record.pcpu] = before.run
+        self._remember(record.pcpu)
         running = record.kind == Kind.RUN
         state.grants[record.pcpu] = Grant(
             run=record.vcpu if running else None,
@@ -218,23 +237,19 @@ class Replay:
         state.order = ORDERS[value >> 8 & 0xFF]
         state.slack = SLACKS[value >> 16 & 0xFF]
         before = dict(state.servers)
-        state.servers.clear()
         self._add_servers()
         for vcpu, server in state.servers.items():
-            if vcpu in before:
-                server.period_ns, server.budget_ns = before[vcpu].period_ns, before[vcpu].budget_ns
+            if not is_spare(vcpu):
                 server.adopt(before[vcpu], state.now_ns)
-            else:
-                server.deadline_ns = _next_multiple(state.now_ns, server.period_ns)
 
     def _apply_changes(self) -> None:
         while self.changes and int(self.changes[0]["at_ns"]) <= self.state.now_ns:
             change = self.changes.pop(0)
             wanted = change["interface"]
             for vcpu, server in self.state.servers.items():
-                if vcpu != SPARE and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
-                    server.next_interface = (wanted["period_ns"], wanted["budget_ns"])
-                    server.settled = False
+                if not is_spare(vcpu) and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
+                    interface = (int(wanted["period_ns"]), int(wanted["budget_ns"]))
+                    server.want(interface, self.state.now_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +286,11 @@ def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
         yield together[0].time_ns, together
 
 
+def is_spare(key: int) -> bool:
+    """Whether the key of a server is that of a spare."""
+    return key & 0xFFFF == SPARE
+
+
 def moments(header: Header, records: Records) -> Iterator[Moment]:
     """The states of a run; see `Replay`."""
     return Replay(header, records).moments()
-
-
-def _next_multiple(now_ns: int, period_ns: int) -> int:
-    return -(-now_ns // period_ns) * period_ns

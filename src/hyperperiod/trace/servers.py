@@ -30,13 +30,14 @@ class Server:
         self.period_ns = period_ns
         self.budget_ns = budget_ns
         self.extra = extra
-        self.next_interface: tuple[int, int] | None = None
         self.remaining_ns = 0
         self.level = 0
         self.deadline_ns = 0
         self.has_work = False
         self.settled = True
         """False until the first refill after a swap or a change: guarantees rest till then."""
+        self.wanted: tuple[int, int] | None = None
+        self.change_ns = NEVER
 
     @property
     def usable(self) -> bool:
@@ -44,30 +45,46 @@ class Server:
         return self.remaining_ns > 0
 
     def due_ns(self) -> int:
-        """When its budget comes back, if nothing else happens before."""
+        """When its budget or its interface changes, if nothing else happens before."""
+        return min(self.refill_due_ns(), self.change_ns)
+
+    def come_due(self, now_ns: int) -> None:
+        """What was due now."""
+        if self.change_ns <= now_ns and self.wanted is not None:
+            self.period_ns, self.budget_ns = self.wanted
+            self.wanted, self.change_ns = None, NEVER
+            self.start_anew(now_ns)
+        else:
+            self.refill(now_ns)
+        self.settled = True
+
+    def refill_due_ns(self) -> int:
+        """When its budget comes back."""
         return self.deadline_ns
 
-    def charge(self, amount_ns: int, now_ns: int) -> None:
-        """It paid `amount_ns`, ending now."""
-        self.remaining_ns -= amount_ns
-        self.drop(now_ns)
-
-    def drop(self, now_ns: int) -> None:
-        """Fall as many levels as extra time allows; without permission, stay depleted."""
-        del now_ns
-        while self.extra and self.remaining_ns <= 0:
-            self.level += 1
-            self.remaining_ns += self.budget_ns
-
     def refill(self, now_ns: int) -> None:
-        """The refill that was due now."""
+        """The refill; a debt is not forgiven."""
         debt_ns = min(0, self.remaining_ns) if self.level == 0 else 0
-        self._take_new_interface()
         self.level = 0
         self.remaining_ns = self.budget_ns + debt_ns
         self.deadline_ns = now_ns + self.period_ns
-        self.settled = True
-        self.drop(now_ns)
+        self.drop()
+
+    def start_anew(self, now_ns: int) -> None:
+        """The first refill with a new interface."""
+        self.refill(now_ns)
+
+    def charge(self, amount_ns: int, now_ns: int) -> None:
+        """It paid `amount_ns`, ending now (which matters only to rules that queue refills)."""
+        del now_ns
+        self.remaining_ns -= amount_ns
+        self.drop()
+
+    def drop(self) -> None:
+        """Fall as many levels as extra time allows; without permission, stay depleted."""
+        while self.extra and self.remaining_ns <= 0:
+            self.level += 1
+            self.remaining_ns += self.budget_ns
 
     def arrive(self, now_ns: int) -> None:
         """It got work after having none."""
@@ -81,45 +98,49 @@ class Server:
     def settle(self) -> None:
         """Everything of this instant has happened, only the pick is still to come."""
 
-    def adopt(self, other: "Server", now_ns: int) -> None:
-        """Take over from the server that served this vcpu under the policy before a swap."""
-        self.remaining_ns = min(other.remaining_ns, self.budget_ns) if other.level == 0 else 0
-        self.deadline_ns = other.deadline_ns
-        self.has_work = other.has_work
-        self.next_interface = other.next_interface
-        self.settled = False
-        self.drop(now_ns)
+    def period_end_ns(self, now_ns: int) -> int:
+        """When its current period ends: after a swap, its first refill under the new rule."""
+        return self.deadline_ns if self.deadline_ns > now_ns else now_ns + self.period_ns
 
-    def _take_new_interface(self) -> None:
-        if self.next_interface is not None:
-            self.period_ns, self.budget_ns = self.next_interface
-            self.next_interface = None
+    def adopt(self, other: "Server", now_ns: int) -> None:
+        """Take over from the server that served this vcpu under the policy before a swap.
+
+        What is left and the end of the period are kept; levels of extra time are gone.
+        """
+        self.period_ns, self.budget_ns = other.period_ns, other.budget_ns
+        self.remaining_ns = other.remaining_ns if other.level == 0 else 0
+        self.deadline_ns = other.period_end_ns(now_ns)
+        self.has_work = other.has_work
+        self.settled = False
+        if other.wanted is not None:
+            self.want(other.wanted, now_ns)
+
+    def want(self, interface: tuple[int, int], now_ns: int) -> None:
+        """It shall have another interface, from its next whole refill on."""
+        self.wanted = interface
+        self.change_ns = max(now_ns, self.whole_refill_ns())
+        self.settled = False
+
+    def whole_refill_ns(self) -> int:
+        """When everything that was used will have come back."""
+        return self.deadline_ns
 
 
 class Polling(Server):
-    """What is left is lost at any instant at which there is no work."""
+    """What is left is lost at any instant at which there is no work: that depletes the server."""
 
     def settle(self) -> None:
-        if not self.has_work:
-            self.remaining_ns = min(0, self.remaining_ns)
-            self.level = 0
+        if not self.has_work and self.level == 0 and self.remaining_ns > 0:
+            self.remaining_ns = 0
+            self.drop()
 
 
 class Cbs(Server):
     """Hard constant bandwidth server: the deadline moves with arrivals and with depletion."""
 
-    def due_ns(self) -> int:
+    def refill_due_ns(self) -> int:
         depleted = self.level > 0 or self.remaining_ns <= 0
         return self.deadline_ns if depleted else NEVER
-
-    def refill(self, now_ns: int) -> None:
-        debt_ns = min(0, self.remaining_ns) if self.level == 0 else 0
-        self._take_new_interface()
-        self.level = 0
-        self.remaining_ns = self.budget_ns + debt_ns
-        self.deadline_ns += self.period_ns
-        self.settled = True
-        self.drop(now_ns)
 
     def arrive(self, now_ns: int) -> None:
         self.has_work = True
@@ -136,52 +157,65 @@ class Sporadic(Server):
 
     A queue of (time, amount) whose amounts sum to the budget; the head is usable once its time
     has come. Time used is taken off the head and queued again one period after the head's time.
+    The deadline is one period after the activation and does not move while the head is used.
     """
 
     def __init__(self, period_ns: int, budget_ns: int, *, extra: bool = False) -> None:
         super().__init__(period_ns, budget_ns, extra=extra)
         self.refills: deque[tuple[int, int]] = deque([(0, budget_ns)])
 
-    def due_ns(self) -> int:
+    def refill_due_ns(self) -> int:
         waiting = self.level > 0 or self.remaining_ns <= 0
         return self.refills[0][0] if waiting else NEVER
+
+    def refill(self, now_ns: int) -> None:
+        self.level = 0
+        self._look(now_ns)
+
+    def start_anew(self, now_ns: int) -> None:
+        left_ns = max(0, self.remaining_ns) if self.level == 0 else 0
+        self.level = 0
+        self._fill(min(left_ns, self.budget_ns), now_ns, now_ns + self.period_ns)
 
     def charge(self, amount_ns: int, now_ns: int) -> None:
         if self.level > 0:
             super().charge(amount_ns, now_ns)
             return
-        over_ns = max(0, amount_ns - max(0, self.remaining_ns))
-        self._use(amount_ns)
+        if not self._use(amount_ns) and self.remaining_ns > 0:
+            self.remaining_ns = self.refills[0][1]
+            return
         self._look(now_ns)
-        if self.extra and self.remaining_ns <= 0:
-            self.level = 1
-            self.remaining_ns = self.budget_ns - over_ns
-            self.drop(now_ns)
-
-    def refill(self, now_ns: int) -> None:
-        self.level = 0
-        self._take_new_interface()
-        self.settled = True
-        self._look(now_ns)
+        self.drop()
 
     def arrive(self, now_ns: int) -> None:
         self.has_work = True
-        time_ns, amount_ns = self.refills[0]
-        if time_ns > now_ns:
+        if self.level > 0 or self.remaining_ns <= 0:
             return
-        self.refills[0] = (now_ns, amount_ns)
+        self.refills[0] = (now_ns, self.refills[0][1])
         self._merge_head()
-        if self.level == 0:
-            self._look(now_ns)
+        self._look(now_ns)
+
+    def period_end_ns(self, now_ns: int) -> int:
+        end_ns = self.whole_refill_ns()
+        return end_ns if end_ns > now_ns else now_ns + self.period_ns
+
+    def whole_refill_ns(self) -> int:
+        return self.refills[-1][0]
 
     def adopt(self, other: Server, now_ns: int) -> None:
         super().adopt(other, now_ns)
-        left_ns = max(0, self.remaining_ns)
+        debt_ns = max(0, -self.remaining_ns)
+        self._fill(max(0, self.remaining_ns), now_ns, self.deadline_ns)
+        self._use(debt_ns)
+        self._look(now_ns)
+
+    def _fill(self, left_ns: int, now_ns: int, rest_ns: int) -> None:
+        """A new queue: what is left at once, the rest of the budget later."""
         self.refills = deque()
         if left_ns > 0:
             self.refills.append((now_ns, left_ns))
         if left_ns < self.budget_ns:
-            self.refills.append((other.deadline_ns, self.budget_ns - left_ns))
+            self._append(rest_ns, self.budget_ns - left_ns)
         self._look(now_ns)
 
     def _look(self, now_ns: int) -> None:
@@ -190,32 +224,33 @@ class Sporadic(Server):
         self.remaining_ns = amount_ns if usable else 0
         self.deadline_ns = time_ns + self.period_ns if usable else time_ns
 
-    def _use(self, amount_ns: int) -> None:
-        """Spend from the head on; what exceeds the whole queue delays the next refill."""
-        bound = len(self.refills)
-        while bound > 0 and amount_ns >= self.refills[0][1]:
+    def _use(self, amount_ns: int) -> bool:
+        """Spend from the head on, each refill coming back one period later; was one used up?"""
+        used_up = False
+        while amount_ns > 0:
             time_ns, whole_ns = self.refills.popleft()
-            amount_ns -= whole_ns
-            self._append(time_ns + self.period_ns, whole_ns)
-            bound -= 1
-        if amount_ns == 0:
-            return
-        time_ns, whole_ns = self.refills[0]
-        if bound == 0:
-            self.refills[0] = (time_ns + amount_ns, whole_ns)
-            return
-        self.refills[0] = (time_ns + amount_ns, whole_ns - amount_ns)
-        self._append(time_ns + self.period_ns, amount_ns)
+            used_ns = min(amount_ns, whole_ns)
+            if used_ns < whole_ns:
+                self.refills.appendleft((time_ns + used_ns, whole_ns - used_ns))
+            used_up = used_up or used_ns == whole_ns
+            self._append(time_ns + self.period_ns, used_ns)
+            amount_ns -= used_ns
+        return used_up
 
     def _append(self, time_ns: int, amount_ns: int) -> None:
+        """What continues the tail joins it; into a full queue it joins at its own, later time."""
         if self.refills:
             tail_ns, tail_amount_ns = self.refills[-1]
-            if time_ns <= tail_ns or len(self.refills) == QUEUE:
-                self.refills[-1] = (max(time_ns, tail_ns), tail_amount_ns + amount_ns)
+            if time_ns <= tail_ns + tail_amount_ns:
+                self.refills[-1] = (tail_ns, tail_amount_ns + amount_ns)
+                return
+            if len(self.refills) == QUEUE:
+                self.refills[-1] = (time_ns, tail_amount_ns + amount_ns)
                 return
         self.refills.append((time_ns, amount_ns))
 
     def _merge_head(self) -> None:
+        """Refills that come due before the head could be used up join it."""
         while len(self.refills) > 1:
             time_ns, amount_ns = self.refills[0]
             next_ns, next_amount_ns = self.refills[1]

@@ -39,20 +39,20 @@ class _Account:
 
         A window starts with any period, or else only with the first one counted.
         """
+        self.budget_ns = budget_ns
         if period != self.period:
             self._close(period, any_start=any_start)
-        self.budget_ns = budget_ns
         self.charged_ns += amount_ns
         return self.carried_ns + self.charged_ns - budget_ns
 
     def _close(self, period: _Period, *, any_start: bool) -> None:
         if self.period is None or period.start_ns != self.period.start_ns:
-            self.carried_ns = 0
+            self.carried_ns = -period.index * self.budget_ns
         else:
             passed = period.index - self.period.index
             self.carried_ns += self.charged_ns - passed * self.budget_ns
-            if any_start:
-                self.carried_ns = max(0, self.carried_ns)
+        if any_start:
+            self.carried_ns = max(0, self.carried_ns)
         self.charged_ns = 0
         self.period = period
 
@@ -67,8 +67,9 @@ def check(header: Header, records: Records) -> Finding:
     for moment in moments(header, records):
         _note_starts(moment, busy_since)
         span_ns = moment.until_ns - moment.now_ns
-        for payer in [payer for grant in moment.grants for payer in grant.payers]:
-            name = server_name(header, payer)
+        pcpus = range(len(moment.grants))
+        for payer in [payer for pcpu in pcpus for payer in moment.payers(pcpu)]:
+            name = server_name(header, payer & 0xFFFF)
             server = moment.servers.get(payer)
             if server is None:
                 finding.add(moment.now_ns, f"{name} pays but has no server")

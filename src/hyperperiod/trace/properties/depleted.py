@@ -3,7 +3,7 @@
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
-from hyperperiod.trace.replay import Grant, Moment, moments
+from hyperperiod.trace.replay import Moment, moments
 
 
 def check(header: Header, records: Records) -> Finding:
@@ -11,18 +11,19 @@ def check(header: Header, records: Records) -> Finding:
     finding = Finding()
     watch = Watch(finding, lateness_ns(header))
     for moment in moments(header, records):
-        for grant in moment.grants:
+        for pcpu, grant in enumerate(moment.grants):
             if grant.run is None or moment.is_best_effort(grant.run):
                 continue
-            if not moment.servers[grant.run].usable and not _helped(moment, grant):
+            if not moment.servers[grant.run].usable and not _helped(moment, pcpu):
                 text = f"{server_name(header, grant.run)} runs depleted"
                 watch.wrong(grant.run, moment.now_ns, moment.until_ns, text)
     return finding
 
 
-def _helped(moment: Moment, grant: Grant) -> bool:
+def _helped(moment: Moment, pcpu: int) -> bool:
     """Whether another server with budget pays, as the policy allows."""
+    grant = moment.grants[pcpu]
     if grant.pay is None or grant.pay == grant.run:
         return False
     allowed = grant.pay == SPARE or moment.slack == "reclaim"
-    return allowed and moment.servers[grant.pay].usable
+    return allowed and all(moment.servers[payer].usable for payer in moment.payers(pcpu))

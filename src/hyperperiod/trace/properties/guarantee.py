@@ -16,9 +16,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
-from hyperperiod.trace.format import SPARE, Header, Records, server_name
+from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.finding import Finding, lateness_ns, skipped
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.replay import Moment, is_spare, moments
 
 WINDOW_PERIODS: Final = 64
 BOUNDED: Final = ("periodic", "deferrable", "polling")
@@ -70,7 +70,7 @@ def _stretches(header: Header, records: Records) -> dict[int, list[_Stretch]]:
     deadlines: dict[int, int] = {}
     for moment in moments(header, records):
         for vcpu, server in moment.servers.items():
-            if vcpu == SPARE:
+            if is_spare(vcpu):
                 continue
             terms = (moment.budget, server.period_ns, server.budget_ns)
             stretch = open_now.get(vcpu)

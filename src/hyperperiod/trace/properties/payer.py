@@ -60,13 +60,14 @@ def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int
 def _own(moment: Moment) -> dict[int, set[int | None]]:
     """By pcpu, who may be the payer when a server pays only for itself."""
     named: dict[int, set[int | None]] = {}
+    has_spare = moment.slack == "spare"
     for pcpu, grant in enumerate(moment.grants):
         if grant.run is None or moment.is_best_effort(grant.run):
-            named[pcpu] = {None, SPARE} if SPARE in moment.servers else {None}
+            named[pcpu] = {None, SPARE} if has_spare else {None}
         elif moment.servers[grant.run].usable:
             named[pcpu] = {grant.run}
         else:
-            named[pcpu] = {SPARE} if SPARE in moment.servers else set()
+            named[pcpu] = {SPARE} if has_spare else set()
     return named
 
 

@@ -5,6 +5,8 @@ It serves the waiting depleted vcpu with the latest deadline, at most its own bu
 its periods (that is checked with all other budgets), and nobody who has budget left.
 """
 
+from collections.abc import Hashable
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
 from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns, skipped
@@ -12,46 +14,56 @@ from hyperperiod.trace.replay import Moment, moments
 
 
 def check(header: Header, records: Records) -> Finding:
-    """Look at every instant at which the spare pays."""
+    """Look at where the spare is, and for whom, at every instant."""
     if header["spare"] is None:
         return skipped("this run has no spare")
     finding = Finding()
     watch = Watch(finding, lateness_ns(header))
     for moment in moments(header, records):
-        where = [pcpu for pcpu, grant in enumerate(moment.grants) if grant.pay == SPARE]
-        if not where:
+        if moment.slack != "spare":
             continue
-        for key, text in _wrong(moment, where).items():
+        for key, text in _wrong(moment).items():
             watch.wrong(key, moment.now_ns, moment.until_ns, text)
     return finding
 
 
-def _wrong(moment: Moment, where: list[int]) -> dict[str, str]:
-    wrong = {}
-    if len(where) > 1:
-        wrong["two"] = f"the spare is on pcpus {where} at once"
+def _wrong(moment: Moment) -> dict[Hashable, str]:
+    """What is wrong with the spare, or with each of them: partitioned pcpus have their own."""
+    wrong: dict[Hashable, str] = {}
     for pcpus, ids in moment.groups():
-        here = [pcpu for pcpu in pcpus if pcpu in where]
+        here = [pcpu for pcpu in pcpus if moment.grants[pcpu].pay == SPARE]
+        if len(here) > 1:
+            wrong["two", pcpus[0]] = f"the spare is on pcpus {here} at once"
+        free = [pcpu for pcpu in pcpus if _is_free(moment, pcpu)]
+        if free and not here and moment.servers[moment.spare_on(free[0])].usable:
+            wrong["absent", pcpus[0]] = f"the spare is not on pcpu {free[0]}, which is free"
         if not here:
             continue
         for vcpu in able(moment, ids):
             if moment.runs_on(vcpu) is None:
                 name = server_name(moment.header, vcpu)
-                wrong["waits"] = f"the spare has pcpu {here[0]} while {name} waits with budget"
+                text = f"the spare has pcpu {here[0]} while {name} waits with budget"
+                wrong["waits", pcpus[0]] = text
         wrong.update(_wrong_choice(moment, here[0], ids))
     return wrong
 
 
-def _wrong_choice(moment: Moment, pcpu: int, ids: list[int]) -> dict[str, str]:
+def _is_free(moment: Moment, pcpu: int) -> bool:
     run = moment.grants[pcpu].run
-    depleted = [v for v in ids if v in moment.work and not moment.servers[v].usable]
+    return run is None or moment.is_best_effort(run)
+
+
+def _wrong_choice(moment: Moment, pcpu: int, ids: list[int]) -> dict[Hashable, str]:
+    run = moment.grants[pcpu].run
+    depleted = [vcpu for vcpu in ids if vcpu in moment.work and not moment.servers[vcpu].usable]
     if run is None or moment.is_best_effort(run):
         if depleted:
-            return {"idles": f"the spare idles on pcpu {pcpu} while a depleted vcpu waits"}
+            text = f"the spare idles on pcpu {pcpu} while a depleted vcpu waits"
+            return {("idles", pcpu): text}
         return {}
     name = server_name(moment.header, run)
     if run not in depleted:
-        return {"needless": f"the spare pays for {name}, which is not depleted"}
+        return {("needless", pcpu): f"the spare pays for {name}, which is not depleted"}
     if moment.servers[run].deadline_ns < max(moment.servers[v].deadline_ns for v in depleted):
-        return {"latest": f"the spare runs {name}, which has not the latest deadline"}
+        return {("latest", pcpu): f"the spare runs {name}, which has not the latest deadline"}
     return {}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two independent readings of the rules agree: schedules of the naive model have every property.
+
+The naive model decides tick by tick; the properties replay budgets from records. Neither knows
+the other or the scheduler. One tick is one nanosecond here.
+"""
+
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.model_naive.model import SPARE as NAIVE_SPARE
+from tests.model_naive.model import Grant, Params, Policy, Setup
+from tests.model_naive.workload import Run
+from tests.trace.writer import Script, make_header, vcpu
+
+from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind
+from hyperperiod.trace.properties import PROPERTIES, Status
+from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
+
+TICKS = 240
+LOCAL = [
+    *product(("periodic",), ORDERS, ("none", "lend", "reclaim")),
+    *product(("deferrable", "polling", "sporadic", "cbs"), ORDERS, ("none", "spare", "extra")),
+]
+FAMILIES = [
+    [rules for rules in LOCAL if rules[0] == "periodic"],
+    [rules for rules in LOCAL if rules[0] in ("deferrable", "polling")],
+]
+GLOBAL = [
+    *product(("periodic",), ORDERS, ("none",)),
+    *product(("deferrable", "cbs"), ORDERS, ("none", "spare", "extra")),
+]
+CASES = [(rules, 1) for rules in LOCAL] + [(rules, pcpus) for rules in GLOBAL for pcpus in (2, 3)]
+
+
+def play(rules: Any, pcpus: int, seed: int, swaps: Any = ()) -> Script:
+    """A random system under the naive model, as a trace; now and then one of `swaps` takes over."""
+    random = Random(seed)
+    params = [random_params(random) for _ in range(random.randint(1, 4))]
+    params += [Params(1, 0, best_effort=True)] * random.randint(0, 2)
+    spare = (
+        (random.choice((6, 12)), random.randint(1, 3)) if swaps or rules[2] == "spare" else (0, 0)
+    )
+    quantum = random.choice((None, None, 1, 2))
+    setup = Setup(Policy(*rules), pcpus, quantum, *spare)
+    run = Run(setup, params)
+    script = Script(header_of(rules, params, setup))
+    load = random.choice((0.03, 0.1, 0.4))
+    before: list[Grant | None] = [None] * pcpus
+    for now in range(TICKS):
+        departed = run.finish_tick() if now else run.begin()
+        for grant in before:
+            if grant is not None and grant.run in departed:
+                script.depart(now, grant.run)
+        woken = run.arrive([random.randint(1, 5) if random.random() < load else 0 for _ in params])
+        script.arrive(now, *woken)
+        if swaps and random.random() < 0.03:
+            swap(script, now, run, random.choice(swaps))
+        for pcpu, grant in enumerate(run.world.decide()):
+            if grant != before[pcpu]:
+                decide(script, now, pcpu, grant)
+            before[pcpu] = grant
+    return script.end(TICKS)
+
+
+def swap(script: Script, now: int, run: Run, rules: Any) -> None:
+    run.world.swap(Policy(*rules))
+    value = BUDGETS.index(rules[0]) | ORDERS.index(rules[1]) << 8 | SLACKS.index(rules[2]) << 16
+    script.add(now, Kind.SWAP, value=value)
+
+
+def random_params(random: Random) -> Params:
+    period = random.choice((4, 5, 6, 8, 10, 12, 20))
+    budget = random.randint(1, max(1, period // 2))
+    return Params(period, budget, random.randint(0, 2), extra=random.random() < 0.6)
+
+
+def header_of(rules: Any, params: list[Params], setup: Setup) -> Any:
+    one = setup.pcpus == 1
+    vcpus = [
+        vcpu(
+            f"v{index}",
+            None if each.best_effort else each.period,
+            None if each.best_effort else each.budget,
+            priority=each.priority,
+            pcpu=0 if one else None,
+            extra=each.extra,
+        )
+        for index, each in enumerate(params)
+    ]
+    spare = {"period_ns": setup.spare_period, "budget_ns": setup.spare_budget}
+    return make_header(
+        "ptps",
+        vcpus,
+        budget=rules[0],
+        order=rules[1],
+        slack=rules[2],
+        scope="partitioned" if one else "global",
+        pcpus=setup.pcpus,
+        horizon_ns=TICKS,
+        quantum_ns=setup.quantum,
+        spare=spare if setup.spare_period else None,
+    )
+
+
+def decide(script: Script, now: int, pcpu: int, grant: Grant) -> None:
+    pay = NONE if grant.pay is None else SPARE if grant.pay == NAIVE_SPARE else grant.pay
+    if grant.run is None:
+        script.idle(now, pay, pcpu=pcpu)
+        return
+    flags = (ALSO if grant.also is not None else 0) | (EXTRA if grant.level else 0)
+    script.run(now, grant.run, pay, pcpu=pcpu, flags=flags)
+
+
+@pytest.mark.parametrize(("rules", "pcpus"), CASES, ids=str)
+def test_schedules_of_the_naive_model_have_every_property(
+    rules: Any, pcpus: int, tmp_path: Path
+) -> None:
+    for seed in range(4):
+        header, records = play(rules, pcpus, seed).trace(tmp_path)
+        for one in PROPERTIES:
+            finding = one.check(header, records)
+            assert finding.status is not Status.FAILS, (one.name, seed, finding.violations[:3])
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_so_do_those_with_swaps(seed: int, tmp_path: Path) -> None:
+    """Within a family; what the last payer means across families is not the naive model's."""
+    family = FAMILIES[seed % 2]
+    header, records = play(family[seed % len(family)], 1, seed, family).trace(tmp_path)
+    for one in PROPERTIES:
+        finding = one.check(header, records)
+        assert finding.status is not Status.FAILS, (one.name, finding.violations[:3])
