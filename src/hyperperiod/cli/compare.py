@@ -106,13 +106,13 @@ def _results(
 
 
 def _show(name: str, results: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
     from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import comparison_tables, misses
+    from hyperperiod.cli.tables import comparison_tables, misses_text
 
     out = console()
     for result in results:
-        missed = misses(result)
-        count = f"{missed} deadlines missed" if missed else "no deadline missed"
-        out.print(f"{name} under {result['policy']}: {count}")
+        out.print(Text(f"{name} under {result['policy']}: ") + misses_text(result))
     for table in comparison_tables(results):
         out.print(table)

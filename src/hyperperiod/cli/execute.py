@@ -14,8 +14,8 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import console, print_json, require_different, whole_file
 from hyperperiod.cli.progress import bar
 from hyperperiod.cli.systems import read_system, require_host_levels
-from hyperperiod.cli.tables import misses, result_tables
-from hyperperiod.model import Policy, System
+from hyperperiod.cli.tables import misses, misses_text, result_tables
+from hyperperiod.model import Policy, System, format_time
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,10 @@ def _write_report(path: Path, system: System, result: dict[str, Any], trace: Pat
 def _show(result: dict[str, Any]) -> None:
     from rich.text import Text
 
-    missed = misses(result)
-    verdict = Text("no deadline missed", style="green")
-    if missed:
-        verdict = Text(f"{missed} deadlines missed", style="bold red")
     out = console()
     title = f"{result['system']} under {result['policy']} on {result['host']}"
-    out.print(Text(f"{title}, {result['horizon_ns'] / 1e9:g} s: ") + verdict)
+    horizon = format_time(result["horizon_ns"])
+    out.print(Text(f"{title}, {horizon}: ") + misses_text(result))
     if result.get("interrupted"):
         out.print(Text("interrupted: the results are those up to this instant", style="yellow"))
     for table in result_tables(result):

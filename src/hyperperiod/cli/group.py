@@ -58,6 +58,7 @@ def _guarded(run: Callable[[], Any]) -> int:
     try:
         code = run()
     except click.Abort:
+        click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
     except Exception as error:
         return _report(error)

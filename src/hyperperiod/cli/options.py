@@ -73,7 +73,7 @@ policy_option = click.option(
 seed_option = click.option(
     "--seed",
     type=click.IntRange(0, SEED_LIMIT - 1),
-    default=0,
+    default=1,
     show_default=True,
     help="Seed of all draws; they do not depend on the schedule.",
 )

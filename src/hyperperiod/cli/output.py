@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # Tables that go to a file or a pipe get this width, so that they do not depend on the terminal.
-PLAIN_WIDTH = 120
+PLAIN_WIDTH = 160
 
 
 def print_json(result: Any) -> None:
@@ -31,9 +31,15 @@ def console(*, error: bool = False) -> Console:
     """Standard output, or standard error, for people."""
     from rich.console import Console
 
+    class PipeConsole(Console):
+        """Leaves a closed pipe to those who map errors to exit codes."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    return PipeConsole(file=stream, width=width, highlight=False, emoji=False, markup=False)
 
 
 @contextlib.contextmanager

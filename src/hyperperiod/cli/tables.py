@@ -62,7 +62,7 @@ def _table(title: str, columns: Sequence[str], left: int) -> Table:
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < left else "right")
+        table.add_column(column, justify="left" if index < left else "right", no_wrap=index >= left)
     return table
 
 
@@ -108,7 +108,11 @@ def _pcpu_verdicts(pcpus: Sequence[Json]) -> Table:
     columns = ["pcpu", "test", "schedulable", *(["the paper says"] if papers else []), "bandwidth"]
     table = _table("pcpus", columns, len(columns) - 1)
     for pcpu in pcpus:
-        row = [str(pcpu["id"]), str(pcpu["test"]), verdict_text(pcpu["schedulable"])]
+        row: list[Text | str] = [
+            str(pcpu["id"]),
+            str(pcpu["test"]),
+            verdict_text(pcpu["schedulable"]),
+        ]
         if papers:
             row.append(_paper_text(pcpu.get("paper")))
         table.add_row(*row, share_text(pcpu["bandwidth"]))
@@ -228,3 +232,13 @@ def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]
 def misses(result: Json) -> int:
     """All missed deadlines of a run."""
     return sum(task["misses"] for domain in result["domains"] for task in domain["tasks"])
+
+
+def misses_text(result: Json) -> Text:
+    """The verdict of a run."""
+    from rich.text import Text
+
+    missed = misses(result)
+    if missed == 0:
+        return Text("no deadline missed", style="green")
+    return Text(f"{missed} deadline{'s' if missed > 1 else ''} missed", style="bold red")
