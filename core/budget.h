@@ -103,7 +103,7 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
     if (core->policy.budget == HP_BUDGET_SPORADIC) {
         hp_sporadic_start(core, vcpu, core->now_ns, left_ns > 0 ? (hp_u64)left_ns : 0, refill_ns);
         if (left_ns < 0) {
-            hp_sporadic_use(core, vcpu, (hp_u64)-left_ns);
+            hp_sporadic_use(core, vcpu, core->now_ns, (hp_u64)-left_ns);
             hp_sporadic_account(core, vcpu, core->now_ns);
         }
     }

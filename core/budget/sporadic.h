@@ -11,6 +11,9 @@
  *  - Use: the head's amount falls and its time advances by what is used, and as much is added
  *    to the tail for one period later. Since the head's time moves with the use and not with
  *    the clock, a preemption in between does not split an activation.
+ *  - An activation lasts at most one period: a head that was not used up for so long (the pcpu
+ *    was overbooked) starts anew when it is used, as if the work had arrived then, so that no
+ *    backlog of budget builds up.
  *  - A new refill that comes due before the tail could be used up joins the tail; so it does
  *    not matter into how many pieces a charge is cut. When the queue is full it joins the tail
  *    at its own, later time: that can only delay.
@@ -135,27 +138,53 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
     hp_refilled(core, vcpu);
 }
 
-/* Moves what is used from the head of the queue to its end. Returns whether the head changed. */
-HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u64 rounds = span_ns < server->budget_ns ? 0 : span_ns / server->budget_ns;
-    hp_u32 popped = rounds > 0;
+/* An activation that is a whole period old by the time it is used starts anew. */
+HP_FN void hp_refill_renew(struct hp_core *core, hp_u32 vcpu, hp_u64 used_at_ns) {
+    struct hp_refill *head = hp_refill_of(core, vcpu, 0);
 
-    /* A whole round uses up every refill once and moves it by a period. */
-    span_ns -= rounds * server->budget_ns;
+    if (head->time_ns + hp_server_of(core, vcpu)->period_ns > used_at_ns)
+        return;
+    head->time_ns = used_at_ns;
+    hp_refill_join_head(core, vcpu);
+}
+
+/* Uses up every refill this many times: each comes back as many periods later. */
+HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 rounds) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
     HP_FOR (i, HP_REFILLS) {
-        if (rounds == 0 || i >= server->refill_count)
+        if (i >= server->refill_count)
             break;
         hp_refill_of(core, vcpu, i)->time_ns += rounds * server->period_ns;
     }
+}
+
+/*
+ * Moves what is used from 'at' on from the head of the queue to its end. Returns whether the
+ * head is another one now.
+ */
+HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, hp_u64 span_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u32 popped = span_ns >= server->budget_ns;
+
+    hp_refill_renew(core, vcpu, at_ns);
+    if (span_ns >= server->budget_ns) {
+        hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns);
+        at_ns += span_ns - span_ns % server->budget_ns;
+        span_ns %= server->budget_ns;
+    }
     /* What is left is less than the budget: no refill is met twice. */
     HP_FOR (i, HP_REFILLS + 1u) {
-        struct hp_refill *head = hp_refill_of(core, vcpu, 0);
-        hp_u64 used_ns = hp_least(span_ns, head->amount_ns);
-        hp_u64 back_ns = head->time_ns + server->period_ns;
+        struct hp_refill *head;
+        hp_u64 used_ns;
+        hp_u64 back_ns;
 
         if (span_ns == 0)
             break;
+        hp_refill_renew(core, vcpu, at_ns);
+        head = hp_refill_of(core, vcpu, 0);
+        used_ns = hp_least(span_ns, head->amount_ns);
+        back_ns = head->time_ns + server->period_ns;
         head->amount_ns -= used_ns;
         head->time_ns += used_ns;
         if (head->amount_ns == 0) {
@@ -163,6 +192,7 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns
             popped = 1;
         }
         hp_refill_append(core, vcpu, back_ns, used_ns);
+        at_ns += used_ns;
         span_ns -= used_ns;
     }
     HP_ASSERT(span_ns == 0);
@@ -175,7 +205,7 @@ HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns
 
     if (span_ns == 0)
         return;
-    if (!hp_sporadic_use(core, vcpu, span_ns) && server->remaining_ns > 0) {
+    if (!hp_sporadic_use(core, vcpu, to_ns - span_ns, span_ns) && server->remaining_ns > 0) {
         server->remaining_ns = (hp_i64)hp_refill_of(core, vcpu, 0)->amount_ns;
         return;
     }

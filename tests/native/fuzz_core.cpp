@@ -84,12 +84,13 @@ struct Vcpu {
     bool best_effort = false;
     bool working = false;
     hp_params params{};
-    Time own_charged_ns = 0;  // at its own level, since it is comparable
-    Time comparable_from = 0; // when its parameters or the policy changed last
+    Time own_charged_ns = 0; // at its own level, ever
+    Time window_from = 0;    // a window opened at random, and what had been charged by then
+    Time window_charged_ns = 0;
     Time period_charged_ns = 0;
-    Time period_end = 0; // end of the period that is being filled, on the grid of its origin
-    Time late_ns = 0;
-    hp_i64 excess_ns = 0;           // charged beyond budgets in the worst window that ends now
+    Time period_end = 0;  // end of the period that is being filled, on the grid of its origin
+    Time late_ns = 0;     // how late the last pick was that charged it
+    hp_i64 excess_ns = 0; // charged beyond budgets in the worst window that ends now
     bool worked_throughout = false; // had work during all of the current period so far
     Time supplied_ns = 0;           // run in the current period, whoever paid
 };
@@ -149,6 +150,10 @@ class World {
     bool guaranteed_ = false; // a schedulability test says that budgets are delivered
     bool comparable_ = true;  // the books compare: refills are on a grid that the fuzzer knows
     hp_u64 events_ = 0;
+    Time spare_charged_ns_ = 0; // in the period that is being filled
+    hp_u64 spare_period_ = 0;
+    hp_i64 spare_excess_ns_ = 0;
+    bool spare_steady_ = true;
     std::array<hp_grant, HP_PCPUS> grants_{};
 
     void choose_config(hp_u64 number) {
@@ -198,7 +203,7 @@ class World {
         if (!vcpu.best_effort) {
             const Time period = vcpu.params.period_ns;
             vcpu.period_end = (now_ + period - 1) / period * period;
-            vcpu.comparable_from = now_;
+            vcpu.window_from = now_;
         }
     }
 
@@ -285,6 +290,7 @@ class World {
             break;
         default:
             tell("%llu spare\n", now_);
+            spare_steady_ = false;
             require(hp_set_spare(core_.get(), config_.spare_period_ns,
                                  random_.between(0, config_.spare_period_ns), now_)
                         == HP_OK,
@@ -296,11 +302,13 @@ class World {
     void swap_policy() {
         static constexpr auto policies = legal_policies();
         const hp_policy policy = policies[random_.between(0, policies.size() - 1)];
+        const bool was_clear = timed() && extra_is_clear();
         tell("%llu swap %u %u %u\n", now_, policy.budget, policy.order, policy.slack);
         const hp_u32 error = hp_set_policy(core_.get(), &policy, now_);
         require(error == (hp_policy_legal(&policy, config_.pcpus) ? HP_OK : HP_ERROR_POLICY),
                 "a swap is judged wrongly");
-        comparable_ = comparable_ && error != HP_OK;
+        // Between the rules with a fixed grid a swap keeps each server's grid and what it used.
+        comparable_ = comparable_ && (error != HP_OK || (was_clear && timed() && extra_is_clear()));
     }
 
     void forget_grants(hp_u32 v) {
@@ -309,54 +317,85 @@ class World {
                 grants_[p] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
     }
 
-    // Writes the time of a grant that ends now into the books.
+    // Writes the time of a grant up to now into the books.
     void book(hp_u32 pcpu) {
-        const hp_grant &grant = grants_[pcpu];
+        hp_grant &grant = grants_[pcpu];
         const Time late = now_ > grant.until_ns ? now_ - grant.until_ns : 0;
         if (hp_is_vcpu(grant.pay) && grant.level == 0)
             book_charge(vcpus_[grant.pay], grant.start_ns, late);
         if (hp_is_vcpu(grant.also))
             book_charge(vcpus_[grant.also], grant.start_ns, late);
-        if (hp_is_vcpu(grant.run))
-            book_supply(vcpus_[grant.run], grant.start_ns);
+        if (grant.pay == HP_SPARE)
+            book_spare(grant.start_ns, late);
+        if (hp_is_vcpu(grant.run) && !vcpus_[grant.run].best_effort)
+            vcpus_[grant.run].supplied_ns += now_ - grant.start_ns;
+        grant.start_ns = now_;
+    }
+
+    // Whether the books can tell extra time from a server's own: a late pick mixes the two.
+    [[nodiscard]] bool extra_is_clear() const {
+        return prompt_ || core_->policy.slack != HP_SLACK_EXTRA;
+    }
+
+    // Whether what the fuzzer books is what is charged at the server's own level.
+    [[nodiscard]] bool has_books(const Vcpu &vcpu) const {
+        return comparable_ && (extra_is_clear() || !(vcpu.params.flags & HP_EXTRA));
     }
 
     void book_charge(Vcpu &vcpu, Time start, Time late) {
-        Time span = now_ - start;
-        // Past its end a grant on extra time goes on at a lower level.
-        if (core_->policy.slack == HP_SLACK_EXTRA && (vcpu.params.flags & HP_EXTRA))
-            span -= std::min(span, late);
-        vcpu.own_charged_ns += span;
+        vcpu.own_charged_ns += now_ - start;
         vcpu.late_ns = late;
-        if (start >= vcpu.period_end - std::min(vcpu.period_end, vcpu.params.period_ns))
-            vcpu.period_charged_ns += span;
-    }
-
-    void book_supply(Vcpu &vcpu, Time start) {
-        if (!vcpu.best_effort && start + vcpu.params.period_ns >= vcpu.period_end)
-            vcpu.supplied_ns += now_ - start;
-    }
-
-    // Cuts running grants where periods end, so that each piece lies in one period of everybody.
-    void close_periods() {
-        for (hp_u32 p = 0; p < config_.pcpus; p++) {
-            book(p);
-            if (prompt_)
-                grants_[p].start_ns = now_;
+        while (vcpu.period_end < now_) { // split at each end of a period in between
+            const Time cut = std::max(start, vcpu.period_end);
+            vcpu.period_charged_ns += cut - start;
+            start = cut;
+            close_period(vcpu);
         }
-        for (Vcpu &vcpu : vcpus_)
-            while (prompt_ && vcpu.present && !vcpu.best_effort && vcpu.period_end <= now_)
+        vcpu.period_charged_ns += now_ - start;
+    }
+
+    void book_spare(Time start, Time late) {
+        const Time period = config_.spare_period_ns;
+        for (; start < now_; start = std::min(now_, (start / period + 1) * period)) {
+            if (start / period != spare_period_)
+                close_spare(start / period);
+            spare_charged_ns_ += std::min(now_, (start / period + 1) * period) - start;
+        }
+        const auto charged = static_cast<hp_i64>(spare_charged_ns_);
+        const auto budget = static_cast<hp_i64>(config_.spare_budget_ns);
+        require(spare_excess_ns_ + charged - budget <= static_cast<hp_i64>(late) || !spare_steady_,
+                "the spare is charged beyond its budget");
+    }
+
+    // The spare begins another period: what was used beyond its budget is carried on.
+    void close_spare(hp_u64 period) {
+        const auto budget = static_cast<hp_i64>(config_.spare_budget_ns);
+        const auto periods = static_cast<hp_i64>(period - spare_period_);
+        const auto charged = static_cast<hp_i64>(spare_charged_ns_);
+        spare_excess_ns_ = std::max<hp_i64>(0, spare_excess_ns_ + charged - budget);
+        for (hp_i64 i = 1; i < periods && spare_excess_ns_ > 0; i++)
+            spare_excess_ns_ = std::max<hp_i64>(0, spare_excess_ns_ - budget);
+        spare_charged_ns_ = 0;
+        spare_period_ = period;
+    }
+
+    void close_periods() {
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            book(p);
+        for (Vcpu &vcpu : vcpus_) {
+            if (!vcpu.present || vcpu.best_effort)
+                continue;
+            while (vcpu.period_end <= now_)
                 close_period(vcpu);
-        if (!prompt_)
-            for (hp_u32 p = 0; p < config_.pcpus; p++)
-                grants_[p].start_ns = now_;
+            check_window(vcpu);
+        }
     }
 
     void close_period(Vcpu &vcpu) {
         const auto budget = static_cast<hp_i64>(vcpu.params.budget_ns);
         const auto charged = static_cast<hp_i64>(vcpu.period_charged_ns);
         vcpu.excess_ns = std::max<hp_i64>(0, vcpu.excess_ns + charged - budget);
-        if (timed() && comparable_)
+        if (timed() && has_books(vcpu))
             require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns), "charged beyond budget");
         if (guaranteed_ && vcpu.worked_throughout)
             require(vcpu.supplied_ns >= vcpu.params.budget_ns, "a guarantee is broken");
@@ -364,6 +403,23 @@ class World {
         vcpu.supplied_ns = 0;
         vcpu.period_end += vcpu.params.period_ns;
         vcpu.worked_throughout = vcpu.working;
+    }
+
+    // In any window a server is charged its bandwidth, and at most two budgets more: what it had
+    // when the window opened, and what belongs to a period that reaches out of it.
+    void check_window(Vcpu &vcpu) {
+        const Time period = vcpu.params.period_ns;
+        const Time periods = (now_ - vcpu.window_from + period - 1) / period + 2;
+        const Time charged = vcpu.own_charged_ns - vcpu.window_charged_ns;
+        if (has_books(vcpu))
+            require(charged <= periods * vcpu.params.budget_ns + vcpu.late_ns,
+                    "charged beyond the bandwidth");
+        // A cbs server that an overbooked pcpu keeps waiting makes up for it later: its windows
+        // all begin when it was added.
+        if (core_->policy.budget != HP_BUDGET_CBS && random_.one_in(50)) {
+            vcpu.window_from = now_;
+            vcpu.window_charged_ns = vcpu.own_charged_ns;
+        }
     }
 
     void pick(hp_u32 pcpu) {
