@@ -143,6 +143,26 @@ def test_compare(tmp_path: Path) -> None:
     assert report.stat().st_size > 0
 
 
+def test_reclaiming_helps_where_lending_does_not() -> None:
+    """The CSA paper's result on its synthetic systems: PTPS misses most, CRPS least."""
+    system = str(SYSTEMS / "csa-synthetic.toml")
+    result = result_of("compare", system, "--policies", "ptps,wcps,crps", "--horizon", "60s")[1]
+    ptps, wcps, crps = (
+        sum(task["misses"] for task in tasks_of(one).values()) for one in result["results"]
+    )
+    assert ptps > wcps > crps
+
+
+def test_what_cannot_be_resolved_names_the_file() -> None:
+    done = run("simulate", FLIGHT, "--policy", "polling")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {FLIGHT}: domain flight-laws: interface: found nothing")
+    seen = run("analyze", FLIGHT, "--policy", "polling")
+    assert seen.exit_code == 1
+    assert "flight-laws" in seen.stdout
+    assert "not for polling" in seen.stdout
+
+
 def test_compare_takes_all_that_fit() -> None:
     done = run("compare", str(SYSTEMS / "ertds-experiment-c.toml"), "--horizon", "300ms")
     assert done.exit_code == 0

@@ -30,12 +30,13 @@ def analyze(
     system ("unknown", with the reason).
     """
     from hyperperiod.cli.output import print_json
-    from hyperperiod.cli.systems import read_system
+    from hyperperiod.cli.systems import about, read_system
 
     system = read_system(system_file, policy)
     from hyperperiod.analysis import analyze as analyze_system
 
-    result = analyze_system(system, explain=explain)
+    with about(system_file):
+        result = analyze_system(system, explain=explain)
     if as_json:
         print_json(result)
     else:

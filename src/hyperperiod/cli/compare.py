@@ -52,11 +52,12 @@ def compare(
     deadline is missed under any of them.
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
+    from hyperperiod.cli.systems import about
     from hyperperiod.cli.tables import misses
 
     systems = _systems(system_file, policies)
     require_different({"SYSTEM": system_file, "--report": report_file})
-    with whole_file(report_file, "--report") as report_path:
+    with about(system_file), whole_file(report_file, "--report") as report_path:
         results = _results(systems, horizon_ns, seed, report_path)
     interrupted = bool(results[-1].get("interrupted"))
     if as_json:
@@ -71,14 +72,15 @@ def compare(
 
 def _systems(system_file: str, policies: list[Policy] | None) -> list[System]:
     """The system under each policy, with the interfaces of its own."""
-    from hyperperiod.cli.systems import read_system, require_host_levels
+    from hyperperiod.cli.systems import about, read_system, require_host_levels
     from hyperperiod.model import fitting_policies, with_policy
 
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
     from hyperperiod.analysis import resolve
 
-    system = resolve(system)
+    with about(system_file):
+        system = resolve(system)
     chosen = policies if policies is not None else fitting_policies(system)
     return [with_policy(system, policy) for policy in chosen]
 

@@ -13,7 +13,7 @@ from typing import Any
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import console, print_json, require_different, whole_file
 from hyperperiod.cli.progress import bar
-from hyperperiod.cli.systems import read_system, require_host_levels
+from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables import misses, misses_text, result_tables
 from hyperperiod.model import Policy, System, format_time
 
@@ -39,6 +39,7 @@ def execute(order: Order) -> int:
         {"SYSTEM": order.system_file, "--trace": order.trace_file, "--report": order.report_file}
     )
     with (
+        about(order.system_file),
         whole_file(order.trace_file, "--trace") as trace_path,
         whole_file(order.report_file, "--report") as report_path,
         _trace_for_report(trace_path, report_path) as recorded,

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 
 
@@ -27,3 +31,18 @@ def require_host_levels(system: System, system_file: str) -> None:
         raise InputError(
             system_file, None, "flow", f"{len(system.flows)} flows", "no flows on this host"
         )
+
+
+@contextlib.contextmanager
+def about(system_file: str) -> Iterator[None]:
+    """Errors about a system that is no longer a file (analysis, hosts) name the file again."""
+    try:
+        yield
+    except InputError as error:
+        problems = [
+            problem
+            if problem.file or problem.key.startswith("--")
+            else replace(problem, file=system_file)
+            for problem in error.problems
+        ]
+        raise InputError.of(problems) from None

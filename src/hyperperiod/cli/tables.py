@@ -88,12 +88,17 @@ def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
     for pcpu in analysis["pcpus"]:
         yield f"pcpu {pcpu['id']}", pcpu
     for _, domain in _all_depths(analysis["domains"]):
-        if domain["interface"] is None:
+        if _is_best_effort(domain):
             continue
         for task in domain["tasks"]:
             if task["deadline_ns"] is not None:
                 yield f"{domain['name']}.{task['name']}", task
         yield domain["name"], domain
+
+
+def _is_best_effort(domain: Json) -> bool:
+    """Whether a domain has no interface because it wants none; the analysis says why."""
+    return domain["interface"] is None and str(domain.get("reason")).startswith("best effort")
 
 
 def _all_depths(domains: Iterable[Json], depth: int = 0) -> Iterable[tuple[int, Json]]:
@@ -133,8 +138,8 @@ def _domain_verdicts(domains: Iterable[Json]) -> Table:
         interface = domain["interface"]
         table.add_row(
             "  " * depth + domain["name"],
-            interface_text(interface),
-            verdict_text(domain["schedulable"]) if interface else _NO_VALUE,
+            interface_text(interface) if interface or _is_best_effort(domain) else "none",
+            _NO_VALUE if _is_best_effort(domain) else verdict_text(domain["schedulable"]),
             share_text(interface["bandwidth"]) if interface else _NO_VALUE,
             share_text(domain["utilization"]),
             share_text(domain["interface_overhead"]),
