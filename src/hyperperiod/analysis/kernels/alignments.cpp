@@ -4,9 +4,14 @@
 
 #include "src/hyperperiod/analysis/kernels/alignments.hpp"
 
+#include <algorithm>
+
 namespace hyperperiod::analysis {
 
 namespace {
+
+// After this many spans the surplus has shrunk enough to take aim again.
+constexpr u64 refresh = 64;
 
 // The least k >= 0 with low <= step k mod modulus <= high, where 0 < low <= high < modulus and
 // step < modulus. Either a multiple of step lies in the range before the first wrap, or the
@@ -29,10 +34,6 @@ u64 first_in_range(u64 step, u64 modulus, u64 low, u64 high) {
     return clamp((u128{modulus} * wraps + low + step - 1) / step);
 }
 
-long double density(u64 part, u64 whole) {
-    return static_cast<long double>(part) / static_cast<long double>(whole);
-}
-
 } // namespace
 
 u64 first_hit(u64 step, u64 start, u64 width, u64 modulus) {
@@ -51,57 +52,81 @@ Alignments::Sight Alignments::sight(const Load &load, u64 surplus) const {
     return {origin, load.period, width < load.period ? static_cast<u64>(width) : load.period};
 }
 
-// The anchor is the load with the smallest share of windows; beside it the one with the fewest
-// coincidences.
-void Alignments::choose(u64 surplus) {
-    const Load *first = nullptr;
-    for (const Load &load : loads_) {
-        const Sight candidate = sight(load, surplus);
-        if (first == nullptr
-            || density(candidate.width, candidate.period)
-                   < density(anchor_.width, anchor_.period)) {
-            anchor_ = candidate;
-            first = &load;
-        }
-    }
-    other_ = {0, 1, 1};
-    for (const Load &load : loads_) {
-        const Sight candidate = sight(load, surplus);
-        if (&load != first
-            && density(anchor_.width + candidate.width, candidate.period)
-                   < density(anchor_.width + other_.width, other_.period))
-            other_ = candidate;
-    }
+bool Alignments::Sight::sees(const Span &span) const
+{
+    const u64 reach = width + (span.last - span.first);
+    if (reach >= period)
+        return true;
+    return (span.last % period + period - origin) % period < reach;
 }
 
-bool Alignments::aim(const Supply &supply, u64 from) {
-    constexpr u64 refresh = 64; // the surplus shrinks slowly as windows grow
-    if (budget_ == supply.budget && spans_++ % refresh != 0)
-        return anchor_.narrow();
-    budget_ = supply.budget;
-    choose(trend_.surplus(supply, from));
-    return anchor_.narrow();
+// The anchor is the load that leaves the smallest share of windows; the others follow by how
+// rarely they coincide with it.
+void Alignments::choose(u64 surplus)
+{
+    sights_.clear();
+    for (const Load &load : loads_)
+        sights_.push_back(sight(load, surplus));
+    const auto order_by = [this](std::size_t from, u64 reach) {
+        const auto rarer = [reach](const Sight &left, const Sight &right) {
+            return u128{left.width + reach} * right.period
+                   < u128{right.width + reach} * left.period;
+        };
+        std::sort(sights_.begin() + static_cast<std::ptrdiff_t>(from), sights_.end(), rarer);
+    };
+    order_by(0, 0);
+    while (!sights_.empty() && !sights_.back().narrow())
+        sights_.pop_back();
+    if (!sights_.empty())
+        order_by(1, sights_.front().width);
 }
 
-Span Alignments::next(u64 from) const {
-    // The first deadline of the anchor whose span reaches beyond `from`.
-    const u64 behind = from + 1 > anchor_.width - 1 + anchor_.origin
-                           ? from + 1 - (anchor_.width - 1) - anchor_.origin
-                           : 0;
-    const u64 skipped = (behind + anchor_.period - 1) / anchor_.period;
-    const u128 begin = u128{skipped} * anchor_.period + anchor_.origin;
-    const u64 meeting = anchor_.width + other_.width - 1;
+bool Alignments::aim(const Supply &supply, u64 from)
+{
+    if (budget_ != supply.budget || spans_ >= refresh) {
+        choose(trend_.surplus(supply, from));
+        budget_ = supply.budget;
+        spans_ = 0;
+    }
+    return !sights_.empty();
+}
+
+// The next span of windows beyond `from` that the anchor and the load after it both see.
+Span Alignments::coincidence(u64 from) const
+{
+    const Sight &anchor = sights_.front();
+    const u64 before = anchor.width - 1 + anchor.origin;
+    const u64 behind = from + 1 > before ? from + 1 - before : 0;
+    const u64 skipped = (behind + anchor.period - 1) / anchor.period;
+    const u128 begin = u128{skipped} * anchor.period + anchor.origin;
     u64 hops = 0;
-    if (meeting < other_.period) {
-        // Distance of the anchor's deadline from the other's, moved so that meeting starts at 0.
-        const u64 ahead = static_cast<u64>(begin % other_.period) + other_.period - other_.origin;
-        hops = first_hit(anchor_.period, ahead + (anchor_.width - 1), meeting, other_.period);
+    if (sights_.size() > 1) {
+        const Sight &other = sights_[1];
+        const u64 meeting = anchor.width + other.width - 1;
+        // Where the anchor's span ends, counted from the other's deadline.
+        const u64 end = clamp(begin) % other.period + other.period - other.origin + anchor.width - 1;
+        if (meeting < other.period)
+            hops = first_hit(anchor.period, end, meeting, other.period);
     }
     if (hops == never)
         return {limit, limit};
-    const u64 first = clamp(begin + u128{hops} * anchor_.period);
-    const u64 last = clamp(u128{first} + anchor_.width - 1);
+    const u64 first = clamp(begin + u128{hops} * anchor.period);
+    const u64 last = clamp(u128{first} + anchor.width - 1);
     return first >= limit || last >= limit ? Span{limit, limit} : Span{first, last};
+}
+
+Span Alignments::next(u64 from, Effort &effort)
+{
+    Span span = coincidence(from);
+    const auto ruled_out = [&] {
+        for (std::size_t index = 2; index < sights_.size(); index++)
+            if (!sights_[index].sees(span))
+                return true;
+        return false;
+    };
+    while (span.last < limit && ++spans_ < refresh && ruled_out() && effort.spend())
+        span = coincidence(span.last);
+    return span;
 }
 
 } // namespace hyperperiod::analysis

@@ -31,8 +31,9 @@ class Alignments {
     // Chooses the two loads that leave the fewest windows beyond `from`; false if no load
     // rules out any. Cheap when little has changed since the last call.
     bool aim(const Supply &supply, u64 from);
-    // The next span beyond `from` outside of which no window needs a look.
-    Span next(u64 from) const;
+    // A span beyond `from`: no window between the two needs a look. Spends an effort for each
+    // coincidence of two loads that the others rule out.
+    Span next(u64 from, Effort &effort);
 
   private:
     // Only windows up to `width` after a deadline of this load can be late.
@@ -40,15 +41,18 @@ class Alignments {
         u64 origin; // a deadline of the load, modulo its period
         u64 period, width;
         bool narrow() const { return width < period; }
+        // Whether some window of the span is in sight.
+        bool sees(const Span &span) const;
     };
     Sight sight(const Load &load, u64 surplus) const;
     void choose(u64 surplus);
+    Span coincidence(u64 from) const;
 
     Loads loads_;
     const Trend &trend_;
-    Sight anchor_{0, 1, 1}, other_{0, 1, 1};
-    u64 budget_ = 0; // of the supply that was aimed with
-    u64 spans_ = 0;  // since then
+    std::vector<Sight> sights_; // the first is the anchor, then by how many windows they leave
+    u64 budget_ = 0;            // of the supply that was aimed with
+    u64 spans_ = 0;             // since then
 };
 
 } // namespace hyperperiod::analysis

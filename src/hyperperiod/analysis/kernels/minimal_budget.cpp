@@ -21,7 +21,7 @@ namespace hyperperiod::analysis {
 namespace {
 
 // Steps for one test within a search: a budget that is harder to judge is passed over.
-constexpr u64 search_steps = 200'000;
+constexpr u64 search_steps = 2'000'000;
 
 u64 rounded_up(u64 value, u64 granule) {
     return (value + granule - 1) / granule * granule;

@@ -295,9 +295,12 @@ Optimum Algorithm1::run(void (*interrupted)()) {
             highest = now < highest ? now : highest;
         }
     }
-    const u64 all = cap / quantum_;
-    const u64 seen = period / quantum_ - 1;
-    return {best_.period, best_.budget, tried_, all > seen ? all - seen : 0, highest, exact_};
+    // Of the periods up to the cap, those beyond the last one looked at, but for the first.
+    const u64 all = cap / quantum_, seen = period / quantum_ - 1;
+    u64 pruned = all > seen ? all - seen : 0;
+    if (pruned != 0 && first >= period)
+        pruned--;
+    return {best_.period, best_.budget, tried_, pruned, highest, exact_};
 }
 
 } // namespace

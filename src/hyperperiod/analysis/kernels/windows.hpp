@@ -64,17 +64,20 @@ template <typename Cover> Answer Visit<Cover>::run(u64 enough) {
     if (longest == 0)
         return {Verdict::holds, 0}; // no loads
     Alignments alignments(loads_, trend_);
-    u64 done = 0, reach = longest;
-    for (;;) {
-        const u64 horizon = trend_.horizon(supply_);
-        const u64 end = horizon < enough ? horizon : enough;
+    u64 done = 0, reach = longest, end = enough;
+    for (u64 budget = 0;;) {
+        if (budget != supply_.budget) {
+            budget = supply_.budget;
+            const u64 horizon = trend_.horizon(supply_);
+            end = horizon < enough ? horizon : enough;
+        }
         if (done >= end)
             return {Verdict::holds, 0};
         if (!effort_.spend())
             return {Verdict::unknown, 0};
         Span span{done + 1, 0};
         if (done > longest && alignments.aim(supply_, done)) {
-            span = alignments.next(done);
+            span = alignments.next(done, effort_);
         } else {
             reach = reach < limit / factor ? reach * factor : limit;
             span.last = reach;

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Algorithm 1 against trying every period, far beyond its own bound."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from tests.analysis import plain
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.algorithm_1 import optimal_interface
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.harmonic_supply import refusal
+from hyperperiod.model import Budget
+
+FARTHEST = 150
+
+
+def component(local: Local, loads: list[Load]) -> Component:
+    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+
+
+def best_of_all(parts: list[Component], shape: Shape, quantum: int) -> Fraction | None:
+    """The least bandwidth over all periods up to FARTHEST quanta."""
+    best: Fraction | None = None
+    for period in range(quantum, FARTHEST * quantum + 1, quantum):
+        sources = [source for part in parts for source in part.sources]
+        if shape is Shape.HARMONIC and refusal(Budget.PERIODIC, period, sources):
+            continue
+        budgets = [
+            _analysis.minimal_budget(part.local, part.loads, shape, period, quantum)[0]
+            for part in parts
+        ]
+        if None in budgets:
+            continue
+        bandwidth = Fraction(max(budget or 0 for budget in budgets), period)
+        best = bandwidth if best is None else min(best, bandwidth)
+    return best
+
+
+@pytest.mark.parametrize("local", [Local.FIXED_PRIORITY, Local.EDF])
+@pytest.mark.parametrize("shape", [Shape.GENERAL, Shape.POLLING])
+def test_nothing_longer_or_shorter_is_better(local: Local, shape: Shape) -> None:
+    draw = random.Random(40)
+    found = pruned = 0
+    for _ in range(150):
+        quantum = draw.choice([1, 1, 2])
+        count = draw.choice([1, 1, 1, 2])
+        plain_only = draw.random() < 0.7
+        parts = [component(local, plain.some_loads(draw, plain=plain_only)) for _ in range(count)]
+        optimum = optimal_interface(parts, shape, quantum)
+        best = best_of_all(parts, shape, quantum)
+        if optimum.budget_ns is None:
+            assert best is None
+            continue
+        assert Fraction(optimum.budget_ns, optimum.period_ns) == best, (parts, quantum)
+        found += 1
+        pruned += optimum.periods_pruned
+    assert found > 30
+    assert pruned > 0
+
+
+def test_harmonic_periods() -> None:
+    draw = random.Random(41)
+    for _ in range(100):
+        base = draw.randint(4, 8)
+        loads = [
+            Load(draw.randint(1, 3), base * factor, base * factor)
+            for factor in draw.sample([1, 2, 4, 8], draw.randint(1, 3))
+        ]
+        loads.sort(key=lambda load: load.period)
+        part = component(Local.FIXED_PRIORITY, loads)
+        optimum = optimal_interface([part], Shape.HARMONIC, 1)
+        best = best_of_all([part], Shape.HARMONIC, 1)
+        found = optimum.budget_ns and Fraction(optimum.budget_ns, optimum.period_ns)
+        assert (found or None) == best, loads
+
+
+def test_equal_bandwidth_keeps_the_longest_task_period_then_the_shortest_period() -> None:
+    """Line 3 of the algorithm begins with the longest period; line 7 replaces only if less."""
+    part = component(Local.EDF, [Load(10, 10, 10)])
+    assert optimal_interface([part], Shape.GENERAL, 1).period_ns == 10
+    part = component(Local.FIXED_PRIORITY, [Load(1, 10, 10)])
+    optimum = optimal_interface([part], Shape.GENERAL, 1)
+    budgets = {
+        period: _analysis.minimal_budget(part.local, part.loads, Shape.GENERAL, period, 1)[0]
+        for period in range(1, 11)
+    }
+    best = min(Fraction(budget or 1, period) for period, budget in budgets.items())
+    first = next(p for p, b in budgets.items() if b and Fraction(b, p) == best)
+    assert optimum.period_ns in (first, 10)
+
+
+def test_the_bound_leaves_periods_out() -> None:
+    loads = [Load(22, 500, 500), Load(31, 500, 500), Load(29, 1000, 1000)]
+    optimum = optimal_interface([component(Local.FIXED_PRIORITY, loads)], Shape.GENERAL, 1)
+    assert optimum.periods_tried + optimum.periods_pruned == 1000
+    assert optimum.periods_tried < 300
+    assert optimum.exact
+
+
+def test_no_interface_for_more_than_a_pcpu() -> None:
+    part = component(Local.EDF, [Load(6, 10, 10), Load(5, 10, 10)])
+    assert optimal_interface([part], Shape.GENERAL, 1).budget_ns is None

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Host-level tests against a plain schedule of servers that always have work."""
+
+from __future__ import annotations
+
+import random
+from math import lcm
+
+import pytest
+
+from hyperperiod.analysis.deferrable_edf import deferrable_edf, most_work
+from hyperperiod.analysis.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.edf_utilization import edf_utilization
+from hyperperiod.analysis.fp_response_time import fp_response_time
+from hyperperiod.analysis.gfb import gfb
+from hyperperiod.analysis.host_level import host_level
+from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.model import Order, parse_policy
+
+
+def group(*servers: tuple[int, int], pcpus: int = 1, equal: bool = False) -> Group:
+    """Servers from (budget, period), by period or all of one priority."""
+    return Group(
+        tuple(
+            Server(order, f"s{order}", period, budget, 0 if equal else period)
+            for order, (budget, period) in enumerate(servers)
+        ),
+        pcpus,
+    )
+
+
+def worst_responses(servers: tuple[Server, ...], order: Order) -> list[int | None]:
+    """Latest spending of each budget over the hyperperiod of periodic servers; None: too late."""
+    left = [0] * len(servers)
+    worst: list[int | None] = [0] * len(servers)
+    for now in range(lcm(*(server.period_ns for server in servers)) + 1):
+        for index, server in enumerate(servers):
+            if now % server.period_ns == 0:
+                if left[index]:
+                    worst[index] = None
+                left[index] = server.budget_ns
+        ready = [index for index in range(len(servers)) if left[index]]
+        if not ready:
+            continue
+        first = min(ready, key=lambda index: (_rank(servers[index], order, now), index))
+        left[first] -= 1
+        spent = now % servers[first].period_ns + 1
+        latest = worst[first]
+        if left[first] == 0 and latest is not None:
+            worst[first] = max(latest, spent)
+    return worst
+
+
+def _rank(server: Server, order: Order, now: int) -> int:
+    if order is Order.FP:
+        return server.priority
+    return (now // server.period_ns + 1) * server.period_ns
+
+
+def some_servers(draw: random.Random) -> list[tuple[int, int]]:
+    periods = draw.sample([2, 3, 4, 5, 6, 8, 10, 12, 15], draw.randint(1, 4))
+    return [(draw.randint(1, max(1, period // 2)), period) for period in periods]
+
+
+def test_fixed_priority_is_exact() -> None:
+    draw = random.Random(50)
+    late = 0
+    for _ in range(400):
+        one = group(*some_servers(draw))
+        verdicts = fp_response_time(one)
+        worst = worst_responses(one.servers, Order.FP)
+        assert [verdict.bound_ns for verdict in verdicts] == worst, one
+        assert all(verdict.holds is not None for verdict in verdicts)
+        late += None in worst
+    assert late > 50
+
+
+def test_equal_priorities_are_never_promised_too_much() -> None:
+    one = group((2, 5), (2, 5), (1, 5), equal=True)
+    assert [verdict.bound_ns for verdict in fp_response_time(one)] == [5, 5, 5]
+    full = group((2, 5), (2, 5), (2, 5), equal=True)
+    assert [verdict.holds for verdict in fp_response_time(full)] == [None, None, False]
+    assert host_level(parse_policy("ptps"), full).whole.holds is False
+    mixed = group((1, 2), (4, 10), equal=True)
+    assert [verdict.holds for verdict in fp_response_time(mixed)] == [None, True]
+
+
+def test_edf_is_exact() -> None:
+    draw = random.Random(51)
+    for _ in range(400):
+        one = group(*some_servers(draw))
+        if lcm(*(server.period_ns for server in one.servers)) > 300:
+            continue
+        worst = worst_responses(one.servers, Order.EDF)
+        assert edf_utilization(one).holds == (None not in worst), one
+
+
+def test_edf_compares_exactly_at_one() -> None:
+    thirds = group((1, 3), (1, 3), (1, 3))
+    assert edf_utilization(thirds).holds is True
+    hair = 10**15
+    assert edf_utilization(group((1, 3), (2 * hair + 1, 3 * hair))).holds is False
+
+
+def test_deferrable_servers_are_not_periodic_ones() -> None:
+    """Back to back: the upper server ends one period and begins the next at once."""
+    one = group((2, 4), (2, 8))
+    assert all(verdict.holds for verdict in fp_response_time(one))
+    assert [verdict.bound_ns for verdict in deferrable_fp(one)] == [2, 6]
+    tight = group((2, 4), (4, 8))
+    assert fp_response_time(tight)[1].holds is True
+    assert deferrable_fp(tight)[1].holds is None
+    assert deferrable_fp(group((3, 4), (3, 8)))[1].holds is False
+
+
+def test_counterexamples_to_the_ertds_paper() -> None:
+    """Two systems that its theorems accept; in both a server does not get its budget."""
+    one_pcpu = group((500, 1000), (195, 390))
+    assert one_pcpu.bandwidth == 1
+    assert deferrable_edf(one_pcpu)[0].holds is None
+    two_pcpus = group((4, 12), (4, 12), (2, 5), pcpus=2)
+    assert gfb(two_pcpus).holds is True
+    assert deferrable_edf(two_pcpus)[2].holds is None
+    assert host_level(parse_policy("rtds"), two_pcpus).whole.holds is None
+
+
+def test_work_of_a_deferrable_server_within_a_period() -> None:
+    assert most_work(Server(0, "k", 4, 3, 0), 10) == 8
+    assert most_work(Server(0, "k", 12, 3, 0), 10) == 3
+    assert most_work(Server(0, "k", 12, 11, 0), 10) == 10
+
+
+def test_deferrable_edf_holds_where_all_interference_fits() -> None:
+    assert all(v.holds for v in deferrable_edf(group((1, 10), (2, 10), (3, 10))))
+    assert deferrable_edf(group((6, 10), (6, 10)))[0].holds is False
+
+
+@pytest.mark.parametrize(
+    ("policy", "test"),
+    [
+        ("crps", "response time"),
+        ("polling", "response time"),
+        ("periodic+edf+lend", "edf utilization"),
+        ("cbs", "edf utilization"),
+        ("ds", "deferrable response time"),
+        ("deferrable+edf", "deferrable edf"),
+    ],
+)
+def test_one_pcpu(policy: str, test: str) -> None:
+    found = host_level(parse_policy(policy), group((1, 10), (2, 20)))
+    assert found.test == test
+    assert found.whole.holds is True
+
+
+@pytest.mark.parametrize("policy", ["sporadic", "cbs+fp", "sporadic+edf"])
+def test_what_no_test_covers_is_null(policy: str) -> None:
+    found = host_level(parse_policy(policy), group((1, 10), (2, 20)))
+    assert found.whole.holds is None
+    assert found.whole.reason
+    assert host_level(parse_policy(policy), group((1, 10))).whole.holds is True
+    assert host_level(parse_policy(policy), group((6, 10), (6, 10))).whole.holds is False
+
+
+def test_global_policies() -> None:
+    fits = group((2, 10), (2, 10), (5, 10), pcpus=2)
+    for policy in ("rtds", "ertds", "cbs+edf+global", "periodic+edf+global"):
+        assert host_level(parse_policy(policy), fits).whole.holds is True
+    assert host_level(parse_policy("periodic+fp+global"), fits).whole.holds is None
+    enough = group((9, 10), (9, 10), pcpus=2)
+    assert host_level(parse_policy("rtds"), enough).whole.holds is True
+    over = group((9, 10), (9, 10), (9, 10), pcpus=2)
+    assert host_level(parse_policy("rtds"), over).whole.holds is False
+
+
+def test_no_servers() -> None:
+    assert host_level(parse_policy("ptps"), group()).whole.holds is True
