@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The module hyperperiod._sim. Python describes a scenario part by part, runs it in pieces (so
+// that it can show progress and notice Ctrl-C in between; the interpreter is free meanwhile)
+// and reads what was counted. src/hyperperiod/_sim.pyi is the same in Python's words.
+
+#include "hosts/sim/simulation.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace hyperperiod::sim {
+
+void bind_core(nb::module_ &module);
+
+namespace {
+
+using Time = std::optional<Ns>;
+
+void add_domain(Scenario &scenario, u32 scheduler, u32 vcpus, u32 pcpu, u32 priority, Ns period_ns,
+                Ns budget_ns, bool best_effort, bool extra) {
+    if (scheduler > static_cast<u32>(Scheduler::fifo))
+        throw std::invalid_argument("no such scheduler");
+    scenario.domains.push_back({static_cast<Scheduler>(scheduler),
+                                vcpus,
+                                pcpu,
+                                priority,
+                                period_ns,
+                                budget_ns,
+                                best_effort,
+                                extra,
+                                {}});
+}
+
+void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time bcet_ns,
+              Time deadline_ns, Ns offset_ns, Ns jitter_ns, std::optional<u64> priority,
+              std::optional<u32> vcpu) {
+    if (scenario.domains.empty())
+        throw std::invalid_argument("a task needs a domain");
+    if (kind > static_cast<u32>(Kind::event))
+        throw std::invalid_argument("no such kind of task");
+    Domain &domain = scenario.domains.back();
+    Task task;
+
+    task.kind = static_cast<Kind>(kind);
+    task.period_ns = period_ns.value_or(0);
+    task.wcet_ns = wcet_ns.value_or(ENDLESS);
+    task.bcet_ns = bcet_ns.value_or(task.wcet_ns);
+    task.deadline_ns = deadline_ns.value_or(NEVER);
+    task.offset_ns = offset_ns;
+    task.jitter_ns = jitter_ns;
+    task.priority = priority.value_or(NEVER);
+    task.pinned = vcpu.value_or(NONE);
+    task.domain = static_cast<u32>(scenario.domains.size()) - 1;
+    task.index = static_cast<u32>(domain.tasks.size());
+    if (task.kind != Kind::busy && (task.period_ns == 0 || task.wcet_ns == ENDLESS))
+        throw std::invalid_argument("a task that is not busy needs a period and a wcet");
+    if (task.bcet_ns == 0 || task.bcet_ns > task.wcet_ns)
+        throw std::invalid_argument("a bcet is 1 at least and the wcet at most");
+    if (task.pinned != NONE && task.pinned >= domain.vcpus)
+        throw std::invalid_argument("a task is pinned to a vcpu that does not exist");
+    domain.tasks.push_back(task);
+}
+
+nb::int_ exact_sum(const Histogram &histogram) {
+    return nb::cast<nb::int_>((nb::int_(histogram.sum_high()) << nb::int_(64))
+                              | nb::int_(histogram.sum_low()));
+}
+
+nb::dict task_counts(const TaskRun &task, Ns end_ns) {
+    const Histogram &responses = task.responses;
+    nb::dict counts;
+
+    counts["jobs"] = task.next.job;
+    counts["finished"] = responses.count();
+    counts["misses"] = task.late;
+    counts["due"] = task.due(end_ns);
+    if (responses.count() > 0) {
+        counts["sum_ns"] = exact_sum(responses);
+        counts["min_ns"] = responses.min_ns();
+        counts["max_ns"] = responses.max_ns();
+        counts["p50_ns"] = responses.percentile_ns(50);
+        counts["p99_ns"] = responses.percentile_ns(99);
+    }
+    return counts;
+}
+
+// A run with its own records; what Python holds.
+class Run {
+  public:
+    Run(const Scenario &scenario, const std::optional<std::string> &trace_path)
+        : horizon_ns_(scenario.horizon_ns),
+          simulation_(make_simulation(scenario, trace_path ? std::make_unique<Recorder>(*trace_path)
+                                                           : std::make_unique<Recorder>())) {}
+
+    Ns advance(u64 instants) {
+        if (finished_)
+            throw std::invalid_argument("the run is finished");
+        now_ns_ = simulation_->advance(horizon_ns_, instants);
+        return now_ns_;
+    }
+    void finish() {
+        if (!finished_)
+            simulation_->finish(now_ns_);
+        finished_ = true;
+    }
+    Ns now_ns() const { return now_ns_; }
+
+    nb::list tasks() const {
+        nb::list list;
+
+        for (const TaskRun &task : simulation_->tasks())
+            list.append(task_counts(task, now_ns_));
+        return list;
+    }
+    nb::list responses(u32 task) const {
+        nb::list list;
+
+        for (const Bucket &bucket : simulation_->tasks().at(task).responses.buckets())
+            list.append(nb::make_tuple(bucket.low_ns, bucket.high_ns, bucket.count));
+        return list;
+    }
+    nb::list domains() const {
+        nb::list list;
+
+        for (const DomainCount &domain : simulation_->domains()) {
+            nb::dict counts;
+
+            counts["supply_ns"] = domain.supply_ns;
+            counts["donated_ns"] = domain.donated_ns;
+            list.append(counts);
+        }
+        return list;
+    }
+    nb::list pcpus() const {
+        nb::list list;
+
+        for (const PcpuCount &pcpu : simulation_->pcpus()) {
+            nb::dict counts;
+
+            counts["busy_ns"] = pcpu.busy_ns;
+            counts["switches"] = pcpu.switches;
+            counts["picks"] = pcpu.picks;
+            counts["preemptions"] = pcpu.preemptions;
+            counts["migrations"] = pcpu.migrations;
+            list.append(counts);
+        }
+        return list;
+    }
+
+  private:
+    Ns horizon_ns_;
+    Ns now_ns_ = 0;
+    bool finished_ = false;
+    std::unique_ptr<Simulation> simulation_;
+};
+
+void bind_scenario(nb::module_ &module) {
+    using nb::arg;
+
+    nb::class_<Scenario>(module, "Scenario")
+        .def(
+            "__init__",
+            [](Scenario *self, u32 budget, u32 order, u32 slack, bool is_global, u32 pcpus,
+               Ns quantum_ns, Ns horizon_ns, u64 seed, bool check) {
+                new (self) Scenario{};
+                self->policy = {budget, order, slack};
+                self->global = is_global;
+                self->pcpus = pcpus;
+                self->quantum_ns = quantum_ns;
+                self->horizon_ns = horizon_ns;
+                self->seed = seed;
+                self->check = check;
+            },
+            nb::kw_only(), arg("budget"), arg("order"), arg("slack"), arg("is_global"),
+            arg("pcpus"), arg("quantum_ns"), arg("horizon_ns"), arg("seed"), arg("check") = false)
+        .def(
+            "set_spare",
+            [](Scenario &self, Ns period_ns, Ns budget_ns) {
+                self.spare_period_ns = period_ns;
+                self.spare_budget_ns = budget_ns;
+            },
+            arg("period_ns"), arg("budget_ns"))
+        .def(
+            "set_overheads",
+            [](Scenario &self, Ns context_switch_ns, Ns pick_ns, Ns replenish_ns, Ns wake_ns,
+               Ns interrupt_ns, Ns migration_ns) {
+                self.overheads = {context_switch_ns, pick_ns,      replenish_ns,
+                                  wake_ns,           interrupt_ns, migration_ns};
+            },
+            nb::kw_only(), arg("context_switch_ns"), arg("pick_ns"), arg("replenish_ns"),
+            arg("wake_ns"), arg("interrupt_ns"), arg("migration_ns"))
+        .def("add_domain", &add_domain, nb::kw_only(), arg("scheduler"), arg("vcpus"), arg("pcpu"),
+             arg("priority"), arg("period_ns"), arg("budget_ns"), arg("best_effort"), arg("extra"))
+        .def("add_task", &add_task, nb::kw_only(), arg("kind"), arg("period_ns").none(),
+             arg("wcet_ns").none(), arg("bcet_ns").none(), arg("deadline_ns").none(),
+             arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())
+        .def(
+            "add_swap",
+            [](Scenario &self, Ns at_ns, u32 budget, u32 order, u32 slack) {
+                self.swaps.push_back({at_ns, {budget, order, slack}});
+            },
+            arg("at_ns"), arg("budget"), arg("order"), arg("slack"))
+        .def(
+            "add_change",
+            [](Scenario &self, Ns at_ns, u32 domain, Ns period_ns, Ns budget_ns, u32 priority) {
+                if (domain >= self.domains.size())
+                    throw std::invalid_argument("a change needs a domain");
+                self.changes.push_back({at_ns, domain, period_ns, budget_ns, priority});
+            },
+            arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"));
+}
+
+void bind_run(nb::module_ &module) {
+    using nb::arg;
+
+    nb::class_<Run>(module, "Run")
+        .def(nb::init<const Scenario &, const std::optional<std::string> &>(), arg("scenario"),
+             arg("trace_path").none() = nb::none())
+        .def("advance", &Run::advance, arg("instants"), nb::call_guard<nb::gil_scoped_release>())
+        .def("finish", &Run::finish)
+        .def_prop_ro("now_ns", &Run::now_ns)
+        .def("tasks", &Run::tasks)
+        .def("responses", &Run::responses, arg("task"))
+        .def("domains", &Run::domains)
+        .def("pcpus", &Run::pcpus);
+}
+
+// What the operating system refused is an OSError with its number.
+void translate(const std::exception_ptr &pointer, void *) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const std::system_error &error) {
+        PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), error.what()).ptr());
+    }
+}
+
+} // namespace
+
+NB_MODULE(_sim, module) {
+    module.doc() = "The simulator around the core, and the core itself.";
+    module.attr("RELATIVE_ERROR") = Histogram::RELATIVE_ERROR;
+    nb::register_exception_translator(translate);
+    bind_scenario(module);
+    bind_run(module);
+    bind_core(module);
+}
+
+} // namespace hyperperiod::sim

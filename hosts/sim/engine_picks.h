@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The engine's loop, and its steps 4 and 5 of an instant: picks, and what they change.
+// Part of engine.h.
+#pragma once
+
+namespace hyperperiod::sim::HP_SIM_CAPACITY {
+
+inline Ns Engine::next_instant_ns() const {
+    Ns next_ns = calendar_.next_ns();
+
+    if (next_action_ < script_.size())
+        next_ns = std::min(next_ns, script_[next_action_].at_ns);
+    for (const Pcpu &pcpu : pcpu_)
+        next_ns = std::min(next_ns, pcpu.next_ns);
+    return next_ns;
+}
+
+inline Ns Engine::advance(Ns until_ns, u64 instants) {
+    for (u64 done = 0;; done++) {
+        const Ns next_ns = next_instant_ns();
+
+        if (next_ns >= until_ns)
+            return until_ns;
+        if (done == instants)
+            return next_ns;
+        now_ns_ = next_ns;
+        instant();
+    }
+}
+
+inline void Engine::instant() {
+    completions();
+    while (calendar_.next_ns() == now_ns_)
+        release(calendar_.next_task());
+    act();
+    settle();
+    if (dirty_ != 0)
+        dispatch();
+    if (scenario_.check)
+        check();
+    if (trace_.on())
+        trace_.end_instant();
+}
+
+inline void Engine::settle() {
+    u64 due = departed_;
+
+    timers_ = 0;
+    for (u32 pcpu = 0; pcpu < pcpu_.size(); pcpu++)
+        timers_ |= pcpu_[pcpu].pick_ns == now_ns_ ? bit(pcpu) : 0;
+    due |= timers_;
+    if ((due | touched_) == 0)
+        return;
+    if (scenario_.global) {
+        settle_together(due);
+    } else {
+        for (u64 todo = due | touched_; todo != 0;)
+            settle_alone(take_lowest(todo), due);
+    }
+    departed_ = 0;
+    touched_ = 0;
+}
+
+// A pcpu with a core of its own: after its pick nothing is left to ask.
+inline void Engine::settle_alone(u32 id, u64 due) {
+    if ((due & bit(id)) != 0)
+        pick(id, (timers_ & bit(id)) != 0);
+    else if (kicked(locks_[id]) != 0)
+        pick(id, true);
+}
+
+// All pcpus under one core: a pick can make another pcpu's grant wrong, and a vcpu that moves
+// is given up by one pcpu before another one gets it. That takes a few rounds, never many.
+inline void Engine::settle_together(u64 due) {
+    const std::size_t bound = 4 * pcpu_.size() + 4;
+    u64 kicks = kicked(locks_[0]);
+
+    for (std::size_t round = 0; (due | kicks) != 0; round++) {
+        if (round == bound)
+            throw std::logic_error("the picks of one instant do not settle");
+        for (u64 todo = due | kicks; todo != 0;) {
+            const u32 id = take_lowest(todo);
+
+            pick(id, ((timers_ | kicks) & bit(id)) != 0);
+        }
+        due = 0;
+        kicks = kicked(locks_[0]);
+    }
+}
+
+// The pcpus of a core that are to be interrupted now. One that is still busy with the
+// hypervisor's own work takes the interrupt when that is over.
+inline u64 Engine::kicked(LockDomain &lock) {
+    u64 now = 0;
+
+    for (u64 kicks = hp_kicks(&lock.core, now_ns_) << lock.first_pcpu; kicks != 0;) {
+        const u32 id = take_lowest(kicks);
+        Pcpu &pcpu = pcpu_[id];
+
+        if (pcpu.overhead_end_ns > now_ns_) {
+            pcpu.pick_ns = pcpu.overhead_end_ns;
+            pcpu.next_ns = std::min(pcpu.next_ns, pcpu.pick_ns);
+            continue;
+        }
+        now |= bit(id);
+        trace_.add(now_ns_, {.event = Event::kick, .pcpu = id});
+    }
+    return now;
+}
+
+inline void Engine::pick(u32 id, bool interrupted) {
+    Pcpu &pcpu = pcpu_[id];
+    LockDomain &lock = locks_[lock_of(id)];
+    hp_grant grant;
+
+    close_grant(id);
+    hp_pick(&lock.core, id - lock.first_pcpu, now_ns_, &grant);
+    const u32 run = lock.global(grant.run);
+
+    if (run != pcpu.run) {
+        if (pcpu.run != NONE && vcpus_[pcpu.run].pcpu == id)
+            vcpus_[pcpu.run].pcpu = NONE;
+        if (run != NONE)
+            vcpus_[run].pcpu = id;
+    }
+    if (overheads_)
+        pcpu.overhead_end_ns = now_ns_ + overhead_ns(lock, id, run, interrupted);
+    pcpu.run = run;
+    pcpu.pay = lock.global(grant.pay);
+    pcpu.also = lock.global(grant.also);
+    pcpu.level = grant.level;
+    pcpu.until_ns = grant.until_ns;
+    pcpu.pick_ns = std::max(pcpu.until_ns, pcpu.overhead_end_ns);
+    pcpus_[id].picks++;
+    dirty_ |= bit(id);
+}
+
+// Books the time since the last pick.
+inline void Engine::close_grant(u32 id) {
+    Pcpu &pcpu = pcpu_[id];
+    const Ns span_ns = now_ns_ - pcpu.start_ns;
+    const u8 flags = pcpu.level > 0 ? FLAG_EXTRA : 0;
+
+    if (span_ns == 0)
+        return;
+    pcpu.start_ns = now_ns_;
+    if (pcpu.run != NONE) {
+        DomainCount &domain = domains_[vcpus_[pcpu.run].domain];
+
+        pcpus_[id].busy_ns += span_ns;
+        domain.supply_ns += span_ns;
+        if (pcpu.pay != pcpu.run && pcpu.also != pcpu.run)
+            domain.donated_ns += span_ns;
+    }
+    if (!trace_.on())
+        return;
+    for (const u32 payer : {pcpu.pay, pcpu.also}) {
+        if (payer != NONE)
+            trace_.add(now_ns_, {.event = Event::charge,
+                                 .value = span_ns,
+                                 .pcpu = id,
+                                 .vcpu = pcpu.run,
+                                 .payer = payer,
+                                 .flags = flags});
+    }
+}
+
+// What a pick costs. It is real time at the start of the grant that it makes: whoever pays for
+// the grant pays for it too, the job makes no progress, and a kick or the end of the grant is
+// only acted on when it is over (the core charges such a late pick as it does on any host).
+//   pick            every pick
+//   interrupt       the pick was made by a timer or a kick, not by a vcpu that departed
+//   replenish       each refill that this pcpu's core noted since its last pick, this included
+//   wake            each arrival at this pcpu's core since its last pick. An arrival that makes
+//                   no pcpu pick at once is paid for at the next pick there
+//   context_switch  another vcpu starts to run here than the one that ran before, or one after
+//                   idling; going idle costs nobody anything
+//   migration       the vcpu was executed on another pcpu before
+// Switches between jobs inside a domain are part of their execution times.
+inline Ns Engine::overhead_ns(LockDomain &lock, u32 id, u32 run, bool interrupted) {
+    const Overheads &cost = scenario_.overheads;
+    Ns sum_ns = cost.pick_ns + (interrupted ? cost.interrupt_ns : 0)
+                + lock.unpaid_refills * cost.replenish_ns + lock.unpaid_wakes * cost.wake_ns;
+
+    lock.unpaid_refills = 0;
+    lock.unpaid_wakes = 0;
+    if (run != NONE && run != pcpu_[id].ran)
+        sum_ns += cost.context_switch_ns;
+    if (run != NONE && vcpus_[run].last_pcpu != NONE && vcpus_[run].last_pcpu != id)
+        sum_ns += cost.migration_ns;
+    return sum_ns;
+}
+
+// Work is settled on every pcpu before any job starts: one may have moved between two of them.
+inline void Engine::dispatch() {
+    for (u64 todo = dirty_; todo != 0;)
+        stop_progress(pcpu_[take_lowest(todo)]);
+    for (u64 todo = dirty_; todo != 0;)
+        start_progress(take_lowest(todo));
+    dirty_ = 0;
+}
+
+inline void Engine::stop_progress(Pcpu &pcpu) {
+    if (pcpu.complete_ns != NEVER)
+        tasks_[pcpu.making_progress].remaining_ns =
+            pcpu.complete_ns - std::max(now_ns_, pcpu.progress_ns);
+    pcpu.making_progress = NONE;
+    pcpu.complete_ns = NEVER;
+}
+
+inline void Engine::start_progress(u32 id) {
+    Pcpu &pcpu = pcpu_[id];
+    u32 task = NONE;
+
+    if (pcpu.run != NONE) {
+        Guest &guest = guests_[vcpus_[pcpu.run].domain];
+
+        task = guest.task_on(pcpu.run);
+        if (task == NONE)
+            throw std::logic_error("a vcpu without work was granted a pcpu");
+        guest.executed(pcpu.run);
+    }
+    count_dispatch(id, task);
+    if (task != NONE) {
+        TaskRun &run = tasks_[task];
+
+        pcpu.making_progress = task;
+        pcpu.progress_ns = std::max(now_ns_, pcpu.overhead_end_ns);
+        if (run.remaining_ns != ENDLESS)
+            pcpu.complete_ns = pcpu.progress_ns + run.remaining_ns;
+        run.last_pcpu = id;
+        vcpus_[pcpu.run].last_pcpu = id;
+    }
+    pcpu.next_ns = std::min(pcpu.pick_ns, pcpu.complete_ns);
+}
+
+// Compares what is executed from now on with what was executed up to now.
+inline void Engine::count_dispatch(u32 id, u32 task) {
+    Pcpu &pcpu = pcpu_[id];
+    PcpuCount &count = pcpus_[id];
+    const u64 job = task == NONE ? 0 : tasks_[task].head.job;
+
+    count.switches += pcpu.ran != pcpu.run;
+    if (task != NONE && pcpu.ran_task != NONE && (task != pcpu.ran_task || job != pcpu.ran_job))
+        count.preemptions += is_unfinished(pcpu.ran_task, pcpu.ran_job);
+    if (task != NONE && tasks_[task].last_pcpu != NONE)
+        count.migrations += tasks_[task].last_pcpu != id;
+    if (trace_.on())
+        record_dispatch(id, task, job);
+    pcpu.ran = pcpu.run;
+    pcpu.ran_task = task;
+    pcpu.ran_job = job;
+}
+
+inline void Engine::record_dispatch(u32 id, u32 task, u64 job) {
+    Pcpu &pcpu = pcpu_[id];
+    const bool idle = pcpu.run == NONE;
+    u8 flags = 0;
+
+    if (!idle && pcpu.also != NONE)
+        flags |= FLAG_ALSO;
+    if (pcpu.level > 0)
+        flags |= FLAG_EXTRA;
+    if (pcpu.run == pcpu.ran && task == pcpu.ran_task && job == pcpu.ran_job
+        && pcpu.pay == pcpu.ran_pay && flags == pcpu.ran_flags && pcpu.recorded)
+        return;
+    trace_.add(now_ns_, {.event = idle ? Event::idle : Event::run,
+                         .value = pcpu.until_ns,
+                         .pcpu = id,
+                         .vcpu = pcpu.run,
+                         .payer = pcpu.pay,
+                         .task = task,
+                         .job = job,
+                         .flags = flags});
+    pcpu.ran_pay = pcpu.pay;
+    pcpu.ran_flags = flags;
+    pcpu.recorded = true;
+}
+
+inline void Engine::check() {
+    for (LockDomain &lock : locks_) {
+        const u32 law = hp_check(&lock.core, now_ns_);
+
+        if (law != HP_LAW_HOLDS)
+            throw std::logic_error("law " + std::to_string(law) + " is broken at "
+                                   + std::to_string(now_ns_) + " ns");
+    }
+}
+
+} // namespace hyperperiod::sim::HP_SIM_CAPACITY

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The engine's beginning and end: making the cores and guests of a scenario, and closing a run.
+// Part of engine.h.
+#pragma once
+
+namespace hyperperiod::sim::HP_SIM_CAPACITY {
+
+inline Engine::Engine(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
+    : Simulation(scenario, std::move(recorder)), overheads_(scenario.overheads.any()),
+      trace_(*recorder_), pcpu_(scenario.pcpus), calendar_(static_cast<u32>(tasks_.size())) {
+    make_locks();
+    make_guests();
+    for (std::size_t i = 0; i < scenario.swaps.size(); i++)
+        script_.push_back({scenario.swaps[i].at_ns, true, i});
+    for (std::size_t i = 0; i < scenario.changes.size(); i++)
+        script_.push_back({scenario.changes[i].at_ns, false, i});
+    std::stable_sort(script_.begin(), script_.end(),
+                     [](const Action &a, const Action &b) { return a.at_ns < b.at_ns; });
+}
+
+inline void Engine::make_locks() {
+    const Policy &policy = scenario_.policy;
+    const u32 locks = scenario_.global ? 1 : scenario_.pcpus;
+    hp_config config{};
+
+    config.policy.budget = policy.budget;
+    config.policy.order = policy.order;
+    config.policy.slack = policy.slack;
+    config.pcpus = scenario_.global ? scenario_.pcpus : 1;
+    config.quantum_ns = scenario_.quantum_ns;
+    config.spare_period_ns = scenario_.spare_period_ns;
+    config.spare_budget_ns = scenario_.spare_budget_ns;
+    for (u32 i = 0; i < locks; i++) {
+        LockDomain &lock = locks_.emplace_back();
+
+        lock.recorder = recorder_.get();
+        lock.first_pcpu = i;
+        require(hp_init(&lock.core, &config, 0));
+    }
+}
+
+inline void Engine::make_guests() {
+    u32 first_task = 0;
+
+    for (u32 domain = 0; domain < scenario_.domains.size(); domain++) {
+        const Domain &spec = scenario_.domains[domain];
+
+        guests_.emplace_back(spec, first_task, static_cast<u32>(vcpus_.size()));
+        add_vcpus(domain);
+        for (u32 i = 0; i < spec.tasks.size(); i++)
+            calendar_.set(first_task + i, tasks_[first_task + i].next.release_ns);
+        first_task += static_cast<u32>(spec.tasks.size());
+    }
+}
+
+inline void Engine::add_vcpus(u32 domain) {
+    const Domain &spec = scenario_.domains[domain];
+    const u32 lock = scenario_.global ? 0 : spec.pcpu;
+    const hp_params params{spec.period_ns, spec.budget_ns, spec.priority,
+                           (spec.best_effort ? HP_BEST_EFFORT : 0) | (spec.extra ? HP_EXTRA : 0)};
+
+    for (u32 i = 0; i < spec.vcpus; i++) {
+        const u32 local = static_cast<u32>(locks_[lock].vcpu_of.size());
+
+        locks_[lock].vcpu_of.push_back(static_cast<u32>(vcpus_.size()));
+        vcpus_.push_back({domain, lock, local});
+        require(hp_add(&locks_[lock].core, local, &params, 0));
+    }
+}
+
+inline void Engine::finish(Ns end_ns) {
+    now_ns_ = end_ns;
+    completions();
+    for (u32 pcpu = 0; pcpu < pcpu_.size(); pcpu++) {
+        close_grant(pcpu);
+        stop_progress(pcpu_[pcpu]);
+    }
+    for (u32 task = 0; task < tasks_.size(); task++) {
+        tasks_[task].each_unfinished([&](u64 job, Ns deadline_ns) {
+            if (deadline_ns > end_ns)
+                return;
+            tasks_[task].late++;
+            trace_.add(end_ns,
+                       {.event = Event::miss, .value = deadline_ns, .task = task, .job = job});
+        });
+    }
+    trace_.add(end_ns, {.event = Event::end});
+    trace_.flush();
+}
+
+} // namespace hyperperiod::sim::HP_SIM_CAPACITY

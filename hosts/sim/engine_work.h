@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The engine's steps 1 to 3 of an instant: jobs that finish, jobs that are released, the script.
+// Part of engine.h.
+#pragma once
+
+namespace hyperperiod::sim::HP_SIM_CAPACITY {
+
+// Several jobs of one domain may finish at once on its vcpus: all of them leave before those
+// that wait take the vcpus, and only a vcpu that is idle after that departs.
+inline void Engine::completions() {
+    finished_.clear();
+    for (u32 pcpu = 0; pcpu < pcpu_.size(); pcpu++) {
+        if (pcpu_[pcpu].complete_ns == now_ns_)
+            finish_job(pcpu);
+    }
+    for (const Finished &job : finished_)
+        guests_[tasks_[job.task].guest].fill([this](u32 vcpu) { vcpu_changed(vcpu); });
+    for (const Finished &job : finished_) {
+        if (tasks_[job.task].unfinished() > 0)
+            offer_head(job.task);
+    }
+    for (const Finished &job : finished_) {
+        if (guests_[tasks_[job.task].guest].task_on(job.vcpu) == NONE)
+            depart(job.vcpu);
+    }
+}
+
+inline void Engine::finish_job(u32 id) {
+    Pcpu &pcpu = pcpu_[id];
+    const u32 task = pcpu.making_progress;
+    TaskRun &run = tasks_[task];
+    const Ns response_ns = now_ns_ - run.head.release_ns;
+    const Ns deadline_ns = run.workload.deadline_of(run.head.release_ns);
+    const u64 job = run.head.job;
+
+    run.responses.add(response_ns);
+    if (now_ns_ > deadline_ns) {
+        run.late++;
+        trace_.add(now_ns_, {.event = Event::miss,
+                             .value = deadline_ns,
+                             .vcpu = pcpu.run,
+                             .task = task,
+                             .job = job});
+    }
+    trace_.add(now_ns_, {.event = Event::complete,
+                         .value = response_ns,
+                         .vcpu = pcpu.run,
+                         .task = task,
+                         .job = job});
+    pcpu.making_progress = NONE;
+    pcpu.complete_ns = NEVER;
+    dirty_ |= bit(id);
+    guests_[run.guest].finish(pcpu.run);
+    finished_.push_back({task, pcpu.run});
+    drop_head(task);
+}
+
+// Moves a task on to its next job after the oldest one has finished.
+inline void Engine::drop_head(u32 task) {
+    TaskRun &run = tasks_[task];
+
+    switch (run.workload.task().kind) {
+    case Kind::periodic:
+    case Kind::sporadic:
+        if (run.unfinished() > 1)
+            run.workload.advance(run.head);
+        else
+            run.head = run.next;
+        break;
+    case Kind::event:
+        run.workload.follow(run.head, now_ns_);
+        run.next = run.head;
+        calendar_.set(task, run.next.release_ns);
+        break;
+    case Kind::busy:
+        // Endless work: the next job is there at once, and the vcpu never departs for it.
+        run.workload.follow(run.head, now_ns_);
+        record_release(task, run.head);
+        run.next = run.head;
+        run.next.job++;
+        break;
+    }
+}
+
+inline void Engine::record_release(u32 task, const Workload::Cursor &released) {
+    const Ns deadline_ns = tasks_[task].workload.deadline_of(released.release_ns);
+
+    trace_.add(now_ns_, {.event = Event::release,
+                         .value = deadline_ns == NEVER ? 0 : deadline_ns,
+                         .task = task,
+                         .job = released.job});
+}
+
+inline void Engine::release(u32 task) {
+    TaskRun &run = tasks_[task];
+    const bool first = run.unfinished() == 0;
+
+    record_release(task, run.next);
+    if (first)
+        run.head = run.next;
+    if (run.workload.releases_ahead()) {
+        run.workload.advance(run.next);
+        calendar_.set(task, run.next.release_ns);
+    } else {
+        // The next release is known when this job finishes.
+        run.keep_open_deadline(now_ns_);
+        run.next.job++;
+        calendar_.set(task, NEVER);
+    }
+    if (first)
+        offer_head(task);
+}
+
+// The oldest job of a task has become the one its domain may execute.
+inline void Engine::offer_head(u32 task) {
+    TaskRun &run = tasks_[task];
+
+    run.remaining_ns = run.workload.execution_ns(run.head.job);
+    run.last_pcpu = NONE;
+    const u32 woken = guests_[run.guest].place(task, run.head.release_ns,
+                                               run.workload.deadline_of(run.head.release_ns),
+                                               [this](u32 vcpu) { vcpu_changed(vcpu); });
+
+    if (woken != NONE && !vcpus_[woken].working)
+        arrive(woken);
+}
+
+inline void Engine::vcpu_changed(u32 vcpu) {
+    if (vcpus_[vcpu].pcpu != NONE)
+        dirty_ |= bit(vcpus_[vcpu].pcpu);
+}
+
+inline void Engine::arrive(u32 id) {
+    Vcpu &vcpu = vcpus_[id];
+    LockDomain &lock = locks_[vcpu.lock];
+
+    trace_.add(now_ns_, {.event = Event::arrive, .vcpu = id});
+    vcpu.working = true;
+    lock.unpaid_wakes++;
+    touched_ |= bit(vcpu.lock);
+    hp_arrive(&lock.core, vcpu.local, now_ns_);
+}
+
+inline void Engine::depart(u32 id) {
+    Vcpu &vcpu = vcpus_[id];
+
+    trace_.add(now_ns_, {.event = Event::depart, .vcpu = id});
+    vcpu.working = false;
+    if (vcpu.pcpu != NONE)
+        departed_ |= bit(vcpu.pcpu);
+    touched_ |= bit(vcpu.lock);
+    hp_depart(&locks_[vcpu.lock].core, vcpu.local, now_ns_);
+}
+
+inline void Engine::act() {
+    while (next_action_ < script_.size() && script_[next_action_].at_ns == now_ns_) {
+        const Action &action = script_[next_action_++];
+
+        if (action.swap)
+            swap_policy(scenario_.swaps[action.index].policy);
+        else
+            change_interface(scenario_.changes[action.index]);
+    }
+}
+
+inline void Engine::swap_policy(const Policy &policy) {
+    hp_policy rules{};
+
+    rules.budget = policy.budget;
+    rules.order = policy.order;
+    rules.slack = policy.slack;
+    trace_.add(now_ns_, {.event = Event::swap,
+                         .value = policy.budget | policy.order << 8 | policy.slack << 16});
+    for (u32 i = 0; i < locks_.size(); i++) {
+        require(hp_set_policy(&locks_[i].core, &rules, now_ns_));
+        touched_ |= bit(i);
+    }
+}
+
+inline void Engine::change_interface(const Change &change) {
+    const Guest &guest = guests_[change.domain];
+    hp_params params{};
+
+    params.period_ns = change.period_ns;
+    params.budget_ns = change.budget_ns;
+    params.priority = change.priority;
+    params.flags = scenario_.domains[change.domain].extra ? HP_EXTRA : 0;
+    for (u32 i = 0; i < guest.vcpus(); i++) {
+        const Vcpu &vcpu = vcpus_[guest.first_vcpu() + i];
+
+        require(hp_update(&locks_[vcpu.lock].core, vcpu.local, &params, now_ns_));
+        touched_ |= bit(vcpu.lock);
+    }
+}
+
+} // namespace hyperperiod::sim::HP_SIM_CAPACITY

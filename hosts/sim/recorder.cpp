@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The order of records within an instant, and the file behind the buffer.
+
+#include "hosts/sim/recorder.h"
+
+#include <bit>
+#include <cerrno>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace hyperperiod::sim {
+
+static_assert(std::endian::native == std::endian::little, "records are little endian");
+
+namespace {
+
+// The step of an instant that an event belongs to.
+u8 step_of(Event event) {
+    switch (event) {
+    case Event::charge:
+    case Event::deplete:
+        return 1;
+    case Event::complete:
+    case Event::miss:
+    case Event::depart:
+        return 2;
+    case Event::replenish:
+        return 3;
+    case Event::release:
+    case Event::arrive:
+        return 4;
+    case Event::swap:
+        return 5;
+    case Event::kick:
+        return 6;
+    case Event::run:
+    case Event::idle:
+        return 7;
+    case Event::end:
+        return 8;
+    }
+    return 0;
+}
+
+[[noreturn]] void fail(const std::string &what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+} // namespace
+
+Recorder::Recorder(const std::string &path) : file_(open(path.c_str(), O_WRONLY | O_APPEND)) {
+    if (file_ < 0)
+        fail(path);
+    records_.reserve(FLUSH_AT + FLUSH_AT / 4);
+}
+
+Recorder::~Recorder() {
+    if (file_ >= 0)
+        close(file_);
+}
+
+void Recorder::insert(Ns now_ns, const Entry &entry) {
+    const u8 step = step_of(entry.event);
+    std::size_t at = records_.size();
+
+    while (at > instant_ && step_of(static_cast<Event>(records_[at - 1].kind)) > step)
+        at--;
+    records_.insert(records_.begin() + static_cast<std::ptrdiff_t>(at),
+                    Record{now_ns, entry.value, static_cast<u32>(entry.job),
+                           static_cast<u16>(entry.pcpu), static_cast<u16>(entry.vcpu),
+                           static_cast<u16>(entry.payer), static_cast<u16>(entry.task),
+                           static_cast<u8>(entry.event), entry.flags, 0});
+}
+
+void Recorder::flush() {
+    const char *from = reinterpret_cast<const char *>(records_.data());
+    std::size_t left = records_.size() * sizeof(Record);
+
+    while (left > 0) {
+        const ssize_t written = write(file_, from, left);
+
+        if (written < 0 && errno != EINTR)
+            fail("writing the trace");
+        if (written > 0) {
+            from += written;
+            left -= static_cast<std::size_t>(written);
+        }
+    }
+    records_.clear();
+    instant_ = 0;
+}
+
+} // namespace hyperperiod::sim

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a run is made of: the input of the simulator, already validated and complete. Python
+// fills one of these from a system file (src/hyperperiod/hosts/sim.py); nothing here knows
+// about files, units or defaults.
+//
+// Identities follow the system file: domains, then vcpus and tasks, numbered in file order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hyperperiod::sim {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using Ns = u64; // a point in virtual time, or a span of it
+
+inline constexpr Ns NEVER = ~Ns{0};
+inline constexpr u32 NONE = ~u32{0};
+// A payer that is the spare and not a vcpu; never an index.
+inline constexpr u32 SPARE = NONE - 1;
+// One 64-bit mask holds the pcpus of a system.
+inline constexpr u32 MAX_PCPUS = 64;
+// Bounds a vcpu or task id in a trace record, where the highest two values are NONE and SPARE.
+inline constexpr u32 MAX_IDS = 0xFFFE;
+
+// The scheduler inside a domain.
+enum class Scheduler : u8 { rm, dm, fp, edf, fifo };
+
+enum class Kind : u8 { periodic, sporadic, busy, event };
+
+// A busy task without a wcet never finishes: its only job has this much work.
+inline constexpr Ns ENDLESS = NEVER;
+
+struct Task {
+    Kind kind = Kind::periodic;
+    Ns period_ns = 0;
+    Ns wcet_ns = 0; // ENDLESS: a single job that never ends
+    Ns bcet_ns = 0; // execution times are uniform in [bcet, wcet]
+    Ns deadline_ns = NEVER;
+    Ns offset_ns = 0;
+    Ns jitter_ns = 0;
+    u64 priority = NEVER; // read by the fp scheduler only
+    u32 pinned = NONE;    // the only vcpu of the domain that may run it
+    u32 domain = 0;       // index of its domain ...
+    u32 index = 0;        // ... and its index there: what draws are made from
+};
+
+struct Domain {
+    Scheduler scheduler = Scheduler::rm;
+    u32 vcpus = 1;
+    u32 pcpu = 0; // ignored by global policies
+    u32 priority = 0;
+    Ns period_ns = 0; // no server: best effort
+    Ns budget_ns = 0;
+    bool best_effort = false;
+    bool extra = false;
+    std::vector<Task> tasks;
+};
+
+struct Policy {
+    u32 budget = 0;
+    u32 order = 0;
+    u32 slack = 0;
+};
+
+struct Swap {
+    Ns at_ns = 0;
+    Policy policy;
+};
+
+struct Change {
+    Ns at_ns = 0;
+    u32 domain = 0;
+    Ns period_ns = 0;
+    Ns budget_ns = 0;
+    u32 priority = 0;
+};
+
+// What the hypervisor's own work costs; Engine::overhead_ns says when each is paid.
+struct Overheads {
+    Ns context_switch_ns = 0;
+    Ns pick_ns = 0;
+    Ns replenish_ns = 0;
+    Ns wake_ns = 0;
+    Ns interrupt_ns = 0;
+    Ns migration_ns = 0;
+
+    bool any() const {
+        return (context_switch_ns | pick_ns | replenish_ns | wake_ns | interrupt_ns | migration_ns)
+               != 0;
+    }
+};
+
+struct Scenario {
+    Policy policy;
+    bool global = false;
+    u32 pcpus = 1;
+    Ns quantum_ns = 0; // 0: none
+    Ns spare_period_ns = 0;
+    Ns spare_budget_ns = 0;
+    Ns horizon_ns = 0;
+    u64 seed = 1;
+    bool check = false; // ask the core for its conservation laws after every instant
+    Overheads overheads;
+    std::vector<Domain> domains;
+    std::vector<Swap> swaps;
+    std::vector<Change> changes;
+};
+
+} // namespace hyperperiod::sim

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The native simulator; hyperperiod.hosts.sim has the function to call.
+#
+# Rules, schedulers and kinds of tasks are their numbers in the order of the model's enums.
+# Errors: ValueError for a scenario that the core refuses, OSError for a trace file that cannot be
+# written, RuntimeError for a broken law.
+
+from typing import TypeAlias, TypedDict
+
+RELATIVE_ERROR: float
+# How far a percentile may be off, as a fraction of itself.
+
+class TaskCounts(TypedDict, total=False):
+    jobs: int
+    finished: int
+    misses: int
+    due: int
+    # Only if a job has finished:
+    sum_ns: int
+    min_ns: int
+    max_ns: int
+    p50_ns: int
+    p99_ns: int
+
+class DomainCounts(TypedDict):
+    supply_ns: int
+    donated_ns: int
+
+class PcpuCounts(TypedDict):
+    busy_ns: int
+    switches: int
+    picks: int
+    preemptions: int
+    migrations: int
+
+class Scenario:
+    # What is to be run. Domains in file order; a task belongs to the latest domain.
+
+    def __init__(
+        self,
+        *,
+        budget: int,
+        order: int,
+        slack: int,
+        is_global: bool,
+        pcpus: int,
+        quantum_ns: int,
+        horizon_ns: int,
+        seed: int,
+        check: bool = False,
+    ) -> None: ...
+    def set_spare(self, period_ns: int, budget_ns: int) -> None: ...
+    def set_overheads(
+        self,
+        *,
+        context_switch_ns: int,
+        pick_ns: int,
+        replenish_ns: int,
+        wake_ns: int,
+        interrupt_ns: int,
+        migration_ns: int,
+    ) -> None: ...
+    def add_domain(
+        self,
+        *,
+        scheduler: int,
+        vcpus: int,
+        pcpu: int,
+        priority: int,
+        period_ns: int,
+        budget_ns: int,
+        best_effort: bool,
+        extra: bool,
+    ) -> None: ...
+    def add_task(
+        self,
+        *,
+        kind: int,
+        period_ns: int | None,
+        wcet_ns: int | None,
+        bcet_ns: int | None,
+        deadline_ns: int | None,
+        offset_ns: int,
+        jitter_ns: int,
+        priority: int | None,
+        vcpu: int | None,
+    ) -> None: ...
+    def add_swap(self, at_ns: int, budget: int, order: int, slack: int) -> None: ...
+    def add_change(
+        self, at_ns: int, domain: int, period_ns: int, budget_ns: int, priority: int
+    ) -> None: ...
+
+class Run:
+    # One run of a scenario; its records are appended to `trace_path`, header included there.
+
+    def __init__(self, scenario: Scenario, trace_path: str | None = None) -> None: ...
+    # Everything before this instant has happened.
+    @property
+    def now_ns(self) -> int: ...
+    # Handle so many instants, at most up to the horizon; returns now_ns.
+    def advance(self, instants: int) -> int: ...
+    # Close the run at now_ns; counts are final and the trace is whole.
+    def finish(self) -> None: ...
+    def tasks(self) -> list[TaskCounts]: ...
+    # The histogram of response times: (lowest, highest, how many), ascending.
+    def responses(self, task: int) -> list[tuple[int, int, int]]: ...
+    def domains(self) -> list[DomainCounts]: ...
+    def pcpus(self) -> list[PcpuCounts]: ...
+
+Grant: TypeAlias = tuple[int, int, int | None, int | str | None, int | None, int]
+
+class Core:
+    # One core/ lock domain, call by call; errors are enum hp_error.
+
+    def __init__(
+        self,
+        budget: int,
+        order: int,
+        slack: int,
+        pcpus: int,
+        quantum_ns: int,
+        spare_period_ns: int,
+        spare_budget_ns: int,
+        now_ns: int = 0,
+    ) -> None: ...
+    def add(
+        self, vcpu: int, period_ns: int, budget_ns: int, priority: int, flags: int, now_ns: int
+    ) -> int: ...
+    def update(
+        self, vcpu: int, period_ns: int, budget_ns: int, priority: int, flags: int, now_ns: int
+    ) -> int: ...
+    def remove(self, vcpu: int, now_ns: int) -> int: ...
+    def arrive(self, vcpu: int, now_ns: int) -> None: ...
+    def depart(self, vcpu: int, now_ns: int) -> None: ...
+    # start_ns, until_ns, run, pay, also, level.
+    def pick(self, pcpu: int, now_ns: int) -> Grant: ...
+    def kicks(self, now_ns: int) -> int: ...
+    def set_policy(self, budget: int, order: int, slack: int, now_ns: int) -> int: ...
+    def set_spare(self, period_ns: int, budget_ns: int, now_ns: int) -> int: ...
+    def check(self, now_ns: int) -> int: ...
+    def copy(self) -> Core: ...
+    def remaining(self, vcpu: int) -> int: ...
+    def deadline(self, vcpu: int) -> int: ...

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The header of a trace: what a reader must know of the system, the same whatever the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.model import Change, Interface, System, tasks_of, vcpus_of
+from hyperperiod.trace.format import FORMAT
+
+
+def make_header(
+    system: System, host: str, horizon_ns: int, seed: int | None, *, guarantees: bool
+) -> dict[str, Any]:
+    """The header for a run of `system`, whose interfaces must be known.
+
+    `guarantees`: the host-level test holds, so a reader may check what servers are promised.
+    """
+    priorities = Priorities(system)
+    return {
+        "format": FORMAT,
+        "system": system.name,
+        "host": host,
+        "policy": str(system.policy),
+        "budget": str(system.policy.budget),
+        "order": str(system.policy.order),
+        "slack": str(system.policy.slack),
+        "scope": str(system.policy.scope),
+        "seed": seed,
+        "horizon_ns": horizon_ns,
+        "quantum_ns": system.quantum_ns,
+        "pcpus": system.pcpus,
+        "overheads": dict(system.overheads),
+        "vcpus": _vcpus(system, priorities),
+        "spare": _interface(system.spare),
+        "tasks": _tasks(system),
+        "swaps": [{"at_ns": swap.at_ns, "policy": str(swap.policy)} for swap in system.swaps],
+        "changes": [_change(change, priorities) for change in system.changes],
+        "guarantees": guarantees,
+    }
+
+
+def _vcpus(system: System, priorities: Priorities) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": vcpu.name,
+            "domain": vcpu.domain.name,
+            "period_ns": vcpu.interface.period_ns if vcpu.interface else None,
+            "budget_ns": vcpu.interface.budget_ns if vcpu.interface else None,
+            "priority": None if vcpu.best_effort else priorities.of(vcpu.domain),
+            "pcpu": vcpu.pcpu,
+            "best_effort": vcpu.best_effort,
+            "extra": vcpu.extra,
+        }
+        for vcpu in vcpus_of(system)
+    ]
+
+
+def _tasks(system: System) -> list[dict[str, Any]]:
+    return [
+        {
+            "domain": placed.domain.name,
+            "name": placed.task.name,
+            "kind": str(placed.task.kind),
+            "period_ns": placed.task.period_ns,
+            "deadline_ns": placed.task.deadline_ns,
+            "wcet_ns": placed.task.wcet_ns,
+            "bcet_ns": placed.task.bcet_ns,
+            "offset_ns": placed.task.offset_ns,
+            "jitter_ns": placed.task.jitter_ns,
+            "priority": placed.task.priority,
+        }
+        for placed in tasks_of(system)
+    ]
+
+
+def _change(change: Change, priorities: Priorities) -> dict[str, Any]:
+    return {
+        "at_ns": change.at_ns,
+        "domain": change.domain,
+        "interface": _interface(change.interface),
+        "priority": priorities.after(change),
+    }
+
+
+def _interface(interface: Interface | None) -> dict[str, int] | None:
+    if interface is None:
+        return None
+    return {"period_ns": interface.period_ns, "budget_ns": interface.budget_ns}

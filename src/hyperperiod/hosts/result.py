@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The result of a run: one object, the same whatever the host.
+
+A host counts; this module says in which words. `jobs` were released before the horizon, `misses`
+finished after their deadline or were unfinished with the deadline at or before the horizon, and
+`dmr` is misses / jobs whose deadline is at or before the horizon, null where there is none.
+Response times are null until a job has finished. Their least, mean and greatest are exact (the
+mean of the exact sum, to the nearest nanosecond, halves up), their percentiles are nearest-rank
+and off by at most `response_error` of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+from hyperperiod.model import Interface, System
+
+
+class Responses(TypedDict):
+    """Response times in nanoseconds."""
+
+    min: int
+    mean: int
+    p50: int
+    p99: int
+    max: int
+
+
+class TaskResult(TypedDict):
+    """What the jobs of one task came to."""
+
+    name: str
+    jobs: int
+    misses: int
+    dmr: float | None
+    response_ns: Responses | None
+    histogram: NotRequired[list[tuple[int, int, int]]]
+
+
+class InterfaceResult(TypedDict):
+    """What each vcpu of a domain was promised."""
+
+    period_ns: int
+    budget_ns: int
+    bandwidth: float
+
+
+class DomainResult(TypedDict):
+    """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers."""
+
+    name: str
+    interface: InterfaceResult | None
+    supply_ns: int
+    donated_ns: int
+    tasks: list[TaskResult]
+
+
+class PcpuResult(TypedDict):
+    """What a pcpu did."""
+
+    id: int
+    busy_ns: int
+    idle_ns: int
+    switches: int
+    picks: int
+    preemptions: int
+    migrations: int
+
+
+class Result(TypedDict):
+    """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted."""
+
+    system: str
+    host: str
+    policy: str
+    horizon_ns: int
+    seed: int | None
+    interrupted: bool
+    preemptions: int
+    migrations: int
+    response_error: float
+    domains: list[DomainResult]
+    pcpus: list[PcpuResult]
+
+
+@dataclass(frozen=True)
+class TaskCount:
+    """What a host counted of one task; `sum_ns` and on are None until a job has finished."""
+
+    jobs: int
+    finished: int
+    misses: int
+    due: int
+    sum_ns: int | None = None
+    min_ns: int | None = None
+    max_ns: int | None = None
+    p50_ns: int | None = None
+    p99_ns: int | None = None
+    histogram: list[tuple[int, int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class DomainCount:
+    """What a host counted of one domain."""
+
+    supply_ns: int
+    donated_ns: int
+
+
+@dataclass(frozen=True)
+class PcpuCount:
+    """What a host counted on one pcpu."""
+
+    busy_ns: int
+    switches: int
+    picks: int
+    preemptions: int
+    migrations: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """All counts of a run, in file order, and where it ended."""
+
+    host: str
+    end_ns: int
+    seed: int | None
+    interrupted: bool
+    response_error: float
+    tasks: Sequence[TaskCount]
+    domains: Sequence[DomainCount]
+    pcpus: Sequence[PcpuCount]
+
+
+def make_result(system: System, counts: Counts) -> Result:
+    """The result object of a run of `system`, whose interfaces must be known."""
+    tasks = iter(counts.tasks)
+    domains = [
+        DomainResult(
+            name=domain.name,
+            interface=_interface(domain.interface),
+            supply_ns=given.supply_ns,
+            donated_ns=given.donated_ns,
+            tasks=[_task(task.name, next(tasks)) for task in domain.tasks],
+        )
+        for domain, given in zip(system.domains, counts.domains, strict=True)
+    ]
+    return Result(
+        system=system.name,
+        host=counts.host,
+        policy=str(system.policy),
+        horizon_ns=counts.end_ns,
+        seed=counts.seed,
+        interrupted=counts.interrupted,
+        preemptions=sum(pcpu.preemptions for pcpu in counts.pcpus),
+        migrations=sum(pcpu.migrations for pcpu in counts.pcpus),
+        response_error=counts.response_error,
+        domains=domains,
+        pcpus=[_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)],
+    )
+
+
+def _interface(interface: Interface | None) -> InterfaceResult | None:
+    if interface is None:
+        return None
+    return InterfaceResult(
+        period_ns=interface.period_ns,
+        budget_ns=interface.budget_ns,
+        bandwidth=float(interface.bandwidth),
+    )
+
+
+def _task(name: str, count: TaskCount) -> TaskResult:
+    result = TaskResult(
+        name=name,
+        jobs=count.jobs,
+        misses=count.misses,
+        dmr=count.misses / count.due if count.due else None,
+        response_ns=_responses(count),
+    )
+    if count.histogram is not None:
+        result["histogram"] = count.histogram
+    return result
+
+
+def _responses(count: TaskCount) -> Responses | None:
+    if (
+        count.sum_ns is None
+        or count.min_ns is None
+        or count.max_ns is None
+        or count.p50_ns is None
+        or count.p99_ns is None
+    ):
+        return None
+    return Responses(
+        min=count.min_ns,
+        mean=(2 * count.sum_ns + count.finished) // (2 * count.finished),
+        p50=count.p50_ns,
+        p99=count.p99_ns,
+        max=count.max_ns,
+    )
+
+
+def _pcpu(number: int, count: PcpuCount, end_ns: int) -> PcpuResult:
+    return PcpuResult(
+        id=number,
+        busy_ns=count.busy_ns,
+        idle_ns=end_ns - count.busy_ns,
+        switches=count.switches,
+        picks=count.picks,
+        preemptions=count.preemptions,
+        migrations=count.migrations,
+    )

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The simulator as a host: a system in, the result object out, a trace if one is wanted.
+
+The same system, horizon and seed give the same run, to the byte of the trace. The run is driven
+in pieces, between which progress is shown and Ctrl-C is noticed; an interrupted run gives the
+valid result of a shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from hyperperiod import _sim
+from hyperperiod.hosts.header import make_header
+from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Policy,
+    Scope,
+    System,
+    Task,
+    with_policy,
+)
+
+HOST = "sim"
+INSTANTS_AT_ONCE = 1 << 17
+"""Handled between two looks at progress and Ctrl-C: some ten milliseconds."""
+SPARE_PERIOD_NS = 1_000_000_000
+"""Of a spare whose budget is zero: any period will do."""
+
+
+def simulate(
+    system: System,
+    horizon_ns: int,
+    seed: int = 1,
+    trace_path: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    *,
+    histograms: bool = False,
+    check: bool = False,
+) -> dict[str, Any]:
+    """Run `system` from 0 to `horizon_ns` and return the result object.
+
+    Missing interfaces are computed first. `progress` is called with the instant that the run has
+    reached. With `histograms` every task has its response times as (lowest, highest, count);
+    with `check` the core's conservation laws are tested at every instant (slow).
+
+    Raises InputError for what this host cannot run.
+    """
+    _refuse(system, horizon_ns, seed)
+    system = _resolved(system)
+    scenario = make_scenario(system, horizon_ns, seed, check=check)
+    if trace_path is not None:
+        _start_trace(system, horizon_ns, seed, trace_path)
+    try:
+        run = _sim.Run(scenario, None if trace_path is None else str(trace_path))
+        interrupted = _drive(run, horizon_ns, progress)
+    except ValueError as error:
+        raise _cannot(system, str(error)) from None
+    counts = _counts(run, seed, interrupted=interrupted, histograms=histograms)
+    return cast("dict[str, Any]", make_result(system, counts))
+
+
+def make_scenario(
+    system: System, horizon_ns: int, seed: int, *, check: bool = False
+) -> _sim.Scenario:
+    """The native scenario of a system whose interfaces are known."""
+    scenario = _sim.Scenario(
+        **_rules(system.policy),
+        is_global=system.policy.scope is Scope.GLOBAL,
+        pcpus=system.pcpus,
+        quantum_ns=system.quantum_ns or 0,
+        horizon_ns=horizon_ns,
+        seed=seed,
+        check=check,
+    )
+    scenario.set_overheads(**dict(system.overheads))
+    if system.spare is not None:
+        scenario.set_spare(system.spare.period_ns, system.spare.budget_ns)
+    else:
+        scenario.set_spare(SPARE_PERIOD_NS, 0)
+    priorities = Priorities(system)
+    for domain in system.domains:
+        _add_domain(scenario, domain, priorities)
+    for swap in system.swaps:
+        scenario.add_swap(swap.at_ns, **_rules(swap.policy))
+    names = [domain.name for domain in system.domains]
+    for change in system.changes:
+        scenario.add_change(
+            change.at_ns,
+            names.index(change.domain),
+            change.interface.period_ns,
+            change.interface.budget_ns,
+            priorities.after(change),
+        )
+    return scenario
+
+
+def _add_domain(scenario: _sim.Scenario, domain: Domain, priorities: Priorities) -> None:
+    interface = domain.interface
+    scenario.add_domain(
+        scheduler=_number(domain.scheduler),
+        vcpus=domain.vcpus,
+        pcpu=domain.pcpu or 0,
+        priority=0 if domain.best_effort else priorities.of(domain),
+        period_ns=interface.period_ns if interface else 0,
+        budget_ns=interface.budget_ns if interface else 0,
+        best_effort=domain.best_effort,
+        extra=domain.extra,
+    )
+    for task in domain.tasks:
+        _add_task(scenario, task)
+
+
+def _add_task(scenario: _sim.Scenario, task: Task) -> None:
+    scenario.add_task(
+        kind=_number(task.kind),
+        period_ns=task.period_ns,
+        wcet_ns=task.wcet_ns,
+        bcet_ns=task.bcet_ns,
+        deadline_ns=task.deadline_ns,
+        offset_ns=task.offset_ns,
+        jitter_ns=task.jitter_ns,
+        priority=task.priority,
+        vcpu=task.vcpu,
+    )
+
+
+def _number(rule: StrEnum) -> int:
+    """The place of a word in its enum, which is its number in native code."""
+    return list(type(rule)).index(rule)
+
+
+def _rules(policy: Policy) -> dict[str, int]:
+    return {
+        "budget": _number(policy.budget),
+        "order": _number(policy.order),
+        "slack": _number(policy.slack),
+    }
+
+
+def _drive(run: _sim.Run, horizon_ns: int, progress: Callable[[int], None] | None) -> bool:
+    """Run to the horizon, or to where Ctrl-C falls; returns whether it fell."""
+    interrupted = False
+    try:
+        while run.now_ns < horizon_ns:
+            run.advance(INSTANTS_AT_ONCE)
+            if progress is not None:
+                progress(run.now_ns)
+    except KeyboardInterrupt:
+        interrupted = run.now_ns < horizon_ns
+    run.finish()
+    return interrupted
+
+
+def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) -> Counts:
+    tasks = [
+        TaskCount(**count, histogram=run.responses(task) if histograms else None)
+        for task, count in enumerate(run.tasks())
+    ]
+    return Counts(
+        host=HOST,
+        end_ns=run.now_ns,
+        seed=seed,
+        interrupted=interrupted,
+        response_error=_sim.RELATIVE_ERROR,
+        tasks=tasks,
+        domains=[DomainCount(**count) for count in run.domains()],
+        pcpus=[PcpuCount(**count) for count in run.pcpus()],
+    )
+
+
+def _resolved(system: System) -> System:
+    """The system with every interface, and a default spare also if only a swap needs one."""
+    from hyperperiod.analysis import resolve
+
+    resolved = resolve(system)
+    for swap in system.swaps:
+        if resolved.spare is None:
+            spare = resolve(resolved.model_copy(update={"policy": swap.policy})).spare
+            resolved = resolved.model_copy(update={"spare": spare})
+    return resolved
+
+
+def _start_trace(system: System, horizon_ns: int, seed: int, path: Path) -> None:
+    from hyperperiod.trace.format import write_header
+
+    guarantees = _promised(system)
+    write_header(path, make_header(system, HOST, horizon_ns, seed, guarantees=guarantees))
+
+
+def _promised(system: System) -> bool:
+    """Whether the host-level test holds under every policy that the run will see.
+
+    Interfaces that change on the way are not analysed: nothing is promised then.
+    """
+    from hyperperiod.analysis import analyze
+
+    if system.changes:
+        return False
+    policies = [system.policy, *(swap.policy for swap in system.swaps)]
+    results = [analyze(with_policy(system, policy)) for policy in policies]
+    return all(pcpu["schedulable"] is True for result in results for pcpu in result["pcpus"])
+
+
+def _refuse(system: System, horizon_ns: int, seed: int) -> None:
+    """InputError for what a host of two levels cannot run."""
+    for domain in system.domains:
+        if domain.domains:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}",
+                f"domains inside {domain.name!r}",
+                "two levels: domains and their tasks",
+            )
+    if system.flows:
+        raise InputError(system.name, None, "flow", f"{len(system.flows)} flows", "no flows")
+    if not 0 < horizon_ns < 2**62:
+        raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
+    if not 0 <= seed < 2**64:
+        raise InputError(system.name, None, "seed", str(seed), "0 to 2^64 - 1")
+    if system.policy.scope is Scope.PARTITIONED and any(
+        domain.pcpu is None for domain in system.domains
+    ):
+        raise InputError(
+            system.name, None, "domain: pcpu", "a domain without one", "a pcpu for each domain"
+        )
+
+
+def _cannot(system: System, reason: str) -> InputError:
+    return InputError(system.name, None, "system", reason, "what the scheduler core accepts")
