@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import signal
-import subprocess
-import sys
-import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -170,22 +170,41 @@ def test_compare_takes_all_that_fit() -> None:
     assert "under ertds: no deadline missed" in done.stdout
 
 
+@pytest.fixture
+def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The user presses Ctrl-C when the run shows its progress for the second time."""
+    looks = itertools.count(1)
+
+    def press(_now_ns: int) -> None:
+        if next(looks) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    @contextlib.contextmanager
+    def bar(_title: str, _total_ns: int) -> Iterator[Callable[[int], None]]:
+        yield press
+
+    monkeypatch.setattr("hyperperiod.cli.execute.bar", bar)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_leaves_a_valid_result(tmp_path: Path) -> None:
-    trace = tmp_path / "run.hpt"
-    command = [sys.executable, "-m", "hyperperiod", "simulate", FLIGHT, "--horizon", "1000000s"]
-    process = subprocess.Popen(
-        [*command, "--json", "--trace", str(trace)], stdout=subprocess.PIPE, text=True
+    trace, report = tmp_path / "run.hpt", tmp_path / "run.html"
+    code, result = result_of(
+        "simulate", FLIGHT, "--horizon", "1000000s", "--trace", str(trace), "--report", str(report)
     )
-    # The draft of the trace grows as soon as the run has begun.
-    for _ in range(300):
-        if any(path.stat().st_size > 100_000 for path in tmp_path.iterdir()):
-            break
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    result = json.loads(output)
-    assert process.returncode == 130
+    assert code == 130
     assert result["interrupted"] is True
     assert 0 < result["horizon_ns"] < 10**15
-    assert [path.name for path in tmp_path.iterdir()] == ["run.hpt"]
-    assert run("trace", "jobs", str(trace), "--csv").exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"run.hpt", "run.html"}
+    assert run("trace", "intervals", str(trace), "--csv").exit_code == 0
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_ends_a_comparison_with_what_there_is() -> None:
+    code, result = result_of("compare", FLIGHT, "--horizon", "1000000s")
+    assert code == 130
+    assert result["interrupted"] is True
+    assert len(result["results"]) == 1
