@@ -17,7 +17,7 @@ from tests.model_naive.workload import Run
 from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind
-from hyperperiod.trace.properties import PROPERTIES, Status
+from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
 
 TICKS = 240
@@ -121,8 +121,7 @@ def test_schedules_of_the_naive_model_have_every_property(
 ) -> None:
     for seed in range(4):
         header, records = play(rules, pcpus, seed).trace(tmp_path)
-        for one in PROPERTIES:
-            finding = one.check(header, records)
+        for one, finding in zip(PROPERTIES, check_all(header, records), strict=True):
             assert finding.status is not Status.FAILS, (one.name, seed, finding.violations[:3])
 
 
@@ -131,6 +130,5 @@ def test_so_do_those_with_swaps(seed: int, tmp_path: Path) -> None:
     """Within a family; what the last payer means across families is not the naive model's."""
     family = FAMILIES[seed % 2]
     header, records = play(family[seed % len(family)], 1, seed, family).trace(tmp_path)
-    for one in PROPERTIES:
-        finding = one.check(header, records)
+    for one, finding in zip(PROPERTIES, check_all(header, records), strict=True):
         assert finding.status is not Status.FAILS, (one.name, finding.violations[:3])

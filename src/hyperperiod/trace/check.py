@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`trace check`: every property over one trace, as a result that people and programs can read."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hyperperiod.trace.format import end_ns, is_complete, read
-from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status
+from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status, check_all
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,10 @@ class CheckResult:
         return table
 
 
-def check_file(path: Path, tell: Callable[[str], None] | None = None) -> CheckResult:
-    """Run every property over a trace file; `tell` hears the name of each before it starts."""
+def check_file(path: Path) -> CheckResult:
+    """Run every property over a trace file."""
     header, records = read(path)
-    findings = []
-    for one in PROPERTIES:
-        if tell is not None:
-            tell(one.name)
-        findings.append((one, one.check(header, records)))
+    findings = tuple(zip(PROPERTIES, check_all(header, records), strict=True))
     return CheckResult(
         path=path,
         system=header["system"],
@@ -77,7 +72,7 @@ def check_file(path: Path, tell: Callable[[str], None] | None = None) -> CheckRe
         records=len(records),
         end_ns=end_ns(records),
         complete=is_complete(records),
-        findings=tuple(findings),
+        findings=findings,
     )
 
 

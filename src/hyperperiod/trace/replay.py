@@ -9,7 +9,10 @@ the rules say. It yields one `Moment` per stretch of time in which nothing chang
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hyperperiod.trace.format import (
     ALSO,
@@ -25,6 +28,7 @@ from hyperperiod.trace.servers import NEVER, RULES, Server
 
 BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs")
 ORDERS: Final = ("fp", "edf")
+DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
 SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra")
 
 
@@ -126,7 +130,7 @@ class Replay:
     def moments(self) -> Iterator[Moment]:
         """Every stretch of the run of positive length, in order."""
         state = self.state
-        for time_ns, together in by_instant(self.records):
+        for time_ns, together in by_instant(self.records[_decisive(self.records)]):
             while state.now_ns < time_ns:
                 state.until_ns = min(time_ns, self._next_ns())
                 if state.until_ns > state.now_ns:
@@ -252,8 +256,7 @@ class Replay:
                     server.want(interface, self.state.now_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One record with plain integers, which Python handles far faster than numpy's."""
 
     time_ns: int
@@ -265,13 +268,13 @@ class Record:
     task: int
     kind: int
     flags: int
+    reserved: int
 
 
 def each(records: Records) -> Iterator[Record]:
     """The records one by one."""
     for chunk in chunks(records):
-        for row in chunk.tolist():
-            yield Record(*row[:9])
+        yield from map(Record._make, chunk.tolist())
 
 
 def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
@@ -284,6 +287,13 @@ def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
         together.append(record)
     if together:
         yield together[0].time_ns, together
+
+
+def _decisive(records: Records) -> NDArray[np.bool_]:
+    """Which records the state depends on; the last one says when the run ended."""
+    wanted = np.isin(records["kind"], DECISIVE)
+    wanted[-1:] = True
+    return wanted
 
 
 def is_spare(key: int) -> bool:

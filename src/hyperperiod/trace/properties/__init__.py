@@ -26,35 +26,53 @@ from hyperperiod.trace.properties import (
     spare,
 )
 from hyperperiod.trace.properties.finding import Finding, Status, Violation
+from hyperperiod.trace.properties.watcher import Watcher, watch_all
 
-__all__ = ["PROPERTIES", "Finding", "Property", "Status", "Violation"]
+__all__ = ["PROPERTIES", "Finding", "Property", "Status", "Violation", "check_all"]
 
 
 class Property(NamedTuple):
-    """A property: what it is called, what it says, and who checks it."""
+    """A property: what it is called, what it says, and who checks it.
+
+    Those that are judged moment by moment have a watcher too, so that a run is replayed once for
+    all of them.
+    """
 
     name: str
-    statement: str
+    text: str
     check: Callable[[Header, Records], Finding]
+    watcher: Callable[[Header], Watcher] | None = None
 
-
-def _sentence(text: str | None) -> str:
-    """The one sentence with which a property's module opens."""
-    return (text or "").strip().splitlines()[0]
+    @property
+    def statement(self) -> str:
+        """The one sentence with which the property's module opens."""
+        return self.text.strip().splitlines()[0]
 
 
 PROPERTIES: Final = (
-    Property("one-pcpu", _sentence(one_pcpu.__doc__), one_pcpu.check),
-    Property("releases", _sentence(releases.__doc__), releases.check),
-    Property("jobs", _sentence(jobs.__doc__), jobs.check),
-    Property("demand", _sentence(demand.__doc__), demand.check),
-    Property("paid-time", _sentence(paid_time.__doc__), paid_time.check),
-    Property("budget", _sentence(budget.__doc__), budget.check),
-    Property("depleted", _sentence(depleted.__doc__), depleted.check),
-    Property("payer", _sentence(payer.__doc__), payer.check),
-    Property("order", _sentence(order.__doc__), order.check),
-    Property("idle", _sentence(idle.__doc__), idle.check),
-    Property("best-effort", _sentence(best_effort.__doc__), best_effort.check),
-    Property("spare", _sentence(spare.__doc__), spare.check),
-    Property("guarantee", _sentence(guarantee.__doc__), guarantee.check),
+    Property("one-pcpu", one_pcpu.__doc__ or "", one_pcpu.check),
+    Property("releases", releases.__doc__ or "", releases.check),
+    Property("jobs", jobs.__doc__ or "", jobs.check),
+    Property("demand", demand.__doc__ or "", demand.check),
+    Property("paid-time", paid_time.__doc__ or "", paid_time.check),
+    Property("budget", budget.__doc__ or "", budget.check, budget.BudgetWatcher),
+    Property("depleted", depleted.__doc__ or "", depleted.check, depleted.DepletedWatcher),
+    Property("payer", payer.__doc__ or "", payer.check, payer.PayerWatcher),
+    Property("order", order.__doc__ or "", order.check, order.OrderWatcher),
+    Property("idle", idle.__doc__ or "", idle.check, idle.IdleWatcher),
+    Property(
+        "best-effort", best_effort.__doc__ or "", best_effort.check, best_effort.BestEffortWatcher
+    ),
+    Property("spare", spare.__doc__ or "", spare.check, spare.SpareWatcher),
+    Property("guarantee", guarantee.__doc__ or "", guarantee.check, guarantee.GuaranteeWatcher),
 )
+
+
+def check_all(header: Header, records: Records) -> list[Finding]:
+    """What every property finds, in the order of PROPERTIES, with one replay."""
+    watchers = [None if one.watcher is None else one.watcher(header) for one in PROPERTIES]
+    watch_all([watcher for watcher in watchers if watcher is not None], header, records)
+    return [
+        one.check(header, records) if watcher is None else watcher.finding
+        for one, watcher in zip(PROPERTIES, watchers, strict=True)
+    ]

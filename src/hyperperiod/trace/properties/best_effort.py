@@ -8,36 +8,58 @@ from typing import Final
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
+from hyperperiod.trace.properties.finding import Finding, Watch
 from hyperperiod.trace.properties.order import first_able, periodic_choice
-from hyperperiod.trace.replay import Grant, Moment, moments
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Grant, Moment
 
 TURN_NS: Final = 1_000_000
 
 
-def check(header: Header, records: Records) -> Finding:
-    """Look for best effort in time that belongs to others, on others' bills, or without end."""
-    finding = Finding()
-    allowed_ns = lateness_ns(header)
-    watch = Watch(finding, allowed_ns)
-    turns = Watch(finding, TURN_NS + allowed_ns)
-    for moment in moments(header, records):
+class BestEffortWatcher(Watcher):
+    """Looks for best effort in time that belongs to others, on others' bills, or without end."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header)
+        self.turns = Watch(self.finding, TURN_NS + self.allowed_ns)
+        self.guests = [vcpu for vcpu, entry in enumerate(header["vcpus"]) if entry["best_effort"]]
+
+    def see(self, moment: Moment) -> None:
+        if not self.guests:
+            return
         for pcpus, ids in moment.groups():
             for pcpu in pcpus:
-                grant = moment.grants[pcpu]
-                if grant.run is None or not moment.is_best_effort(grant.run):
-                    continue
-                name = server_name(header, grant.run)
-                if grant.also or not _may_pay(moment, grant):
-                    text = f"{name} runs best effort and is charged"
-                    watch.wrong((pcpu, "pay"), moment.now_ns, moment.until_ns, text)
-                if _taken(moment, pcpu, pcpus, ids):
-                    text = f"{name} runs best effort on pcpu {pcpu}, which is wanted"
-                    watch.wrong((pcpu, "taken"), moment.now_ns, moment.until_ns, text)
-                if _others_wait(moment, pcpu, grant.run):
-                    text = f"{name} runs best effort for more than its turn while others wait"
-                    turns.wrong((pcpu, grant.run), moment.now_ns, moment.until_ns, text)
-    return finding
+                run = moment.grants[pcpu].run
+                if run is not None and moment.is_best_effort(run):
+                    self._judge(moment, pcpu, pcpus, ids)
+
+    def _judge(self, moment: Moment, pcpu: int, pcpus: list[int], ids: list[int]) -> None:
+        grant = moment.grants[pcpu]
+        assert grant.run is not None
+        name = server_name(self.header, grant.run)
+        if grant.also or not _may_pay(moment, grant):
+            self.wrong(moment, (pcpu, "pay"), f"{name} runs best effort and is charged")
+        if _taken(moment, pcpu, pcpus, ids):
+            text = f"{name} runs best effort on pcpu {pcpu}, which is wanted"
+            self.wrong(moment, (pcpu, "taken"), text)
+        if self._others_wait(moment, pcpu, grant.run):
+            text = f"{name} runs best effort for more than its turn while others wait"
+            self.turns.wrong((pcpu, grant.run), moment.now_ns, moment.until_ns, text)
+
+    def _others_wait(self, moment: Moment, pcpu: int, running: int) -> bool:
+        for vcpu in self.guests:
+            if vcpu == running or vcpu not in moment.work:
+                continue
+            home = self.header["vcpus"][vcpu]["pcpu"]
+            at_home = not moment.partitioned or home in (None, pcpu)
+            if at_home and moment.runs_on(vcpu) is None:
+                return True
+        return False
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Replay the run and watch it."""
+    return watched(BestEffortWatcher(header), records)
 
 
 def _may_pay(moment: Moment, grant: Grant) -> bool:
@@ -53,14 +75,3 @@ def _taken(moment: Moment, pcpu: int, pcpus: list[int], ids: list[int]) -> bool:
     if len(pcpus) == 1:
         return bool(first_able(moment, pcpu, ids))
     return any(moment.runs_on(vcpu) is None for vcpu in able(moment, ids))
-
-
-def _others_wait(moment: Moment, pcpu: int, running: int) -> bool:
-    for vcpu in moment.work:
-        if vcpu == running or not moment.is_best_effort(vcpu):
-            continue
-        home = moment.header["vcpus"][vcpu]["pcpu"]
-        at_home = not moment.partitioned or home in (None, pcpu)
-        if at_home and moment.runs_on(vcpu) is None:
-            return True
-    return False

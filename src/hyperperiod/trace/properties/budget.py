@@ -12,8 +12,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment
 from hyperperiod.trace.servers import Server
 
 
@@ -57,41 +58,50 @@ class _Account:
         self.period = period
 
 
+class BudgetWatcher(Watcher):
+    """Adds up the charges of each server, period by period."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header)
+        self.accounts: dict[int, _Account] = defaultdict(_Account)
+        self.busy_since: dict[int, int] = {}
+        self.told: set[tuple[int, _Period]] = set()
+
+    def see(self, moment: Moment) -> None:
+        self._note_starts(moment)
+        for pcpu in range(len(moment.grants)):
+            for payer in moment.payers(pcpu):
+                server = moment.servers.get(payer)
+                if server is None:
+                    name = server_name(self.header, payer)
+                    self.finding.add(moment.now_ns, f"{name} pays but has no server")
+                elif server.level == 0:
+                    self._charge(moment, payer, server)
+
+    def _charge(self, moment: Moment, payer: int, server: Server) -> None:
+        sporadic = moment.budget == "sporadic"
+        since_ns = self.busy_since.get(payer, moment.now_ns) if sporadic else 0
+        period = _period(moment, server, since_ns)
+        excess_ns = self.accounts[payer].charge(
+            period, server.budget_ns, moment.until_ns - moment.now_ns, any_start=not sporadic
+        )
+        if excess_ns > self.allowed_ns and (payer, period) not in self.told:
+            self.told.add((payer, period))
+            name = server_name(self.header, payer & 0xFFFF)
+            self.finding.add(moment.until_ns, f"{name} is {excess_ns} ns over its budgets")
+
+    def _note_starts(self, moment: Moment) -> None:
+        if moment.budget != "sporadic":
+            return
+        for vcpu in moment.work:
+            self.busy_since.setdefault(vcpu, moment.now_ns)
+        for vcpu in [vcpu for vcpu in self.busy_since if vcpu not in moment.work]:
+            del self.busy_since[vcpu]
+
+
 def check(header: Header, records: Records) -> Finding:
-    """Add up the charges of each server, period by period."""
-    finding = Finding()
-    accounts: dict[int, _Account] = defaultdict(_Account)
-    busy_since: dict[int, int] = {}
-    told: set[tuple[int, _Period]] = set()
-    allowed_ns = lateness_ns(header)
-    for moment in moments(header, records):
-        _note_starts(moment, busy_since)
-        span_ns = moment.until_ns - moment.now_ns
-        pcpus = range(len(moment.grants))
-        for payer in [payer for pcpu in pcpus for payer in moment.payers(pcpu)]:
-            name = server_name(header, payer & 0xFFFF)
-            server = moment.servers.get(payer)
-            if server is None:
-                finding.add(moment.now_ns, f"{name} pays but has no server")
-            elif server.level == 0:
-                sporadic = moment.budget == "sporadic"
-                since_ns = busy_since.get(payer, moment.now_ns) if sporadic else 0
-                period = _period(moment, server, since_ns)
-                excess_ns = accounts[payer].charge(
-                    period, server.budget_ns, span_ns, any_start=not sporadic
-                )
-                if excess_ns > allowed_ns and (payer, period) not in told:
-                    told.add((payer, period))
-                    text = f"{name} is {excess_ns} ns over its budgets"
-                    finding.add(moment.until_ns, text)
-    return finding
-
-
-def _note_starts(moment: Moment, busy_since: dict[int, int]) -> None:
-    for vcpu in moment.work:
-        busy_since.setdefault(vcpu, moment.now_ns)
-    for vcpu in [vcpu for vcpu in busy_since if vcpu not in moment.work]:
-        del busy_since[vcpu]
+    """Replay the run and watch it."""
+    return watched(BudgetWatcher(header), records)
 
 
 def _period(moment: Moment, server: Server, since_ns: int) -> _Period:

@@ -2,22 +2,26 @@
 """The vcpu of a depleted server runs only on donated time, on the spare, or on extra time."""
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment
 
 
-def check(header: Header, records: Records) -> Finding:
-    """Look for a vcpu that runs with nothing left and nobody to pay for it."""
-    finding = Finding()
-    watch = Watch(finding, lateness_ns(header))
-    for moment in moments(header, records):
+class DepletedWatcher(Watcher):
+    """Looks for a vcpu that runs with nothing left and nobody to pay for it."""
+
+    def see(self, moment: Moment) -> None:
         for pcpu, grant in enumerate(moment.grants):
             if grant.run is None or moment.is_best_effort(grant.run):
                 continue
             if not moment.servers[grant.run].usable and not _helped(moment, pcpu):
-                text = f"{server_name(header, grant.run)} runs depleted"
-                watch.wrong(grant.run, moment.now_ns, moment.until_ns, text)
-    return finding
+                name = server_name(self.header, grant.run)
+                self.wrong(moment, grant.run, f"{name} runs depleted")
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Replay the run and watch it."""
+    return watched(DepletedWatcher(header), records)
 
 
 def _helped(moment: Moment, pcpu: int) -> bool:

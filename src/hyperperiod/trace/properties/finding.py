@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What checking one property of one trace found."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -76,9 +75,9 @@ class Watch:
     def __init__(self, finding: Finding, allowed_ns: int) -> None:
         self.finding = finding
         self.allowed_ns = allowed_ns
-        self._since: dict[Hashable, tuple[int, int]] = {}
+        self._since: dict[object, tuple[int, int]] = {}
 
-    def wrong(self, key: Hashable, now_ns: int, until_ns: int, text: str) -> None:
+    def wrong(self, key: object, now_ns: int, until_ns: int, text: str) -> None:
         """The state was wrong from now until then; `key` says what about it."""
         since_ns, seen_ns = self._since.get(key, (now_ns, now_ns))
         if seen_ns != now_ns:

@@ -12,13 +12,14 @@ promise rests until the server's first refill.
 """
 
 from bisect import bisect_right
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns, skipped
-from hyperperiod.trace.replay import Moment, is_spare, moments
+from hyperperiod.trace.properties.finding import Finding, lateness_ns
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment, is_spare
+from hyperperiod.trace.servers import Server
 
 WINDOW_PERIODS: Final = 64
 BOUNDED: Final = ("periodic", "deferrable", "polling")
@@ -31,25 +32,72 @@ class _Stretch:
     """A time throughout which one server has work under one rule with one interface."""
 
     terms: Terms
-    begin_ns: int
     end_ns: int
-    starts: list[int] = field(default_factory=list)
+    starts: list[int]
     runs: list[tuple[int, int]] = field(default_factory=list)
+
+    def add_run(self, start_ns: int, end_ns: int) -> None:
+        if self.runs and self.runs[-1][1] == start_ns:
+            self.runs[-1] = (self.runs[-1][0], end_ns)
+        else:
+            self.runs.append((start_ns, end_ns))
+
+
+class GuaranteeWatcher(Watcher):
+    """Gathers stretches of work and the supply in them; measures their windows at the end."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header, _why_not(header))
+        self.found: list[tuple[int, _Stretch]] = []
+        self.open: dict[int, _Stretch] = {}
+        self.deadlines: dict[int, int] = {}
+
+    def see(self, moment: Moment) -> None:
+        for vcpu, server in moment.servers.items():
+            if not is_spare(vcpu):
+                self._see_server(moment, vcpu, server)
+        for grant in moment.grants:
+            stretch = self.open.get(grant.run) if grant.run is not None else None
+            if stretch is not None:
+                stretch.add_run(moment.now_ns, moment.until_ns)
+
+    def close(self) -> Finding:
+        for vcpu, stretch in self.found:
+            _check_stretch(server_name(self.header, vcpu), stretch, self.finding)
+        return self.finding
+
+    def _see_server(self, moment: Moment, vcpu: int, server: Server) -> None:
+        terms = (moment.budget, server.period_ns, server.budget_ns)
+        stretch = self.open.get(vcpu)
+        bound = vcpu in moment.work and server.settled and moment.budget in BOUNDED
+        if stretch is not None and not (bound and stretch.terms == terms):
+            del self.open[vcpu]
+            stretch = None
+        if bound:
+            if stretch is None:
+                stretch = _Stretch(terms, moment.now_ns, [moment.now_ns])
+                self.open[vcpu] = stretch
+                self.found.append((vcpu, stretch))
+            elif self.deadlines.get(vcpu) != server.deadline_ns:
+                stretch.starts.append(moment.now_ns)
+            stretch.end_ns = moment.until_ns
+        self.deadlines[vcpu] = server.deadline_ns
 
 
 def check(header: Header, records: Records) -> Finding:
-    """Measure every window of every stretch of work."""
+    """Replay the run and watch it."""
+    return watched(GuaranteeWatcher(header), records)
+
+
+def _why_not(header: Header) -> str:
+    """Why nothing is promised in this run, or empty."""
     if not header.get("guarantees", False):
-        return skipped("the header does not promise it: no host-level test is known to hold")
+        return "the header does not promise it: no host-level test is known to hold"
     if lateness_ns(header) > 0:
-        return skipped("overheads take part of the supply")
+        return "overheads take part of the supply"
     if header["budget"] not in BOUNDED and not header["swaps"]:
-        return skipped(f"no bound is promised for {header['budget']} servers")
-    finding = Finding()
-    for vcpu, stretches in _stretches(header, records).items():
-        for stretch in stretches:
-            _check_stretch(server_name(header, vcpu), stretch, finding)
-    return finding
+        return f"no bound is promised for {header['budget']} servers"
+    return ""
 
 
 def sbf(budget: str, period_ns: int, budget_ns: int, window_ns: int) -> int:
@@ -62,43 +110,6 @@ def sbf(budget: str, period_ns: int, budget_ns: int, window_ns: int) -> int:
         return 0
     whole = (window_ns - first_ns) // period_ns
     return whole * budget_ns + max(0, window_ns - blackout_ns - whole * period_ns)
-
-
-def _stretches(header: Header, records: Records) -> dict[int, list[_Stretch]]:
-    found: dict[int, list[_Stretch]] = defaultdict(list)
-    open_now: dict[int, _Stretch] = {}
-    deadlines: dict[int, int] = {}
-    for moment in moments(header, records):
-        for vcpu, server in moment.servers.items():
-            if is_spare(vcpu):
-                continue
-            terms = (moment.budget, server.period_ns, server.budget_ns)
-            stretch = open_now.get(vcpu)
-            bound = vcpu in moment.work and server.settled and moment.budget in BOUNDED
-            if stretch is not None and not (bound and stretch.terms == terms):
-                stretch = open_now.pop(vcpu) and None
-            if bound:
-                if stretch is None:
-                    stretch = _Stretch(terms, moment.now_ns, moment.now_ns, [moment.now_ns])
-                    open_now[vcpu] = stretch
-                    found[vcpu].append(stretch)
-                elif deadlines.get(vcpu) != server.deadline_ns:
-                    stretch.starts.append(moment.now_ns)
-                stretch.end_ns = moment.until_ns
-            deadlines[vcpu] = server.deadline_ns
-        _note_runs(moment, open_now)
-    return found
-
-
-def _note_runs(moment: Moment, open_now: dict[int, _Stretch]) -> None:
-    for grant in moment.grants:
-        stretch = open_now.get(grant.run) if grant.run is not None else None
-        if stretch is None:
-            continue
-        if stretch.runs and stretch.runs[-1][1] == moment.now_ns:
-            stretch.runs[-1] = (stretch.runs[-1][0], moment.until_ns)
-        else:
-            stretch.runs.append((moment.now_ns, moment.until_ns))
 
 
 def _check_stretch(name: str, stretch: _Stretch, finding: Finding) -> None:

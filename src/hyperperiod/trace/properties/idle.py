@@ -9,24 +9,28 @@ here, nor does the spare.
 
 from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment
 
 
-def check(header: Header, records: Records) -> Finding:
-    """Look for idle pcpus beside vcpus that should have had them."""
-    finding = Finding()
-    watch = Watch(finding, lateness_ns(header))
-    for moment in moments(header, records):
+class IdleWatcher(Watcher):
+    """Looks for idle pcpus beside vcpus that should have had them."""
+
+    def see(self, moment: Moment) -> None:
         for pcpus, ids in moment.groups():
             idle = [pcpu for pcpu in pcpus if moment.grants[pcpu].run is None]
             if not idle:
                 continue
-            waiting = [vcpu for vcpu in _wronged(moment, ids) if moment.runs_on(vcpu) is None]
-            for vcpu in waiting:
-                text = f"pcpu {idle[0]} idles although {server_name(header, vcpu)} may run"
-                watch.wrong(vcpu, moment.now_ns, moment.until_ns, text)
-    return finding
+            for vcpu in _wronged(moment, ids):
+                if moment.runs_on(vcpu) is None:
+                    name = server_name(self.header, vcpu)
+                    self.wrong(moment, vcpu, f"pcpu {idle[0]} idles although {name} may run")
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Replay the run and watch it."""
+    return watched(IdleWatcher(header), records)
 
 
 def _wronged(moment: Moment, ids: list[int]) -> list[int]:

@@ -9,15 +9,15 @@ run on m pcpus. What runs beyond that (best effort, the spare) has its own prope
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able, first, ranked
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment
 
 
-def check(header: Header, records: Records) -> Finding:
-    """Compare who runs with who should."""
-    finding = Finding()
-    watch = Watch(finding, lateness_ns(header))
-    for moment in moments(header, records):
+class OrderWatcher(Watcher):
+    """Compares who runs with who should."""
+
+    def see(self, moment: Moment) -> None:
         for pcpus, ids in moment.groups():
             if moment.budget == "periodic":
                 wrong = _periodic(moment, pcpus, ids)
@@ -26,8 +26,12 @@ def check(header: Header, records: Records) -> Finding:
             else:
                 wrong = _several(moment, pcpus, ids)
             for key, text in wrong.items():
-                watch.wrong(key, moment.now_ns, moment.until_ns, text)
-    return finding
+                self.wrong(moment, key, text)
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Replay the run and watch it."""
+    return watched(OrderWatcher(header), records)
 
 
 def first_able(moment: Moment, pcpu: int, ids: list[int]) -> list[int]:

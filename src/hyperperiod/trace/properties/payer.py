@@ -9,26 +9,31 @@ nobody pays.
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import first, ranked
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns
-from hyperperiod.trace.replay import Grant, Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Grant, Moment
 
 
-def check(header: Header, records: Records) -> Finding:
-    """Compare the payers of every grant with those that the policy names."""
-    finding = Finding()
-    watch = Watch(finding, lateness_ns(header))
-    for moment in moments(header, records):
+class PayerWatcher(Watcher):
+    """Compares the payers of every grant with those that the policy names."""
+
+    def see(self, moment: Moment) -> None:
         named = _periodic(moment) if moment.budget == "periodic" else _own(moment)
         for pcpu, right in named.items():
             pay = moment.grants[pcpu].pay
             if pay not in right:
-                text = f"pcpu {pcpu}: {_name(header, pay)} pays, not {_names(header, right)}"
-                watch.wrong((pcpu, pay), moment.now_ns, moment.until_ns, text)
+                who, others = _name(self.header, pay), _names(self.header, right)
+                self.wrong(moment, (pcpu, pay), f"pcpu {pcpu}: {who} pays, not {others}")
         for pcpu, grant in enumerate(moment.grants):
             if grant.also != _must_also_pay(moment, grant):
-                text = f"pcpu {pcpu}: {_name(header, grant.run)} pays as well: {grant.also}"
-                watch.wrong((pcpu, "also"), moment.now_ns, moment.until_ns, text)
-    return finding
+                who = _name(self.header, grant.run)
+                text = f"pcpu {pcpu}: {who} pays as well: {grant.also}"
+                self.wrong(moment, (pcpu, "also"), text)
+
+
+def check(header: Header, records: Records) -> Finding:
+    """Replay the run and watch it."""
+    return watched(PayerWatcher(header), records)
 
 
 def _periodic(moment: Moment) -> dict[int, set[int | None]]:

@@ -5,31 +5,33 @@ It serves the waiting depleted vcpu with the latest deadline, at most its own bu
 its periods (that is checked with all other budgets), and nobody who has budget left.
 """
 
-from collections.abc import Hashable
-
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding, Watch, lateness_ns, skipped
-from hyperperiod.trace.replay import Moment, moments
+from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.watcher import Watcher, watched
+from hyperperiod.trace.replay import Moment
+
+
+class SpareWatcher(Watcher):
+    """Looks at where the spare is, and for whom."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header, "" if header["spare"] else "this run has no spare")
+
+    def see(self, moment: Moment) -> None:
+        if moment.slack == "spare":
+            for key, text in _wrong(moment).items():
+                self.wrong(moment, key, text)
 
 
 def check(header: Header, records: Records) -> Finding:
-    """Look at where the spare is, and for whom, at every instant."""
-    if header["spare"] is None:
-        return skipped("this run has no spare")
-    finding = Finding()
-    watch = Watch(finding, lateness_ns(header))
-    for moment in moments(header, records):
-        if moment.slack != "spare":
-            continue
-        for key, text in _wrong(moment).items():
-            watch.wrong(key, moment.now_ns, moment.until_ns, text)
-    return finding
+    """Replay the run and watch it."""
+    return watched(SpareWatcher(header), records)
 
 
-def _wrong(moment: Moment) -> dict[Hashable, str]:
+def _wrong(moment: Moment) -> dict[object, str]:
     """What is wrong with the spare, or with each of them: partitioned pcpus have their own."""
-    wrong: dict[Hashable, str] = {}
+    wrong: dict[object, str] = {}
     for pcpus, ids in moment.groups():
         here = [pcpu for pcpu in pcpus if moment.grants[pcpu].pay == SPARE]
         if len(here) > 1:
@@ -53,7 +55,7 @@ def _is_free(moment: Moment, pcpu: int) -> bool:
     return run is None or moment.is_best_effort(run)
 
 
-def _wrong_choice(moment: Moment, pcpu: int, ids: list[int]) -> dict[Hashable, str]:
+def _wrong_choice(moment: Moment, pcpu: int, ids: list[int]) -> dict[object, str]:
     run = moment.grants[pcpu].run
     depleted = [vcpu for vcpu in ids if vcpu in moment.work and not moment.servers[vcpu].usable]
     if run is None or moment.is_best_effort(run):

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Properties that are judged moment by moment: what they share, and how they share one replay."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from hyperperiod.trace.format import Header, Records
+from hyperperiod.trace.properties.finding import Finding, Status, Watch, lateness_ns, skipped
+from hyperperiod.trace.replay import Moment, moments
+
+
+class Watcher(ABC):
+    """Sees every moment of a run and finds what is wrong with it."""
+
+    def __init__(self, header: Header, skip: str = "") -> None:
+        """`skip` says why this property has nothing to say about the run, if it has not."""
+        self.header = header
+        self.allowed_ns = lateness_ns(header)
+        self.finding = skipped(skip) if skip else Finding()
+        self.watch = Watch(self.finding, self.allowed_ns)
+
+    @abstractmethod
+    def see(self, moment: Moment) -> None:
+        """Judge one moment; it is the replay's own and changes afterwards."""
+
+    def close(self) -> Finding:
+        """The run is over: the verdict."""
+        return self.finding
+
+    def wrong(self, moment: Moment, key: object, text: str) -> None:
+        """This moment is wrong in the way that `key` names; it counts if it lasts."""
+        self.watch.wrong(key, moment.now_ns, moment.until_ns, text)
+
+
+def watch_all(watchers: Sequence[Watcher], header: Header, records: Records) -> list[Finding]:
+    """Replay the run once before all of them."""
+    awake = [one for one in watchers if one.finding.status is not Status.SKIPPED]
+    for moment in moments(header, records) if awake else ():
+        for one in awake:
+            one.see(moment)
+    return [one.close() if one in awake else one.finding for one in watchers]
+
+
+def watched(watcher: Watcher, records: Records) -> Finding:
+    """Replay the run before one of them."""
+    return watch_all([watcher], watcher.header, records)[0]
