@@ -5,7 +5,8 @@ A domain is schedulable if its servers get their budgets (`host_level`) and thos
 its tasks (`domain_level`). The system is if all its pcpus and domains are; best-effort domains
 are promised nothing, so they are null and do not count. Verdicts are for the policy and the
 interfaces at the start: with swaps or changes to come nothing is claimed for the whole run.
-Tasks that a flow releases are null: when they are released is up to others.
+A domain with a task that a flow releases is null: when that is, and with it the work in the
+domain, is up to others.
 
 All decisions are made in integers and fractions; floats appear only in what is shown.
 """
@@ -117,10 +118,10 @@ class _Analysis:
     def _spare(self) -> dict[str, Any]:
         """The spare server, beside the largest by the paper's formula and what it surely gets."""
         spare = self.system.spare
-        if spare is None:
+        groups = [group for group in self.groups if group.servers]
+        if spare is None or not groups:
             return {"period_ns": None, "budget_ns": None}
         period_ns = spare.period_ns
-        groups = [group for group in self.groups if group.servers]
         # A cbs or sporadic server may spend more than its share of one spare period.
         on_grid = self.system.policy.budget in (Budget.DEFERRABLE, Budget.POLLING)
         whole = all(
@@ -151,8 +152,12 @@ class _Analysis:
         interface = domain.interface
         lost_ns = group.lost_ns(interface.period_ns) if interface else 0
         inside = self._inside(domain, Promise(rule, self.system.sbf, lost_ns))
-        whole = self._whole(domain, host, inside)
-        parts = {name: _under(host, verdict) for name, verdict in inside.parts.items()}
+        unsettled = self._unsettled(domain)
+        whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
+        parts = {
+            name: _under(all_of([*unsettled, host]), verdict)
+            for name, verdict in inside.parts.items()
+        }
         bandwidth = interface.bandwidth * domain.vcpus if interface else None
         entry: dict[str, Any] = {
             "name": domain.name,
@@ -168,7 +173,7 @@ class _Analysis:
             if bandwidth is None
             else float(bandwidth - domain.utilization),
             **_said(whole),
-            "tasks": [self._task(domain, task, parts[task.name]) for task in domain.tasks],
+            "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
             **self._how(domain),
         }
         if domain.domains:
@@ -187,29 +192,24 @@ class _Analysis:
         stuck = next((d.name for d in (domain, *domain.domains) if d.name in failures), None)
         if stuck is None:
             return judge_domain(domain, promise)
-        whole = Verdict.no(f"no interface: {failures[stuck]}")
+        whole = failures[stuck]
         named = [task.name for task in domain.tasks] + [inner.name for inner in domain.domains]
         return DomainVerdict(whole, {name: Verdict.unknown(whole.reason) for name in named})
 
-    def _whole(self, domain: Domain, host: Verdict, inside: DomainVerdict) -> Verdict:
-        verdicts = [inside.whole]
-        if not domain.best_effort:
-            verdicts.append(host)
+    def _unsettled(self, domain: Domain) -> list[Verdict]:
+        """What keeps the tests from saying anything about the whole run."""
+        reasons = []
         hop = next((t.name for t in domain.tasks if self._in_flow(domain, t)), None)
         if hop is not None:
-            verdicts.append(Verdict.unknown(f"task {hop} is released by a flow"))
+            reasons.append(f"task {hop} is released by a flow")
         if self.system.swaps or self.system.changes:
-            verdicts.append(
-                Verdict.unknown("swaps or changes are to come: only the start is analysed")
-            )
-        return all_of(verdicts)
+            reasons.append("swaps or changes are to come: only the start is analysed")
+        return [Verdict.unknown(reason) for reason in reasons]
 
     def _in_flow(self, domain: Domain, task: Task) -> bool:
         return f"{domain.name}.{task.name}" in self.flow_hops
 
-    def _task(self, domain: Domain, task: Task, verdict: Verdict) -> dict[str, Any]:
-        if self._in_flow(domain, task) and verdict.holds is not None:
-            verdict = Verdict.unknown("released by a flow")
+    def _task(self, task: Task, verdict: Verdict) -> dict[str, Any]:
         return {
             "name": task.name,
             "deadline_ns": task.deadline_ns,
@@ -242,11 +242,11 @@ def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
     ]
 
 
-def _under(host: Verdict, verdict: Verdict) -> Verdict:
-    """What holds inside holds only if the server gets its budget."""
-    if host.holds or not verdict.holds:
+def _under(outside: Verdict, verdict: Verdict) -> Verdict:
+    """What holds inside holds only if the server gets its budget, and nothing else is open."""
+    if outside.holds or not verdict.holds:
         return verdict
-    return Verdict.unknown(f"the host does not promise the budget: {host.reason}")
+    return Verdict.unknown(outside.reason)
 
 
 def _said(verdict: Verdict) -> dict[str, Any]:

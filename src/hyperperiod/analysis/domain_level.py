@@ -81,9 +81,11 @@ def components_of(domain: Domain) -> list[Component]:
 
 
 def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
-    """The sound supply bound; NotCovered where there is none or the harmonic one is refused."""
-    if promise.rule is Budget.SPORADIC:
-        raise NotCovered(SPORADIC)
+    """The supply bound to compute with; NotCovered where the harmonic one is refused.
+
+    For sporadic servers it is the general one: a budget that would do for a periodic server.
+    Nothing is promised with it (`supply_of`).
+    """
     if promise.sbf is Sbf.HARMONIC:
         for component in components:
             reason = refusal(promise.rule, period_ns, component.sources)
@@ -98,6 +100,8 @@ def supply_of(domain: Domain, promise: Promise, components: Sequence[Component])
     interface = domain.interface
     if interface is None:
         raise NotCovered(BEST_EFFORT)
+    if promise.rule is Budget.SPORADIC:
+        raise NotCovered(SPORADIC)
     shape = shape_for(promise, interface.period_ns, components)
     budget_ns = interface.budget_ns - promise.lost_ns
     if budget_ns <= 0:

@@ -34,7 +34,7 @@ def explain_task(resolution: Resolution, name: str) -> str:
     period_ns = domain.interface.period_ns if domain.interface else 0
     try:
         if domain.name in resolution.failures:
-            raise NotCovered(f"no interface: {resolution.failures[domain.name]}")
+            raise NotCovered(resolution.failures[domain.name].reason)
         components = components_of(domain)
         promise = Promise(rule, system.sbf, rbf(overhead, period_ns))
         supply = supply_of(domain, promise, components)

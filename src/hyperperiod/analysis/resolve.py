@@ -3,7 +3,8 @@
 
 A domain with `interface_period` gets the least budget for it (`minimal_budget`), one with
 neither gets the result of Algorithm 1 (`algorithm_1`), in whole quanta, 1 ms where the system
-sets none. Without a quantum the budget for a given period is exact to the nanosecond. Inner
+sets none. Without a quantum the budget for a given period is exact to the nanosecond. For
+sporadic servers, which are promised nothing, it is the budget of a periodic server. Inner
 domains come first, since their interfaces are the outer one's load. Then overheads are added to
 computed budgets (`overheads`), and the default spare server is computed (`ertds`): its period is
 the hyperperiod of all servers, its budget the paper's formula held to one pcpu; on partitioned
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
+from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.algorithm_1 import Optimum, optimal_interface
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domain_level import NotCovered, Promise, components_of, shape_for
@@ -23,6 +26,7 @@ from hyperperiod.analysis.groups import domains_by_group, groups_of
 from hyperperiod.analysis.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.request_bound import rbf
+from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -38,6 +42,10 @@ DEFAULT_QUANTUM_NS = 1_000_000
 TIME_LIMIT_NS = 2**62
 
 
+class Infeasible(Exception):  # noqa: N818 - it is a finding, not a mistake
+    """No interface serves the tasks; the message says why."""
+
+
 @dataclass
 class Resolution:
     """The system with what could be computed, how, and why the rest could not."""
@@ -45,18 +53,18 @@ class Resolution:
     system: System
     optima: dict[str, Optimum] = field(default_factory=dict)
     budgets: dict[str, Found] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, Verdict] = field(default_factory=dict)
 
 
 def resolve(system: System) -> System:
     """The same system with every interface and the default spare; InputError if one has none."""
     resolution = resolve_what_can_be(system)
-    for name, reason in resolution.failures.items():
+    for name, verdict in resolution.failures.items():
         raise InputError(
             "",
             None,
             f"domain {name}: interface",
-            f"nothing, and none can be computed: {reason}",
+            f"nothing, and none can be computed: {verdict.reason}",
             "interface = { period, budget }, or tasks that some interface can serve",
         )
     return resolution.system
@@ -91,7 +99,10 @@ class _Filler:
                 raise NotCovered(f"its inner domain {open_inside[0]} has no interface")
             interface = self._compute(domain, rule)
         except NotCovered as error:
-            self.resolution.failures[domain.name] = str(error)
+            self.resolution.failures[domain.name] = Verdict.unknown(str(error))
+            return domain
+        except Infeasible as error:
+            self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
             return domain
         return domain.model_copy(update={"interface": interface, "interface_period_ns": None})
 
@@ -105,13 +116,14 @@ class _Filler:
         if period_ns is None:
             optimum = optimal_interface(components, shape, quantum_ns or DEFAULT_QUANTUM_NS)
             self.resolution.optima[domain.name] = optimum
-            budget_ns, period_ns = optimum.budget_ns, optimum.period_ns
+            budget_ns, period_ns, exact = optimum.budget_ns, optimum.period_ns, optimum.exact
         else:
             found = minimal_budget(components, shape, period_ns, quantum_ns or 1)
             self.resolution.budgets[domain.name] = found
-            budget_ns = found.budget_ns
+            budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
-            raise NotCovered(_why_not(components, domain.interface_period_ns))
+            whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
+            _give_up(components, domain.interface_period_ns, sure=exact and whole_grid)
         lost_ns = rbf(self.overhead, period_ns)
         budget_ns += -(-lost_ns // (quantum_ns or 1)) * (quantum_ns or 1)
         if budget_ns > period_ns:
@@ -119,13 +131,24 @@ class _Filler:
         return Interface(period_ns=period_ns, budget_ns=budget_ns)
 
 
-def _why_not(components: Sequence[Component], period_ns: int | None) -> str:
+def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bool) -> NoReturn:
+    """Says why there is no interface: as a fact, or as all that the tests can tell.
+
+    Without a given period, the general supply of a whole pcpu is among what was tried; the other
+    shapes may need periods that are no whole quanta. Fifo, offsets and jitter have sufficient
+    tests only.
+    """
     busiest = max(components, key=lambda component: component.utilization)
     if busiest.utilization > 1:
-        return f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu"
+        raise Infeasible(f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu")
+    exact = all(part.exact and part.local is not Local.FIFO for part in components)
     if period_ns is None:
-        return "even a whole pcpu does not meet every deadline"
-    return f"no budget in {format_time(period_ns)} meets every deadline"
+        reason = "even a whole pcpu does not meet every deadline"
+    else:
+        reason = f"no budget in {format_time(period_ns)} meets every deadline"
+    if sure and exact:
+        raise Infeasible(reason)
+    raise NotCovered("no interface was found that surely meets every deadline")
 
 
 def _add_overheads(resolution: Resolution) -> None:

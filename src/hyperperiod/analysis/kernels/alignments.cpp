@@ -52,8 +52,7 @@ Alignments::Sight Alignments::sight(const Load &load, u64 surplus) const {
     return {origin, load.period, width < load.period ? static_cast<u64>(width) : load.period};
 }
 
-bool Alignments::Sight::sees(const Span &span) const
-{
+bool Alignments::Sight::sees(const Span &span) const {
     const u64 reach = width + (span.last - span.first);
     if (reach >= period)
         return true;
@@ -62,8 +61,7 @@ bool Alignments::Sight::sees(const Span &span) const
 
 // The anchor is the load that leaves the smallest share of windows; the others follow by how
 // rarely they coincide with it.
-void Alignments::choose(u64 surplus)
-{
+void Alignments::choose(u64 surplus) {
     sights_.clear();
     for (const Load &load : loads_)
         sights_.push_back(sight(load, surplus));
@@ -81,8 +79,7 @@ void Alignments::choose(u64 surplus)
         order_by(1, sights_.front().width);
 }
 
-bool Alignments::aim(const Supply &supply, u64 from)
-{
+bool Alignments::aim(const Supply &supply, u64 from) {
     if (budget_ != supply.budget || spans_ >= refresh) {
         choose(trend_.surplus(supply, from));
         budget_ = supply.budget;
@@ -92,8 +89,7 @@ bool Alignments::aim(const Supply &supply, u64 from)
 }
 
 // The next span of windows beyond `from` that the anchor and the load after it both see.
-Span Alignments::coincidence(u64 from) const
-{
+Span Alignments::coincidence(u64 from) const {
     const Sight &anchor = sights_.front();
     const u64 before = anchor.width - 1 + anchor.origin;
     const u64 behind = from + 1 > before ? from + 1 - before : 0;
@@ -104,7 +100,8 @@ Span Alignments::coincidence(u64 from) const
         const Sight &other = sights_[1];
         const u64 meeting = anchor.width + other.width - 1;
         // Where the anchor's span ends, counted from the other's deadline.
-        const u64 end = clamp(begin) % other.period + other.period - other.origin + anchor.width - 1;
+        const u64 end =
+            clamp(begin) % other.period + other.period - other.origin + anchor.width - 1;
         if (meeting < other.period)
             hops = first_hit(anchor.period, end, meeting, other.period);
     }
@@ -115,8 +112,7 @@ Span Alignments::coincidence(u64 from) const
     return first >= limit || last >= limit ? Span{limit, limit} : Span{first, last};
 }
 
-Span Alignments::next(u64 from, Effort &effort)
-{
+Span Alignments::next(u64 from, Effort &effort) {
     Span span = coincidence(from);
     const auto ruled_out = [&] {
         for (std::size_t index = 2; index < sights_.size(); index++)
@@ -124,7 +120,7 @@ Span Alignments::next(u64 from, Effort &effort)
                 return true;
         return false;
     };
-    while (span.last < limit && ++spans_ < refresh && ruled_out() && effort.spend())
+    while (span.last < limit && ++spans_ < refresh && ruled_out() && effort.spend(sights_.size()))
         span = coincidence(span.last);
     return span;
 }

@@ -56,7 +56,7 @@ Supply supply_of(Shape shape, u64 period, u64 budget) {
 using Finding = std::pair<Verdict, u64>;
 
 Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
-    Effort effort(default_steps);
+    Effort effort(default_effort);
     const Answer answer =
         schedulable(component_of(local, rows), supply_of(shape, period, budget), effort);
     return {answer.verdict, answer.time};
@@ -65,7 +65,7 @@ Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget
 Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget) {
     require(!rows.empty(), "no loads");
     const std::vector<Load> loads = loads_of(rows);
-    Effort effort(default_steps);
+    Effort effort(default_effort);
     const Loads above = Loads(loads).first(loads.size() - 1);
     const Answer answer = response(above, loads.back(), supply_of(shape, period, budget), effort);
     return {answer.verdict, answer.time};

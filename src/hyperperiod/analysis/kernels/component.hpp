@@ -41,22 +41,22 @@ struct Answer {
     u64 time;
 };
 
-// What a test may still spend. One step looks at one window.
+// What a test may still spend, in looks at one load in one window.
 class Effort {
   public:
-    explicit Effort(u64 steps) : left_(steps) {}
-    bool spend() {
-        if (left_ == 0)
-            return false;
-        left_--;
-        return true;
+    explicit Effort(u64 looks) : left_(looks) {}
+    bool spend(u64 looks) {
+        const bool enough = looks <= left_;
+        left_ = enough ? left_ - looks : 0;
+        return enough;
     }
 
   private:
     u64 left_;
 };
 
-constexpr u64 default_steps = 4'000'000;
+// One look takes some nanoseconds, so a test gives up after less than a second.
+constexpr u64 default_effort = 50'000'000;
 
 // Response bound of `own` below `above`; `start` is any time known not to exceed the answer.
 Answer response(Loads above, const Load &own, const Supply &supply, Effort &effort, u64 start = 0);

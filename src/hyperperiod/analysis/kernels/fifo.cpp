@@ -40,7 +40,7 @@ Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
         longest = load.deadline > longest ? load.deadline : longest;
     }
     for (u64 offset = 0; !loads.empty();) {
-        if (!effort.spend())
+        if (!effort.spend(loads.size()))
             return {Verdict::unknown, 0};
         const Step here = step(loads, offset);
         const u64 finish = supply.time_for(here.work);

@@ -27,7 +27,7 @@ u64 earliest_release(const Load &load, u64 job) {
 Answer finish(Loads above, u64 own, const Supply &supply, u64 start, u64 last, Effort &effort) {
     u64 time = start;
     for (;;) {
-        if (!effort.spend())
+        if (!effort.spend(above.size() + 1))
             return {Verdict::unknown, 0};
         const u64 work = clamp(u128{request(above, time)} + own);
         const u64 next = supply.time_for(work);

@@ -20,8 +20,8 @@ namespace hyperperiod::analysis {
 
 namespace {
 
-// Steps for one test within a search: a budget that is harder to judge is passed over.
-constexpr u64 search_steps = 2'000'000;
+// For one test within a search: a budget that is harder to judge is passed over.
+constexpr u64 search_effort = 20'000'000;
 
 u64 rounded_up(u64 value, u64 granule) {
     return (value + granule - 1) / granule * granule;
@@ -49,7 +49,7 @@ struct Search {
 u64 raise_for(Search &search, Loads loads, std::size_t index, u64 budget) {
     u64 start = 0; // a response under a larger budget, and so no later than the one sought
     const auto holds = [&](u64 candidate) {
-        Effort effort(search_steps);
+        Effort effort(search_effort);
         const Answer answer =
             response(loads.first(index), loads[index], search.supply(candidate), effort, start);
         search.exact = search.exact && answer.verdict != Verdict::unknown;
@@ -74,7 +74,7 @@ u64 fixed_priority_budget(Search &search, Loads loads, u64 budget) {
 
 u64 fifo_budget(Search &search, Loads loads, u64 budget) {
     const auto holds = [&](u64 candidate) {
-        Effort effort(search_steps);
+        Effort effort(search_effort);
         const Verdict verdict = fifo(loads, search.supply(candidate), effort).verdict;
         search.exact = search.exact && verdict != Verdict::unknown;
         return verdict == Verdict::holds;
@@ -147,7 +147,7 @@ bool Climb::settle() {
         if (run == Run::below)
             return false;
         if (run != Run::above) {
-            Effort effort(search_steps);
+            Effort effort(search_effort);
             const Answer answer = edf(loads_, search_.supply(budget_), effort);
             if (answer.verdict == Verdict::holds)
                 return true;
@@ -172,7 +172,7 @@ u64 Climb::run() {
             supply = search_.supply(budget_);
             return covered;
         };
-        Effort effort(search_steps);
+        Effort effort(search_effort);
         switch (Visit(loads_, trend_, supply, effort, raise).run(limit).verdict) {
         case Verdict::holds:
             return budget_;

@@ -30,8 +30,11 @@ namespace {
 
 // Beyond these a bound is left out, which only makes the search longer.
 constexpr u64 product_limit = u64{1} << 42; // so that three factors fit 127 bits
-constexpr u64 point_limit = 1 << 18;
-constexpr u64 search_steps = 200'000;
+constexpr u64 bound_effort = 20'000'000;
+// For one test of one period.
+constexpr u64 search_effort = 2'000'000;
+// So many periods take minutes; the best so far then has to do.
+constexpr u64 period_limit = 10'000'000;
 
 // A window and the work that the supply must have brought by its end.
 struct Point {
@@ -61,7 +64,7 @@ u64 longest_period(const std::vector<Component> &components) {
 
 // The windows that can satisfy the first job of the load at `index`: those that end just
 // before more work of a higher load is released, and the deadline.
-Condition first_job(Loads loads, std::size_t index) {
+Condition first_job(Loads loads, std::size_t index, Effort &effort) {
     Condition condition{false, {}};
     const Load &own = loads[index];
     const Loads above = loads.first(index);
@@ -71,7 +74,7 @@ Condition first_job(Loads loads, std::size_t index) {
     for (const Load &load : above) {
         const u64 skip = load.jitter / load.period + 1;
         for (u64 job = skip; job * load.period - load.jitter < own.deadline; job++) {
-            if (condition.points.size() >= point_limit)
+            if (!effort.spend(above.size() + 1))
                 return {false, {}};
             add(job * load.period - load.jitter);
         }
@@ -82,13 +85,13 @@ Condition first_job(Loads loads, std::size_t index) {
 
 // The windows up to a few longest deadlines that end at a deadline. Leaving longer ones out
 // keeps the bound sound: it is a least over all.
-Condition deadlines(Loads loads) {
+Condition deadlines(Loads loads, Effort &effort) {
     Condition condition{true, {}};
     u64 longest = 0;
     for (const Load &load : loads)
         longest = load.deadline > longest ? load.deadline : longest;
     Window window = window_up_to(loads, longest < limit / 4 ? 4 * longest : longest);
-    while (window.length != 0 && condition.points.size() < point_limit / 16) {
+    while (window.length != 0 && effort.spend(loads.size())) {
         condition.points.push_back({window.length, window.demand});
         window = window_up_to(loads, window.shorter);
     }
@@ -97,13 +100,14 @@ Condition deadlines(Loads loads) {
 
 std::vector<Condition> conditions_of(const std::vector<Component> &components) {
     std::vector<Condition> conditions;
+    Effort effort(bound_effort);
     for (const Component &component : components) {
         if (component.local == Local::edf)
-            conditions.push_back(deadlines(component.loads));
+            conditions.push_back(deadlines(component.loads, effort));
         if (component.local != Local::fixed_priority)
             continue;
         for (std::size_t index = 0; index < component.loads.size(); index++)
-            conditions.push_back(first_job(component.loads, index));
+            conditions.push_back(first_job(component.loads, index, effort));
     }
     return conditions;
 }
@@ -243,7 +247,7 @@ bool Algorithm1::serves(const Interface &candidate) {
         if (utilisation_floor(component.loads, candidate.period) > candidate.budget)
             return false;
     for (const Component &component : components_) {
-        Effort effort(search_steps);
+        Effort effort(search_effort);
         const Supply supply(shape_, candidate.period, candidate.budget);
         const Verdict verdict = schedulable(component, supply, effort).verdict;
         exact_ = exact_ && verdict != Verdict::unknown;
@@ -284,6 +288,10 @@ Optimum Algorithm1::run(void (*interrupted)()) {
     };
     u64 highest = bound(), period = quantum_;
     for (; period <= highest; period += quantum_) {
+        if (tried_ >= period_limit) {
+            exact_ = false;
+            break;
+        }
         if (period / quantum_ % 64 == 0)
             interrupted();
         if (period == first || (shape_ == Shape::harmonic && !divides_all(components_, period)))

@@ -48,7 +48,7 @@ template <typename Cover> class Visit {
 template <typename Cover> Answer Visit<Cover>::walk(u64 first, u64 last) {
     Window here = window_up_to(loads_, last);
     while (here.length != 0 && here.length >= first) {
-        if (!effort_.spend())
+        if (!effort_.spend(loads_.size()))
             return {Verdict::unknown, 0};
         if (!cover_(here))
             return {Verdict::misses, here.length};
@@ -73,7 +73,7 @@ template <typename Cover> Answer Visit<Cover>::run(u64 enough) {
         }
         if (done >= end)
             return {Verdict::holds, 0};
-        if (!effort_.spend())
+        if (!effort_.spend(loads_.size()))
             return {Verdict::unknown, 0};
         Span span{done + 1, 0};
         if (done > longest && alignments.aim(supply_, done)) {

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The analysis of whole systems: what is said, and why where it is not yes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from hyperperiod.analysis import analyze, resolve
+from hyperperiod.model import (
+    Change,
+    Domain,
+    Flow,
+    InputError,
+    Interface,
+    Overheads,
+    Sbf,
+    Scheduler,
+    Source,
+    Swap,
+    System,
+    Task,
+    TaskKind,
+    parse_policy,
+)
+
+MS = 1_000_000
+
+
+def task(name: str, wcet_ms: float, period_ms: float, **more: Any) -> Task:
+    return Task(name=name, wcet_ns=int(wcet_ms * MS), period_ns=int(period_ms * MS), **more)
+
+
+def interface(budget_ms: float, period_ms: float) -> Interface:
+    return Interface(budget_ns=int(budget_ms * MS), period_ns=int(period_ms * MS))
+
+
+def domain(name: str, *tasks: Task, **more: Any) -> Domain:
+    return Domain(name=name, tasks=tasks, **more)
+
+
+def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
+    return System(name="s", policy=parse_policy(policy), domains=domains, **more)
+
+
+def verdict(one: System, name: str | None = None) -> tuple[bool | None, str]:
+    """Of a domain, or of the system."""
+    result = analyze(one)
+    found: dict[str, Any] = dict(result)
+    if name is not None:
+        found = next(entry for entry in result["domains"] if entry["name"] == name)
+    return found["schedulable"], found.get("reason", "")
+
+
+def test_the_object() -> None:
+    """Supply 5 in 10: nothing for 10, then 5, a gap of 5, 5, ..."""
+    one = system(
+        domain("control", task("fast", 1, 20), task("slow", 6, 40), interface=interface(5, 10)),
+        domain("rest", best_effort=True),
+    )
+    assert json.loads(json.dumps(analyze(one))) == {
+        "system": "s",
+        "policy": "ptps",
+        "schedulable": True,
+        "pcpus": [
+            {"id": 0, "bandwidth": 0.5, "test": "a pcpu for every server", "schedulable": True}
+        ],
+        "domains": [
+            {
+                "name": "control",
+                "utilization": 0.2,
+                "interface": {"period_ns": 10 * MS, "budget_ns": 5 * MS, "bandwidth": 0.5},
+                "interface_overhead": 0.3,
+                "schedulable": True,
+                "tasks": [
+                    {
+                        "name": "fast",
+                        "deadline_ns": 20 * MS,
+                        "response_bound_ns": 11 * MS,
+                        "schedulable": True,
+                    },
+                    {
+                        "name": "slow",
+                        "deadline_ns": 40 * MS,
+                        "response_bound_ns": 23 * MS,
+                        "schedulable": True,
+                    },
+                ],
+            },
+            {
+                "name": "rest",
+                "utilization": 0.0,
+                "interface": None,
+                "interface_overhead": None,
+                "schedulable": None,
+                "reason": "best effort: no server, so nothing is promised",
+                "tasks": [
+                    {
+                        "name": "hog",
+                        "deadline_ns": None,
+                        "response_bound_ns": None,
+                        "schedulable": None,
+                        "reason": "busy: it has no deadline",
+                    }
+                ],
+            },
+        ],
+    }
+
+
+def test_too_small_an_interface_is_false() -> None:
+    small = system(domain("d", task("t", 5, 20), interface=interface(4, 10)))
+    assert verdict(small)[0] is False
+    result = analyze(small)["domains"][0]
+    assert result["tasks"][0]["schedulable"] is False
+    assert result["tasks"][0]["response_bound_ns"] is None
+
+
+def test_jitter_and_offsets_make_no_a_maybe() -> None:
+    for more in ({"jitter_ns": MS}, {"offset_ns": MS}):
+        small = system(domain("d", task("t", 5, 20, **more), interface=interface(4, 10)))
+        holds, reason = verdict(small, "d")
+        assert holds is None
+        assert "sufficient" in reason
+
+
+def test_what_the_host_does_not_promise_the_domain_does_not_have() -> None:
+    one = system(
+        domain("high", task("t", 1, 100), interface=interface(6, 10)),
+        domain("low", task("t", 1, 100), interface=interface(6, 12)),
+    )
+    result = analyze(one)
+    assert result["schedulable"] is False
+    assert [entry["schedulable"] for entry in result["domains"]] == [True, False]
+    low = result["domains"][1]["tasks"][0]
+    assert low["schedulable"] is None
+    assert low["response_bound_ns"] is None
+    assert "low may not get its budget" in low["reason"]
+
+
+def test_busy_tasks() -> None:
+    busy = Task(name="busy", kind=TaskKind.BUSY)
+    for scheduler in (Scheduler.RM, Scheduler.DM, Scheduler.EDF):
+        beside = domain(
+            "d", busy, task("t", 1, 40), scheduler=scheduler, interface=interface(5, 10)
+        )
+        assert verdict(system(beside)) == (True, "")
+    first = Task(name="busy", kind=TaskKind.BUSY, priority=0)
+    above = domain(
+        "d", first, task("t", 1, 40, priority=1), scheduler="fp", interface=interface(5, 10)
+    )
+    holds, reason = verdict(system(above), "d")
+    assert holds is False
+    assert "busy" in reason
+    with_fifo = domain("d", busy, task("t", 1, 40), scheduler="fifo", interface=interface(5, 10))
+    assert verdict(system(with_fifo), "d")[0] is None
+
+
+def test_several_vcpus_need_pinned_tasks() -> None:
+    pinned = domain(
+        "d",
+        task("a", 2, 40, vcpu=0),
+        task("b", 4, 40, vcpu=1),
+        vcpus=2,
+        interface_period_ns=10 * MS,
+    )
+    one = system(pinned, pcpus=2, policy="rtds")
+    result = analyze(one)
+    assert result["schedulable"] is True
+    # b alone decides: the interface is the same for both vcpus.
+    alone = system(domain("d", task("b", 4, 40), interface_period_ns=10 * MS))
+    found = result["domains"][0]["interface"]
+    assert found == analyze(alone)["domains"][0]["interface"]
+    assert result["domains"][0]["interface_overhead"] == pytest.approx(
+        2 * found["bandwidth"] - 0.15
+    )
+    loose = domain("d", task("a", 2, 40), vcpus=2, interface=interface(5, 10))
+    holds, reason = verdict(system(loose, pcpus=2, policy="rtds"), "d")
+    assert holds is None
+    assert "pinned" in reason
+    open_one = domain("d", task("a", 2, 40), vcpus=2)
+    with pytest.raises(InputError, match="pinned"):
+        resolve(system(open_one, pcpus=2, policy="rtds"))
+
+
+def test_domains_of_domains() -> None:
+    inner = [
+        domain("left", task("t", 1, 40), interface_period_ns=20 * MS),
+        domain("right", task("t", 2, 80), scheduler="edf"),
+    ]
+    outer = Domain(name="outer", scheduler="edf", domains=tuple(inner))
+    one = system(outer, quantum_ns=MS)
+    result = analyze(one)
+    assert result["schedulable"] is True
+    entry = result["domains"][0]
+    assert [child["name"] for child in entry["domains"]] == ["left", "right"]
+    assert all(child["schedulable"] for child in entry["domains"])
+    assert "algorithm1" in entry
+    demand = sum(Fraction(child["interface"]["bandwidth"]) for child in entry["domains"])
+    assert demand <= entry["interface"]["bandwidth"]
+    tight = outer.model_copy(update={"interface": interface(1, 20)})
+    result = analyze(system(tight, quantum_ns=MS))
+    assert result["schedulable"] is False
+    assert result["domains"][0]["domains"][0]["schedulable"] is None
+
+
+def test_no_interface_serves_the_tasks() -> None:
+    one = system(domain("d", task("a", 30, 40), task("b", 20, 40)))
+    result = analyze(one)
+    assert result["schedulable"] is False
+    assert result["domains"][0]["interface"] is None
+    assert "1.25" in result["domains"][0]["reason"]
+    with pytest.raises(InputError, match="domain d: interface"):
+        resolve(one)
+    hasty = task("a", 10, 40, deadline_ns=5 * MS)
+    fixed = system(domain("d", hasty, interface_period_ns=10 * MS))
+    assert "no budget in 10ms" in verdict(fixed, "d")[1]
+    assert "whole pcpu" in verdict(system(domain("d", hasty)), "d")[1]
+
+
+def test_computed_interfaces_are_filled_in_and_stay() -> None:
+    one = system(
+        domain("given", task("t", 1, 40), interface=interface(2, 10)),
+        domain("period", task("t", 1, 40), interface_period_ns=10 * MS),
+        domain("neither", task("t", 1, 40)),
+    )
+    full = resolve(one)
+    assert full.domains[0] == one.domains[0]
+    assert all(entry.interface is not None for entry in full.domains)
+    assert resolve(full) == full
+    result = analyze(one)
+    assert result["domains"][1]["minimal_budget"] == {"exact": True}
+    tried = result["domains"][2]["algorithm1"]
+    assert tried["periods_tried"] + tried["periods_pruned"] == 40
+    best = full.domains[2].interface
+    assert best is not None
+    assert best.period_ns % MS == 0
+    assert best.budget_ns % MS == 0
+
+
+def test_budgets_are_whole_quanta() -> None:
+    one = system(domain("d", task("t", 1.5, 40), interface_period_ns=10 * MS), quantum_ns=2 * MS)
+    found = resolve(one).domains[0].interface
+    assert found == Interface(period_ns=10 * MS, budget_ns=2 * MS)
+
+
+def test_polling_waits_longer() -> None:
+    tasks = [task("t", 2, 15)]
+    kept = system(domain("d", *tasks, interface=interface(5, 10)), policy="ds")
+    lost = system(domain("d", *tasks, interface=interface(5, 10)), policy="polling")
+    assert verdict(kept)[0] is True
+    assert verdict(lost)[0] is False
+
+
+def test_sporadic_servers_are_promised_nothing_yet() -> None:
+    one = system(domain("d", task("t", 1, 40), interface=interface(5, 10)), policy="sporadic")
+    holds, reason = verdict(one, "d")
+    assert holds is None
+    assert "sporadic" in reason
+
+
+def test_harmonic_where_it_is_sound() -> None:
+    tasks = [task("a", 2, 20), task("b", 4, 40)]
+    for policy in ("crps", "ds"):
+        one = system(
+            domain("d", *tasks, interface_period_ns=10 * MS), policy=policy, sbf=Sbf.HARMONIC
+        )
+        full = resolve(one)
+        assert full.domains[0].interface == interface(2, 10)
+        assert verdict(full) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("policy", "tasks", "reason"),
+    [
+        ("polling", [task("a", 2, 20)], "polling"),
+        ("cbs", [task("a", 2, 20)], "cbs"),
+        ("ptps", [task("a", 2, 20, offset_ns=1)], "offset or jitter"),
+        ("ptps", [task("a", 2, 20, jitter_ns=1)], "offset or jitter"),
+        ("ptps", [task("a", 2, 20, kind=TaskKind.SPORADIC)], "not periodic"),
+        ("ptps", [task("a", 2, 20), task("b", 2, 30)], "do not divide"),
+        ("ptps", [task("a", 2, 25)], "do not divide"),
+        ("ptps", [task("a", 2, 20, deadline_ns=21 * MS)], "above its period"),
+    ],
+)
+def test_harmonic_is_refused_elsewhere(policy: str, tasks: list[Task], reason: str) -> None:
+    one = system(domain("d", *tasks, interface=interface(9, 10)), policy=policy, sbf=Sbf.HARMONIC)
+    holds, said = verdict(one, "d")
+    assert holds is None
+    assert reason in said
+
+
+def test_swaps_changes_and_sporadic_flows_claim_nothing_for_the_whole_run() -> None:
+    base = domain("d", task("t", 1, 40), interface=interface(5, 10))
+    swapped = system(base, swaps=(Swap(at_ns=MS, policy=parse_policy("crps")),))
+    changed = system(base, changes=(Change(at_ns=MS, domain="d", interface=interface(5, 10)),))
+    for one in (swapped, changed):
+        holds, reason = verdict(one)
+        assert holds is None
+        assert "start" in reason
+
+
+def test_overheads_cost_budget() -> None:
+    costs = Overheads(context_switch_ns=10_000)
+    exact = domain("d", task("t", 5, 20), interface=interface(5, 10))
+    assert verdict(system(exact)) == (True, "")
+    holds, reason = verdict(system(exact, overheads=costs))
+    assert holds is None
+    assert "overheads" in reason
+    roomy = domain("d", task("t", 5, 20), interface_period_ns=10 * MS)
+    full = resolve(system(roomy, overheads=costs))
+    assert full.domains[0].interface is not None
+    assert full.domains[0].interface.budget_ns > 5 * MS
+    assert verdict(full) == (True, "")
+    heavy = Overheads(context_switch_ns=4 * MS)
+    holds, reason = verdict(system(exact, overheads=heavy), "d")
+    assert holds is None
+    assert "whole budget" in reason
+
+
+def test_the_ertds_paper_beside_the_sound_verdict() -> None:
+    """Experiment C: its own formula gives 2790 for the spare, it uses 8415."""
+    servers = [(1720, 5000), (3440, 10_000), (5160, 15_000), (13_125, 30_000)]
+    domains = [
+        domain(
+            f"vm{index}",
+            Task(name="t", kind=TaskKind.BUSY),
+            interface=Interface(budget_ns=budget * 1000, period_ns=period * 1000),
+        )
+        for index, (budget, period) in enumerate(servers)
+    ]
+    one = system(*domains, policy="ertds", pcpus=2)
+    result = analyze(one)
+    assert result["spare"] == {
+        "period_ns": 30 * MS,
+        "budget_ns": 2_790_000,
+        "paper_budget_ns": 2_790_000,
+        "certain_budget_ns": 7_957_500,
+    }
+    paper = [row["paper"]["schedulable"] for row in result["pcpus"]]
+    assert paper == [True, True]
+    printed = one.model_copy(update={"spare": interface(8.415, 30)})
+    result = analyze(printed)
+    assert [row["paper"]["schedulable"] for row in result["pcpus"]] == [False, False]
+
+
+def test_a_spare_without_a_period_that_fits_is_refused() -> None:
+    primes = (1_000_000_007, 1_000_000_009, 1_000_000_021)
+    domains = [
+        domain(
+            f"d{prime}",
+            Task(name="t", kind=TaskKind.BUSY),
+            interface=Interface(budget_ns=10**6, period_ns=prime),
+        )
+        for prime in primes
+    ]
+    with pytest.raises(InputError, match="spare"):
+        resolve(system(*domains, policy="ertds"))
+
+
+def test_fifo_may_hold_but_never_fails_for_sure() -> None:
+    calm = domain(
+        "d", task("a", 1, 50), task("b", 1, 60), scheduler="fifo", interface=interface(5, 10)
+    )
+    result = analyze(system(calm))
+    assert result["schedulable"] is True
+    # Two jobs at once wait 10 for supply and need 2.
+    assert {t["response_bound_ns"] for t in result["domains"][0]["tasks"]} == {12 * MS}
+    tight = domain(
+        "d", task("a", 1, 50), task("b", 1, 11), scheduler="fifo", interface=interface(5, 10)
+    )
+    assert verdict(system(tight), "d")[0] is None
+    over = domain("d", task("a", 30, 50), scheduler="fifo", interface=interface(5, 10))
+    assert verdict(system(over), "d")[0] is False
+
+
+def test_explain() -> None:
+    one = system(
+        domain("control", task("fast", 1, 20), task("slow", 6, 40), interface=interface(5, 10)),
+        domain("plan", task("slow", 1, 40), scheduler="edf", interface=interface(1, 10)),
+    )
+    text = analyze(one, explain="control.slow")["explain"]
+    assert "blackout 10ms" in text
+    rows = [line.split() for line in text.splitlines()[4:]]
+    assert rows == [["20ms", "7ms", "5ms", "short"], ["40ms", "8ms", "15ms", "holds"]]
+    text = analyze(one, explain="plan.slow")["explain"]
+    assert "edf" in text
+    assert text.count("40ms") >= 2
+    assert "fast" in analyze(one, explain="fast")["explain"]
+    for name in ("slow", "control.none", "nobody"):
+        with pytest.raises(InputError, match=r"control\.fast"):
+            analyze(one, explain=name)
+    loose = system(domain("d", task("t", 30, 40), task("u", 30, 40)))
+    assert "no interface" in analyze(loose, explain="d.t")["explain"]
+
+
+def test_explain_cuts_long_tables() -> None:
+    one = system(
+        domain("d", task("fast", 0.001, 1), task("slow", 1, 1000), interface_period_ns=MS // 2)
+    )
+    text = analyze(one, explain="slow")["explain"]
+    assert "longer windows" in text
+    assert len(text.splitlines()) < 250
+
+
+def test_a_flow_releases_its_hops_when_it_likes() -> None:
+    one = system(
+        domain("a", task("t", 1, 40), task("u", 1, 40), interface=interface(5, 10)),
+        domain("b", task("t", 1, 40), interface=interface(2, 10)),
+        flows=(Flow(name="f", source=Source(period_ns=MS), hops=("a.t",), deadline_ns=40 * MS),),
+    )
+    result = analyze(one)
+    assert [entry["schedulable"] for entry in result["domains"]] == [None, True]
+    assert [entry["schedulable"] for entry in result["domains"][0]["tasks"]] == [None, None]
+    assert "flow" in result["domains"][0]["reason"]
+
+
+def test_what_cannot_be_decided_is_not_called_impossible() -> None:
+    """Fifo has a sufficient test only; harmonic periods may be no whole quanta."""
+    late = domain("d", task("a", 5, 40), task("b", 5, 8), scheduler="fifo")
+    holds, reason = verdict(system(late), "d")
+    assert holds is None
+    assert "surely" in reason
+    odd = domain("d", Task(name="t", wcet_ns=MS, period_ns=3 * MS // 2), task("u", 0.1, 3.7))
+    assert verdict(system(odd, sbf=Sbf.HARMONIC), "d")[0] is None
+    sporadic = system(domain("d", task("t", 1, 40)), policy="sporadic")
+    assert resolve(sporadic).domains[0].interface is not None
+    assert verdict(sporadic, "d")[0] is None
