@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small systems in a line each, and what a run of one did, in a form that reads like a drawing.
+
+Times are nanoseconds; the systems here are so small that a nanosecond is a tick.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import Domain, Interface, System, Task, parse_policy
+from hyperperiod.trace.format import NONE, Header, Kind, Records, read, server_name
+from hyperperiod.trace.intervals import intervals
+from hyperperiod.trace.jobs import Job, jobs
+
+
+def task(name: str, period: int | None = None, wcet: int | None = None, **more: Any) -> Task:
+    return Task(name=name, period=period, wcet=wcet, **more)
+
+
+def domain(name: str, server: tuple[int, int] | None, *tasks: Task, **more: Any) -> Domain:
+    """A domain with a server of (budget, period), or a best-effort one."""
+    if server is None:
+        return Domain(name=name, best_effort=True, task=tasks, **more)
+    budget, period = server
+    interface = Interface(period=period, budget=budget)
+    return Domain(name=name, interface=interface, task=tasks, **more)
+
+
+def system(policy: str, *domains: Domain, **more: Any) -> System:
+    return System(name="test", policy=parse_policy(policy), domain=domains, **more)
+
+
+def alone(scheduler: str, *tasks: Task, **more: Any) -> System:
+    """One domain that always has the whole pcpu: the local scheduler by itself."""
+    return system("ptps", domain("d", (1000, 1000), *tasks, scheduler=scheduler, **more))
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of a run and its trace."""
+
+    result: dict[str, Any]
+    header: Header
+    records: Records
+    trace: bytes
+
+    def drawn(self, pcpu: int = 0) -> str:
+        """What was executed: "0 a 3 b 5 - 7" is a in [0, 3), b in [3, 5), idle up to 7."""
+        words = []
+        last = ""
+        for row in self.records:
+            if row["kind"] not in (Kind.RUN, Kind.IDLE) or row["pcpu"] != pcpu:
+                continue
+            name = "-"
+            if row["kind"] == Kind.RUN and row["task"] != NONE:
+                name = self.header["tasks"][int(row["task"])]["name"]
+            if name != last:
+                words += [str(row["time_ns"]), name]
+            last = name
+        return " ".join([*words, str(self.result["horizon_ns"])])
+
+    def paid(self, pcpu: int = 0) -> list[tuple[int, int, str, str]]:
+        """The schedule as `trace intervals` gives it: start, end, run, pay."""
+        return [row[1:] for row in intervals(self.header, self.records) if row.pcpu == pcpu]
+
+    def jobs(self, name: str) -> list[Job]:
+        return [job for job in jobs(self.header, self.records) if job.task == name]
+
+    def releases(self, name: str) -> list[int]:
+        return [job.release_ns for job in self.jobs(name)]
+
+    def finishes(self, name: str) -> list[int | None]:
+        return [job.finish_ns for job in self.jobs(name)]
+
+    def task(self, name: str) -> dict[str, Any]:
+        found = [
+            entry
+            for one in self.result["domains"]
+            for entry in one["tasks"]
+            if entry["name"] == name
+        ]
+        assert len(found) == 1
+        return dict(found[0])
+
+    def domain(self, name: str) -> dict[str, Any]:
+        return dict(next(one for one in self.result["domains"] if one["name"] == name))
+
+    def times_of(self, kind: Kind) -> list[int]:
+        return [int(row["time_ns"]) for row in self.records if row["kind"] == kind]
+
+    def payer_of(self, row: Any) -> str:
+        payer = int(row["payer"])
+        return "" if payer == NONE else server_name(self.header, payer)
+
+
+def run(one: System, horizon: int, seed: int = 1, *, check: bool = True, **more: Any) -> Run:
+    """Simulates with a trace, asking the core for its laws at every instant."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.hpt"
+        result = simulate(one, horizon, seed, path, check=check, **more)
+        header, records = read(path)
+        return Run(result, header, records.copy(), path.read_bytes())
+
