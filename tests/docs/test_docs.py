@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The documentation says what is so.
+
+Links and paths lead somewhere, commands print what the pages show, pictures are what the simulator
+does, and every policy of the core has a page. A checker that finds nothing proves little, so each
+is first shown a page that is wrong.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docs import console, timeline
+from hyperperiod.model.policy import PRESETS
+
+TOP = Path(__file__).parents[2]
+PAGES = console.pages()
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+# A path of the repository in a text: from one of its folders on, up to a space or a quote.
+NAMED_PATH = re.compile(
+    r"(?<![\w/.])((?:systems|docs|core|hosts|src|tests|tools)/[\w./-]*\w/?)(?![\w/*])"
+)
+CORE_ROW = re.compile(r'ROW\("([\w-]+)", (\w+), HP_BUDGET_(\w+), HP_ORDER_(\w+), HP_SLACK_(\w+)\)')
+
+
+def ids(pages: list[Path]) -> list[str]:
+    return [str(page.relative_to(TOP)) for page in pages]
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", CODE_BLOCK.sub("", text), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", title.lower()) for title in titles]
+    return {title.strip().replace(" ", "-") for title in plain}
+
+
+def broken_links(page: Path, text: str) -> Iterator[str]:
+    """Relative links of a page that lead nowhere."""
+    for target in LINK.findall(CODE_BLOCK.sub("", text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
+            yield target
+
+
+def missing_paths(text: str) -> list[str]:
+    """Paths of the repository that a text names and that are not there."""
+    return [path for path in NAMED_PATH.findall(text) if not (TOP / path).exists()]
+
+
+def core_policies() -> dict[str, tuple[str, ...]]:
+    """The rows of the core's table: name -> scope, budget, order, slack."""
+    rows = CORE_ROW.findall((TOP / "core" / "policy.h").read_text())
+    return {name: tuple(word.lower() for word in words) for name, *words in rows}
+
+
+# -- the checkers trip on what is wrong ----------------------------------------------------------
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A title, with: signs\n[a](no-such.md) [b](#a-title-with-signs) [c](#none)")
+    assert list(broken_links(page, page.read_text())) == ["no-such.md", "#none"]
+
+
+def test_a_missing_path_is_found() -> None:
+    assert missing_paths("systems/no-such.toml, core/policy.h and `tests/docs`") == [
+        "systems/no-such.toml"
+    ]
+
+
+def test_a_wrong_output_is_found() -> None:
+    (steps,) = console.blocks("```console\n$ echo one\ntwo\n$ (exit 7)\n$ echo $?\n7\n```\n")
+    (printed,) = console.run([steps])
+    assert printed == ["one", "", "7"]
+    assert [step.output for step in steps] == ["two", "", "7"]
+
+
+# -- the pages are right -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert list(broken_links(page, page.read_text())) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
+def test_named_paths_exist(page: Path) -> None:
+    assert missing_paths(page.read_text()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
+def test_commands_print_what_the_page_shows(page: Path) -> None:
+    found = console.blocks(page.read_text())
+    for block, printed in zip(found, console.run(found), strict=True):
+        for step, output in zip(block, printed, strict=True):
+            assert output == step.output, step.command
+
+
+@pytest.mark.parametrize("name", timeline.PICTURES)
+def test_pictures_are_what_the_simulator_does(name: str) -> None:
+    assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
+
+
+def test_every_policy_has_a_page() -> None:
+    pages = "".join(page.read_text() for page in TOP.glob("docs/policies/*.md"))
+    for name in core_policies():
+        assert f'`policy = "{name}"`' in pages
+
+
+def test_the_policies_of_the_core_are_those_of_the_model() -> None:
+    rows = core_policies()
+    assert rows.keys() == PRESETS.keys()
+    for name, (scope, *rules) in rows.items():
+        preset = PRESETS[name]
+        assert rules == [preset.budget, preset.order, preset.slack]
+        assert preset.scope == ("global" if scope == "global" else "partitioned")
+
+
+def test_every_example_and_picture_is_used() -> None:
+    pages = "".join(page.read_text() for page in PAGES)
+    for file in [*TOP.glob("docs/examples/*"), *TOP.glob("docs/pictures/*")]:
+        assert file.name in pages, file
