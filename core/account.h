@@ -31,7 +31,7 @@ HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
     return core->policy.budget == HP_BUDGET_PERIODIC || hp_server_of(core, vcpu)->working;
 }
 
-HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
+HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
     hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
 
     hp_alarm_set(core, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
@@ -46,7 +46,7 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
  * Puts the server where its account says: among the funded, on an extra level, or neither.
  * Called whenever 'remaining' has passed zero in either direction, or the level has changed.
  */
-HP_FN void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
+HP_STEP void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
     /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
@@ -91,7 +91,7 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /* Charges a span of time to the level that the server is on. */
-HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+HP_STEP void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (span_ns == 0)

@@ -40,6 +40,9 @@ HP_FN void hp_alarm_set(struct hp_core *core, hp_u32 vcpu, hp_u64 alarm_ns) {
     if (hp_alarm_ns(core, vcpu) == alarm_ns)
         return;
     core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = alarm_ns;
+    alarm_ns = HP_FORGET(alarm_ns);
+    node = HP_FORGET(node);
+    winner = HP_FORGET(winner);
     HP_FOR (level, HP_ALARM_LEVELS) {
         const hp_u32 rival = *hp_alarm_node(core, node ^ 1u);
         const hp_u64 rival_ns = hp_alarm_ns(core, rival);

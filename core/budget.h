@@ -55,7 +55,7 @@ HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 t
         hp_catch_up(core, vcpu, change_ns);
         from_ns = change_ns;
     }
-    hp_charge_rule(core, vcpu, from_ns, to_ns);
+    hp_charge_rule(core, vcpu, HP_FORGET(from_ns), HP_FORGET(to_ns));
 }
 
 /* What a rule does when work arrives where there was none; the server is caught up already. */

@@ -28,16 +28,24 @@ typedef long long hp_i64;
 #ifdef __bpf__
 
 /*
- * The kernel's verifier follows a loop until it has seen every iteration, unless the counter
- * starts at a value it does not know and the loop may be left at any time: hence the start from
- * a variable and the may_goto instruction. An index must be masked where the compiler cannot
- * see it, or it turns the mask into a moving pointer that the verifier refuses.
+ * The kernel's verifier walks every path with all it knows about every number, and merges two
+ * paths only where it knows the same. What keeps the walk short:
+ *
+ *  - A function is either part of its caller or a step of its own, whose inner state is gone when
+ *    it returns. Steps nest at most eight deep.
+ *  - A loop's counter starts as a number the verifier does not know, is forgotten before every
+ *    round, and the loop may be left at any time (may_goto): so the second round looks like the
+ *    first and is not walked again. What else a loop carries is forgotten too: HP_FORGET.
+ *  - An index is masked where the compiler cannot see it, or it turns the mask into a moving
+ *    pointer that the verifier refuses.
  */
-#ifndef HP_FN
-#define HP_FN static
-#endif
-#define HP_RARE HP_FN
-extern hp_u32 hp_zero;
+#define HP_FN static __attribute__((always_inline, unused))
+#define HP_RARE static __attribute__((noinline, unused))
+#define HP_STEP HP_RARE
+
+/* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
+extern volatile hp_u64 hp_zero;
+#define HP_FORGET(x) ((__typeof__(x))((x) ^ (__typeof__(x))hp_zero))
 #define HP_MAY_LOOP()                                                                              \
     ({                                                                                             \
         __label__ leave, stay;                                                                     \
@@ -49,7 +57,8 @@ extern hp_u32 hp_zero;
     stay:                                                                                          \
         more;                                                                                      \
     })
-#define HP_FOR(i, n) for (hp_u32 i = hp_zero; i < (n) && HP_MAY_LOOP(); i++)
+#define HP_FOR(i, n)                                                                               \
+    for (hp_u32 i = (hp_u32)hp_zero; i = HP_FORGET(i), HP_MAY_LOOP() && i < (n); i++)
 #define HP_INDEX(i, n)                                                                             \
     ({                                                                                             \
         hp_u32 index_ = (i);                                                                       \
@@ -65,7 +74,11 @@ extern hp_u32 hp_zero;
 #endif
 /* A function off the common path: kept out of line, so that the common path stays short. */
 #define HP_RARE static __attribute__((noinline, unused))
+/* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others. */
+#define HP_STEP HP_FN
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
+/* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
+#define HP_FORGET(x) (x)
 
 /* An assertion states what cannot happen; it never has an effect. */
 #ifndef HP_ASSERT

@@ -17,16 +17,16 @@ HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
 
     if (grant->start_ns >= now_ns)
         return;
-    if (hp_is_vcpu(grant->pay)) {
-        hp_server_of(core, grant->pay)->late_ns = late_ns;
-        hp_charge(core, grant->pay, grant->start_ns, now_ns);
-    } else if (grant->pay == HP_SPARE) {
-        core->spare.late_ns = late_ns;
-        hp_spare_charge(core, grant->start_ns, now_ns);
-    }
-    if (hp_is_vcpu(grant->also)) {
-        hp_server_of(core, grant->also)->late_ns = late_ns;
-        hp_charge(core, grant->also, grant->start_ns, now_ns);
+    HP_FOR (turn, 2u) {
+        const hp_u32 payer = turn == 0 ? grant->pay : grant->also;
+
+        if (hp_is_vcpu(payer)) {
+            hp_server_of(core, payer)->late_ns = late_ns;
+            hp_charge(core, payer, grant->start_ns, now_ns);
+        } else if (payer == HP_SPARE) {
+            core->spare.late_ns = late_ns;
+            hp_spare_charge(core, grant->start_ns, now_ns);
+        }
     }
     grant->start_ns = now_ns;
 }
@@ -41,7 +41,7 @@ HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
 }
 
 /* Brings the accounts up to now: charges, then the refills that are due and matter. */
-HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
+HP_STEP void hp_settle(struct hp_core *core, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
     HP_FOR (step, HP_VCPUS) {
         hp_u32 vcpu = hp_alarm_first(core);

@@ -72,8 +72,9 @@ HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
 /* Walks the set from this rank on for one that comes before all others. */
 HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank,
                              hp_u32 role, hp_u32 stop_at_lower) {
-    hp_u32 best = HP_NONE;
+    hp_u32 best = HP_FORGET(HP_NONE);
 
+    rank = HP_FORGET(rank);
     HP_FOR (step, HP_VCPUS) {
         hp_u32 vcpu;
 
@@ -90,7 +91,8 @@ HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_
             if (hp_before(core, vcpu, best, role))
                 best = vcpu;
         }
-        rank++;
+        rank = HP_FORGET(rank + 1u);
+        best = HP_FORGET(best);
     }
     return best;
 }

@@ -51,7 +51,7 @@ HP_FN hp_u32 hp_choose_one(struct hp_core *core, hp_u32 role) {
 
 /* Chooses the first 'limit' of the pool, and of those below it; returns how many there are. */
 HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
-    hp_u32 count = 0;
+    hp_u32 count = HP_FORGET(0u);
 
     HP_FOR (i, HP_PCPUS) {
         const hp_u32 vcpu = count < limit ? hp_choose_one(core, role) : HP_NONE;
@@ -61,7 +61,7 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
         hp_set_drop(&core->pool, hp_server_of(core, vcpu)->rank);
         hp_set_drop(&core->below, hp_server_of(core, vcpu)->rank);
         core->chosen[HP_INDEX(count, HP_PCPUS)] = vcpu;
-        count++;
+        count = HP_FORGET(count + 1u);
     }
     return count;
 }

@@ -20,7 +20,7 @@ HP_FN hp_u32 hp_ranked_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
 }
 
 /* Puts the vcpu where it belongs among those that have a rank. */
-HP_FN void hp_rank_insert(struct hp_core *core, hp_u32 vcpu) {
+HP_STEP void hp_rank_insert(struct hp_core *core, hp_u32 vcpu) {
     HP_ASSERT(core->ranked < HP_VCPUS);
     core->ranked++;
     HP_FOR (step, HP_VCPUS) {

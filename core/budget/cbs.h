@@ -65,6 +65,8 @@ HP_RARE void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp
         hp_spend(core, vcpu, to_ns - from_ns);
         return;
     }
+    from_ns = HP_FORGET(from_ns);
+    to_ns = HP_FORGET(to_ns);
     HP_FOR (piece, 16u) {
         hp_u64 end_ns = to_ns;
 
@@ -78,7 +80,8 @@ HP_RARE void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp
             end_ns = server->deadline_ns;
         end_ns = hp_least(end_ns, to_ns);
         hp_spend(core, vcpu, end_ns - from_ns);
-        from_ns = end_ns;
+        from_ns = HP_FORGET(end_ns);
+        to_ns = HP_FORGET(to_ns);
     }
     hp_spend(core, vcpu, to_ns - from_ns);
 }

@@ -174,6 +174,9 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
         span_ns %= server->budget_ns;
     }
     /* What is left is less than the budget: no refill is met twice. */
+    at_ns = HP_FORGET(at_ns);
+    span_ns = HP_FORGET(span_ns);
+    popped = HP_FORGET(popped);
     HP_FOR (i, HP_REFILLS + 1u) {
         struct hp_refill *head;
         hp_u64 used_ns;
@@ -192,8 +195,9 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
             popped = 1;
         }
         hp_refill_append(core, vcpu, back_ns, used_ns);
-        at_ns += used_ns;
-        span_ns -= used_ns;
+        at_ns = HP_FORGET(at_ns + used_ns);
+        span_ns = HP_FORGET(span_ns - used_ns);
+        popped = HP_FORGET(popped);
     }
     HP_ASSERT(span_ns == 0);
     return popped;
@@ -227,6 +231,8 @@ HP_RARE void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_n
         hp_sporadic_spend(core, vcpu, to_ns - from_ns, to_ns);
         return;
     }
+    from_ns = HP_FORGET(from_ns);
+    to_ns = HP_FORGET(to_ns);
     HP_FOR (piece, 2u * HP_REFILLS) {
         hp_u64 end_ns = to_ns;
 
@@ -240,7 +246,8 @@ HP_RARE void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_n
             end_ns = hp_least(end_ns, from_ns + (hp_u64)server->remaining_ns);
             hp_sporadic_spend(core, vcpu, end_ns - from_ns, end_ns);
         }
-        from_ns = end_ns;
+        from_ns = HP_FORGET(end_ns);
+        to_ns = HP_FORGET(to_ns);
     }
     if (from_ns < to_ns)
         hp_sporadic_spend(core, vcpu, to_ns - from_ns, to_ns);

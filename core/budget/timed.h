@@ -12,7 +12,7 @@
 #include "../account.h"
 
 /* Does the refills that are due at 'now' or before. */
-HP_FN void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 refills = 1;
 
@@ -51,7 +51,7 @@ HP_RARE void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 p
 }
 
 /* Charges the time from 'from' to 'to', split at each refill in between. */
-HP_FN void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+HP_STEP void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (to_ns > server->deadline_ns) {
