@@ -63,7 +63,7 @@ class _Analysis:
     def result(self, explain: str | None) -> AnalyzeResult:
         domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
         counted = [
-            (entry["schedulable"], f"domain {entry['name']}: {entry.get('reason', '')}")
+            (entry["schedulable"], _of_domain(entry["name"], entry.get("reason", "")))
             for entry, domain in zip(domains, self.system.domains, strict=True)
             if not domain.best_effort
         ]
@@ -232,6 +232,11 @@ class _Analysis:
         elif found is not None:
             how["minimal_budget"] = {"exact": found.exact}
         return how
+
+
+def _of_domain(name: str, reason: str) -> str:
+    """Reasons from the host level begin with the name of the server already."""
+    return reason if reason.startswith(name) else f"domain {name}: {reason}"
 
 
 def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
