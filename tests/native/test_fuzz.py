@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The core and the simulator under the address and undefined-behaviour sanitizers.
+
+The fuzzers are C++ programs with their own books (`fuzz_core.cpp`, `fuzz_simulation.cpp`). Their
+seed is fixed and printed; HYPERPERIOD_SEED sets another.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")
+
+
+@pytest.fixture(scope="module")
+def fuzzers() -> Path:
+    """The folder with both fuzzers, built."""
+    command = ["make", "--silent", "-f", "tests/native/Makefile"]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return TOP / "build/native"
+
+
+def run(fuzzer: Path, amount: int, seed: str) -> None:
+    """Runs a fuzzer and expects it to find nothing."""
+    done = subprocess.run([fuzzer, str(amount), seed], capture_output=True, text=True)
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_core_keeps_its_laws(fuzzers: Path) -> None:
+    run(fuzzers / "fuzz_core", 10_000_000, SEED)
+
+
+def test_simulator_keeps_its_counts(fuzzers: Path) -> None:
+    run(fuzzers / "fuzz_simulation", 800, SEED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
+def test_core_keeps_its_laws_for_long(fuzzers: Path, seed: str) -> None:
+    run(fuzzers / "fuzz_core", 100_000_000, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
+def test_simulator_keeps_its_counts_for_long(fuzzers: Path, seed: str) -> None:
+    run(fuzzers / "fuzz_simulation", 10_000, seed)
