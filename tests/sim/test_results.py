@@ -11,8 +11,8 @@ import pytest
 from tests.sim.worlds import alone, domain, run, system, task
 
 from hyperperiod import _sim
-from hyperperiod.hosts.result import Counts, TaskCount, make_result
-from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
+from hyperperiod.hosts.sim import make_scenario, simulate
 from hyperperiod.model import System
 from hyperperiod.trace.format import Kind, is_complete, read
 
@@ -84,7 +84,9 @@ def test_dmr_against_the_trace(kind: str) -> None:
         ran = run(one, horizon)
         jobs = ran.jobs("t")
         due = [job for job in jobs if job.deadline_ns is not None and job.deadline_ns <= horizon]
-        missed = [job for job in due if job.finish_ns is None or job.finish_ns > job.deadline_ns]
+        missed = [
+            job for job in due if job.finish_ns is None or job.finish_ns > (job.deadline_ns or 0)
+        ]
         found = ran.task("t")
         assert found["jobs"] == len(jobs)
         assert found["misses"] == len(missed)
@@ -128,16 +130,13 @@ def test_the_mean_is_exact_beyond_64_bits() -> None:
     one = alone("rm", task("t", 10, 1))
     total = 3 * 2**64
     task_count = TaskCount(4, 3, 0, 3, total + 1, 1, 2**64, 1, 1)
-    counted = run(one, 10).result
     result = make_result(one, _counts(one, task_count))
-    assert result["domains"][0]["tasks"][0]["response_ns"] is not None
-    assert result["domains"][0]["tasks"][0]["response_ns"]["mean"] == 2**64
-    assert counted["host"] == "sim"
+    responses = result["domains"][0]["tasks"][0]["response_ns"]
+    assert responses is not None
+    assert responses["mean"] == 2**64
 
 
 def _counts(one: System, task_count: TaskCount) -> Counts:
-    from hyperperiod.hosts.result import DomainCount, PcpuCount
-
     assert len(one.domains) == 1
     return Counts(
         host="sim",
@@ -205,7 +204,7 @@ class Interrupt:
     def __init__(self, at: int) -> None:
         self.left = at
 
-    def __call__(self, now_ns: int) -> None:
+    def __call__(self, _now_ns: int) -> None:
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
@@ -227,9 +226,9 @@ def test_an_interrupted_run_is_a_shorter_run(tmp_path: Path, kind: str) -> None:
     seen: list[int] = []
 
     class Noting(Interrupt):
-        def __call__(self, now_ns: int) -> None:
-            seen.append(now_ns)
-            super().__call__(now_ns)
+        def __call__(self, _now_ns: int) -> None:
+            seen.append(_now_ns)
+            super().__call__(_now_ns)
 
     cut = simulate(one, 100_000, 3, tmp_path / "cut.hpt", Noting(7))
     assert cut["interrupted"] is True
@@ -252,8 +251,6 @@ def test_progress_reaches_the_horizon() -> None:
 
 
 def test_a_finished_run_cannot_go_on() -> None:
-    from hyperperiod.hosts.sim import make_scenario
-
     native = _sim.Run(make_scenario(alone("rm", task("t", 10, 2)), 100, 1))
     native.advance(1000)
     native.finish()

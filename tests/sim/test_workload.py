@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from tests.sim.worlds import Run, alone, domain, run, system, task
 
@@ -59,7 +61,7 @@ def test_jitter_with_a_backlog() -> None:
 
 def test_sporadic_gaps() -> None:
     releases = run(alone("rm", task("t", 10, 1, kind="sporadic", offset=5)), 20_000).releases("t")
-    gaps = {after - before for before, after in zip(releases, releases[1:], strict=False)}
+    gaps = {after - before for before, after in itertools.pairwise(releases)}
     assert releases[0] == 5
     assert gaps == set(range(10, 21))
 

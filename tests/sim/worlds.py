@@ -12,27 +12,37 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Domain, Interface, System, Task, parse_policy
+from hyperperiod.model import Change, Domain, Interface, Swap, System, Task, parse_policy
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read, server_name
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.jobs import Job, jobs
 
 
 def task(name: str, period: int | None = None, wcet: int | None = None, **more: Any) -> Task:
-    return Task(name=name, period=period, wcet=wcet, **more)
+    return Task.model_validate({"name": name, "period": period, "wcet": wcet, **more})
 
 
-def domain(name: str, server: tuple[int, int] | None, *tasks: Task, **more: Any) -> Domain:
+def server(budget: int, period: int) -> Interface:
+    return Interface(period_ns=period, budget_ns=budget)
+
+
+def domain(name: str, given: tuple[int, int] | None, *tasks: Task, **more: Any) -> Domain:
     """A domain with a server of (budget, period), or a best-effort one."""
-    if server is None:
-        return Domain(name=name, best_effort=True, task=tasks, **more)
-    budget, period = server
-    interface = Interface(period=period, budget=budget)
-    return Domain(name=name, interface=interface, task=tasks, **more)
+    own = {"best_effort": True} if given is None else {"interface": server(*given)}
+    return Domain.model_validate({"name": name, "task": tasks, **own, **more})
+
+
+def swap(at: int, policy: str) -> Swap:
+    return Swap(at_ns=at, policy=parse_policy(policy))
+
+
+def change(at: int, name: str, given: tuple[int, int]) -> Change:
+    return Change(at_ns=at, domain=name, interface=server(*given))
 
 
 def system(policy: str, *domains: Domain, **more: Any) -> System:
-    return System(name="test", policy=parse_policy(policy), domain=domains, **more)
+    fields = {"name": "test", "policy": parse_policy(policy), "domain": domains}
+    return System.model_validate(fields | more)
 
 
 def alone(scheduler: str, *tasks: Task, **more: Any) -> System:
@@ -105,4 +115,3 @@ def run(one: System, horizon: int, seed: int = 1, *, check: bool = True, **more:
         result = simulate(one, horizon, seed, path, check=check, **more)
         header, records = read(path)
         return Run(result, header, records.copy(), path.read_bytes())
-
