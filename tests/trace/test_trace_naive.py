@@ -23,7 +23,7 @@ from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
 TICKS = 240
 LOCAL = [
     *product(("periodic",), ORDERS, ("none", "lend", "reclaim")),
-    *product(("deferrable", "polling", "sporadic", "cbs"), ORDERS, ("none", "spare", "extra")),
+    *product(("deferrable", "polling", "cbs"), ORDERS, ("none", "spare", "extra")),
 ]
 FAMILIES = [
     [rules for rules in LOCAL if rules[0] == "periodic"],

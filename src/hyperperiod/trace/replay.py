@@ -24,11 +24,11 @@ from hyperperiod.trace.format import (
     Records,
     chunks,
 )
-from hyperperiod.trace.servers import NEVER, RULES, Server
+from hyperperiod.trace.servers import NEVER, RULES, Server, Wanted
 
 BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs")
 ORDERS: Final = ("fp", "edf")
-DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
+DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
 SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra")
 
 
@@ -102,7 +102,7 @@ class Moment:
         server = self.servers[vcpu]
         if self.order == "edf":
             return server.level, server.deadline_ns
-        return server.level, self.header["vcpus"][vcpu]["priority"] or 0
+        return server.level, server.priority
 
     def runs_on(self, vcpu: int) -> int | None:
         """The pcpu that the vcpu has now."""
@@ -139,6 +139,7 @@ class Replay:
                 if state.now_ns < time_ns:
                     self._apply_changes()
                     self._settle()
+            self._cut(together)
             self._refill_due()
             for record in together:
                 self._apply(record)
@@ -153,7 +154,8 @@ class Replay:
             if entry["best_effort"] or period_ns is None or budget_ns is None:
                 continue
             extra = entry["extra"] and state.slack == "extra"
-            state.servers[vcpu] = rule(period_ns, budget_ns, extra=extra)
+            priority = entry["priority"] or 0
+            state.servers[vcpu] = rule(period_ns, budget_ns, priority=priority, extra=extra)
 
     def _add_spares(self) -> None:
         """The spare is refilled at its multiples even while the policy has no use for it."""
@@ -187,6 +189,18 @@ class Replay:
                     state.servers[payer].charge(span_ns, to_ns)
             self._remember(pcpu)
         self._refill_due()
+
+    def _cut(self, together: list["Record"]) -> None:
+        """The scheduler was called at this instant: it has booked all charges up to now."""
+        vcpus = self.header["vcpus"]
+        pcpus = {record.pcpu for record in together if record.kind == Kind.CHARGE}
+        moved = [record.vcpu for record in together if record.kind in (Kind.ARRIVE, Kind.DEPART)]
+        pcpus.update(vcpus[vcpu]["pcpu"] or 0 for vcpu in moved)
+        everywhere = any(record.kind == Kind.SWAP for record in together)
+        for queue, ids in self.state.groups():
+            if everywhere or not pcpus.isdisjoint(queue):
+                for vcpu in ids:
+                    self.state.servers[vcpu].cut(self.state.now_ns)
 
     def _remember(self, pcpu: int) -> None:
         """What the pcpu did until now is what it did last."""
@@ -243,17 +257,25 @@ class Replay:
         before = dict(state.servers)
         self._add_servers()
         for vcpu, server in state.servers.items():
-            if not is_spare(vcpu):
-                server.adopt(before[vcpu], state.now_ns)
+            if is_spare(vcpu):
+                continue
+            server.adopt(before[vcpu], state.now_ns)
+            wanted = before[vcpu].wanted
+            if wanted is not None:
+                server.want(wanted, state.now_ns)
 
     def _apply_changes(self) -> None:
+        if not self.changes or int(self.changes[0]["at_ns"]) > self.state.now_ns:
+            return
         while self.changes and int(self.changes[0]["at_ns"]) <= self.state.now_ns:
             change = self.changes.pop(0)
-            wanted = change["interface"]
+            interface = change["interface"]
             for vcpu, server in self.state.servers.items():
                 if not is_spare(vcpu) and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
-                    interface = (int(wanted["period_ns"]), int(wanted["budget_ns"]))
-                    server.want(interface, self.state.now_ns)
+                    priority = int(change.get("priority", server.priority))
+                    wanted = Wanted(interface["period_ns"], interface["budget_ns"], priority)
+                    server.want(wanted, self.state.now_ns)
+        self._refill_due()
 
 
 class Record(NamedTuple):

@@ -11,11 +11,19 @@ does not forgive it.
 """
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 NEVER: Final = (1 << 64) - 1
 QUEUE: Final = 8
 """Refills that a sporadic server remembers."""
+
+
+class Wanted(NamedTuple):
+    """An interface to come, with the priority that goes with it."""
+
+    period_ns: int
+    budget_ns: int
+    priority: int
 
 
 class Server:
@@ -26,9 +34,12 @@ class Server:
     back at level 0 at its refill.
     """
 
-    def __init__(self, period_ns: int, budget_ns: int, *, extra: bool = False) -> None:
+    def __init__(
+        self, period_ns: int, budget_ns: int, *, priority: int = 0, extra: bool = False
+    ) -> None:
         self.period_ns = period_ns
         self.budget_ns = budget_ns
+        self.priority = priority
         self.extra = extra
         self.remaining_ns = 0
         self.level = 0
@@ -36,7 +47,7 @@ class Server:
         self.has_work = False
         self.settled = True
         """False until the first refill after a swap or a change: guarantees rest till then."""
-        self.wanted: tuple[int, int] | None = None
+        self.wanted: Wanted | None = None
         self.change_ns = NEVER
 
     @property
@@ -50,8 +61,9 @@ class Server:
 
     def come_due(self, now_ns: int) -> None:
         """What was due now."""
+        self.cut(now_ns)
         if self.change_ns <= now_ns and self.wanted is not None:
-            self.period_ns, self.budget_ns = self.wanted
+            self.period_ns, self.budget_ns, self.priority = self.wanted
             self.wanted, self.change_ns = None, NEVER
             self.start_anew(now_ns)
         else:
@@ -79,6 +91,9 @@ class Server:
         del now_ns
         self.remaining_ns -= amount_ns
         self.drop()
+
+    def cut(self, now_ns: int) -> None:
+        """The scheduler books what was charged up to now (which matters only to queues)."""
 
     def drop(self) -> None:
         """Fall as many levels as extra time allows; without permission, stay depleted."""
@@ -108,16 +123,15 @@ class Server:
         What is left and the end of the period are kept; levels of extra time are gone.
         """
         self.period_ns, self.budget_ns = other.period_ns, other.budget_ns
+        self.priority = other.priority
         self.remaining_ns = other.remaining_ns if other.level == 0 else 0
         self.deadline_ns = other.period_end_ns(now_ns)
         self.has_work = other.has_work
         self.settled = False
-        if other.wanted is not None:
-            self.want(other.wanted, now_ns)
 
-    def want(self, interface: tuple[int, int], now_ns: int) -> None:
+    def want(self, wanted: Wanted, now_ns: int) -> None:
         """It shall have another interface, from its next whole refill on."""
-        self.wanted = interface
+        self.wanted = wanted
         self.change_ns = max(now_ns, self.whole_refill_ns())
         self.settled = False
 
@@ -157,12 +171,20 @@ class Sporadic(Server):
 
     A queue of (time, amount) whose amounts sum to the budget; the head is usable once its time
     has come. Time used is taken off the head and queued again one period after the head's time.
-    The deadline is one period after the activation and does not move while the head is used.
+    The deadline is one period after the activation and does not move while the head is used. An
+    activation lasts at most one period, so that a server that waits long builds up no backlog.
+
+    When the queue is full, its contents depend on the pieces in which use is booked: `cut` says
+    where a piece ends.
     """
 
-    def __init__(self, period_ns: int, budget_ns: int, *, extra: bool = False) -> None:
-        super().__init__(period_ns, budget_ns, extra=extra)
+    def __init__(
+        self, period_ns: int, budget_ns: int, *, priority: int = 0, extra: bool = False
+    ) -> None:
+        super().__init__(period_ns, budget_ns, priority=priority, extra=extra)
         self.refills: deque[tuple[int, int]] = deque([(0, budget_ns)])
+        self.pending_ns = 0
+        """Charged, but not taken from the queue yet."""
 
     def refill_due_ns(self) -> int:
         waiting = self.level > 0 or self.remaining_ns <= 0
@@ -181,7 +203,17 @@ class Sporadic(Server):
         if self.level > 0:
             super().charge(amount_ns, now_ns)
             return
-        if not self._use(amount_ns) and self.remaining_ns > 0:
+        self.pending_ns += amount_ns
+        self.remaining_ns -= amount_ns
+        if self.remaining_ns <= 0:
+            self.cut(now_ns)
+
+    def cut(self, now_ns: int) -> None:
+        amount_ns, self.pending_ns = self.pending_ns, 0
+        if amount_ns == 0:
+            return
+        had_ns = self.remaining_ns + amount_ns
+        if not self._use(amount_ns, now_ns - amount_ns) and had_ns > 0:
             self.remaining_ns = self.refills[0][1]
             return
         self._look(now_ns)
@@ -204,9 +236,10 @@ class Sporadic(Server):
 
     def adopt(self, other: Server, now_ns: int) -> None:
         super().adopt(other, now_ns)
+        self.pending_ns = 0
         debt_ns = max(0, -self.remaining_ns)
         self._fill(max(0, self.remaining_ns), now_ns, self.deadline_ns)
-        self._use(debt_ns)
+        self._use(debt_ns, now_ns)
         self._look(now_ns)
 
     def _fill(self, left_ns: int, now_ns: int, rest_ns: int) -> None:
@@ -224,18 +257,26 @@ class Sporadic(Server):
         self.remaining_ns = amount_ns if usable else 0
         self.deadline_ns = time_ns + self.period_ns if usable else time_ns
 
-    def _use(self, amount_ns: int) -> bool:
+    def _use(self, amount_ns: int, from_ns: int) -> bool:
         """Spend from the head on, each refill coming back one period later; was one used up?"""
         used_up = False
         while amount_ns > 0:
+            self._renew(from_ns)
             time_ns, whole_ns = self.refills.popleft()
             used_ns = min(amount_ns, whole_ns)
             if used_ns < whole_ns:
                 self.refills.appendleft((time_ns + used_ns, whole_ns - used_ns))
             used_up = used_up or used_ns == whole_ns
             self._append(time_ns + self.period_ns, used_ns)
+            from_ns += used_ns
             amount_ns -= used_ns
         return used_up
+
+    def _renew(self, used_at_ns: int) -> None:
+        """An activation that is a whole period old when it is used starts anew."""
+        if self.refills[0][0] + self.period_ns <= used_at_ns:
+            self.refills[0] = (used_at_ns, self.refills[0][1])
+            self._merge_head()
 
     def _append(self, time_ns: int, amount_ns: int) -> None:
         """What continues the tail joins it; into a full queue it joins at its own, later time."""

@@ -15,15 +15,19 @@ from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.finding import Finding
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
-from hyperperiod.trace.servers import Server
+from hyperperiod.trace.servers import NEVER, Server
 
 
 @dataclass(frozen=True)
 class _Period:
-    """One period of a server: the `index`-th of those counted from `start_ns`."""
+    """One period of a server: the `index`-th of those that count together.
 
-    start_ns: int
+    It ends at `end_ns` at the latest; most end with a refill, at which the replay stops anyway.
+    """
+
+    series: tuple[str | int, ...]
     index: int
+    end_ns: int
 
 
 class _Account:
@@ -47,7 +51,7 @@ class _Account:
         return self.carried_ns + self.charged_ns - budget_ns
 
     def _close(self, period: _Period, *, any_start: bool) -> None:
-        if self.period is None or period.start_ns != self.period.start_ns:
+        if self.period is None or period.series != self.period.series:
             self.carried_ns = -period.index * self.budget_ns
         else:
             passed = period.index - self.period.index
@@ -64,7 +68,7 @@ class BudgetWatcher(Watcher):
     def __init__(self, header: Header) -> None:
         super().__init__(header)
         self.accounts: dict[int, _Account] = defaultdict(_Account)
-        self.busy_since: dict[int, int] = {}
+        self.busy_since: dict[int, tuple[int, tuple[int, int]]] = {}
         self.told: set[tuple[int, _Period]] = set()
 
     def see(self, moment: Moment) -> None:
@@ -79,36 +83,47 @@ class BudgetWatcher(Watcher):
                     self._charge(moment, payer, server)
 
     def _charge(self, moment: Moment, payer: int, server: Server) -> None:
-        sporadic = moment.budget == "sporadic"
-        since_ns = self.busy_since.get(payer, moment.now_ns) if sporadic else 0
-        period = _period(moment, server, since_ns)
-        excess_ns = self.accounts[payer].charge(
-            period, server.budget_ns, moment.until_ns - moment.now_ns, any_start=not sporadic
-        )
-        if excess_ns > self.allowed_ns and (payer, period) not in self.told:
-            self.told.add((payer, period))
-            name = server_name(self.header, payer & 0xFFFF)
-            self.finding.add(moment.until_ns, f"{name} is {excess_ns} ns over its budgets")
+        """Charge the moment, cut where a period of a sporadic server ends in it."""
+        now_ns = moment.now_ns
+        while now_ns < moment.until_ns:
+            period = self._period(moment, payer, server, now_ns)
+            stop_ns = min(moment.until_ns, period.end_ns)
+            excess_ns = self.accounts[payer].charge(
+                period, server.budget_ns, stop_ns - now_ns, any_start=moment.budget != "sporadic"
+            )
+            now_ns = stop_ns
+            if excess_ns > self.allowed_ns and (payer, period) not in self.told:
+                self.told.add((payer, period))
+                name = server_name(self.header, payer & 0xFFFF)
+                self.finding.add(stop_ns, f"{name} is {excess_ns} ns over its budgets")
 
     def _note_starts(self, moment: Moment) -> None:
+        """Since when each sporadic server has had work, this rule and this interface."""
         if moment.budget != "sporadic":
+            self.busy_since.clear()
             return
-        for vcpu in moment.work:
-            self.busy_since.setdefault(vcpu, moment.now_ns)
-        for vcpu in [vcpu for vcpu in self.busy_since if vcpu not in moment.work]:
-            del self.busy_since[vcpu]
+        for vcpu, server in moment.servers.items():
+            terms = (server.period_ns, server.budget_ns)
+            since = self.busy_since.get(vcpu)
+            if vcpu not in moment.work or (since is not None and since[1] != terms):
+                self.busy_since.pop(vcpu, None)
+            if vcpu in moment.work:
+                self.busy_since.setdefault(vcpu, (moment.now_ns, terms))
+
+    def _period(self, moment: Moment, payer: int, server: Server, now_ns: int) -> _Period:
+        """The server's current period; periodic rules and cbs have one deadline in each."""
+        terms = (server.period_ns, server.budget_ns)
+        if moment.budget == "sporadic" and payer in self.busy_since:
+            since_ns = self.busy_since[payer][0]
+            index = (now_ns - since_ns) // server.period_ns
+            end_ns = since_ns + (index + 1) * server.period_ns
+            return _Period(("from", since_ns, *terms), index, end_ns)
+        if moment.budget == "cbs":
+            return _Period(("to", server.deadline_ns, *terms), 0, NEVER)
+        phase_ns = server.deadline_ns % server.period_ns
+        return _Period(("phase", phase_ns, *terms), server.deadline_ns // server.period_ns, NEVER)
 
 
 def check(header: Header, records: Records) -> Finding:
     """Replay the run and watch it."""
     return watched(BudgetWatcher(header), records)
-
-
-def _period(moment: Moment, server: Server, since_ns: int) -> _Period:
-    """The server's current period; periodic rules and cbs have one deadline in each."""
-    if moment.budget == "sporadic":
-        return _Period(since_ns, (moment.now_ns - since_ns) // server.period_ns)
-    if moment.budget == "cbs":
-        return _Period(server.deadline_ns, 0)
-    phase_ns = server.deadline_ns % server.period_ns
-    return _Period(phase_ns, server.deadline_ns // server.period_ns)
