@@ -9,11 +9,14 @@ is first shown a page that is wrong.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docs import console, timeline
+from hyperperiod.hosts.result import DomainResult, PcpuResult, Result, TaskResult
 from hyperperiod.model.policy import PRESETS
+from hyperperiod.model.schema import system_schema
 
 TOP = Path(__file__).parents[2]
 PAGES = console.pages()
@@ -51,6 +54,17 @@ def broken_links(page: Path, text: str) -> Iterator[str]:
 def missing_paths(text: str) -> list[str]:
     """Paths of the repository that a text names and that are not there."""
     return [path for path in NAMED_PATH.findall(text) if not (TOP / path).exists()]
+
+
+def keys_of(schema: Any) -> Iterator[str]:
+    """Every property name in a JSON Schema."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for part in schema.values():
+            yield from keys_of(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from keys_of(part)
 
 
 def core_policies() -> dict[str, tuple[str, ...]]:
@@ -120,6 +134,19 @@ def test_the_policies_of_the_core_are_those_of_the_model() -> None:
         preset = PRESETS[name]
         assert rules == [preset.budget, preset.order, preset.slack]
         assert preset.scope == ("global" if scope == "global" else "partitioned")
+
+
+def test_every_key_of_a_system_is_described() -> None:
+    page = (TOP / "docs" / "formats.md").read_text()
+    keys = sorted(set(keys_of(system_schema())))
+    assert [key for key in keys if not re.search(rf"`(?:\[\[)?{key}\b", page)] == []
+
+
+def test_every_key_of_a_result_is_described() -> None:
+    page = (TOP / "docs" / "formats.md").read_text()
+    keys = {*TaskResult.__annotations__, *DomainResult.__annotations__}
+    keys |= {*PcpuResult.__annotations__, *Result.__annotations__}
+    assert [key for key in sorted(keys - {"histogram"}) if not re.search(rf"`{key}\b", page)] == []
 
 
 def test_every_example_and_picture_is_used() -> None:
