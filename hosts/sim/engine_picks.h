@@ -73,8 +73,7 @@ inline void Engine::settle_alone(u32 id, u64 due) {
 // All pcpus under one core: those that are in the hypervisor anyway pick first, then those that
 // are kicked. A pick can make another pcpu's grant wrong, and a vcpu that moves is given up by
 // one pcpu before another one gets it: that takes a few rounds, never many.
-inline void Engine::settle_together(u64 due)
-{
+inline void Engine::settle_together(u64 due) {
     const std::size_t bound = 4 * pcpu_.size() + 4;
 
     while (due != 0) {
