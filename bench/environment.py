@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What benchmarks need from the machine: programs, and other tools in environments of their own."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).parents[1]
+BUILD = TOP / "build" / "bench"
+
+
+class SkippedError(Exception):
+    """A benchmark cannot run here; the message says why, and what would change that."""
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program, or SkippedError."""
+    path = shutil.which(name)
+    if path is None:
+        raise SkippedError(f"{name} is not installed (apt-get install {package})")
+    return path
+
+
+def python_311() -> str:
+    """A Python 3.11, the newest one that SimSo runs on, or SkippedError."""
+    if sys.version_info[:2] == (3, 11):
+        return sys.executable
+    return program("python3.11", "python3.11-venv")
+
+
+def environment_with(requirement: str) -> Path:
+    """The interpreter of an environment under build/ that holds one other tool."""
+    folder = BUILD / requirement.replace("==", "-")
+    python = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        subprocess.run([python_311(), "-m", "venv", "--clear", str(folder)], check=True)
+        done = subprocess.run([python, "-m", "pip", "install", "--quiet", requirement])
+        if done.returncode != 0:
+            raise SkippedError(f"pip cannot install {requirement}")
+        (folder / "complete").touch()
+    return python

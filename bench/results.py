@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a benchmark says: one row per number, with a peer's number beside it if there is one."""
+
+import json
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured number. `peer` is what another tool needs for the same, in the same unit."""
+
+    name: str
+    value: float
+    unit: str
+    peer: float | None = None
+    peer_name: str | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as much the peer needs."""
+        return self.peer / self.value if self.peer is not None else None
+
+
+def processor() -> str:
+    """The name of this machine's processor, as the kernel gives it."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def write(rows: Iterable[Row], path: Path) -> None:
+    """Writes all rows and the machine they were measured on."""
+    document = {
+        "processor": processor(),
+        "python": platform.python_version(),
+        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+    }
+    path.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Prints the rows as a table."""
+    table = Table("what", "ours", "unit", "peer", "ratio", title=f"Measured on {processor()}")
+    for row in rows:
+        peer = f"{row.peer:,.4g} ({row.peer_name})" if row.peer is not None else ""
+        ratio = f"{row.ratio:,.4g} x" if row.ratio is not None else ""
+        table.add_row(row.name, f"{row.value:,.4g}", row.unit, peer, ratio)
+    Console().print(table)
