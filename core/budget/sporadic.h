@@ -121,15 +121,29 @@ HP_FN hp_u64 hp_sporadic_settled_at(struct hp_core *core, hp_u32 vcpu, hp_u64 no
     return hp_most(hp_refill_tail(core, vcpu)->time_ns, now_ns);
 }
 
+/* What has come back by now, whether or not it is the head's. */
+HP_FN hp_u64 hp_sporadic_usable(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    hp_u64 usable_ns = HP_FORGET(0ull);
+
+    HP_FOR (i, HP_REFILLS) {
+        const struct hp_refill *refill = hp_refill_of(core, vcpu, i);
+
+        if (i >= hp_server_of(core, vcpu)->refill_count || refill->time_ns > now_ns)
+            break;
+        usable_ns = HP_FORGET(usable_ns + refill->amount_ns);
+    }
+    return usable_ns;
+}
+
 HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->change_at_ns <= now_ns) {
-        hp_u64 left_ns = server->remaining_ns > 0 ? (hp_u64)server->remaining_ns : 0;
+        const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, now_ns);
 
         hp_take_change(core, server);
-        left_ns = hp_least(left_ns, server->budget_ns);
-        hp_sporadic_start(core, vcpu, now_ns, left_ns, now_ns + server->period_ns);
+        hp_sporadic_start(core, vcpu, now_ns, hp_least(usable_ns, server->budget_ns),
+                          now_ns + server->period_ns);
         hp_refilled(core, vcpu);
     }
     if (server->remaining_ns > 0 || hp_refill_of(core, vcpu, 0)->time_ns > now_ns)

@@ -195,7 +195,7 @@ class Sporadic(Server):
         self._look(now_ns)
 
     def start_anew(self, now_ns: int) -> None:
-        left_ns = max(0, self.remaining_ns) if self.level == 0 else 0
+        left_ns = sum(amount_ns for time_ns, amount_ns in self.refills if time_ns <= now_ns)
         self.level = 0
         self._fill(min(left_ns, self.budget_ns), now_ns, now_ns + self.period_ns)
 
