@@ -94,9 +94,7 @@ def _domain(draw: random.Random, index: int, step_ns: int, pcpu: int | None) -> 
     )
 
 
-def _task(
-    draw: random.Random, index: int, step_ns: int, scheduler: Scheduler, vcpus: int
-) -> Task:
+def _task(draw: random.Random, index: int, step_ns: int, scheduler: Scheduler, vcpus: int) -> Task:
     kind = draw.choice([TaskKind.PERIODIC] * 5 + [TaskKind.SPORADIC, TaskKind.EVENT, TaskKind.BUSY])
     busy = kind is TaskKind.BUSY
     endless = busy and draw.random() < 0.5
@@ -139,16 +137,12 @@ def _swaps(draw: random.Random, policy: Policy, step_ns: int) -> tuple[Swap, ...
     return tuple(Swap(at_ns=at * step_ns, policy=draw.choice(same)) for at in times)
 
 
-def _changes(
-    draw: random.Random, domains: tuple[Domain, ...], step_ns: int
-) -> tuple[Change, ...]:
+def _changes(draw: random.Random, domains: tuple[Domain, ...], step_ns: int) -> tuple[Change, ...]:
     served = [domain.name for domain in domains if not domain.best_effort]
     if not served or draw.random() < 0.8:
         return ()
     times = sorted(draw.sample(range(1, 180), draw.randint(1, 3)))
     return tuple(
-        Change(
-            at_ns=at * step_ns, domain=draw.choice(served), interface=_interface(draw, step_ns)
-        )
+        Change(at_ns=at * step_ns, domain=draw.choice(served), interface=_interface(draw, step_ns))
         for at in times
     )

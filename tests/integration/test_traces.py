@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.integration.random_systems import POLICIES, random_system, step_of
 
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
-from tests.integration.random_systems import POLICIES, random_system, step_of
 
 HORIZON_STEPS = 200
 
