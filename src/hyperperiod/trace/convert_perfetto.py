@@ -30,6 +30,7 @@ from hyperperiod.trace.format import (
     Kind,
     Records,
     end_ns,
+    has_one_spare,
     server_name,
     signed,
     task_name,
@@ -59,7 +60,7 @@ class _Writer:
         self.remaining_ns = {
             vcpu: 0 for vcpu, entry in enumerate(header["vcpus"]) if not entry["best_effort"]
         }
-        if header["spare"] is not None:
+        if has_one_spare(header):
             self.remaining_ns[SPARE] = 0
         self._add_tracks()
 

@@ -217,6 +217,13 @@ def server_name(header: Header, server: int) -> str:
     return header["vcpus"][server]["name"]
 
 
+def has_one_spare(header: Header) -> bool:
+    """Whether the run uses a spare, and only one: partitioned pcpus have one each."""
+    used = header["slack"] == "spare" or len(header["swaps"]) > 0
+    alone = header["scope"] == "global" or header["pcpus"] == 1
+    return header["spare"] is not None and used and alone
+
+
 def task_name(header: Header, task: int) -> str:
     """A task by domain and name, as in `brakes.wheel`."""
     entry = header["tasks"][task]

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The geometry of the charts that are drawn without JavaScript: templates turn it into SVG.
+
+Both kinds have response time / deadline on the x axis: left of 1 is in time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10
+from typing import Final
+
+from hyperperiod.report.distribution import Distribution, Spread
+
+LEFT: Final = 40.0
+RIGHT: Final = 14.0
+SMALL: Final = (340.0, 190.0)
+LARGE: Final = (760.0, 300.0)
+"""Width and height; below the plot there is room for two lines of text."""
+BELOW: Final = 32.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The x axis: from 0 to `most`, in drawing units from LEFT to width - RIGHT."""
+
+    most: float
+    width: float
+
+    def x(self, ratio: float) -> float:
+        return round(LEFT + ratio / self.most * (self.width - LEFT - RIGHT), 2)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round places at most a quarter of the axis apart, with their labels."""
+        step = _round_up(self.most / 6)
+        count = floor(self.most / step + 1e-9)
+        return [(self.x(at * step), f"{at * step:g}") for at in range(count + 1)]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One distribution as an SVG path, with what the legend says about it."""
+
+    name: str
+    path: str
+    color: str
+    dash: str
+    most: float
+
+
+@dataclass(frozen=True)
+class CdfChart:
+    """Share of jobs finished within x deadlines; `bound` is the analysis' promise."""
+
+    title: str
+    axis: Axis
+    lines: tuple[Line, ...]
+    jobs: int
+    height: float
+    bound: float | None = None
+    top: float = 14.0
+
+    @property
+    def bottom(self) -> float:
+        return self.height - BELOW
+
+    def y(self, share: float) -> float:
+        return round(self.bottom - share * (self.bottom - self.top), 2)
+
+
+@dataclass(frozen=True)
+class Box:
+    """One row of a box plot."""
+
+    name: str
+    color: str
+    spread: Spread
+    y: float
+
+
+@dataclass(frozen=True)
+class BoxChart:
+    """Boxes below one another on one axis."""
+
+    title: str
+    axis: Axis
+    boxes: tuple[Box, ...]
+    height: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A distribution and how it is to look."""
+
+    name: str
+    found: Distribution
+    color: str
+    dash: str = ""
+
+
+def cdf_chart(
+    title: str,
+    series: Sequence[Series],
+    bound: float | None = None,
+    size: tuple[float, float] = SMALL,
+) -> CdfChart:
+    """The chart of one or more distributions."""
+    width, height = size
+    most = max([1.0, bound or 0.0, *(one.found.most for one in series)])
+    axis = Axis(most * 1.05, width)
+    chart = CdfChart(title, axis, (), sum(one.found.jobs for one in series), height, bound)
+    lines = tuple(
+        Line(one.name, _path(chart, one.found), one.color, one.dash, one.found.most)
+        for one in series
+    )
+    return replace(chart, lines=lines)
+
+
+def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
+    """The boxes of several distributions."""
+    row, top = 26.0, 22.0
+    most = max([1.0, *(one.found.most for one in series)])
+    boxes = tuple(
+        Box(one.name, one.color, one.found.spread(), top + row * (index + 0.5))
+        for index, one in enumerate(series)
+    )
+    return BoxChart(title, Axis(most * 1.05, SMALL[0]), boxes, top + row * len(boxes) + 30)
+
+
+def _path(chart: CdfChart, found: Distribution) -> str:
+    """A staircase: up at each response time, level to the next."""
+    parts = [f"M{chart.axis.x(0)} {chart.y(0)}"]
+    for ratio, share in found.steps():
+        parts.append(f"H{chart.axis.x(ratio)}V{chart.y(share)}")
+    parts.append(f"H{chart.axis.x(chart.axis.most)}")
+    return "".join(parts)
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    power = 10.0 ** floor(log10(value))
+    for factor in (1, 2, 2.5, 5):
+        if value <= factor * power * (1 + 1e-9):
+            return factor * power
+    return ceil(value / power / 10) * power * 10

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comparison of several runs of one system: policies, or hosts, side by side.
+
+All runs have the same releases and execution times, so every difference is the policy's. How
+response times are distributed comes from traces, or from the histograms of the results; a run
+that has neither shows only the numbers of its result.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hyperperiod.model import System
+from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart
+from hyperperiod.report.distribution import (
+    Distribution,
+    Task,
+    from_result,
+    from_trace,
+    pooled,
+)
+from hyperperiod.report.numbers import dig
+from hyperperiod.report.page import render
+from hyperperiod.report.palette import color, dash
+from hyperperiod.trace.format import read
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of the compared runs."""
+
+    name: str
+    color: str
+    dash: str
+    result: Json
+    found: Mapping[Task, Distribution]
+
+    @property
+    def jobs(self) -> int:
+        return sum(task["jobs"] for task in self._tasks())
+
+    @property
+    def misses(self) -> int:
+        return sum(task["misses"] for task in self._tasks())
+
+    @property
+    def donated(self) -> float:
+        """Share of the horizon that vcpus ran without their own servers paying."""
+        return float(sum(domain.get("donated_ns", 0) for domain in self._domains())) / self._span_ns
+
+    @property
+    def idle(self) -> float:
+        """Share of all pcpu time that nobody used."""
+        pcpus = self.result["pcpus"]
+        return float(sum(pcpu["idle_ns"] for pcpu in pcpus)) / len(pcpus) / self._span_ns
+
+    @property
+    def switches(self) -> int:
+        return sum(pcpu["switches"] for pcpu in self.result["pcpus"])
+
+    @property
+    def worst(self) -> float | None:
+        """The largest response time / deadline of all jobs."""
+        return max((found.most for found in self.found.values()), default=None)
+
+    def task(self, key: Task) -> Json:
+        """The result of one task."""
+        for domain in self._domains():
+            for task in domain["tasks"]:
+                if (domain["name"], task["name"]) == key:
+                    return dict(task)
+        return {}
+
+    @property
+    def _span_ns(self) -> int:
+        return int(self.result["horizon_ns"])
+
+    def _domains(self) -> Sequence[Json]:
+        return list(self.result["domains"])
+
+    def _tasks(self) -> list[Json]:
+        return [task for domain in self._domains() for task in domain["tasks"]]
+
+
+def compare_report(
+    path: Path,
+    system: System,
+    results: Sequence[Json],
+    traces: Sequence[Path | None] | None = None,
+) -> None:
+    """Write the comparison of `results`, runs of `system`; `traces` are one per result."""
+    chosen = traces or [None] * len(results)
+    runs = [
+        _run(system, index, result, trace)
+        for index, (result, trace) in enumerate(zip(results, chosen, strict=True))
+    ]
+    keys = [
+        (domain["name"], task["name"])
+        for domain in results[0]["domains"]
+        for task in domain["tasks"]
+    ]
+    drawn = [(key, series) for key in keys if (series := _series(runs, key))]
+    render(
+        path,
+        "compare.html.j2",
+        title=results[0]["system"],
+        runs=runs,
+        rows=[_row(runs, key) for key in keys],
+        overall=_overall(runs),
+        charts=[cdf_chart(" · ".join(key), series) for key, series in drawn],
+        boxes_of=[box_chart(" · ".join(key), series) for key, series in drawn],
+    )
+
+
+def _run(system: System, index: int, result: Json, trace: Path | None) -> Run:
+    name = (
+        result["policy"] if result["host"] == "sim" else f"{result['policy']} on {result['host']}"
+    )
+    if trace is not None:
+        found = from_trace(*read(trace))
+    else:
+        deadlines_ns = {
+            (domain.name, task.name): task.deadline_ns
+            for domain in system.domains
+            for task in domain.tasks
+            if task.deadline_ns is not None
+        }
+        found = from_result(result, deadlines_ns)
+    return Run(name, color(index), dash(index), result, found)
+
+
+def _row(runs: Sequence[Run], key: Task) -> dict[str, Any]:
+    """One task under every policy; the best worst case is marked."""
+    cells = []
+    for run in runs:
+        task = run.task(key)
+        cells.append(
+            {
+                "misses": task.get("misses", 0),
+                "dmr": dig(task, "dmr"),
+                "mean_ns": dig(task, "response_ns", "mean"),
+                "p99_ns": dig(task, "response_ns", "p99"),
+                "max_ns": dig(task, "response_ns", "max"),
+            }
+        )
+    known = [cell["max_ns"] for cell in cells if cell["max_ns"] is not None]
+    best = min(known) if known and len(set(known)) > 1 else None
+    return {"domain": key[0], "task": key[1], "cells": cells, "best": best}
+
+
+def _overall(runs: Sequence[Run]) -> CdfChart | None:
+    """All jobs of a run in one distribution, one line per run."""
+    series = [
+        Series(run.name, pooled(list(run.found.values())), run.color, run.dash)
+        for run in runs
+        if run.found
+    ]
+    return cdf_chart("all tasks", series, size=LARGE) if series else None
+
+
+def _series(runs: Sequence[Run], key: Task) -> list[Series]:
+    return [
+        Series(run.name, run.found[key], run.color, run.dash) for run in runs if key in run.found
+    ]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a template and its data to one HTML file that needs nothing else.
+
+Styles and scripts are put into the page; values are escaped by the template engine. The page is
+forbidden by its own policy to load anything, so that what it shows cannot depend on a network.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from hyperperiod.report.numbers import duration, percent, times, whole
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("hyperperiod.report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters.update(duration=duration, percent=percent, whole=whole)
+_TEMPLATES.globals.update(times=times)
+
+
+def render(path: Path, template: str, **values: Any) -> None:
+    """Write the page."""
+    path.write_text(_TEMPLATES.get_template(template).render(values), encoding="utf-8")

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The report of one system: what was promised, what happened, and the schedule itself.
+
+The verdict comes first: what the analysis says, what the run saw, and where the two meet. Then
+come the interfaces, the tasks with observed and guaranteed response times, the pcpus, the
+timeline, and the distribution of response times per task.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from hyperperiod.model import Overheads, System
+from hyperperiod.report.charts import CdfChart, Series, cdf_chart
+from hyperperiod.report.distribution import from_trace
+from hyperperiod.report.numbers import dig, duration, times
+from hyperperiod.report.page import render
+from hyperperiod.report.palette import color
+from hyperperiod.report.timeline import timeline
+from hyperperiod.trace.format import Header, Records, is_complete, read
+
+Json = Mapping[str, Any]
+
+_VERDICTS: Final = {
+    True: ("good", "schedulable"),
+    False: ("bad", "not schedulable"),
+    None: ("open", "not decided"),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One statement with its tone: good, bad or open."""
+
+    tone: str
+    title: str
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    """One task: what was promised and what was seen."""
+
+    domain: str
+    name: str
+    color: str
+    kind: str
+    period_ns: int | None
+    wcet_ns: int | None
+    deadline_ns: int | None
+    bound_ns: float | None
+    schedulable: bool | None
+    jobs: int
+    misses: int
+    dmr: float | None
+    mean_ns: float | None
+    p99_ns: float | None
+    max_ns: float | None
+
+    def share(self, time_ns: float | None) -> float | None:
+        """A time as a share of the deadline, at most 1.5, for the bar in the table."""
+        if time_ns is None or not self.deadline_ns:
+            return None
+        return min(1.5, time_ns / self.deadline_ns)
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """One domain: its interface and what it received."""
+
+    name: str
+    color: str
+    scheduler: str
+    vcpus: int
+    best_effort: bool
+    period_ns: float | None
+    budget_ns: float | None
+    bandwidth: float | None
+    utilization: float | None
+    overhead: float | None
+    schedulable: bool | None
+    reason: str
+    supply: float | None
+    donated: float | None
+
+
+def write_report(
+    path: Path,
+    system: System,
+    analysis: Json,
+    result: Json,
+    trace_path: Path | None,
+) -> None:
+    """Write the report of one run to `path`; without a trace it has no timeline and no charts."""
+    header, records = (None, None) if trace_path is None else read(trace_path)
+    colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
+    data, charts, cut = None, [], bool(result.get("interrupted"))
+    if header is not None and records is not None:
+        data = timeline(header, records)
+        charts = _charts(header, records, analysis, colors)
+        cut = cut or not is_complete(records)
+    render(
+        path,
+        "system.html.j2",
+        title=system.name,
+        system=system,
+        result=result,
+        rules=_rules(system),
+        verdicts=verdicts(analysis, result),
+        spare=analysis.get("spare"),
+        domains=domain_rows(system, analysis, result, colors),
+        tasks=task_rows(system, analysis, result, colors),
+        pcpus=pcpu_rows(analysis, result),
+        overheads=_overheads(system),
+        data=data,
+        charts=charts,
+        interrupted=cut,
+    )
+
+
+def verdicts(analysis: Json, result: Json) -> list[Verdict]:
+    """What the analysis proves, what the run saw, and whether they agree."""
+    return [_analysis_verdict(analysis), _run_verdict(result)]
+
+
+def _analysis_verdict(analysis: Json) -> Verdict:
+    schedulable = analysis["schedulable"]
+    tone, word = _VERDICTS[schedulable]
+    text = {
+        True: "Every task meets every deadline, whatever the jobs within their limits do.",
+        False: "Not every promise can be kept: deadlines can be missed. The tables show where.",
+        None: "No test decides this system: deadlines may or may not be missed.",
+    }[schedulable]
+    return Verdict(tone, f"Analysis: {word}", text, str(analysis.get("reason") or "").rstrip("."))
+
+
+def _run_verdict(result: Json) -> Verdict:
+    tasks = [task for domain in result["domains"] for task in domain["tasks"]]
+    jobs = sum(task["jobs"] for task in tasks)
+    misses = sum(task["misses"] for task in tasks)
+    seconds = duration(result["horizon_ns"])
+    what = "Simulation" if result["host"] == "sim" else f"Run on {result['host']}"
+    if misses == 0:
+        text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
+        return Verdict("good", f"{what}: no deadline missed", text)
+    late = [task for task in tasks if task["misses"]]
+    text = f"{times(misses, 'job')} of {jobs} late in {seconds}, in {times(len(late), 'task')}."
+    return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
+
+
+def domain_rows(
+    system: System, analysis: Json, result: Json, colors: Mapping[str, str]
+) -> list[DomainRow]:
+    """The interfaces, in the order of the file."""
+    promised = _by_name(analysis["domains"])
+    received = _by_name(result["domains"])
+    horizon_ns = result["horizon_ns"]
+    rows = []
+    for domain in system.domains:
+        promise, receipt = promised.get(domain.name, {}), received.get(domain.name, {})
+        interface = promise.get("interface") or receipt.get("interface")
+        supply_ns, donated_ns = dig(receipt, "supply_ns"), dig(receipt, "donated_ns")
+        rows.append(
+            DomainRow(
+                name=domain.name,
+                color=colors[domain.name],
+                scheduler=str(domain.scheduler),
+                vcpus=domain.vcpus,
+                best_effort=domain.best_effort,
+                period_ns=dig(interface, "period_ns"),
+                budget_ns=dig(interface, "budget_ns"),
+                bandwidth=dig(interface, "bandwidth"),
+                utilization=dig(promise, "utilization") or None,
+                overhead=dig(promise, "interface_overhead"),
+                schedulable=promise.get("schedulable"),
+                reason=str(promise.get("reason") or ""),
+                supply=None if supply_ns is None else supply_ns / horizon_ns,
+                donated=None if donated_ns is None else donated_ns / horizon_ns,
+            )
+        )
+    return rows
+
+
+def task_rows(
+    system: System, analysis: Json, result: Json, colors: Mapping[str, str]
+) -> list[TaskRow]:
+    """The tasks, in the order of the file."""
+    promised = _by_name(analysis["domains"])
+    received = _by_name(result["domains"])
+    rows = []
+    for domain in system.domains:
+        promises = _by_name(promised.get(domain.name, {}).get("tasks", ()))
+        receipts = _by_name(received.get(domain.name, {}).get("tasks", ()))
+        for task in domain.tasks:
+            promise, seen = promises.get(task.name, {}), receipts.get(task.name, {})
+            rows.append(
+                TaskRow(
+                    domain=domain.name,
+                    name=task.name,
+                    color=colors[domain.name],
+                    kind=str(task.kind),
+                    period_ns=task.period_ns,
+                    wcet_ns=task.wcet_ns,
+                    deadline_ns=task.deadline_ns,
+                    bound_ns=dig(promise, "response_bound_ns"),
+                    schedulable=promise.get("schedulable"),
+                    jobs=seen.get("jobs", 0),
+                    misses=seen.get("misses", 0),
+                    dmr=dig(seen, "dmr"),
+                    mean_ns=dig(seen, "response_ns", "mean"),
+                    p99_ns=dig(seen, "response_ns", "p99"),
+                    max_ns=dig(seen, "response_ns", "max"),
+                )
+            )
+    return rows
+
+
+def pcpu_rows(analysis: Json, result: Json) -> list[dict[str, Any]]:
+    """Promise and use of each pcpu."""
+    promised = {pcpu["id"]: pcpu for pcpu in analysis["pcpus"]}
+    horizon_ns = result["horizon_ns"]
+    rows = []
+    for pcpu in result["pcpus"]:
+        promise = promised.get(pcpu["id"], {})
+        rows.append(
+            {
+                "id": pcpu["id"],
+                "bandwidth": dig(promise, "bandwidth"),
+                "test": str(promise.get("test") or ""),
+                "reason": str(promise.get("reason") or ""),
+                "paper": promise.get("paper"),
+                "schedulable": promise.get("schedulable"),
+                "busy": pcpu["busy_ns"] / horizon_ns,
+                "idle": pcpu["idle_ns"] / horizon_ns,
+                "switches": pcpu["switches"],
+                "picks": pcpu["picks"],
+            }
+        )
+    return rows
+
+
+def _charts(
+    header: Header, records: Records, analysis: Json, colors: Mapping[str, str]
+) -> list[CdfChart]:
+    """One distribution per task with a deadline and at least one finished job."""
+    bounds = {
+        (domain["name"], task["name"]): task.get("response_bound_ns")
+        for domain in analysis["domains"]
+        for task in domain["tasks"]
+    }
+    deadlines_ns = {(task["domain"], task["name"]): task["deadline_ns"] for task in header["tasks"]}
+    charts = []
+    for key, found in from_trace(header, records).items():
+        bound_ns, deadline_ns = bounds.get(key), deadlines_ns[key]
+        bound = bound_ns / deadline_ns if bound_ns and deadline_ns else None
+        title = " · ".join(key)
+        charts.append(cdf_chart(title, [Series(title, found, colors[key[0]])], bound))
+    return charts
+
+
+def _rules(system: System) -> str:
+    """The policy by its rules; empty if that is how it is called anyway."""
+    policy = system.policy
+    rules = f"{policy.budget} + {policy.order} + {policy.slack}, {policy.scope}"
+    return "" if policy.name is None else f"= {rules}"
+
+
+def _overheads(system: System) -> list[tuple[str, int]]:
+    """The overheads that are not zero, by the name that files give them."""
+    values = ((name, getattr(system.overheads, name)) for name in Overheads.model_fields)
+    return [(name.removesuffix("_ns").replace("_", " "), cost) for name, cost in values if cost]
+
+
+def _by_name(rows: Sequence[Json]) -> dict[str, Json]:
+    return {row["name"]: row for row in rows}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A small system whose trace is written by hand, with what a run and an analysis would say."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.trace import examples
+
+from hyperperiod.analysis import analyze
+from hyperperiod.model import System, load_system
+
+SYSTEM = """
+name = "by-hand"
+policy = "ptps"
+description = "Two domains, <one> of them & its tasks late"
+
+[[domain]]
+name = "high"
+interface = { period = "10ns", budget = "4ns" }
+[[domain.task]]
+name = "t"
+period = "20ns"
+wcet = "3ns"
+
+[[domain]]
+name = "low"
+interface = { period = "20ns", budget = "10ns" }
+[[domain.task]]
+name = "u"
+period = "40ns"
+wcet = "8ns"
+"""
+
+
+def system(folder: Path) -> System:
+    """The system of the trace `examples.ptps`."""
+    path = folder / "by-hand.toml"
+    path.write_text(SYSTEM)
+    return load_system(path)
+
+
+def analysis(folder: Path) -> Any:
+    """What the analysis says about it."""
+    return analyze(system(folder))
+
+
+def result(policy: str = "ptps", misses: int = 0) -> dict[str, Any]:
+    """The result object of its run."""
+
+    def task(name: str, jobs: int, missed: int, *response_ns: int) -> dict[str, Any]:
+        keys = ("min", "mean", "p50", "p99", "max")
+        return {
+            "name": name,
+            "jobs": jobs,
+            "misses": missed,
+            "dmr": missed / jobs,
+            "response_ns": dict(zip(keys, response_ns, strict=True)),
+        }
+
+    def domain(name: str, period_ns: int, budget_ns: int, supply_ns: int, one: Any) -> Any:
+        bandwidth = budget_ns / period_ns
+        interface = {"period_ns": period_ns, "budget_ns": budget_ns, "bandwidth": bandwidth}
+        return {
+            "name": name,
+            "interface": interface,
+            "supply_ns": supply_ns,
+            "donated_ns": 0,
+            "tasks": [one],
+        }
+
+    return {
+        "system": "by-hand",
+        "host": "sim",
+        "policy": policy,
+        "horizon_ns": 40,
+        "seed": 1,
+        "domains": [
+            domain("high", 10, 4, 6, task("t", 2, 0, 3, 3, 3, 3, 3)),
+            domain("low", 20, 10, 8, task("u", 1, misses, 16, 16, 16, 16, 16)),
+        ],
+        "pcpus": [{"id": 0, "busy_ns": 14, "idle_ns": 26, "switches": 6, "picks": 14}],
+    }
+
+
+def trace(folder: Path) -> Path:
+    """Its trace."""
+    return examples.ptps().write(folder / "by-hand.hpt")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real browser opens the report: no errors, the timeline is drawn, and it moves."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.report import sample
+
+from hyperperiod.report import compare_report, write_report
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-logging=stderr", "--virtual-time-budget=3000", "--window-size=1200,900", "--dump-dom",
+)  # fmt: skip
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="chromium is not installed: apt-get install chromium"
+)
+
+
+def opened(page: Path, tmp_path: Path, hash_: str = "") -> str:
+    """The page as it is after its scripts have run. Console messages fail the test."""
+    assert BROWSER is not None
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    run = subprocess.run(
+        [BROWSER, *FLAGS, profile, f"{page.as_uri()}{hash_}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    messages = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
+    assert messages == []
+    return run.stdout
+
+
+def drawn(dom: str, name: str) -> int:
+    """A number that the timeline says about itself."""
+    tag = re.search(r'<canvas id="timeline"[^>]*>', dom)
+    assert tag is not None
+    found = re.search(rf'data-{name}="(\d+)"', tag.group())
+    assert found is not None, tag.group()
+    return int(found.group(1))
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    path = tmp_path / "report.html"
+    parts = (sample.system(tmp_path), sample.analysis(tmp_path), sample.result())
+    write_report(path, *parts, sample.trace(tmp_path))
+    return path
+
+
+def acted(page: Path, script: str) -> Path:
+    """The page with a script at its end that does what a user would do."""
+    path = page.with_name("acted.html")
+    path.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    return path
+
+
+def test_the_timeline_is_drawn(page: Path, tmp_path: Path) -> None:
+    dom = opened(page, tmp_path)
+    assert drawn(dom, "shapes") > 20
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 40)
+
+
+def test_the_address_chooses_the_view(page: Path, tmp_path: Path) -> None:
+    dom = opened(page, tmp_path, "#zoom=0,24ns")
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 24)
+    assert "0 to 24 ns" in dom
+
+
+def test_keys_zoom_and_pan(page: Path, tmp_path: Path) -> None:
+    keys = """
+      const press = (key) => document.getElementById("timeline")
+        .dispatchEvent(new KeyboardEvent("keydown", { key }));
+      press("+"); press("ArrowLeft"); press("ArrowLeft");
+    """
+    dom = opened(acted(page, keys), tmp_path)
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 20)
+
+
+def test_the_wheel_zooms_around_the_pointer(page: Path, tmp_path: Path) -> None:
+    wheel = """
+      const canvas = document.getElementById("timeline");
+      const box = canvas.getBoundingClientRect();
+      const event = { deltaY: -60, ctrlKey: true, clientX: box.right - 6, cancelable: true };
+      canvas.dispatchEvent(new WheelEvent("wheel", event));
+    """
+    dom = opened(acted(page, wheel), tmp_path)
+    assert drawn(dom, "from") == 12
+    assert drawn(dom, "to") == 40
+
+
+def test_buttons_work_and_pointing_tells(page: Path, tmp_path: Path) -> None:
+    click = """
+      document.querySelector("[data-do=in]").click();
+      document.querySelector("[data-do=fit]").click();
+      const canvas = document.getElementById("timeline");
+      const box = canvas.getBoundingClientRect();
+      setTimeout(() => canvas.dispatchEvent(new PointerEvent("pointermove",
+        { clientX: box.left + 180, clientY: box.top + 70 })), 500);
+    """
+    dom = opened(acted(page, click), tmp_path)
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 40)
+    assert "high runs" in dom
+    assert "pays: high" in dom
+
+
+def test_a_comparison_opens_without_errors(tmp_path: Path) -> None:
+    path = tmp_path / "compare.html"
+    results = [sample.result("ptps"), sample.result("crps")]
+    compare_report(path, sample.system(tmp_path), results, [sample.trace(tmp_path)] * 2)
+    assert "All jobs" in opened(path, tmp_path)

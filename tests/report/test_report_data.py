@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What reports are drawn from: numbers for people, distributions, the data of the timeline."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report import sample
+from tests.trace import examples
+from tests.trace.writer import Script, make_header, vcpu
+
+from hyperperiod.report import timeline as timeline_module
+from hyperperiod.report.charts import Series, box_chart, cdf_chart
+from hyperperiod.report.distribution import Distribution, from_result, from_trace, pooled
+from hyperperiod.report.numbers import duration, percent, times
+from hyperperiod.report.timeline import timeline
+from hyperperiod.trace.format import Kind, read
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"), (0, "0"), (1, "1 ns"), (999, "999 ns"), (1500, "1.5 µs"),
+        (1_234_567, "1.235 ms"), (10_000_000_000, "10 s"), (3_600_000_000_000, "3600 s"),
+    ],
+)  # fmt: skip
+def test_durations(value: int | None, text: str) -> None:
+    assert duration(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.0, "0.0 %"), (0.12345, "12.3 %"), (0.00012, "0.01 %"), (1.5, "150.0 %")],
+)
+def test_shares(value: float | None, text: str) -> None:
+    assert percent(value) == text
+
+
+def test_counts() -> None:
+    assert times(1, "job") == "1 job"
+    assert times(12345, "job") == "12\u202f345 jobs"
+
+
+def made(*ratios: float) -> Distribution:
+    values, counts = np.unique(np.array(ratios), return_counts=True)
+    return Distribution(values, counts.astype(np.int64))
+
+
+def test_a_trace_gives_the_exact_distribution(tmp_path: Path) -> None:
+    found = from_trace(*read(sample.trace(tmp_path)))
+    assert found["high", "t"].steps() == [(0.15, 1.0)]
+    assert found["high", "t"].jobs == 2
+    assert found["low", "u"].most == 0.4
+
+
+def test_a_histogram_gives_upper_ends_and_the_exact_maximum() -> None:
+    result = sample.result()
+    result["domains"][0]["tasks"][0]["histogram"] = [(1, 2, 3), (3, 5, 1)]
+    found = from_result(result, {("high", "t"): 20})
+    assert found["high", "t"].steps() == [(0.1, 0.75), (0.15, 1.0)]
+    assert list(found) == [("high", "t")]
+
+
+def test_the_box_of_a_distribution() -> None:
+    spread = made(1, 2, 3, 4, 5, 6, 7, 8).spread()
+    assert (spread.least, spread.lower, spread.median, spread.upper, spread.most) == (1, 2, 4, 6, 8)
+    assert spread.mean == 4.5
+
+
+def test_steps_are_thinned_and_keep_both_ends() -> None:
+    steps = made(*range(1, 10_001)).steps(100)
+    assert len(steps) <= 100
+    assert steps[0][0] == 1
+    assert steps[-1] == (10_000, 1.0)
+
+
+def test_pooled_distributions_are_sorted() -> None:
+    assert pooled([made(3, 1), made(2)]).steps() == [
+        (1, pytest.approx(1 / 3)),
+        (2, pytest.approx(2 / 3)),
+        (3, 1.0),
+    ]
+
+
+def test_charts_always_show_the_deadline() -> None:
+    series = [Series("a", made(0.1, 0.2), "#000000")]
+    chart = cdf_chart("a", series, bound=1.5)
+    assert chart.axis.most == pytest.approx(1.575)
+    assert chart.axis.x(0) < chart.axis.x(1) < chart.axis.x(chart.axis.most) == 326
+    assert box_chart("a", series).axis.most == pytest.approx(1.05)
+    assert [label for _, label in chart.axis.ticks] == ["0", "0.5", "1", "1.5"]
+
+
+def test_timeline_spans_and_jobs(tmp_path: Path) -> None:
+    data = timeline(*read(sample.trace(tmp_path)))
+    assert data["pcpus"][0][:16] == [0, 3, 0, 0, 0, 0, 0, 0, 3, 4, -1, 0, 0, -1, 0, 0]
+    assert data["jobs"] == [[0, 20, 3, 0, 0, 20, 40, 23, 1, 0], [0, 40, 16, 0, 0]]
+    assert data["domains"][0]["name"] == "high"
+    assert (data["records"], data["end"], data["view"]) == (37, 40, 40)
+
+
+def test_timeline_budgets_fall_while_paying_and_jump_at_refills(tmp_path: Path) -> None:
+    script = Script(make_header("ds", [vcpu("high", 10, 4)]))
+    script.add(0, Kind.REPLENISH, vcpu=0, value=4).run(0, 0).idle(3)
+    script.add(10, Kind.REPLENISH, vcpu=0, value=4).end(12)
+    (server,) = timeline(*script.trace(tmp_path))["servers"]
+    points = server["points"]
+    assert list(zip(points[::2], points[1::2], strict=True)) == [
+        (0, 4), (0, 4), (3, 1), (10, 1), (10, 4), (12, 4),
+    ]  # fmt: skip
+
+
+def test_timeline_shows_the_spare_and_both_payers(tmp_path: Path) -> None:
+    data = timeline(*examples.spare().trace(tmp_path))
+    assert [server["vcpu"] for server in data["servers"]] == [0, 1, -2]
+    assert data["pcpus"][0][2 * 8 + 3] == -2
+
+
+def test_timeline_is_cut_at_a_whole_instant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline_module, "RECORDS", 10)
+    data = timeline(*read(sample.trace(tmp_path)))
+    assert data["records"] == 9
+    assert data["allRecords"] == 37
+    assert data["end"] == 3
+    assert data["wholeEnd"] == 40

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pages: what stands in them, readable without a script and without a network."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report import sample
+
+from hyperperiod.report import compare_report, write_report
+
+
+class Page(HTMLParser):
+    """The text of a page outside scripts and styles, and every address that it mentions."""
+
+    VOID = frozenset({"meta", "br", "link", "input", "img"})
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.source = path.read_text()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(self.source)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"} & set(self.open):
+            self.words.append(data)
+
+
+def report(folder: Path, **changed: Any) -> Page:
+    path = folder / "report.html"
+    parts = {
+        "system": sample.system(folder),
+        "analysis": sample.analysis(folder),
+        "result": sample.result(),
+        "trace_path": sample.trace(folder),
+    }
+    write_report(path, **(parts | changed))
+    return Page(path)
+
+
+def test_the_verdict_comes_first(tmp_path: Path) -> None:
+    page = report(tmp_path)
+    assert page.open == []
+    assert page.text.index("Analysis: schedulable") < page.text.index("Interfaces")
+    assert "Simulation: no deadline missed" in page.text
+    assert "3 jobs released in 40 ns; not one was late." in page.text
+
+
+def test_misses_are_told(tmp_path: Path) -> None:
+    page = report(tmp_path, result=sample.result(misses=1))
+    assert "Simulation: 1 deadline missed" in page.text
+    assert "1 job of 3 late in 40 ns, in 1 task." in page.text
+    assert "✗ 1" in page.text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "title"),
+    [(False, "Analysis: not schedulable"), (None, "Analysis: not decided")],
+)
+def test_other_verdicts_say_why(verdict: bool | None, title: str, tmp_path: Path) -> None:
+    analysis = sample.analysis(tmp_path) | {"schedulable": verdict, "reason": "too little"}
+    page = report(tmp_path, analysis=analysis)
+    assert title in page.text
+    assert "Why: too little." in page.text
+
+
+def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
+    page = report(tmp_path)
+    assert "Two domains, <one> of them & its tasks late" in page.text
+    assert "<one>" not in page.source
+
+
+def test_tables_need_no_script(tmp_path: Path) -> None:
+    text = report(tmp_path).text
+    for word in ("high", "40.0 %", "low", "10 ns", "high · t", "28 ns", "pcpu 0", "35.0 %"):
+        assert word in text
+    assert "The timeline needs JavaScript" in text
+
+
+def test_the_page_loads_nothing(tmp_path: Path) -> None:
+    pages = [report(tmp_path)]
+    compare_report(
+        tmp_path / "compare.html", sample.system(tmp_path), [sample.result(), sample.result("crps")]
+    )
+    pages.append(Page(tmp_path / "compare.html"))
+    for page in pages:
+        assert page.addresses == []
+        assert "default-src 'none'" in page.source
+        assert not re.search(r"https?://|@import|url\(", page.source)
+
+
+def test_without_a_trace_there_is_no_timeline(tmp_path: Path) -> None:
+    page = report(tmp_path, trace_path=None)
+    assert "Interfaces" in page.text
+    assert "Timeline" not in page.text
+
+
+def test_a_run_cut_short_says_so(tmp_path: Path) -> None:
+    path = sample.trace(tmp_path).rename(tmp_path / "cut.hpt")
+    path.write_bytes(path.read_bytes()[:-32])
+    assert "The run was cut short" in report(tmp_path, trace_path=path).text
+
+
+def test_a_comparison_shows_every_run(tmp_path: Path) -> None:
+    path = tmp_path / "compare.html"
+    results = [sample.result("ptps"), sample.result("crps", misses=1)]
+    compare_report(path, sample.system(tmp_path), results, [sample.trace(tmp_path)] * 2)
+    page = Page(path)
+    assert page.open == []
+    assert "by-hand: ptps, crps" in page.text
+    assert "no deadline missed in 3 jobs" in page.text
+    assert "1 deadline missed of 3 jobs" in page.text
+    assert page.source.count("<svg viewBox") == 1 + 2 + 2  # all jobs, two tasks, two spreads
+
+
+def test_a_comparison_without_distributions_has_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "compare.html"
+    compare_report(path, sample.system(tmp_path), [sample.result()])
+    page = Page(path)
+    assert "high · t" in page.text
+    assert "<svg viewBox" not in page.source
