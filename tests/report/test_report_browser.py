@@ -115,5 +115,5 @@ def test_buttons_work_and_pointing_tells(page: Path, tmp_path: Path) -> None:
 def test_a_comparison_opens_without_errors(tmp_path: Path) -> None:
     path = tmp_path / "compare.html"
     results = [sample.result("ptps"), sample.result("crps")]
-    compare_report(path, sample.system(tmp_path), results, [sample.trace(tmp_path)] * 2)
+    compare_report(path, results, [sample.trace(tmp_path)] * 2)
     assert "All jobs" in opened(path, tmp_path)

@@ -11,7 +11,7 @@ from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.report import timeline as timeline_module
 from hyperperiod.report.charts import Series, box_chart, cdf_chart
-from hyperperiod.report.distribution import Distribution, from_result, from_trace, pooled
+from hyperperiod.report.distribution import Distribution, from_trace, pooled
 from hyperperiod.report.numbers import duration, percent, times
 from hyperperiod.report.timeline import timeline
 from hyperperiod.trace.format import Kind, read
@@ -51,14 +51,6 @@ def test_a_trace_gives_the_exact_distribution(tmp_path: Path) -> None:
     assert found["high", "t"].steps() == [(0.15, 1.0)]
     assert found["high", "t"].jobs == 2
     assert found["low", "u"].most == 0.4
-
-
-def test_a_histogram_gives_upper_ends_and_the_exact_maximum() -> None:
-    result = sample.result()
-    result["domains"][0]["tasks"][0]["histogram"] = [(1, 2, 3), (3, 5, 1)]
-    found = from_result(result, {("high", "t"): 20})
-    assert found["high", "t"].steps() == [(0.1, 0.75), (0.15, 1.0)]
-    assert list(found) == [("high", "t")]
 
 
 def test_the_box_of_a_distribution() -> None:

@@ -98,9 +98,7 @@ def test_tables_need_no_script(tmp_path: Path) -> None:
 
 def test_the_page_loads_nothing(tmp_path: Path) -> None:
     pages = [report(tmp_path)]
-    compare_report(
-        tmp_path / "compare.html", sample.system(tmp_path), [sample.result(), sample.result("crps")]
-    )
+    compare_report(tmp_path / "compare.html", [sample.result(), sample.result("crps")])
     pages.append(Page(tmp_path / "compare.html"))
     for page in pages:
         assert page.addresses == []
@@ -123,7 +121,7 @@ def test_a_run_cut_short_says_so(tmp_path: Path) -> None:
 def test_a_comparison_shows_every_run(tmp_path: Path) -> None:
     path = tmp_path / "compare.html"
     results = [sample.result("ptps"), sample.result("crps", misses=1)]
-    compare_report(path, sample.system(tmp_path), results, [sample.trace(tmp_path)] * 2)
+    compare_report(path, results, [sample.trace(tmp_path)] * 2)
     page = Page(path)
     assert page.open == []
     assert "by-hand: ptps, crps" in page.text
@@ -134,7 +132,7 @@ def test_a_comparison_shows_every_run(tmp_path: Path) -> None:
 
 def test_a_comparison_without_distributions_has_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "compare.html"
-    compare_report(path, sample.system(tmp_path), [sample.result()])
+    compare_report(path, [sample.result()])
     page = Page(path)
     assert "high · t" in page.text
     assert "<svg viewBox" not in page.source

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The comparison of several runs of one system: policies, or hosts, side by side.
 
-All runs have the same releases and execution times, so every difference is the policy's. How
-response times are distributed comes from traces, or from the histograms of the results; a run
-that has neither shows only the numbers of its result.
+All runs have the same releases and execution times, so every difference is the policy's. Traces
+tell how response times are distributed; a run without one shows only the numbers of its result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hyperperiod.model import System
 from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart
 from hyperperiod.report.distribution import (
     Distribution,
     Task,
-    from_result,
     from_trace,
     pooled,
 )
@@ -86,15 +83,12 @@ class Run:
 
 
 def compare_report(
-    path: Path,
-    system: System,
-    results: Sequence[Json],
-    traces: Sequence[Path | None] | None = None,
+    path: Path, results: Sequence[Json], traces: Sequence[Path | None] | None = None
 ) -> None:
-    """Write the comparison of `results`, runs of `system`; `traces` are one per result."""
+    """Write the comparison of `results`, runs of one system; `traces` are one per result."""
     chosen = traces or [None] * len(results)
     runs = [
-        _run(system, index, result, trace)
+        _run(index, result, trace)
         for index, (result, trace) in enumerate(zip(results, chosen, strict=True))
     ]
     keys = [
@@ -115,20 +109,11 @@ def compare_report(
     )
 
 
-def _run(system: System, index: int, result: Json, trace: Path | None) -> Run:
-    name = (
-        result["policy"] if result["host"] == "sim" else f"{result['policy']} on {result['host']}"
-    )
-    if trace is not None:
-        found = from_trace(*read(trace))
-    else:
-        deadlines_ns = {
-            (domain.name, task.name): task.deadline_ns
-            for domain in system.domains
-            for task in domain.tasks
-            if task.deadline_ns is not None
-        }
-        found = from_result(result, deadlines_ns)
+def _run(index: int, result: Json, trace: Path | None) -> Run:
+    name = str(result["policy"])
+    if result["host"] != "sim":
+        name += f" on {result['host']}"
+    found = {} if trace is None else from_trace(*read(trace))
     return Run(name, color(index), dash(index), result, found)
 
 

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How response times of a run are distributed, relative to deadlines.
-
-From a trace they are exact. From the histogram of a result they are the upper ends of its
-buckets, so never too good, and off by at most the relative error that the result states.
-"""
+"""How response times of a run are distributed, relative to deadlines, exactly as traced."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,23 +77,6 @@ def from_trace(header: Header, records: Records) -> dict[Task, Distribution]:
         entry = header["tasks"][task]
         result[entry["domain"], entry["name"]] = Distribution(ratios, counts.astype(np.int64))
     return result
-
-
-def from_result(
-    result: Mapping[str, Any], deadlines_ns: Mapping[Task, int]
-) -> dict[Task, Distribution]:
-    """By task, from a result with histograms; tasks without jobs or deadline are left out."""
-    found: dict[Task, Distribution] = {}
-    for domain in result["domains"]:
-        for task in domain["tasks"]:
-            key = (domain["name"], task["name"])
-            buckets = task.get("histogram")
-            if not buckets or key not in deadlines_ns:
-                continue
-            tops_ns = np.array([min(high, task["response_ns"]["max"]) for _, high, _ in buckets])
-            counts = np.array([count for _, _, count in buckets], np.int64)
-            found[key] = Distribution(tops_ns / deadlines_ns[key], counts)
-    return found
 
 
 def pooled(parts: list[Distribution]) -> Distribution:
