@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the simulator records has every property, for the examples and for random systems."""
+
+from pathlib import Path
+
+import pytest
+from tests.trace.random_systems import random_system
+
+from hyperperiod.analysis import resolve
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import System, fitting_policies, load_system, with_policy
+from hyperperiod.trace.check import check_file
+from hyperperiod.trace.properties import Status
+
+SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
+MOST_NS = 200_000_000
+
+
+def check(system: System, horizon_ns: int, seed: int, folder: Path) -> None:
+    path = folder / "run.hpt"
+    simulate(system, horizon_ns, seed, path)
+    result = check_file(path)
+    assert result.complete
+    assert result.end_ns == horizon_ns
+    for one, finding in result.findings:
+        assert finding.status is not Status.FAILS, (one.name, finding.violations[:3])
+
+
+def horizon_ns(system: System) -> int:
+    """Some periods of the slowest task."""
+    periods = [task.period_ns or 0 for domain in system.domains for task in domain.tasks]
+    return min(MOST_NS, 20 * max(periods))
+
+
+@pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.stem)
+def test_examples_have_every_property_under_every_policy(path: Path, tmp_path: Path) -> None:
+    system = load_system(path)
+    if system.flows or any(domain.domains for domain in system.domains):
+        pytest.skip("the simulator does not run this one")
+    resolved = resolve(system)
+    for policy in {str(one): one for one in (system.policy, *fitting_policies(system))}.values():
+        check(with_policy(resolved, policy), horizon_ns(system), 1, tmp_path)
+
+
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_random_systems_have_every_property(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 20):
+        system, length_ns = random_system(seed)
+        check(system, length_ns, seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 4000, 100))
+def test_many_random_systems_have_every_property(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 100):
+        system, length_ns = random_system(seed)
+        check(system, length_ns, seed, tmp_path)
+
+
+def test_an_interrupted_trace_can_be_checked(tmp_path: Path) -> None:
+    system, length_ns = random_system(1)
+    path = tmp_path / "run.hpt"
+    simulate(system, length_ns, 1, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 5])
+    result = check_file(path)
+    assert not result.complete
+    assert result.ok
