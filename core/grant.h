@@ -84,18 +84,18 @@ HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
 }
 
 /* When the turns that were given on this pcpu are over. */
-HP_FN hp_u64 hp_turns_end(const struct hp_core *core, const struct hp_seat *seat) {
+HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_seat *seat) {
     hp_u64 end_ns = HP_NEVER;
 
     if (core->quantum_ns > 0) {
         end_ns = core->now_ns + core->quantum_ns;
         if (hp_is_vcpu(seat->grant.pay))
-            end_ns = hp_least(end_ns, seat->turn_from_ns[HP_PAYER] + core->quantum_ns);
+            end_ns = hp_least(end_ns, hp_turn_end(core, seat->grant.pay, HP_PAYER));
         if (hp_is_vcpu(seat->grant.run) && seat->effort == HP_NONE)
-            end_ns = hp_least(end_ns, seat->turn_from_ns[HP_RUNNER] + core->quantum_ns);
+            end_ns = hp_least(end_ns, hp_turn_end(core, seat->grant.run, HP_RUNNER));
     }
     if (seat->effort != HP_NONE && core->effort_waits)
-        end_ns = hp_least(end_ns, seat->turn_from_ns[HP_EFFORT] + HP_EFFORT_TURN_NS);
+        end_ns = hp_least(end_ns, hp_turn_end(core, seat->effort, HP_EFFORT));
     return end_ns;
 }
 
@@ -159,21 +159,25 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant
     grant->level = hp_is_vcpu(grant->pay) ? hp_server_of(core, grant->pay)->level : 0;
 }
 
-/* Records that this vcpu is now the last in its role here, and gives it a turn if it is new. */
+/*
+ * Records that this vcpu is now the last in its role here. Unless it goes on, wherever it was
+ * before, it gets a new turn; a best-effort vcpu that nobody waits for just goes on.
+ */
 HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
+    struct hp_server *server;
+    hp_u32 goes_on;
 
     if (!hp_is_vcpu(vcpu))
         return;
-    if (hp_turn_length(core, role) == 0) {
-        seat->last[slot] = vcpu;
-        return;
-    }
-    if (seat->last[slot] == vcpu && !hp_turn_over(core, seat, role))
-        return;
+    goes_on = hp_turn_length(core, role) == 0 || hp_goes_on(core, vcpu, role)
+              || (role == HP_EFFORT && !core->effort_waits && hp_was_last(core, vcpu, role));
     seat->last[slot] = vcpu;
-    seat->turn_from_ns[slot] = core->now_ns;
-    hp_server_of(core, vcpu)->turn[slot] = ++core->turns;
+    if (goes_on)
+        return;
+    server = hp_server_of(core, vcpu);
+    server->turn_ns[slot] = core->now_ns + 1u;
+    server->turn_place[slot] = server->place;
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
@@ -191,13 +195,13 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     seat->wrong_from_ns = HP_NEVER;
     if (run == HP_NONE)
         grant->run = seat->effort;
+    hp_give_turn(core, seat, grant->pay, HP_PAYER);
+    hp_give_turn(core, seat, run, HP_RUNNER);
+    hp_give_turn(core, seat, seat->effort, HP_EFFORT);
     if (hp_is_vcpu(grant->pay))
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))
         hp_server_of(core, grant->run)->last_pcpu = pcpu;
-    hp_give_turn(core, seat, grant->pay, HP_PAYER);
-    hp_give_turn(core, seat, run, HP_RUNNER);
-    hp_give_turn(core, seat, seat->effort, HP_EFFORT);
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */

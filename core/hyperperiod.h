@@ -33,7 +33,6 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
     seat->effort = HP_NONE;
     HP_EACH_ROLE (role) {
         seat->last[role] = HP_NONE;
-        seat->turn_from_ns[role] = 0;
     }
     seat->stale = 0;
     seat->wrong_from_ns = HP_NEVER;
@@ -69,7 +68,7 @@ HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u6
     core->pcpus = config->pcpus;
     core->quantum_ns = config->quantum_ns;
     core->now_ns = now_ns;
-    core->turns = 0;
+    core->planned_ns = now_ns;
     core->unsorted = 0;
     core->ranked = 0;
     core->leaves = 2;

@@ -4,8 +4,9 @@
  * then the rule for equals.
  *
  * Equals: the one that pays (or runs) goes on; else, with a quantum, the one whose last turn is
- * longest ago; else the lower vcpu number. With a quantum a turn lasts that long, and who has
- * had his turn is no longer preferred. Best-effort vcpus take turns of their own length.
+ * longest ago (of two given at one instant, the one that was chosen first); else the lower vcpu
+ * number. With a quantum a turn lasts that long, and who has had his turn is no longer
+ * preferred. Best-effort vcpus take turns of their own length.
  *
  * Ranks follow (priority, number) under fixed priority and the number under EDF, so the first
  * of a set is a bit scan under fixed priority; under EDF the set is walked. All that can be a
@@ -20,30 +21,42 @@ HP_FN hp_u64 hp_turn_length(const struct hp_core *core, hp_u32 role) {
     return role == HP_EFFORT ? HP_EFFORT_TURN_NS : core->quantum_ns;
 }
 
-HP_FN hp_u32 hp_turn_over(const struct hp_core *core, const struct hp_seat *seat, hp_u32 role) {
+/* When this vcpu's turn is over, or HP_NEVER. */
+HP_FN hp_u64 hp_turn_end(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
     const hp_u64 length_ns = hp_turn_length(core, role);
 
-    return length_ns > 0
-           && core->now_ns - seat->turn_from_ns[HP_INDEX(role, HP_ROLES)] >= length_ns;
+    if (length_ns == 0)
+        return HP_NEVER;
+    return hp_server_of(core, vcpu)->turn_ns[HP_INDEX(role, HP_ROLES)] - 1u + length_ns;
+}
+
+/* Whether this vcpu was the last in that role on its pcpu. */
+HP_FN hp_u32 hp_was_last(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
+    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
+
+    return seat->last[HP_INDEX(role, HP_ROLES)] == vcpu;
 }
 
 /* Whether this vcpu was the last in that role on its pcpu, and may go on. */
 HP_FN hp_u32 hp_goes_on(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
-    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
-
-    return seat->last[HP_INDEX(role, HP_ROLES)] == vcpu && !hp_turn_over(core, seat, role);
+    return hp_was_last(core, vcpu, role) && core->now_ns < hp_turn_end(core, vcpu, role);
 }
 
 /* Whether a comes before b, who are equal but for whose turn it is. */
 HP_FN hp_u32 hp_before_equal(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
     const hp_u32 a_goes_on = hp_goes_on(core, a, role);
+    const struct hp_server *left = hp_server_of(core, a);
+    const struct hp_server *right = hp_server_of(core, b);
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
 
     if (a_goes_on != hp_goes_on(core, b, role))
         return a_goes_on;
-    if (hp_turn_length(core, role) > 0
-        && hp_server_of(core, a)->turn[slot] != hp_server_of(core, b)->turn[slot])
-        return hp_server_of(core, a)->turn[slot] < hp_server_of(core, b)->turn[slot];
+    if (hp_turn_length(core, role) == 0)
+        return a < b;
+    if (left->turn_ns[slot] != right->turn_ns[slot])
+        return left->turn_ns[slot] < right->turn_ns[slot];
+    if (left->turn_place[slot] != right->turn_place[slot])
+        return left->turn_place[slot] < right->turn_place[slot];
     return a < b;
 }
 

@@ -61,6 +61,7 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
         hp_set_drop(&core->pool, hp_server_of(core, vcpu)->rank);
         hp_set_drop(&core->below, hp_server_of(core, vcpu)->rank);
         core->chosen[HP_INDEX(count, HP_PCPUS)] = vcpu;
+        hp_server_of(core, vcpu)->place = count;
         count = HP_FORGET(count + 1u);
     }
     return count;

@@ -58,6 +58,8 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
 HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
     if (!core->planned)
         return 0;
+    if (core->planned_ns == core->now_ns)
+        return 1;
     return core->quantum_ns == 0 && !core->effort_waits;
 }
 
@@ -77,4 +79,5 @@ HP_FN void hp_plan(struct hp_core *core) {
     if (core->efforts > 0)
         hp_plan_effort(core);
     core->planned = 1;
+    core->planned_ns = core->now_ns;
 }

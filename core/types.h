@@ -130,7 +130,9 @@ struct hp_server {
     hp_u64 new_budget_ns;
     hp_u32 new_priority;
     hp_u32 new_flags;
-    hp_u64 turn[HP_ROLES]; /* serial number of the last turn it was given, by role */
+    hp_u64 turn_ns[HP_ROLES];    /* when its last turn was given, by role, plus 1; 0: never */
+    hp_u32 turn_place[HP_ROLES]; /* its place among those chosen at that instant */
+    hp_u32 place;                /* its place in the choice being made */
     hp_u32 priority;
     hp_u32 flags;
     hp_u32 present;
@@ -154,7 +156,6 @@ struct hp_seat {
     hp_u32 holder; /* the server that the seat was given to: it pays (periodic) or runs */
     hp_u32 effort; /* the best-effort vcpu that runs here */
     hp_u32 last[HP_ROLES];
-    hp_u64 turn_from_ns[HP_ROLES];
     hp_u64 wrong_from_ns; /* since when the grant is known to be wrong, or HP_NEVER */
     hp_u32 stale; /* the grant rests on what has changed: pick again whatever the plan says */
     hp_u32 plan_holder;
@@ -185,8 +186,8 @@ struct hp_core {
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
-    hp_u64 now_ns; /* the latest time that the core was told */
-    hp_u64 turns;  /* serial number of the last turn given */
+    hp_u64 now_ns;     /* the latest time that the core was told */
+    hp_u64 planned_ns; /* when the plan was made */
     struct hp_spare spare;
     struct hp_set work;    /* vcpus with work */
     struct hp_set funded;  /* servers with budget of their own */

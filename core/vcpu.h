@@ -42,8 +42,12 @@ HP_FN void hp_clear_server(struct hp_server *server) {
     server->deadline_ns = 0;
     server->late_ns = 0;
     server->change_at_ns = HP_NEVER;
-    HP_EACH_ROLE (role)
-        server->turn[role] = 0;
+    HP_EACH_ROLE (role) {
+        server->turn_ns[role] = 0;
+        server->turn_place[role] = 0;
+    }
+    server->place = 0;
+
     server->level = 0;
     server->working = 0;
     server->last_pcpu = 0;

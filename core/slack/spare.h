@@ -101,6 +101,8 @@ HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
         seat = hp_seat_of(core, (hp_u32)__builtin_ctzll(free));
     else
         seat = hp_seat_of(core, hp_free_pcpu(core, vcpu, free));
+    if (vcpu != HP_NONE)
+        hp_server_of(core, vcpu)->place = 0;
     seat->plan_pay = HP_SPARE;
     seat->plan_run = vcpu;
 }

@@ -263,6 +263,8 @@ class Replay:
             wanted = before[vcpu].wanted
             if wanted is not None:
                 server.want(wanted, state.now_ns)
+        # A change that waited may find that nothing is owed under the new rule.
+        self._refill_due()
 
     def _apply_changes(self) -> None:
         if not self.changes or int(self.changes[0]["at_ns"]) > self.state.now_ns:

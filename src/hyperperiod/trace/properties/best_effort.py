@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Best-effort vcpus run only where the pcpu would idle, pay nothing, and leave at once.
 
-Inside such time they take turns: none runs longer than 1 ms while another one waits.
+Inside such time they take turns of 1 ms: on one pcpu none runs longer while another one waits,
+and where several pcpus are shared, none runs for more turns than there are vcpus to take them.
 """
 
 from typing import Final
@@ -21,8 +22,10 @@ class BestEffortWatcher(Watcher):
 
     def __init__(self, header: Header) -> None:
         super().__init__(header)
-        self.turns = Watch(self.finding, TURN_NS + self.allowed_ns)
         self.guests = [vcpu for vcpu, entry in enumerate(header["vcpus"]) if entry["best_effort"]]
+        shared = header["scope"] == "global" and header["pcpus"] > 1
+        turns = len(self.guests) if shared else 1
+        self.turns = Watch(self.finding, turns * (TURN_NS + self.allowed_ns))
 
     def see(self, moment: Moment) -> None:
         if not self.guests:
