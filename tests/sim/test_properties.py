@@ -319,7 +319,7 @@ def test_on_some_systems(body: Callable[[st.DataObject], None]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
 def test_on_many_systems(body: Callable[[st.DataObject], None]) -> None:
-    searched(body, 1000)
+    searched(body, 300)
 
 
 def test_the_strategies_reach_what_they_should() -> None:
