@@ -179,10 +179,16 @@ HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 roun
  */
 HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u32 popped = span_ns >= server->budget_ns;
+    hp_u32 popped = 0;
 
     hp_refill_renew(core, vcpu, at_ns);
+    if (server->budget_ns == server->period_ns && server->refill_count == 1u) {
+        /* What is used comes back before the head could be used up, and joins it at once. */
+        hp_refill_of(core, vcpu, 0)->time_ns += span_ns;
+        return 0;
+    }
     if (span_ns >= server->budget_ns) {
+        popped = 1;
         hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns);
         at_ns += span_ns - span_ns % server->budget_ns;
         span_ns %= server->budget_ns;
