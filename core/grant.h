@@ -225,7 +225,8 @@ HP_FN hp_u32 hp_grant_wrong(struct hp_core *core, hp_u32 pcpu) {
     if (can.run == HP_NONE)
         can.run = hp_able_to_run(core, seat->plan_effort, pcpu);
     /* One test for all: compared one by one, two of them are read together while on their way. */
-    if ((grant->run ^ can.run) | (grant->pay ^ can.pay) | (grant->also ^ can.also) | seat->stale)
+    if ((grant->run ^ can.run) | (grant->pay ^ can.pay) | (grant->also ^ can.also)
+        | (grant->level ^ can.level) | seat->stale)
         return 1;
     return hp_grant_end(core, seat) < grant->until_ns;
 }

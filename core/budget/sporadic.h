@@ -56,12 +56,13 @@ HP_FN void hp_refill_pop(struct hp_core *core, hp_u32 vcpu) {
     server->refill_count--;
 }
 
-/* Adds what was used to the end of the queue. */
-HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns) {
+/* Adds what was used to the end of the queue. A head that is being used is not joined. */
+HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns,
+                            hp_u32 head_stays) {
     const hp_u32 count = hp_server_of(core, vcpu)->refill_count;
     struct hp_refill *tail = hp_refill_tail(core, vcpu);
 
-    if (count > 0 && time_ns <= tail->time_ns + tail->amount_ns) {
+    if (count > head_stays && time_ns <= tail->time_ns + tail->amount_ns) {
         tail->amount_ns += amount_ns;
     } else if (count == HP_REFILLS) {
         tail->amount_ns += amount_ns;
@@ -112,7 +113,7 @@ HP_RARE void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns,
     if (left_ns > 0)
         hp_refill_push(core, vcpu, now_ns, left_ns);
     if (left_ns < server->budget_ns)
-        hp_refill_append(core, vcpu, rest_at_ns, server->budget_ns - left_ns);
+        hp_refill_push(core, vcpu, rest_at_ns, server->budget_ns - left_ns);
     hp_sporadic_account(core, vcpu, now_ns);
 }
 
@@ -182,11 +183,6 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
     hp_u32 popped = 0;
 
     hp_refill_renew(core, vcpu, at_ns);
-    if (server->budget_ns == server->period_ns && server->refill_count == 1u) {
-        /* What is used comes back before the head could be used up, and joins it at once. */
-        hp_refill_of(core, vcpu, 0)->time_ns += span_ns;
-        return 0;
-    }
     if (span_ns >= server->budget_ns) {
         popped = 1;
         hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns);
@@ -201,6 +197,7 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
         struct hp_refill *head;
         hp_u64 used_ns;
         hp_u64 back_ns;
+        hp_u32 stays;
 
         if (span_ns == 0)
             break;
@@ -210,11 +207,12 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
         back_ns = head->time_ns + server->period_ns;
         head->amount_ns -= used_ns;
         head->time_ns += used_ns;
-        if (head->amount_ns == 0) {
+        stays = head->amount_ns > 0;
+        if (!stays) {
             hp_refill_pop(core, vcpu);
             popped = 1;
         }
-        hp_refill_append(core, vcpu, back_ns, used_ns);
+        hp_refill_append(core, vcpu, back_ns, used_ns, stays);
         at_ns = HP_FORGET(at_ns + used_ns);
         span_ns = HP_FORGET(span_ns - used_ns);
         popped = HP_FORGET(popped);

@@ -248,7 +248,7 @@ class Sporadic(Server):
         if left_ns > 0:
             self.refills.append((now_ns, left_ns))
         if left_ns < self.budget_ns:
-            self._append(rest_ns, self.budget_ns - left_ns)
+            self.refills.append((rest_ns, self.budget_ns - left_ns))
         self._look(now_ns)
 
     def _look(self, now_ns: int) -> None:
@@ -267,7 +267,7 @@ class Sporadic(Server):
             if used_ns < whole_ns:
                 self.refills.appendleft((time_ns + used_ns, whole_ns - used_ns))
             used_up = used_up or used_ns == whole_ns
-            self._append(time_ns + self.period_ns, used_ns)
+            self._append(time_ns + self.period_ns, used_ns, int(used_ns < whole_ns))
             from_ns += used_ns
             amount_ns -= used_ns
         return used_up
@@ -278,9 +278,12 @@ class Sporadic(Server):
             self.refills[0] = (used_at_ns, self.refills[0][1])
             self._merge_head()
 
-    def _append(self, time_ns: int, amount_ns: int) -> None:
-        """What continues the tail joins it; into a full queue it joins at its own, later time."""
-        if self.refills:
+    def _append(self, time_ns: int, amount_ns: int, heads: int) -> None:
+        """What continues the tail joins it; into a full queue it joins at its own, later time.
+
+        `heads` is 1 while a head is in use: nothing joins that.
+        """
+        if len(self.refills) > heads:
             tail_ns, tail_amount_ns = self.refills[-1]
             if time_ns <= tail_ns + tail_amount_ns:
                 self.refills[-1] = (tail_ns, tail_amount_ns + amount_ns)

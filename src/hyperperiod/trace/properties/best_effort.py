@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Best-effort vcpus run only where the pcpu would idle, pay nothing, and leave at once.
+"""Best-effort vcpus run exactly where the pcpu would idle, pay nothing, and leave at once.
 
-Inside such time they take turns of 1 ms: on one pcpu none runs longer while another one waits,
+So a pcpu on which one could run does not idle. Inside such time they take turns of 1 ms: on one pcpu none runs longer while another one waits,
 and where several pcpus are shared, none runs for more turns than there are vcpus to take them.
 """
 
@@ -33,8 +33,17 @@ class BestEffortWatcher(Watcher):
         for pcpus, ids in moment.groups():
             for pcpu in pcpus:
                 run = moment.grants[pcpu].run
-                if run is not None and moment.is_best_effort(run):
+                if run is None:
+                    self._judge_idle(moment, pcpu)
+                elif moment.is_best_effort(run):
                     self._judge(moment, pcpu, pcpus, ids)
+
+    def _judge_idle(self, moment: Moment, pcpu: int) -> None:
+        waiting = self._waiting(moment, pcpu)
+        if waiting:
+            name = server_name(self.header, waiting[0])
+            text = f"pcpu {pcpu} idles although {name} would run best effort"
+            self.wrong(moment, (pcpu, "idle"), text)
 
     def _judge(self, moment: Moment, pcpu: int, pcpus: list[int], ids: list[int]) -> None:
         grant = moment.grants[pcpu]
@@ -42,22 +51,24 @@ class BestEffortWatcher(Watcher):
         name = server_name(self.header, grant.run)
         if grant.also or not _may_pay(moment, grant):
             self.wrong(moment, (pcpu, "pay"), f"{name} runs best effort and is charged")
+        if grant.run not in moment.work:
+            self.wrong(moment, (pcpu, "work"), f"{name} runs best effort without work")
         if _taken(moment, pcpu, pcpus, ids):
             text = f"{name} runs best effort on pcpu {pcpu}, which is wanted"
             self.wrong(moment, (pcpu, "taken"), text)
-        if self._others_wait(moment, pcpu, grant.run):
+        if self._waiting(moment, pcpu):
             text = f"{name} runs best effort for more than its turn while others wait"
             self.turns.wrong((pcpu, grant.run), moment.now_ns, moment.until_ns, text)
 
-    def _others_wait(self, moment: Moment, pcpu: int, running: int) -> bool:
+    def _waiting(self, moment: Moment, pcpu: int) -> list[int]:
+        """Best-effort vcpus with work and without a pcpu that could have this one."""
+        waiting = []
         for vcpu in self.guests:
-            if vcpu == running or vcpu not in moment.work:
-                continue
             home = self.header["vcpus"][vcpu]["pcpu"]
             at_home = not moment.partitioned or home in (None, pcpu)
-            if at_home and moment.runs_on(vcpu) is None:
-                return True
-        return False
+            if at_home and vcpu in moment.work and moment.runs_on(vcpu) is None:
+                waiting.append(vcpu)
+        return waiting
 
 
 def check(header: Header, records: Records) -> Finding:
