@@ -31,7 +31,6 @@ SlackRule = Literal["none", "lend", "reclaim", "spare", "extra"]
 Spare = Literal["spare"]
 
 SPARE: Final = "spare"
-NEVER: Final = -1  # the turn of a vcpu that never got one: older than any tick
 MAX_REFILLS: Final = 8  # entries of a sporadic server's queue
 
 
@@ -84,6 +83,16 @@ class Refill(NamedTuple):
 
     time: int
     amount: int
+
+
+class Turn(NamedTuple):
+    """When a turn was given, and as the how-manieth of the choice made there."""
+
+    time: int
+    place: int
+
+
+NEVER: Final = Turn(-1, 0)  # of a vcpu that never got one: older than any tick
 
 
 class Vcpu:
@@ -228,13 +237,25 @@ class World:
         vcpu.remaining -= 1
         if policy.budget == "sporadic" and vcpu.level == 0:
             self._use_refill(vcpu)
-        if vcpu.remaining == 0 and policy.slack == "extra" and vcpu.params.extra:
+        if vcpu.remaining == 0:
+            self._deplete(vcpu)
+
+    def _deplete(self, vcpu: Vcpu) -> None:
+        """Nothing is left; who may have extra time goes on one level below."""
+        if self.setup.policy.slack == "extra" and vcpu.params.extra:
             vcpu.level += 1
             vcpu.remaining = vcpu.params.budget
 
     def _use_refill(self, vcpu: Vcpu) -> None:
-        """Takes one tick from the head; it comes back one period after the head's time."""
+        """Takes one tick from the head; it comes back one period after the head's time.
+
+        A head that was left unused for a whole period (the pcpu was overbooked) counts from now.
+        """
         head, *rest = vcpu.refills
+        used_at = self.now - 1
+        if head.time + vcpu.params.period <= used_at:
+            head, *rest = restart_head(vcpu.refills, used_at)
+            vcpu.remaining = head.amount - 1
         back = Refill(head.time + vcpu.params.period, 1)
         if head.amount > 1:
             # A head that is split keeps its deadline: the same activation goes on.
@@ -279,14 +300,9 @@ class World:
 
     def _arrive_sporadic(self, vcpu: Vcpu) -> None:
         """A usable head counts from now, and takes in what it would meet on its way."""
-        head, *rest = vcpu.refills
-        if head.time > self.now:
-            return
-        head = Refill(self.now, head.amount)
-        while rest and rest[0].time <= head.time + head.amount:
-            head = Refill(head.time, head.amount + rest.pop(0).amount)
-        vcpu.refills = (head, *rest)
-        self._take_head(vcpu)
+        if vcpu.refills[0].time <= self.now:
+            vcpu.refills = restart_head(vcpu.refills, self.now)
+            self._take_head(vcpu)
 
     # -- 3. replenishments ---------------------------------------------------------------------
 
@@ -301,7 +317,7 @@ class World:
                 self._refill_cbs(vcpu)
             else:
                 self._refill_on_grid(vcpu)
-        if self.setup.policy.slack == "spare" and self.now % self.setup.spare_period == 0:
+        if self.setup.spare_period and self.now % self.setup.spare_period == 0:
             self.spare_remaining = self.setup.spare_budget
 
     def _refill_full(self, vcpu: Vcpu) -> None:
@@ -349,24 +365,29 @@ class World:
         self.vcpus[v].next_params = params
 
     def swap(self, policy: Policy) -> None:
-        """Another policy: what is left and the deadline are kept, and the deadline refills."""
-        rebuilt = policy.budget != self.setup.policy.budget
+        """Another policy: what is left is kept, and the end of the period is the next refill.
+
+        A sporadic server's period ends when all that it has used has come back. One whose period
+        has ended, but which was not refilled yet, begins another.
+        """
+        old = self.setup.policy
         self.setup = self.setup._replace(policy=policy)
         for v in self.servers:
             vcpu = self.vcpus[v]
+            end = vcpu.refills[-1].time if old.budget == "sporadic" else vcpu.deadline
+            vcpu.deadline = end if end > self.now else self.now + vcpu.params.period
             if vcpu.level > 0:
                 vcpu.level = vcpu.remaining = 0
-            vcpu.deadline = min(vcpu.deadline, self.now + vcpu.params.period)
-            if rebuilt and policy.budget == "sporadic":
+            if policy.budget == "sporadic":
                 self._rebuild_refills(vcpu)
-        self.refill()
 
     def _rebuild_refills(self, vcpu: Vcpu) -> None:
         """What is left is usable now, the rest at the deadline."""
-        used = vcpu.params.budget - vcpu.remaining
         left = Refill(self.now, vcpu.remaining)
-        rest = Refill(max(vcpu.deadline, self.now), used)
+        rest = Refill(vcpu.deadline, vcpu.params.budget - vcpu.remaining)
         vcpu.refills = tuple(refill for refill in (left, rest) if refill.amount > 0)
+        if left.amount > 0:
+            vcpu.refills = restart_head(vcpu.refills, self.now)
         self._take_head(vcpu)
 
     def _sort_out(self) -> None:
@@ -381,37 +402,40 @@ class World:
         """The grants of this tick, one per pcpu."""
         budget, slack = self.setup.policy.budget, self.setup.policy.slack
         if budget == "polling":
-            for v in self.servers:
-                if not self.vcpus[v].work:
-                    self.vcpus[v].remaining = 0
+            self._lose_unpolled()
         before = self.grants
         self.grants = [IDLE] * self.setup.pcpus
         if budget == "periodic":
-            self._place_payers(before)
+            chosen = self._place_payers(before)
             if slack == "lend":
                 self._lend()
             elif slack == "reclaim":
                 self._reclaim()
         else:
-            self._place_runners(before)
+            chosen = self._place_runners(before)
             if slack == "spare":
                 self._place_spare(before)
-        self._note_runners()
+        self._note(chosen)
         if self.guests:
             self._place_guests(before)
         return self.grants
 
-    def _place_payers(self, before: list[Grant]) -> None:
+    def _lose_unpolled(self) -> None:
+        """Polling: a server without work loses what is left of its own budget."""
+        for v in self.servers:
+            vcpu = self.vcpus[v]
+            if not vcpu.work and vcpu.level == 0 and vcpu.remaining > 0:
+                vcpu.remaining = 0
+                self._deplete(vcpu)
+
+    def _place_payers(self, before: list[Grant]) -> list[int]:
         """Periodic: the first m with budget occupy the pcpus and pay, with work or without."""
         funded = [v for v in self.servers if self.vcpus[v].remaining > 0]
         funded.sort(key=self._payer_rank)
         chosen = funded[: self.setup.pcpus]
-        self._give_pay_turns(chosen)
-        paid = [None if grant.pay == SPARE else grant.pay for grant in before]
-        for v, p in self._places(chosen, paid).items():
+        for v, p in self._places(chosen, holders(before), range(self.setup.pcpus)).items():
             self.grants[p] = Grant(v if self.vcpus[v].work else None, v)
-            _become_last(self.last_payer, p, v)
-            self.vcpus[v].last_pcpu = p
+        return chosen
 
     def _lend(self) -> None:
         """Time that H does not need goes to the first with work and budget; both pay."""
@@ -434,16 +458,20 @@ class World:
         if candidates:
             self.grants[0] = Grant(min(candidates, key=self._runner_rank), grant.pay)
 
-    def _place_runners(self, before: list[Grant]) -> None:
+    def _place_runners(self, before: list[Grant]) -> list[int]:
         """All other budgets: the first m with work and budget run, and pay for themselves."""
         eligible = [v for v in self.servers if self._eligible(v)]
         eligible.sort(key=self._runner_rank)
         chosen = eligible[: self.setup.pcpus]
-        for v, p in self._places(chosen, [grant.run for grant in before]).items():
+        for v, p in self._places(chosen, holders(before), range(self.setup.pcpus)).items():
             self.grants[p] = Grant(v, v, None, self.vcpus[v].level)
+        return chosen
 
     def _place_spare(self, before: list[Grant]) -> None:
-        """One pcpu that is left, if any, goes to a depleted vcpu with work on the spare."""
+        """One pcpu that is left, if any, goes to a depleted vcpu with work on the spare.
+
+        The latest deadline is first; among equals the one that holds a pcpu up to now.
+        """
         free = [p for p, grant in enumerate(self.grants) if grant.run is None]
         if not free or self.spare_remaining == 0:
             return
@@ -451,25 +479,28 @@ class World:
         if not waiting:
             self.grants[free[0]] = Grant(None, SPARE)
             return
-        runner = min(waiting, key=self._spare_rank)
-        was_on = [grant.run for grant in before]
-        last = self.vcpus[runner].last_pcpu
-        place = free[0]
-        if runner in was_on and was_on.index(runner) in free:
-            place = was_on.index(runner)
-        elif last is not None and last in free:
-            place = last
+        held = holders(before)
+        runner = min(waiting, key=lambda v: (-self.vcpus[v].deadline, v not in held, v))
+        place = self._places([runner], held, free)[runner]
         self.grants[place] = Grant(runner, SPARE)
 
-    def _note_runners(self) -> None:
-        """Who runs now is the last to run from now on, and has a turn."""
-        runners = {p: grant.run for p, grant in enumerate(self.grants) if grant.run is not None}
-        for v in runners.values():
-            if self.setup.quantum is not None and not self._goes_on_running(v):
-                self.vcpus[v].run_turn = self.now
-        for p, v in runners.items():
-            _become_last(self.last_runner, p, v)
-            if self.setup.policy.budget != "periodic":
+    def _note(self, chosen: list[int]) -> None:
+        """Who pays and who runs now is the last to do so from now on, and has a turn.
+
+        Without a quantum no turn is ever given, so that ties fall to the lower id.
+        """
+        payers = {p: grant.pay for p, grant in enumerate(self.grants) if grant.pay in self.vcpus}
+        runners = {p: grant.run for p, grant in enumerate(self.grants) if grant.run in self.vcpus}
+        if self.setup.quantum is not None:
+            for payer in payers.values():
+                if not self._goes_on_paying(payer):
+                    self.vcpus[payer].pay_turn = self._turn(chosen, payer)
+            for runner in runners.values():
+                if not self._goes_on_running(runner):
+                    self.vcpus[runner].run_turn = self._turn(chosen, runner)
+        for last, places in ((self.last_payer, payers), (self.last_runner, runners)):
+            for p, v in places.items():
+                _become_last(last, p, v)
                 self.vcpus[v].last_pcpu = p
 
     def _place_guests(self, before: list[Grant]) -> None:
@@ -478,29 +509,31 @@ class World:
         waiting = [v for v in self.guests if self.vcpus[v].work]
         waiting.sort(key=self._guest_rank)
         chosen = waiting[: len(free)]
+        others_wait = len(waiting) > len(free)
         for v in chosen:
-            if not self._goes_on_as_guest(v):
-                self.vcpus[v].run_turn = self.now
-        stay = {p: g.run for p, g in enumerate(before) if p in free and g.run in chosen}
-        newcomers = [v for v in chosen if v not in stay.values()]
-        places = dict(stay)
-        for p in free:
-            if p not in places and newcomers:
-                places[p] = newcomers.pop(0)
-        for p, guest in places.items():
-            assert guest is not None
-            self.grants[p] = self.grants[p]._replace(run=guest)
-            _become_last(self.last_guest, p, guest)
+            # A turn is renewed only if somebody else waits for it.
+            renewed = others_wait and not self._goes_on_as_guest(v)
+            if renewed or v not in self.last_guest:
+                self.vcpus[v].run_turn = self._turn(chosen, v)
+        was_on = [grant.run for grant in before]
+        for v, p in self._places(chosen, was_on, free).items():
+            self.grants[p] = self.grants[p]._replace(run=v)
+            self.vcpus[v].last_pcpu = p
+            _become_last(self.last_guest, p, v)
 
-    def _places(self, chosen: list[int], before: list[int | None]) -> dict[int, int]:
+    def _places(
+        self, chosen: list[int], before: list[int | None], allowed: Iterable[int]
+    ) -> dict[int, int]:
         """Where the chosen go: stay, else where they were last, else the lowest free pcpu."""
-        places = {v: p for p, v in enumerate(before) if v is not None and v in chosen}
+        free = list(allowed)
+        places = {v: p for p, v in enumerate(before) if v is not None and v in chosen and p in free}
+        for p in places.values():
+            free.remove(p)
         for v in chosen:
-            if v in places:
-                continue
-            free = [p for p in range(self.setup.pcpus) if p not in places.values()]
-            last = self.vcpus[v].last_pcpu
-            places[v] = last if last is not None and last in free else free[0]
+            if v not in places:
+                last = self.vcpus[v].last_pcpu
+                places[v] = last if last is not None and last in free else free[0]
+                free.remove(places[v])
         return places
 
     # -- who is first --------------------------------------------------------------------------
@@ -516,8 +549,11 @@ class World:
         order = vcpu.params.priority if self.setup.policy.order == "fp" else vcpu.deadline
         return vcpu.level, order
 
-    def _in_turn(self, turn: int) -> bool:
-        return self.setup.quantum is None or self.now < turn + self.setup.quantum
+    def _turn(self, chosen: list[int], v: int) -> Turn:
+        return Turn(self.now, chosen.index(v) if v in chosen else 0)
+
+    def _in_turn(self, turn: Turn) -> bool:
+        return self.setup.quantum is None or self.now < turn.time + self.setup.quantum
 
     def _goes_on_paying(self, v: int) -> bool:
         return v in self.last_payer and self._in_turn(self.vcpus[v].pay_turn)
@@ -526,7 +562,7 @@ class World:
         return v in self.last_runner and self._in_turn(self.vcpus[v].run_turn)
 
     def _goes_on_as_guest(self, v: int) -> bool:
-        turn_ends = self.vcpus[v].run_turn + self.setup.best_effort_turn
+        turn_ends = self.vcpus[v].run_turn.time + self.setup.best_effort_turn
         return v in self.last_guest and self.now < turn_ends
 
     def _payer_rank(self, v: int) -> tuple[object, ...]:
@@ -537,20 +573,17 @@ class World:
         vcpu = self.vcpus[v]
         return self._urgency(vcpu), not self._goes_on_running(v), vcpu.run_turn, v
 
-    def _spare_rank(self, v: int) -> tuple[object, ...]:
-        vcpu = self.vcpus[v]
-        return -vcpu.deadline, not self._goes_on_running(v), vcpu.run_turn, v
-
     def _guest_rank(self, v: int) -> tuple[object, ...]:
         return not self._goes_on_as_guest(v), self.vcpus[v].run_turn, v
 
-    def _give_pay_turns(self, chosen: list[int]) -> None:
-        """Without a quantum no turn is ever given, so that ties fall to the lower id."""
-        if self.setup.quantum is None:
-            return
-        for v in chosen:
-            if not self._goes_on_paying(v):
-                self.vcpus[v].pay_turn = self.now
+
+def restart_head(queue: tuple[Refill, ...], time: int) -> tuple[Refill, ...]:
+    """The head counts from this time and takes in the refills that it would meet on its way."""
+    head, *rest = queue
+    head = Refill(time, head.amount)
+    while rest and rest[0].time <= head.time + head.amount:
+        head = Refill(head.time, head.amount + rest.pop(0).amount)
+    return (head, *rest)
 
 
 def append_refill(queue: list[Refill], new: Refill, room: int) -> tuple[Refill, ...]:
@@ -566,6 +599,11 @@ def append_refill(queue: list[Refill], new: Refill, room: int) -> tuple[Refill, 
         tail = queue[-1]
         return (*queue[:-1], Refill(new.time, tail.amount + new.amount))
     return (*queue, new)
+
+
+def holders(grants: list[Grant]) -> list[int | None]:
+    """The vcpu that holds each pcpu: it pays with or without work, or it runs."""
+    return [grant.run if grant.pay is None or grant.pay == SPARE else grant.pay for grant in grants]
 
 
 def _become_last(last: list[int | None], pcpu: int, v: int) -> None:

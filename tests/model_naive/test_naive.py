@@ -412,4 +412,4 @@ def test_a_swap_keeps_what_is_left_and_the_deadline() -> None:
     vcpu = run.world.vcpus[0]
     assert [tuple(refill) for refill in vcpu.refills] == [(1, 2), (6, 1)]
     run.world.swap(Policy("deferrable"))
-    assert (vcpu.remaining, vcpu.deadline) == (2, 7)
+    assert (vcpu.remaining, vcpu.deadline) == (2, 6)

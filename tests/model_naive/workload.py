@@ -17,8 +17,8 @@ class Run:
 
     __slots__ = ("backlog", "world")
 
-    def __init__(self, setup: Setup, params: Sequence[Params]) -> None:
-        self.world = World(setup, params)
+    def __init__(self, setup: Setup, params: Sequence[Params], now: int = 0) -> None:
+        self.world = World(setup, params, now)
         self.backlog = [0] * len(params)
 
     def copy(self) -> Run:
@@ -33,8 +33,8 @@ class Run:
         return (tuple(self.backlog), self.world.key())
 
     def start(self, arrivals: Iterable[int]) -> list[Grant]:
-        """The first instant: nothing was granted before it."""
-        self.world.refill()
+        """The first instant and its grants."""
+        self.begin()
         self.arrive(arrivals)
         return self.world.decide()
 
@@ -43,6 +43,11 @@ class Run:
         self.finish_tick()
         self.arrive(arrivals)
         return self.world.decide()
+
+    def begin(self) -> list[int]:
+        """The first instant in place of `finish_tick`: nothing was granted before it."""
+        self.world.refill()
+        return []
 
     def finish_tick(self) -> list[int]:
         """Charge, completions, replenishments; returns the vcpus that departed."""

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The core against the naive model: every world of many small systems.
+
+A world is one arrival pattern on one system under one policy: at each tick each vcpu gets some
+units of work or none. Worlds that begin alike share their beginning, and are explored in two ways:
+
+- as a *tree*: every pattern is really played, both sides copied at each fork;
+- as a *graph*: two patterns that lead to the same state of the model and to the same grants are
+  played on together from there (the core is deterministic; that its hidden state is the same as
+  well is what the tree checks). Far more worlds fit into a second.
+
+In every world at every tick and on every pcpu the core must run and charge whom the model runs and
+charges. The core is driven as a host drives it. A *quiet* host calls it only when something happens
+(a departure, an arrival, the end of a grant), and picks on the lowest pcpu first; a *chatty* one
+asks for kicks at every tick, and picks on the highest first. Neither may change the schedule.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from tests.model_naive.model import (
+    BEST_EFFORT,
+    BudgetRule,
+    Grant,
+    OrderRule,
+    Params,
+    Policy,
+    Setup,
+    SlackRule,
+    Spare,
+)
+from tests.model_naive.workload import Run
+
+_sim = pytest.importorskip("hyperperiod._sim", reason="the native module is not built")
+
+TICK_NS = 1_000_000  # one tick is a best-effort turn
+BUDGETS: tuple[BudgetRule, ...] = ("periodic", "deferrable", "polling", "sporadic", "cbs")
+ORDERS: tuple[OrderRule, ...] = ("fp", "edf")
+SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra")
+FLAG_BEST_EFFORT = 1
+FLAG_EXTRA = 2
+
+CoreGrant = tuple[int, int, int | None, int | Spare | None, int | None, int]
+Pattern = tuple[int, ...]
+
+
+# -- the host of the core ----------------------------------------------------------------------
+
+
+class Host:
+    """Drives one core in ticks and remembers the grant of each pcpu."""
+
+    __slots__ = ("chatty", "core", "grants", "pcpus")
+
+    def __init__(self, setup: Setup, params: Sequence[Params], start: int, chatty: bool) -> None:
+        self.chatty = chatty
+        self.pcpus = setup.pcpus
+        self.core = _sim.Core(
+            *codes(setup.policy),
+            setup.pcpus,
+            (setup.quantum or 0) * TICK_NS,
+            setup.spare_period * TICK_NS,
+            setup.spare_budget * TICK_NS,
+            start * TICK_NS,
+        )
+        for v, one in enumerate(params):
+            flags = FLAG_BEST_EFFORT * one.best_effort + FLAG_EXTRA * one.extra
+            numbers = (0, 0) if one.best_effort else (one.period * TICK_NS, one.budget * TICK_NS)
+            assert self.core.add(v, *numbers, one.priority, flags, start * TICK_NS) == 0
+        # Before the first pick nobody runs and every pcpu is due.
+        self.grants: list[CoreGrant] = [(0, 0, None, None, None, 0)] * setup.pcpus
+
+    def copy(self) -> Host:
+        twin = Host.__new__(Host)
+        twin.chatty = self.chatty
+        twin.pcpus = self.pcpus
+        twin.core = self.core.copy()
+        twin.grants = self.grants[:]
+        return twin
+
+    def instant(
+        self, now: int, departed: Sequence[int], woken: Sequence[int], swap: Policy | None
+    ) -> int:
+        """What the host does at one instant, in the order of the contract.
+
+        Returns the law that the core finds broken, or 0. A quiet host with nothing to do does
+        not even ask for that: every call charges.
+        """
+        now_ns = now * TICK_NS
+        due = {p for p, grant in enumerate(self.grants) if grant[1] <= now_ns}
+        if not (due or departed or woken or swap or self.chatty):
+            return 0
+        for v in departed:
+            self.core.depart(v, now_ns)
+            due.update(p for p, grant in enumerate(self.grants) if grant[2] == v)
+        for v in woken:
+            self.core.arrive(v, now_ns)
+        if swap is not None:
+            assert self.core.set_policy(*codes(swap), now_ns) == 0
+        for _ in range(4 * self.pcpus):
+            kicked = self.core.kicks(now_ns)
+            due.update(p for p in range(self.pcpus) if kicked >> p & 1)
+            if not due:
+                break
+            for p in sorted(due, reverse=self.chatty):
+                self.pick(p, now_ns)
+            due = set()
+        assert not due, "the picks of one instant do not settle"
+        return int(self.core.check(now_ns))
+
+    def pick(self, p: int, now_ns: int) -> None:
+        grant = self.core.pick(p, now_ns)
+        assert grant[0] == now_ns
+        assert grant[1] > now_ns
+        # Nothing ever happens between ticks (but for the end of time, which is no instant).
+        assert grant[1] % TICK_NS == 0 or grant[1] == 2**64 - 1
+        self.grants[p] = grant
+
+    def schedule(self) -> list[Grant]:
+        return [Grant(run, pay, also, level) for _, _, run, pay, also, level in self.grants]
+
+
+def codes(policy: Policy) -> tuple[int, int, int]:
+    return (
+        BUDGETS.index(policy.budget),
+        ORDERS.index(policy.order),
+        SLACKS.index(policy.slack),
+    )
+
+
+# -- worlds ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Family:
+    """One system and all arrival patterns on it: who may get how much until when."""
+
+    setup: Setup
+    params: tuple[Params, ...]
+    units: tuple[tuple[int, ...], ...]  # what each vcpu may get at one tick
+    ticks: int  # with arrivals
+    tail: int  # without, to see what comes of it
+    start: int = 0
+    chatty: bool = False
+    swaps: dict[int, Policy] = field(default_factory=dict)
+
+    def patterns(self, depth: int) -> Iterator[Pattern]:
+        if depth >= self.ticks:
+            yield (0,) * len(self.params)
+        else:
+            yield from itertools.product(*self.units)
+
+
+class World:
+    """Both sides of one world, so far."""
+
+    __slots__ = ("family", "history", "host", "run")
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.run = Run(family.setup, family.params, family.start)
+        self.host = Host(family.setup, family.params, family.start, family.chatty)
+        self.history: tuple[Pattern, ...] = ()
+
+    def copy(self) -> World:
+        twin = World.__new__(World)
+        twin.family = self.family
+        twin.run = self.run.copy()
+        twin.host = self.host.copy()
+        twin.history = self.history
+        return twin
+
+    def key(self) -> tuple[object, ...]:
+        return (self.run.key(), tuple(grant[1:] for grant in self.host.grants))
+
+    def step(self, pattern: Pattern) -> None:
+        """One instant on both sides."""
+        run, depth = self.run, len(self.history)
+        departed = run.finish_tick() if depth else run.begin()
+        woken = run.arrive(pattern)
+        swap = self.family.swaps.get(depth)
+        if swap is not None:
+            run.world.swap(swap)
+        expected = run.world.decide()
+        self.history = (*self.history, pattern)
+        law = self.host.instant(run.world.now, departed, woken, swap)
+        found = self.host.schedule()
+        assert found == expected, self.story(expected, found)
+        assert law == 0, f"law {law} is broken\n" + self.story(expected, found)
+
+    def story(self, expected: list[Grant], found: list[Grant]) -> str:
+        """The world and where the two sides part."""
+        lines = [f"{self.family}", f"at tick {self.run.world.now}"]
+        lines += [f"  arrivals {depth}: {one}" for depth, one in enumerate(self.history)]
+        lines += [f"  model {expected}", f"  core  {found}"]
+        return "\n".join(lines)
+
+
+def explore_tree(family: Family) -> int:
+    """Every pattern, one by one; how many there are."""
+    last = family.ticks + family.tail - 1
+
+    def below(world: World, depth: int) -> int:
+        leaves = 0
+        for pattern in family.patterns(depth):
+            next_world = world.copy()
+            next_world.step(pattern)
+            leaves += 1 if depth == last else below(next_world, depth + 1)
+        return leaves
+
+    return below(World(family), 0)
+
+
+def explore_graph(family: Family) -> int:
+    """Every pattern, those that have led to the same state together; how many there are."""
+    level: dict[tuple[object, ...], tuple[World, int]] = {(): (World(family), 1)}
+    for depth in range(family.ticks + family.tail):
+        following: dict[tuple[object, ...], tuple[World, int]] = {}
+        for world, worlds in level.values():
+            for pattern in family.patterns(depth):
+                next_world = world.copy()
+                next_world.step(pattern)
+                key = next_world.key()
+                first, before = following.get(key, (next_world, 0))
+                following[key] = (first, before + worlds)
+        level = following
+    return sum(worlds for _, worlds in level.values())
+
+
+# -- systems -----------------------------------------------------------------------------------
+
+PERIODIC: tuple[SlackRule, ...] = ("none", "lend", "reclaim")
+DEMAND: tuple[SlackRule, ...] = ("none", "spare", "extra")  # of the rules that pay for work only
+
+LOCAL = [Policy("periodic", order, slack) for order in ORDERS for slack in PERIODIC] + [
+    Policy(budget, order, slack) for budget in BUDGETS[1:] for order in ORDERS for slack in DEMAND
+]
+GLOBAL = [
+    policy
+    for policy in LOCAL
+    if policy[0::2] == ("periodic", "none") or policy.budget in ("deferrable", "cbs")
+]
+LOCKS = [(policy, 1) for policy in LOCAL] + [(policy, 2) for policy in GLOBAL]
+
+SERVERS = [(period, budget) for period in (2, 3, 4) for budget in range(1, period + 1)]
+# One weak order of priorities per list entry: all ways to be higher, lower or equal.
+PRIORITIES = {
+    count: [
+        ranks
+        for ranks in itertools.product(range(count), repeat=count)
+        if set(ranks) == set(range(max(ranks) + 1))
+    ]
+    for count in (1, 2, 3)
+}
+
+
+def server_sets(order: str, count: int) -> Iterator[tuple[Params, ...]]:
+    """All systems of so many servers; under EDF nobody asks for priorities."""
+    priorities = PRIORITIES[count] if order == "fp" else [(0,) * count]
+    for numbers in itertools.product(SERVERS, repeat=count):
+        for ranks in priorities:
+            yield tuple(Params(*pair, rank) for pair, rank in zip(numbers, ranks, strict=True))
+
+
+def surroundings(policy: Policy, pcpus: int) -> list[tuple[Setup, tuple[bool, ...]]]:
+    """All set-ups around the servers, and which of them may have extra time."""
+    spares = [(4, 1), (6, 3)] if policy.slack == "spare" else [(0, 0)]
+    permissions = [(True,) * 3, (False, True, True)] if policy.slack == "extra" else [(False,) * 3]
+    return [
+        (Setup(policy, pcpus, quantum, *spare), extra)
+        for quantum in (None, 1, 2)
+        for spare in spares
+        for extra in permissions
+    ]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How many systems of a kind are drawn for each policy, and how long their worlds are."""
+
+    servers: int
+    guests: tuple[int, ...]  # the numbers of best-effort vcpus to draw from
+    count: int
+    ticks: int
+
+    def families(self, policy: Policy, pcpus: int, factor: int) -> Iterator[Family]:
+        """Systems without repetition, each in a set-up of its own; always the same ones."""
+        rng = random.Random(f"{policy} {pcpus} {self}")
+        systems = list(server_sets(policy.order, self.servers))
+        around = surroundings(policy, pcpus)
+        for params in rng.sample(systems, min(self.count * factor, len(systems))):
+            setup, extra = rng.choice(around)
+            yield family(params, setup, extra, self, rng)
+
+
+def family(
+    params: Sequence[Params], setup: Setup, extra: Sequence[bool], draw: Draw, rng: random.Random
+) -> Family:
+    # With a quantum, budgets and periods are multiples of it.
+    scale = setup.quantum or 1
+    servers = tuple(
+        Params(one.period * scale, one.budget * scale, one.priority, may)
+        for one, may in zip(params, extra, strict=False)
+    )
+    everybody = servers + (BEST_EFFORT,) * rng.choice(draw.guests)
+    return Family(
+        setup._replace(
+            spare_period=setup.spare_period * scale, spare_budget=setup.spare_budget * scale
+        ),
+        everybody,
+        ((0, 1, 2) if len(everybody) < 3 else (0, 2),) * len(everybody),
+        draw.ticks,
+        tail=4,
+        start=rng.choice((0, 5)),
+        chatty=rng.choice((False, True)),
+    )
+
+
+def count_patterns(family: Family) -> int:
+    patterns = 1
+    for units in family.units:
+        patterns *= len(units)
+    return int(patterns**family.ticks)
+
+
+def play_all(explore: Callable[[Family], int], chosen: Iterator[Family]) -> None:
+    """Explores the chosen families, and counts and prints how many worlds that was."""
+    worlds = families = 0
+    for family in chosen:
+        found = explore(family)
+        assert found == count_patterns(family)
+        worlds += found
+        families += 1
+    print(f"{worlds} worlds of {families} systems")
+    assert worlds > 0
+
+
+def lock_id(value: object) -> str:
+    return "+".join(value) if isinstance(value, Policy) else str(value)
+
+
+# -- the tests ---------------------------------------------------------------------------------
+
+locks = pytest.mark.parametrize(("policy", "pcpus"), LOCKS, ids=lock_id)
+factors = pytest.mark.parametrize(
+    "factor", [pytest.param(1, id="small"), pytest.param(8, id="large", marks=pytest.mark.slow)]
+)
+
+
+@locks
+@factors
+def test_trees(policy: Policy, pcpus: int, factor: int) -> None:
+    for draw in (Draw(1, (0, 1, 2), 4, ticks=3), Draw(2, (0,), 2, ticks=3)):
+        play_all(explore_tree, draw.families(policy, pcpus, factor))
+
+
+@locks
+@factors
+def test_two_servers(policy: Policy, pcpus: int, factor: int) -> None:
+    for draw in (Draw(2, (0,), 2, ticks=5), Draw(2, (1, 2), 1, ticks=2)):
+        play_all(explore_graph, draw.families(policy, pcpus, factor))
+
+
+@locks
+@factors
+def test_three_servers(policy: Policy, pcpus: int, factor: int) -> None:
+    for draw in (Draw(3, (0,), 2, ticks=4), Draw(3, (1,), 1, ticks=2)):
+        play_all(explore_graph, draw.families(policy, pcpus, factor))
+
+
+def swaps(before: Policy, pcpus: int, step: int, instant: int) -> Iterator[Family]:
+    """One system per policy to swap to."""
+    others = (LOCAL if pcpus == 1 else GLOBAL)[instant % step :: step]
+    rng = random.Random(f"{before} {pcpus} {instant}")
+    setup = Setup(before, pcpus, None, 6, 2)
+    systems = rng.sample(list(server_sets("fp", 2)), len(others))
+    for after, params in zip(others, systems, strict=True):
+        params = tuple(one._replace(extra=True) for one in params)
+        yield Family(setup, params, ((0, 2),) * 2, 5, 6, swaps={instant: after})
+
+
+@locks
+def test_swaps(policy: Policy, pcpus: int) -> None:
+    """Every policy into some others at each of the first instants."""
+    for instant in (1, 2, 3, 4, 5):
+        play_all(explore_graph, swaps(policy, pcpus, 14, instant))
+
+
+@pytest.mark.slow
+@locks
+def test_all_swaps(policy: Policy, pcpus: int) -> None:
+    """Every policy into every other at each of the first instants."""
+    for instant in (1, 2, 3, 4, 5):
+        play_all(explore_graph, swaps(policy, pcpus, 1, instant))
