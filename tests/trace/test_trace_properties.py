@@ -202,6 +202,12 @@ def test_idle_trips(script: Script, tmp_path: Path) -> None:
     trips("idle", script.end(20), tmp_path, "idles although")
 
 
+def test_depleted_trips_on_unmarked_extra_time(tmp_path: Path) -> None:
+    header = make_header("rtds", [vcpu("high", 10, 4, extra=True)], horizon_ns=20)
+    script = Script(header).arrive(0, H).run(0, H).end(8)
+    trips("depleted", script, tmp_path, "high is on level 1, marked as extra time: False")
+
+
 def with_best_effort(policy: str, **more: Any) -> Script:
     vcpus = [vcpu("high", 10, 4), vcpu("best"), vcpu("other")]
     return Script(make_header(policy, vcpus, horizon_ns=20, **more))
@@ -212,6 +218,8 @@ def with_best_effort(policy: str, **more: Any) -> Script:
     [
         (with_best_effort("ds").arrive(0, H, 1).run(0, 1, NONE), "which is wanted"),
         (with_best_effort("ds").arrive(0, 1).run(0, 1, H), "is charged"),
+        (with_best_effort("ds").run(0, 1, NONE), "best runs best effort without work"),
+        (with_best_effort("ds").arrive(0, 2).idle(0), "idles although other would run"),
         (
             with_best_effort("ds").arrive(0, 1, 2).run(0, 1, NONE).end(1_000_001),
             "more than its turn",

@@ -21,11 +21,11 @@ import mmap
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Final, NotRequired, cast
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from hyperperiod.model.errors import InputError
@@ -79,11 +79,15 @@ class Kind(IntEnum):
     END = 13
 
 
-class InterfaceEntry(TypedDict):
-    """Period and budget of one server."""
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
 
-    period_ns: int
-    budget_ns: int
+
+class InterfaceEntry(TypedDict):
+    """Period and budget of one server; the budget of a spare may be 0."""
+
+    period_ns: Positive
+    budget_ns: Count
 
 
 class VcpuEntry(TypedDict):
@@ -92,10 +96,10 @@ class VcpuEntry(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     name: str
     domain: str
-    period_ns: int | None
-    budget_ns: int | None
-    priority: int | None
-    pcpu: int | None
+    period_ns: Positive | None
+    budget_ns: Positive | None
+    priority: Count | None
+    pcpu: Count | None
     best_effort: bool
     extra: bool
 
@@ -107,13 +111,23 @@ class TaskEntry(TypedDict):
     domain: str
     name: str
     kind: str
-    period_ns: int | None
-    deadline_ns: int | None
-    wcet_ns: int | None
-    bcet_ns: int | None
-    offset_ns: int
-    jitter_ns: int
-    priority: int | None
+    period_ns: Positive | None
+    deadline_ns: Positive | None
+    wcet_ns: Positive | None
+    bcet_ns: Positive | None
+    offset_ns: Count
+    jitter_ns: Count
+    priority: Count | None
+
+
+class ChangeEntry(TypedDict):
+    """An interface that a domain gets at some instant, and the priority that goes with it."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    at_ns: Count
+    domain: str
+    interface: InterfaceEntry
+    priority: NotRequired[Count]
 
 
 class Header(TypedDict):
@@ -124,22 +138,22 @@ class Header(TypedDict):
     system: str
     host: str
     policy: str
-    budget: str
-    order: str
-    slack: str
-    scope: str
-    seed: int | None
-    horizon_ns: int
-    quantum_ns: int | None
-    pcpus: int
-    overheads: dict[str, int]
+    budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs"]
+    order: Literal["fp", "edf"]
+    slack: Literal["none", "lend", "reclaim", "spare", "extra"]
+    scope: Literal["partitioned", "global"]
+    seed: Count | None
+    horizon_ns: Count
+    quantum_ns: Positive | None
+    pcpus: Positive
+    overheads: dict[str, Count]
     vcpus: list[VcpuEntry]
     spare: InterfaceEntry | None
     tasks: list[TaskEntry]
     swaps: list[dict[str, Any]]
-    changes: list[dict[str, Any]]
+    changes: list[ChangeEntry]
     guarantees: NotRequired[bool]
-    lateness_ns: NotRequired[int]
+    lateness_ns: NotRequired[Count]
 
 
 _HEADER: Final = TypeAdapter(Header)
@@ -163,7 +177,23 @@ def check_header(path: Path, header: Mapping[str, Any]) -> Header:
         raise _bad(path, key, repr(first["input"]), first["msg"]) from None
     if header["format"] != FORMAT:
         raise _bad(path, "format", str(header["format"]), str(FORMAT))
-    return cast("Header", header)
+    checked = cast("Header", header)
+    _check_servers(path, checked)
+    return checked
+
+
+def _check_servers(path: Path, header: Header) -> None:
+    for index, vcpu in enumerate(header["vcpus"]):
+        period_ns, budget_ns = vcpu["period_ns"], vcpu["budget_ns"]
+        key = f"vcpus.{index}"
+        if (period_ns is None or budget_ns is None) != vcpu["best_effort"]:
+            allowed = "both with a server, neither when best_effort"
+            raise _bad(path, key, f"period_ns {period_ns}, budget_ns {budget_ns}", allowed)
+        if period_ns is not None and budget_ns is not None and budget_ns > period_ns:
+            raise _bad(path, f"{key}.budget_ns", str(budget_ns), f"at most {period_ns}, the period")
+        home = vcpu["pcpu"]
+        if header["scope"] == "partitioned" and (home is None or home >= header["pcpus"]):
+            raise _bad(path, f"{key}.pcpu", str(home), f"below {header['pcpus']}")
 
 
 def read(path: Path) -> tuple[Header, Records]:
@@ -212,8 +242,8 @@ def signed(value: int) -> int:
 
 def server_name(header: Header, server: int) -> str:
     """How a payer is called in everything that users read."""
-    if server == SPARE:
-        return "spare"
+    if server in (SPARE, NONE):
+        return "spare" if server == SPARE else "nobody"
     return header["vcpus"][server]["name"]
 
 
@@ -248,12 +278,31 @@ def _map_records(descriptor: int, offset: int, size: int) -> Records:
     return np.frombuffer(mapped, RECORD, count, offset)
 
 
+_NEEDS: Final[dict[Kind, dict[str, int]]] = {
+    Kind.RUN: {"pcpu": NONE, "vcpu": SPARE},
+    Kind.IDLE: {"pcpu": NONE},
+    Kind.CHARGE: {"pcpu": NONE, "payer": NONE},
+    Kind.REPLENISH: {"vcpu": NONE},
+    Kind.DEPLETE: {"vcpu": NONE},
+    Kind.ARRIVE: {"vcpu": SPARE},
+    Kind.DEPART: {"vcpu": SPARE},
+    Kind.RELEASE: {"task": NONE},
+    Kind.COMPLETE: {"task": NONE},
+    Kind.MISS: {"task": NONE},
+}
+"""What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
+
+_RULES: Final = np.array((5, 2, 5), np.uint64)
+"""How many budget, order and slack rules there are: what a swap may ask for."""
+
+
 def _check_records(path: Path, header: Header, records: Records) -> None:
     last_ns = 0
     base = 0
     for chunk in chunks(records):
         _check_kinds(path, chunk, base)
         _check_ids(path, header, chunk, base)
+        _check_needs(path, chunk, base)
         times = chunk["time_ns"]
         ordered = np.concatenate(([np.uint64(last_ns)], times))
         back = np.flatnonzero(ordered[1:] < ordered[:-1])
@@ -289,6 +338,22 @@ def _check_ids(path: Path, header: Header, chunk: Records, base: int) -> None:
             at = int(outside[0])
             allowed = f"below {limit}, or {' or '.join(str(word) for word in special)}"
             raise _bad(path, f"record {base + at}: {field}", str(int(column[at])), allowed)
+
+
+def _check_needs(path: Path, chunk: Records, base: int) -> None:
+    for kind, fields in _NEEDS.items():
+        for field, limit in fields.items():
+            missing = np.flatnonzero((chunk["kind"] == kind) & (chunk[field] >= limit))
+            if len(missing):
+                key = f"record {base + int(missing[0])}: {field}"
+                raise _bad(path, key, str(int(chunk[field][missing[0]])), f"an id in a {kind.name}")
+    swaps = np.flatnonzero(chunk["kind"] == Kind.SWAP)
+    for at in swaps.tolist():
+        value = int(chunk["value"][at])
+        asked = np.array((value & 0xFF, value >> 8 & 0xFF, value >> 16), np.uint64)
+        if (asked >= _RULES).any():
+            key, allowed = f"record {base + at}: value", "budget | order << 8 | slack << 16"
+            raise _bad(path, key, str(value), allowed)
 
 
 def _bad(path: Path, key: str, found: str, allowed: str) -> InputError:

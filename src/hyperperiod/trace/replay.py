@@ -74,6 +74,10 @@ class Moment:
         """Whether the vcpu has no server."""
         return self.header["vcpus"][vcpu]["best_effort"]
 
+    def usable(self, key: int) -> bool:
+        """Whether there is such a server and it can pay."""
+        return key in self.servers and self.servers[key].usable
+
     def spare_on(self, pcpu: int) -> int:
         """The key of the spare that stands on a pcpu: partitioned policies have one on each."""
         return SPARE | pcpu << 16 if self.partitioned else SPARE
@@ -123,7 +127,7 @@ class Replay:
         self.state.grants = [IDLE] * pcpus
         self.state.last_payer = [None] * pcpus
         self.state.last_run = [None] * pcpus
-        self.changes = sorted(header["changes"], key=lambda change: int(change["at_ns"]))
+        self.changes = sorted(header["changes"], key=lambda change: change["at_ns"])
         self._add_servers()
         self._add_spares()
 
@@ -169,7 +173,7 @@ class Replay:
     def _next_ns(self) -> int:
         """When the rules change something by themselves."""
         state = self.state
-        soonest = int(self.changes[0]["at_ns"]) if self.changes else NEVER
+        soonest = self.changes[0]["at_ns"] if self.changes else NEVER
         for server in state.servers.values():
             soonest = min(soonest, max(server.due_ns(), state.now_ns + 1))
         for pcpu in range(len(state.grants)):
@@ -267,14 +271,16 @@ class Replay:
         self._refill_due()
 
     def _apply_changes(self) -> None:
-        if not self.changes or int(self.changes[0]["at_ns"]) > self.state.now_ns:
+        if not self.changes or self.changes[0]["at_ns"] > self.state.now_ns:
             return
-        while self.changes and int(self.changes[0]["at_ns"]) <= self.state.now_ns:
+        for server in self.state.servers.values():
+            server.cut(self.state.now_ns)
+        while self.changes and self.changes[0]["at_ns"] <= self.state.now_ns:
             change = self.changes.pop(0)
             interface = change["interface"]
             for vcpu, server in self.state.servers.items():
                 if not is_spare(vcpu) and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
-                    priority = int(change.get("priority", server.priority))
+                    priority = change.get("priority", server.priority)
                     wanted = Wanted(interface["period_ns"], interface["budget_ns"], priority)
                     server.want(wanted, self.state.now_ns)
         self._refill_due()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Best-effort vcpus run exactly where the pcpu would idle, pay nothing, and leave at once.
 
-So a pcpu on which one could run does not idle. Inside such time they take turns of 1 ms: on one pcpu none runs longer while another one waits,
-and where several pcpus are shared, none runs for more turns than there are vcpus to take them.
+So a pcpu on which one could run does not idle. Inside such time they take turns of 1 ms: on one
+pcpu none runs longer while another one waits, and where several pcpus are shared, none runs for
+more turns than there are vcpus to take them.
 """
 
 from typing import Final

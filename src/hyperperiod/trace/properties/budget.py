@@ -77,7 +77,7 @@ class BudgetWatcher(Watcher):
             for payer in moment.payers(pcpu):
                 server = moment.servers.get(payer)
                 if server is None:
-                    name = server_name(self.header, payer)
+                    name = server_name(self.header, payer & 0xFFFF)
                     self.finding.add(moment.now_ns, f"{name} pays but has no server")
                 elif server.level == 0:
                     self._charge(moment, payer, server)

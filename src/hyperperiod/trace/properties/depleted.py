@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vcpu of a depleted server runs only on donated time, on the spare, or on extra time."""
+"""The vcpu of a depleted server runs only on donated time, on the spare, or on extra time.
+
+Extra time is marked as such: the grant of a vcpu that has fallen below its own level says so.
+(Where pcpus are shared, a grant that a refill leaves right is not made anew, so its mark may stay
+on after that.)
+"""
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.finding import Finding
@@ -14,9 +19,15 @@ class DepletedWatcher(Watcher):
         for pcpu, grant in enumerate(moment.grants):
             if grant.run is None or moment.is_best_effort(grant.run):
                 continue
-            if not moment.servers[grant.run].usable and not _helped(moment, pcpu):
-                name = server_name(self.header, grant.run)
+            server = moment.servers[grant.run]
+            name = server_name(self.header, grant.run)
+            if not server.usable and not _helped(moment, pcpu):
                 self.wrong(moment, grant.run, f"{name} runs depleted")
+            stays_marked = grant.extra and not moment.partitioned
+            marked = stays_marked or grant.extra == (server.level > 0)
+            if grant.pay == grant.run and not marked:
+                text = f"{name} is on level {server.level}, marked as extra time: {grant.extra}"
+                self.wrong(moment, (grant.run, "level"), text)
 
 
 def check(header: Header, records: Records) -> Finding:
@@ -30,4 +41,4 @@ def _helped(moment: Moment, pcpu: int) -> bool:
     if grant.pay is None or grant.pay == grant.run:
         return False
     allowed = grant.pay == SPARE or moment.slack == "reclaim"
-    return allowed and all(moment.servers[payer].usable for payer in moment.payers(pcpu))
+    return allowed and all(moment.usable(payer) for payer in moment.payers(pcpu))

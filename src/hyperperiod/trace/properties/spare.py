@@ -37,7 +37,7 @@ def _wrong(moment: Moment) -> dict[object, str]:
         if len(here) > 1:
             wrong["two", pcpus[0]] = f"the spare is on pcpus {here} at once"
         free = [pcpu for pcpu in pcpus if _is_free(moment, pcpu)]
-        if free and not here and moment.servers[moment.spare_on(free[0])].usable:
+        if free and not here and moment.usable(moment.spare_on(free[0])):
             wrong["absent", pcpus[0]] = f"the spare is not on pcpu {free[0]}, which is free"
         if not here:
             continue
