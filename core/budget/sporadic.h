@@ -113,7 +113,7 @@ HP_RARE void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns,
     if (left_ns > 0)
         hp_refill_push(core, vcpu, now_ns, left_ns);
     if (left_ns < server->budget_ns)
-        hp_refill_push(core, vcpu, rest_at_ns, server->budget_ns - left_ns);
+        hp_refill_append(core, vcpu, rest_at_ns, server->budget_ns - left_ns, 0);
     hp_sporadic_account(core, vcpu, now_ns);
 }
 

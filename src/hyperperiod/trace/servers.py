@@ -248,7 +248,7 @@ class Sporadic(Server):
         if left_ns > 0:
             self.refills.append((now_ns, left_ns))
         if left_ns < self.budget_ns:
-            self.refills.append((rest_ns, self.budget_ns - left_ns))
+            self._append(rest_ns, self.budget_ns - left_ns, 0)
         self._look(now_ns)
 
     def _look(self, now_ns: int) -> None:
