@@ -12,8 +12,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.building import TOP, make
 
-TOP = Path(__file__).parents[2]
 EVENTS = 1_000_000
 SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
 
@@ -59,10 +59,7 @@ def driver() -> Path:
         pytest.skip("clang-19 is not installed")
     if not Path("/usr/include/bpf/libbpf.h").exists():
         pytest.skip("libbpf-dev is not installed")
-    done = subprocess.run(
-        ["make", "--silent", "-f", "tests/bpf/Makefile"], cwd=TOP, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    make("tests/bpf/Makefile")
     return TOP / "build/bpf/conformance"
 
 

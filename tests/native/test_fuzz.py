@@ -10,17 +10,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.building import TOP, make
 
-TOP = Path(__file__).parents[2]
 SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")
 
 
 @pytest.fixture(scope="module")
 def fuzzers() -> Path:
     """The folder with both fuzzers, built."""
-    command = ["make", "--silent", "-f", "tests/native/Makefile"]
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    make("tests/native/Makefile")
     return TOP / "build/native"
 
 

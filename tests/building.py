@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Building native test programs from tests that may run in several processes at once."""
+
+import fcntl
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).parents[1]
+
+
+def make(makefile: str) -> None:
+    """Runs a makefile from the top of the repository, one process at a time."""
+    (TOP / "build").mkdir(exist_ok=True)
+    with (TOP / "build" / ".tests-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["make", "--silent", "-f", makefile]
+        done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
