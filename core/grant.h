@@ -159,21 +159,15 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant
     grant->level = hp_is_vcpu(grant->pay) ? hp_server_of(core, grant->pay)->level : 0;
 }
 
-/*
- * Records that this vcpu is now the last in its role here. Unless it goes on, wherever it was
- * before, it gets a new turn; a best-effort vcpu that nobody waits for just goes on.
- */
+/* Records that this vcpu is now the last in its role here, and gives it a turn if it needs one. */
 HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
     struct hp_server *server;
-    hp_u32 goes_on;
 
     if (!hp_is_vcpu(vcpu))
         return;
-    goes_on = hp_turn_length(core, role) == 0 || hp_goes_on(core, vcpu, role)
-              || (role == HP_EFFORT && !core->effort_waits && hp_was_last(core, vcpu, role));
     seat->last[slot] = vcpu;
-    if (goes_on)
+    if (hp_turn_length(core, role) == 0 || seat->plan_keeps[slot])
         return;
     server = hp_server_of(core, vcpu);
     server->turn_ns[slot] = core->now_ns + 1u;

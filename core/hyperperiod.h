@@ -33,6 +33,7 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
     seat->effort = HP_NONE;
     HP_EACH_ROLE (role) {
         seat->last[role] = HP_NONE;
+        seat->plan_keeps[role] = 0;
     }
     seat->stale = 0;
     seat->wrong_from_ns = HP_NEVER;

@@ -63,6 +63,30 @@ HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
     return core->quantum_ns == 0 && !core->effort_waits;
 }
 
+/*
+ * Whether the one planned in this role goes on with its turn, wherever it had it. A best-effort
+ * vcpu that nobody waits for just goes on. This is settled for all pcpus before any of them
+ * picks: a pick forgets who was last there.
+ */
+HP_FN hp_u32 hp_keeps_turn(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
+    if (!hp_is_vcpu(vcpu))
+        return 0;
+    return hp_goes_on(core, vcpu, role)
+           || (role == HP_EFFORT && !core->effort_waits && hp_was_last(core, vcpu, role));
+}
+
+HP_RARE void hp_plan_turns(struct hp_core *core) {
+    HP_FOR (pcpu, HP_PCPUS) {
+        struct hp_seat *seat = hp_seat_of(core, pcpu);
+
+        if (pcpu >= core->pcpus)
+            break;
+        seat->plan_keeps[HP_PAYER] = hp_keeps_turn(core, seat->plan_pay, HP_PAYER);
+        seat->plan_keeps[HP_RUNNER] = hp_keeps_turn(core, seat->plan_run, HP_RUNNER);
+        seat->plan_keeps[HP_EFFORT] = hp_keeps_turn(core, seat->plan_effort, HP_EFFORT);
+    }
+}
+
 HP_FN void hp_plan(struct hp_core *core) {
     hp_u64 free;
 
@@ -78,6 +102,8 @@ HP_FN void hp_plan(struct hp_core *core) {
         hp_spare_use(core, free);
     if (core->efforts > 0)
         hp_plan_effort(core);
+    if (core->quantum_ns > 0 || core->efforts > 0)
+        hp_plan_turns(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
 }

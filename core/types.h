@@ -163,6 +163,7 @@ struct hp_seat {
     hp_u32 plan_pay;
     hp_u32 plan_also;
     hp_u32 plan_effort;
+    hp_u32 plan_keeps[HP_ROLES]; /* whether the one planned in a role goes on with its turn */
 };
 
 /* The budget that nobody owns (ERTDS): refilled at multiples of its period. */

@@ -56,7 +56,10 @@ HP_FN void hp_refill_pop(struct hp_core *core, hp_u32 vcpu) {
     server->refill_count--;
 }
 
-/* Adds what was used to the end of the queue. A head that is being used is not joined. */
+/*
+ * Adds what was used to the end of the queue. A head that is being used is not joined, and
+ * counts as there until all of it is used: so a queue is full whatever the pieces of a charge.
+ */
 HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns,
                             hp_u32 head_stays) {
     const hp_u32 count = hp_server_of(core, vcpu)->refill_count;
@@ -64,7 +67,7 @@ HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, h
 
     if (count > head_stays && time_ns <= tail->time_ns + tail->amount_ns) {
         tail->amount_ns += amount_ns;
-    } else if (count == HP_REFILLS) {
+    } else if (count - head_stays == HP_REFILLS - 1u) {
         tail->amount_ns += amount_ns;
         tail->time_ns = time_ns;
     } else {
@@ -267,7 +270,10 @@ HP_RARE void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_n
         from_ns = HP_FORGET(end_ns);
         to_ns = HP_FORGET(to_ns);
     }
-    if (from_ns < to_ns)
+    /* A pick that comes many refills late is charged to the level that is reached by then. */
+    if (server->level > 0)
+        hp_spend(core, vcpu, to_ns - from_ns);
+    else
         hp_sporadic_spend(core, vcpu, to_ns - from_ns, to_ns);
 }
 

@@ -262,7 +262,7 @@ class World:
             kept = Refill(head.time + 1, head.amount - 1)
             vcpu.refills = (kept, *append_refill(rest, back, MAX_REFILLS - 1))
             return
-        vcpu.refills = append_refill(rest, back, MAX_REFILLS)
+        vcpu.refills = append_refill(rest, back, MAX_REFILLS - 1)
         self._take_head(vcpu)
 
     def _take_head(self, vcpu: Vcpu) -> None:

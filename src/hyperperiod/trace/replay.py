@@ -143,7 +143,6 @@ class Replay:
                 if state.now_ns < time_ns:
                     self._apply_changes()
                     self._settle()
-            self._cut(together)
             self._refill_due()
             for record in together:
                 self._apply(record)
@@ -193,18 +192,6 @@ class Replay:
                     state.servers[payer].charge(span_ns, to_ns)
             self._remember(pcpu)
         self._refill_due()
-
-    def _cut(self, together: list["Record"]) -> None:
-        """The scheduler was called at this instant: it has booked all charges up to now."""
-        vcpus = self.header["vcpus"]
-        pcpus = {record.pcpu for record in together if record.kind == Kind.CHARGE}
-        moved = [record.vcpu for record in together if record.kind in (Kind.ARRIVE, Kind.DEPART)]
-        pcpus.update(vcpus[vcpu]["pcpu"] or 0 for vcpu in moved)
-        everywhere = any(record.kind == Kind.SWAP for record in together)
-        for queue, ids in self.state.groups():
-            if everywhere or not pcpus.isdisjoint(queue):
-                for vcpu in ids:
-                    self.state.servers[vcpu].cut(self.state.now_ns)
 
     def _remember(self, pcpu: int) -> None:
         """What the pcpu did until now is what it did last."""
@@ -273,8 +260,6 @@ class Replay:
     def _apply_changes(self) -> None:
         if not self.changes or self.changes[0]["at_ns"] > self.state.now_ns:
             return
-        for server in self.state.servers.values():
-            server.cut(self.state.now_ns)
         while self.changes and self.changes[0]["at_ns"] <= self.state.now_ns:
             change = self.changes.pop(0)
             interface = change["interface"]

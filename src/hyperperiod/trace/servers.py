@@ -61,7 +61,6 @@ class Server:
 
     def come_due(self, now_ns: int) -> None:
         """What was due now."""
-        self.cut(now_ns)
         if self.change_ns <= now_ns and self.wanted is not None:
             self.period_ns, self.budget_ns, self.priority = self.wanted
             self.wanted, self.change_ns = None, NEVER
@@ -91,9 +90,6 @@ class Server:
         del now_ns
         self.remaining_ns -= amount_ns
         self.drop()
-
-    def cut(self, now_ns: int) -> None:
-        """The scheduler books what was charged up to now (which matters only to queues)."""
 
     def drop(self) -> None:
         """Fall as many levels as extra time allows; without permission, stay depleted."""
@@ -173,9 +169,6 @@ class Sporadic(Server):
     has come. Time used is taken off the head and queued again one period after the head's time.
     The deadline is one period after the activation and does not move while the head is used. An
     activation lasts at most one period, so that a server that waits long builds up no backlog.
-
-    When the queue is full, its contents depend on the pieces in which use is booked: `cut` says
-    where a piece ends.
     """
 
     def __init__(
@@ -183,8 +176,6 @@ class Sporadic(Server):
     ) -> None:
         super().__init__(period_ns, budget_ns, priority=priority, extra=extra)
         self.refills: deque[tuple[int, int]] = deque([(0, budget_ns)])
-        self.pending_ns = 0
-        """Charged, but not taken from the queue yet."""
 
     def refill_due_ns(self) -> int:
         waiting = self.level > 0 or self.remaining_ns <= 0
@@ -203,17 +194,7 @@ class Sporadic(Server):
         if self.level > 0:
             super().charge(amount_ns, now_ns)
             return
-        self.pending_ns += amount_ns
-        self.remaining_ns -= amount_ns
-        if self.remaining_ns <= 0:
-            self.cut(now_ns)
-
-    def cut(self, now_ns: int) -> None:
-        amount_ns, self.pending_ns = self.pending_ns, 0
-        if amount_ns == 0:
-            return
-        had_ns = self.remaining_ns + amount_ns
-        if not self._use(amount_ns, now_ns - amount_ns) and had_ns > 0:
+        if not self._use(amount_ns, now_ns - amount_ns) and self.remaining_ns > 0:
             self.remaining_ns = self.refills[0][1]
             return
         self._look(now_ns)
@@ -236,7 +217,6 @@ class Sporadic(Server):
 
     def adopt(self, other: Server, now_ns: int) -> None:
         super().adopt(other, now_ns)
-        self.pending_ns = 0
         debt_ns = max(0, -self.remaining_ns)
         self._fill(max(0, self.remaining_ns), now_ns, self.deadline_ns)
         self._use(debt_ns, now_ns)
@@ -288,7 +268,7 @@ class Sporadic(Server):
             if time_ns <= tail_ns + tail_amount_ns:
                 self.refills[-1] = (tail_ns, tail_amount_ns + amount_ns)
                 return
-            if len(self.refills) == QUEUE:
+            if len(self.refills) - heads == QUEUE - 1:
                 self.refills[-1] = (time_ns, tail_amount_ns + amount_ns)
                 return
         self.refills.append((time_ns, amount_ns))

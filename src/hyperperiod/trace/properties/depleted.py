@@ -23,8 +23,7 @@ class DepletedWatcher(Watcher):
             name = server_name(self.header, grant.run)
             if not server.usable and not _helped(moment, pcpu):
                 self.wrong(moment, grant.run, f"{name} runs depleted")
-            stays_marked = grant.extra and not moment.partitioned
-            marked = stays_marked or grant.extra == (server.level > 0)
+            marked = grant.extra == (server.level > 0)
             if grant.pay == grant.run and not marked:
                 text = f"{name} is on level {server.level}, marked as extra time: {grant.extra}"
                 self.wrong(moment, (grant.run, "level"), text)
