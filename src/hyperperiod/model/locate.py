@@ -155,8 +155,11 @@ class _Walker:
             case "{":
                 self._inline_table(path)
             case _:
+                start = self.at
                 while self._peek() and self._peek() not in _VALUE_END:
                     self.at += 1
+                if self.at == start:
+                    self._step()  # never reached in valid text; keeps the walk finite
 
     def _string(self) -> None:
         quote = self._peek()
