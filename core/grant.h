@@ -31,8 +31,11 @@ HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
     grant->start_ns = now_ns;
 }
 
+/* Whoever pays pays up to now, on every pcpu. Calls at one instant find it done already. */
 HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
-    core->now_ns = hp_most(core->now_ns, now_ns);
+    if (now_ns <= core->now_ns)
+        return;
+    core->now_ns = now_ns;
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
