@@ -29,7 +29,8 @@ MAY_INCLUDE = {
     "hosts/sim": ("core", "hosts/sim"),
     "hosts/linux": ("core", "hosts/linux"),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
-    "guests": ("core", "guests"),
+    "hosts/xen": ("core", "hosts/xen"),
+    "guests": ("core", "hosts/xen", "guests"),
 }
 
 # An include that starts with one of these is read from the top of the repository.

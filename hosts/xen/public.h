@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a toolstack speaks to the scheduler. Installed in Xen as xen/include/public/hyperperiod.h.
+ *
+ * Two ways in, both Xen's own: XEN_DOMCTL_scheduler_op for the vcpus of a domain and
+ * XEN_SYSCTL_scheduler_op for a cpupool. Neither makes a structure of theirs larger, so that
+ * stock tools go on working: a server fits into the 12 bytes of a schedparam_vcpu, and what
+ * belongs to the pool is behind a pointer.
+ */
+#ifndef __XEN_PUBLIC_HYPERPERIOD_H__
+#define __XEN_PUBLIC_HYPERPERIOD_H__
+
+#define XEN_SCHEDULER_HYPERPERIOD 72
+
+/*
+ * XEN_DOMCTL_scheduler_op, in op.u and in xen_domctl_schedparam_vcpu.u.
+ * putinfo: all vcpus of the domain, and those that it will get; getinfo: what those would get.
+ * putvcpuinfo, getvcpuinfo: the vcpus that are named.
+ * Errors: EINVAL (what is said below does not hold, or no such vcpu), ESRCH (vcpu not present).
+ */
+struct xen_domctl_sched_hyperperiod {
+    uint32_t period_us; /* above 0; 0 for best effort */
+    uint32_t budget_us; /* 1 to period_us; 0 for best effort */
+    uint32_t order;     /* priority, smaller is higher, in the low 24 bits; flags in the high 8 */
+};
+#define XEN_HYPERPERIOD_BEST_EFFORT 0x01000000U /* no server: runs where others leave it idle */
+#define XEN_HYPERPERIOD_EXTRA       0x02000000U /* may use extra time, if the policy has it */
+#define XEN_HYPERPERIOD_PRIORITY    0x00ffffffU /* this value: by period, the shortest first */
+
+/* XEN_SYSCTL_scheduler_op: what sched_op.u.hyperperiod points to. */
+#define XEN_HYPERPERIOD_OP_INFO   0 /* getinfo: fills everything but the ring's part */
+#define XEN_HYPERPERIOD_OP_RING   1 /* getinfo: copies records of a ring */
+#define XEN_HYPERPERIOD_OP_POLICY 2 /* putinfo: budget, order, slack; global if no pcpu is in */
+#define XEN_HYPERPERIOD_OP_SPARE  3 /* putinfo: spare_period_ns, spare_budget_ns */
+
+struct xen_sysctl_hyperperiod {
+    uint32_t op; /* IN */
+    uint32_t budget; /* IN (POLICY), OUT (INFO): the three rules, as numbered in core/types.h */
+    uint32_t order;
+    uint32_t slack;
+    uint32_t global; /* one lock domain for all pcpus of the pool, not one for each */
+    uint32_t pcpus; /* OUT (INFO) */
+    uint32_t vcpus; /* OUT (INFO): places taken ... */
+    uint32_t capacity; /* OUT (INFO): ... of so many */
+    uint64_aligned_t quantum_ns; /* OUT (INFO) */
+    uint64_aligned_t spare_period_ns; /* IN (SPARE), OUT (INFO) */
+    uint64_aligned_t spare_budget_ns;
+    /* RING. Records are those of hosts/xen/ring.h, 32 bytes each. */
+    uint32_t ring_pcpu; /* IN: whose lock domain */
+    uint32_t ring_count; /* IN: room for so many; OUT: copied so many */
+    uint64_aligned_t ring_from; /* IN: the first wanted; OUT: the first that is still there */
+    uint64_aligned_t ring_written; /* OUT: records written so far */
+    XEN_GUEST_HANDLE_64(uint8) ring_records; /* IN: where to */
+};
+typedef struct xen_sysctl_hyperperiod xen_sysctl_hyperperiod_t;
+DEFINE_XEN_GUEST_HANDLE(xen_sysctl_hyperperiod_t);
+
+#endif /* __XEN_PUBLIC_HYPERPERIOD_H__ */
