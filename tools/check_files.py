@@ -19,7 +19,8 @@ NOT_OURS = ("LICENSES/", "tests/data/", "requirements.lock")
 MAX_COLUMNS = 100
 
 CORE_LICENCE = "GPL-2.0-only OR BSD-2-Clause"
-BPF_LICENCE = "GPL-2.0-only"
+GPL_LICENCE = "GPL-2.0-only"
+SHARED_WITH_XEN = {"hosts/xen/ring.h", "hosts/xen/public.h"}
 LICENCE = "BSD-2-Clause"
 
 # Brackets keep these patterns from finding themselves.
@@ -49,10 +50,11 @@ def is_source(path: Path, text: str) -> bool:
 
 def licence_of(path: Path) -> str:
     """The licence a source file at this place must name."""
-    if path.is_relative_to("core"):
+    if path.is_relative_to("core") or path.as_posix() in SHARED_WITH_XEN:
         return CORE_LICENCE
-    if path.name.endswith(".bpf.c"):
-        return BPF_LICENCE
+    linked_into_xen = path.parent.as_posix() == "hosts/xen" and path.suffix in {".c", ".h"}
+    if linked_into_xen or path.name.endswith(".bpf.c"):
+        return GPL_LICENCE
     return LICENCE
 
 
