@@ -123,11 +123,16 @@ HP_RARE hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
     return end_ns;
 }
 
-/* Whether this vcpu still runs on another pcpu, which has not picked again yet. */
+/*
+ * Whether this vcpu is still on another pcpu: one that has not picked again yet, or that has
+ * but is not done with saving its context.
+ */
 HP_FN hp_u32 hp_runs_elsewhere(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
-    const hp_u32 last = hp_server_of(core, vcpu)->last_pcpu;
+    const struct hp_server *server = hp_server_of(core, vcpu);
 
-    return last != pcpu && hp_seat_of(core, last)->grant.run == vcpu;
+    if (server->held_on != HP_NONE && server->held_on != pcpu)
+        return 1;
+    return server->last_pcpu != pcpu && hp_seat_of(core, server->last_pcpu)->grant.run == vcpu;
 }
 
 /* Who should run on this pcpu and can: a vcpu leaves a pcpu only at that pcpu's own pick. */
@@ -177,10 +182,21 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
     server->turn_place[slot] = server->place;
 }
 
+/* The one that ran here is held until its context is saved; the one that runs now is not. */
+HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32 now) {
+    if (!core->holds || before == now)
+        return;
+    if (hp_is_vcpu(before))
+        hp_server_of(core, before)->held_on = pcpu;
+    if (hp_is_vcpu(now))
+        hp_server_of(core, now)->held_on = HP_NONE;
+}
+
 /* Makes the planned grant of this pcpu the grant in force. */
 HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
     struct hp_grant *grant = &seat->grant;
+    const hp_u32 before = grant->run;
     hp_u32 run;
 
     hp_possible(core, pcpu, grant);
@@ -192,6 +208,7 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     seat->wrong_from_ns = HP_NEVER;
     if (run == HP_NONE)
         grant->run = seat->effort;
+    hp_hand_over(core, pcpu, before, grant->run);
     hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
     hp_give_turn(core, seat, seat->effort, HP_EFFORT);

@@ -8,7 +8,9 @@
  * acts on what came back:
  *
  *   hp_init, hp_add, hp_update, hp_remove, hp_set_policy, hp_set_spare   parameters
+ *   hp_add_pcpu, hp_drop_pcpu                                            pcpus come and go
  *   hp_arrive, hp_depart                                                 a vcpu gets work, or none
+ *   hp_saved, hp_hold                                                    a vcpu is off its pcpu
  *   hp_pick                                                              the grant of one pcpu
  *   hp_kicks                                                             pcpus to interrupt
  *   hp_check                                                             the conservation laws
@@ -20,29 +22,8 @@
 #pragma once
 
 #include "check.h"
+#include "pcpu.h"
 #include "swap.h"
-
-HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
-    seat->grant.start_ns = now_ns;
-    seat->grant.until_ns = now_ns;
-    seat->grant.run = HP_NONE;
-    seat->grant.pay = HP_NONE;
-    seat->grant.also = HP_NONE;
-    seat->grant.level = 0;
-    seat->holder = HP_NONE;
-    seat->effort = HP_NONE;
-    HP_EACH_ROLE (role) {
-        seat->last[role] = HP_NONE;
-        seat->plan_keeps[role] = 0;
-    }
-    seat->stale = 0;
-    seat->wrong_from_ns = HP_NEVER;
-    seat->plan_holder = HP_NONE;
-    seat->plan_run = HP_NONE;
-    seat->plan_pay = HP_NONE;
-    seat->plan_also = HP_NONE;
-    seat->plan_effort = HP_NONE;
-}
 
 HP_FN hp_u32 hp_validate_config(const struct hp_config *config) {
     if (config->pcpus == 0 || config->pcpus > HP_PCPUS)
@@ -67,6 +48,7 @@ HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u6
     core->policy.order = config->policy.order;
     core->policy.slack = config->policy.slack;
     core->pcpus = config->pcpus;
+    core->holds = config->holds;
     core->quantum_ns = config->quantum_ns;
     core->now_ns = now_ns;
     core->planned_ns = now_ns;

@@ -69,7 +69,7 @@ enum hp_error {
 };
 
 /* The largest priority number; smaller is higher. */
-#define HP_PRIORITY_MAX 0xffffu
+#define HP_PRIORITY_MAX 0xffffffu
 
 #define HP_BEST_EFFORT 1u /* no server: runs only where the grant would be idle */
 #define HP_EXTRA 2u       /* may run on extra time once its budget is gone */
@@ -89,6 +89,7 @@ struct hp_config {
     hp_u64 quantum_ns; /* 0: no quantum, everything is event driven */
     hp_u64 spare_period_ns;
     hp_u64 spare_budget_ns;
+    hp_u32 holds; /* the host says when a vcpu is off its pcpu (hp_saved); else it is at the pick */
 };
 
 /* Who runs, who pays, until when. */
@@ -141,6 +142,7 @@ struct hp_server {
     hp_u32 peers;   /* whether another vcpu has the same priority */
     hp_u32 level;   /* 0, or how many levels it has dropped into extra time */
     hp_u32 last_pcpu;
+    hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
     hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
     hp_u32 refill_count;
 };
@@ -179,6 +181,7 @@ struct hp_spare {
 struct hp_core {
     struct hp_policy policy;
     hp_u32 pcpus;
+    hp_u32 holds;
     hp_u32 ranked;       /* vcpus that are present */
     hp_u32 words;        /* words of a set that are in use */
     hp_u32 leaves;       /* leaves of the alarm tree that are in use, a power of two */

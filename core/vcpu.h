@@ -51,6 +51,7 @@ HP_FN void hp_clear_server(struct hp_server *server) {
     server->level = 0;
     server->working = 0;
     server->last_pcpu = 0;
+    server->held_on = HP_NONE;
     server->refill_head = 0;
     server->refill_count = 0;
 }

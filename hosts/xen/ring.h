@@ -7,8 +7,9 @@
  * memory; whoever reads it does so from outside, after the run. Records are 32 bytes, little
  * endian, with the same fields as those of a trace file (docs/formats.md).
  *
- * What the hypervisor writes is every call of its core, in order, with all arguments, and the
- * answer of every pick: a reader can make the same calls again and must get the same answers.
+ * What the hypervisor writes is every call of its core that changes something, in order, with
+ * all arguments, and the answer of every pick: a reader can make the same calls again, asking
+ * for kicks after each (which changes nothing), and must get the same answers.
  *
  * The hypervisor's ring goes round: 'written' counts on, and the last 'capacity' records are
  * there. A guest's ring ends when it is full, and says so.
@@ -69,8 +70,8 @@ enum hp_record_kind {
     HP_RECORD_END = 13,     /* the horizon was reached */
 
     /* The hypervisor's other calls of the core. */
-    HP_RECORD_START = 32,     /* hp_init; value as SWAP, | global << 24; job: pcpus; pcpu: the
-                                 first pcpu of the lock domain */
+    HP_RECORD_START = 32,     /* hp_init; value as SWAP, | global << 24 (hp_config.holds is 1 if
+                                 global); job: pcpus */
     HP_RECORD_QUANTUM = 33,   /* before START: value = quantum_ns */
     HP_RECORD_BUDGET = 34,    /* before START, SPARE, ADD or UPDATE: value = the budget in it */
     HP_RECORD_SPARE = 35,     /* before START or later, hp_set_spare: value = period_ns */
@@ -80,7 +81,6 @@ enum hp_record_kind {
     HP_RECORD_ADD_PCPU = 39,  /* hp_add_pcpu */
     HP_RECORD_DROP_PCPU = 40, /* hp_drop_pcpu */
     HP_RECORD_SAVED = 41,     /* hp_saved */
-    HP_RECORD_KICKS = 42,     /* hp_kicks; value: the mask */
 
     /* A guest's measurements. */
     HP_RECORD_SAMPLE = 64,   /* a timed busy loop; time: its start, value: its length in ticks */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pcpus come and go while vcpus run, and a host that takes its time to switch says when a vcpu
+ * is off its pcpu.
+ *
+ * Pcpus are numbered without gaps. When one goes, the last one takes over its number, with the
+ * grant that it has: the host renames it in the same way.
+ */
+#pragma once
+
+#include "policy.h"
+#include "vcpu.h"
+
+HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
+    seat->grant.start_ns = now_ns;
+    seat->grant.until_ns = now_ns;
+    seat->grant.run = HP_NONE;
+    seat->grant.pay = HP_NONE;
+    seat->grant.also = HP_NONE;
+    seat->grant.level = 0;
+    seat->holder = HP_NONE;
+    seat->effort = HP_NONE;
+    HP_EACH_ROLE (role) {
+        seat->last[role] = HP_NONE;
+        seat->plan_keeps[role] = 0;
+    }
+    seat->stale = 0;
+    seat->wrong_from_ns = HP_NEVER;
+    seat->plan_holder = HP_NONE;
+    seat->plan_run = HP_NONE;
+    seat->plan_pay = HP_NONE;
+    seat->plan_also = HP_NONE;
+    seat->plan_effort = HP_NONE;
+}
+
+/* One more pcpu, which idles until its first pick. Its number is that of pcpus before. */
+HP_FN hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
+    if (core->pcpus >= HP_PCPUS)
+        return HP_ERROR_PCPUS;
+    if (!hp_policy_legal(&core->policy, core->pcpus + 1u))
+        return HP_ERROR_POLICY;
+    hp_settle(core, now_ns);
+    hp_clear_seat(hp_seat_of(core, core->pcpus), core->now_ns);
+    core->pcpus++;
+    core->planned = 0;
+    return HP_OK;
+}
+
+/* Vcpus that were last on one pcpu were last on another, and those held there are held on 'on'. */
+HP_FN void hp_rename_pcpu(struct hp_core *core, hp_u32 from, hp_u32 to, hp_u32 on) {
+    HP_FOR (vcpu, HP_VCPUS) {
+        struct hp_server *server = hp_server_of(core, vcpu);
+
+        if (!server->present)
+            continue;
+        server->last_pcpu = server->last_pcpu == from ? to : server->last_pcpu;
+        server->held_on = server->held_on == from ? on : server->held_on;
+    }
+}
+
+/* Gives a seat the grant and the history of another one; it has to pick again. */
+HP_FN void hp_take_seat(struct hp_seat *seat, const struct hp_seat *other, hp_u64 now_ns) {
+    hp_clear_seat(seat, now_ns);
+    seat->grant.run = other->grant.run;
+    seat->grant.pay = other->grant.pay;
+    seat->grant.also = other->grant.also;
+    seat->grant.level = other->grant.level;
+    seat->holder = other->holder;
+    seat->effort = other->effort;
+    HP_EACH_ROLE (role)
+        seat->last[role] = other->last[role];
+    hp_expire(seat, now_ns);
+}
+
+/*
+ * This pcpu is gone, whoever ran there does not any more, and the last pcpu has its number now.
+ * The only one stays: a lock domain without pcpus is none.
+ */
+HP_FN hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+    const hp_u32 last = core->pcpus - 1u;
+
+    if (pcpu >= core->pcpus || core->pcpus == 1)
+        return HP_ERROR_PCPUS;
+    hp_settle(core, now_ns);
+    /* A context that is on its way off that pcpu keeps its vcpu from all others. */
+    hp_rename_pcpu(core, pcpu, 0, HP_PCPUS);
+    if (pcpu != last) {
+        hp_take_seat(hp_seat_of(core, pcpu), hp_seat_of(core, last), core->now_ns);
+        hp_rename_pcpu(core, last, pcpu, pcpu);
+    }
+    core->pcpus = last;
+    core->planned = 0;
+    return HP_OK;
+}
+
+/* The vcpu is on this pcpu, whatever the grants say, until hp_saved. */
+HP_FN void hp_hold(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
+    HP_ASSERT(core->holds && hp_present(core, vcpu));
+    hp_server_of(core, vcpu)->held_on = pcpu;
+}
+
+/* The vcpu's context is off the pcpu that it ran on: another may have it now. */
+HP_FN void hp_saved(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    hp_settle(core, now_ns);
+    hp_server_of(core, vcpu)->held_on = HP_NONE;
+}
