@@ -2,7 +2,8 @@
 """Where every error ends: one place that turns exceptions into a message and an exit code.
 
 No command shows a traceback. A mistake in this program says so, and how to see more
-(HYPERPERIOD_DEBUG=1), and ends with 70, which no script takes for a verdict.
+(HYPERPERIOD_DEBUG=1), and ends with 70, which no script takes for a verdict; so does a machine
+that broke down during a run.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _no_reader() -> int:
 def _report(error: Exception) -> int:
     """Say what happened on standard error; the exit code."""
     # Imported here: this is the only path on which a mere `--help` would need them.
-    from hyperperiod.model.errors import InputError, MissingError
+    from hyperperiod.model.errors import FailedError, InputError, MissingError
 
     if isinstance(error, InputError):
         click.echo("\n".join(f"error: {problem}" for problem in error.problems), err=True)
@@ -91,6 +92,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, MissingError):
         click.echo(f"error: {error}", err=True)
         return EXIT_LACKS
+    if isinstance(error, FailedError):
+        click.echo(f"error: the run failed: {error}", err=True)
+        return EXIT_INTERNAL
     if isinstance(error, click.ClickException):
         error.show()
         return EXIT_BAD_INPUT

@@ -5,7 +5,7 @@
 package works on that. `errors` says how input is refused.
 """
 
-from hyperperiod.model.errors import InputError, MissingError, Problem
+from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.load import load_system
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.policy import PRESETS, Budget, Order, Policy, Scope, Slack, parse_policy
@@ -33,6 +33,7 @@ __all__ = [
     "Budget",
     "Change",
     "Domain",
+    "FailedError",
     "Flow",
     "InputError",
     "Interface",

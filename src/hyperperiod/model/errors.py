@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The two ways in which a command can be unable to begin.
+"""The two ways in which a command can be unable to begin, and how a run can fail.
 
 `InputError`: what the user gave is wrong. It names file, line and key, what was found and
 what is allowed, and carries every problem that was found, not just the first (exit code 2).
 `MissingError`: the machine lacks something. It names the command that installs it (exit
-code 3). Both are for people: neither is ever shown as a traceback.
+code 3). `FailedError`: a machine was started and did not come to its end (exit code 70). All are
+for people: none is ever shown as a traceback.
 """
 
 from __future__ import annotations
@@ -58,3 +59,12 @@ class MissingError(Exception):
         self.what = what
         self.install = install
         super().__init__(f"{what}; install it with: {install}" if install else what)
+
+
+class FailedError(Exception):
+    """Something that was started broke down; `log` is the last that it said."""
+
+    def __init__(self, what: str, log: str = "") -> None:
+        self.what = what
+        self.log = log
+        super().__init__(f"{what}\n{log}" if log else what)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The device tree that Xen boots with: what the board has, and which domains to start on it.
+
+The board's own tree comes from whoever knows the board (QEMU dumps it, a board's firmware has
+it). What Xen is to do stands under /chosen: its arguments, and one node per domain, each with the
+places in memory of its kernel and, if there is one, its ramdisk. With `memory_address` a domain
+gets exactly that memory, so that whoever looks from outside knows where its records are.
+
+Domains are numbered from 1 in the order of their nodes. The format is Xen's:
+docs/misc/arm/device-tree/booting.txt in its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ARGUMENTS_LIMIT = 1000
+"""Characters of a domain's arguments; Xen stops the boot at 1024."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A piece of memory that somebody filled before Xen starts: an image, to the byte."""
+
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class DomainNode:
+    """One domain to be started."""
+
+    kernel: Module
+    arguments: str
+    memory_bytes: int
+    vcpus: int = 1
+    memory_address: int | None = None
+    ramdisk: Module | None = None
+    vpl011: bool = False
+
+
+def chosen(xen_arguments: str, domains: Sequence[DomainNode]) -> str:
+    """The part of a device tree source that tells Xen what to do."""
+    nodes = "".join(_domain(number, domain) for number, domain in enumerate(domains, 1))
+    return (
+        "/ {\n"
+        "\tchosen {\n"
+        "\t\t#address-cells = <2>;\n"
+        "\t\t#size-cells = <2>;\n"
+        f"\t\txen,xen-bootargs = {_string(xen_arguments)};\n"
+        f"{nodes}"
+        "\t};\n"
+        "};\n"
+    )
+
+
+def machine_tree(board: str, chosen_part: str) -> str:
+    """The source of a whole tree: the board's, without its random numbers, and our part."""
+    return f"{board}\n{_WITHOUT_RANDOMNESS}\n{chosen_part}"
+
+
+# A board's tree has fresh random numbers in it each time; a run that can be repeated has none.
+_WITHOUT_RANDOMNESS = (
+    "/ {\n\tchosen {\n\t\t/delete-property/ rng-seed;\n\t\t/delete-property/ kaslr-seed;\n\t};\n};"
+)
+
+
+def _domain(number: int, domain: DomainNode) -> str:
+    if len(domain.arguments) > ARGUMENTS_LIMIT:
+        raise ValueError(f"a domain's arguments are at most {ARGUMENTS_LIMIT} characters")
+    lines = [
+        f"domU{number} {{",
+        '\tcompatible = "xen,domain";',
+        "\t#address-cells = <2>;",
+        "\t#size-cells = <2>;",
+        f"\tcpus = <{domain.vcpus}>;",
+        f"\tmemory = <{_cells(domain.memory_bytes >> 10)}>;",
+    ]
+    if domain.memory_address is not None:
+        # Xen reads these cells as /chosen counts them, which is the same here.
+        place = f"{_cells(domain.memory_address)} {_cells(domain.memory_bytes)}"
+        lines.append(f"\txen,static-mem = <{place}>;")
+    if domain.vpl011:
+        lines.append("\tvpl011;")
+    lines += _module("kernel", domain.kernel, domain.arguments)
+    if domain.ramdisk is not None:
+        lines += _module("ramdisk", domain.ramdisk, None)
+    lines.append("};")
+    return "".join(f"\n\t\t{line}" for line in lines) + "\n"
+
+
+def _module(kind: str, module: Module, arguments: str | None) -> list[str]:
+    lines = [
+        f"\tmodule@{module.address:x} {{",
+        f'\t\tcompatible = "multiboot,{kind}", "multiboot,module";',
+        f"\t\treg = <{_cells(module.address)} {_cells(module.size)}>;",
+    ]
+    if arguments is not None:
+        lines.append(f"\t\tbootargs = {_string(arguments)};")
+    return [*lines, "\t};"]
+
+
+def _cells(value: int) -> str:
+    return f"{value >> 32:#x} {value & 0xFFFFFFFF:#x}"
+
+
+def _string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

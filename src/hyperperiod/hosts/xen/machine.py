@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine in QEMU that boots Xen and its guests, and what can be read from it.
+
+    with boot(machine, console) as running:
+        running.wait_for("horizon reached")
+        running.stop()
+        header = running.read(running.places[0].memory, 64)
+
+Memory is laid out here: the hypervisor and the device tree where QEMU puts them, then the images
+of the guests (one that several guests share is there once), then each guest's own memory at an
+address that is known beforehand, then memory for Xen itself.
+
+With `icount` and one pcpu the machine counts: an instruction takes one nanosecond, and two runs
+of it are the same in every bit. Nothing that looks at the machine (`read`, even while it runs)
+changes that. Without `icount` it is as fast as this host allows and as noisy.
+
+Nothing survives the block: QEMU ends with it, with Ctrl-C and with this process, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperperiod.hosts.xen.devicetree import DomainNode, Module, chosen, machine_tree
+from hyperperiod.hosts.xen.images import DTC, QEMU, tool
+from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
+from hyperperiod.model import FailedError
+
+MIB = 1 << 20
+RAM_BASE = 0x4000_0000
+MODULES_BASE = 0x4900_0000
+"""Below are Xen (1 MiB) and the device tree, which QEMU puts at 128 MiB."""
+PAGE_BYTES = 4096
+GUEST_ALIGN = 2 * MIB
+"""So that Xen can map a guest's memory in large pages."""
+
+PATIENCE_S = 60.0
+"""Wall time without a sign of life after which a machine counts as hung."""
+LOOK_EVERY_S = 0.1
+START_TIMEOUT_S = 30.0
+TAIL_LINES = 15
+
+CONSOLE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot"
+PANIC = re.compile(r"Panic on CPU \d+:?")
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A domain: its image, what it is told, and what it gets.
+
+    `ramdisk` is a second module, of a file or of bytes. `vpl011`: it has a serial port of its
+    own, which shows on the console.
+    """
+
+    image: Path
+    arguments: str
+    memory_bytes: int
+    vcpus: int = 1
+    ramdisk: Path | bytes | None = None
+    vpl011: bool = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is to be booted. Xen's arguments are those beside CONSOLE_ARGUMENTS."""
+
+    hypervisor: Path
+    arguments: str
+    guests: tuple[Guest, ...]
+    pcpus: int = 1
+    icount: bool = True
+    heap_bytes: int = 256 * MIB
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the machine's memory a guest has its own, and its modules."""
+
+    memory: int
+    kernel: Module
+    ramdisk: Module | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything is; `files` are to be loaded at their addresses."""
+
+    places: tuple[Place, ...]
+    files: tuple[tuple[Path, int], ...]
+    ram_bytes: int
+
+
+class Running:
+    """A machine that runs, until its block ends."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], folder: Path, console: Path, layout: Layout
+    ) -> None:
+        self._process = process
+        self._folder = folder
+        self._console = console
+        self.places = layout.places
+        self._monitor = self._connect()
+
+    def console(self) -> str:
+        """What the machine has printed so far."""
+        return self._console.read_text(errors="replace") if self._console.exists() else ""
+
+    def wait_for(
+        self,
+        pattern: str,
+        *,
+        patience_s: float = PATIENCE_S,
+        look: Callable[[], object] | None = None,
+    ) -> re.Match[str]:
+        """Wait until the console shows `pattern`.
+
+        `look` is called now and then; when what it returns changes, or the console grows, the
+        machine lives. FailedError when neither happens for `patience_s` of wall time, when Xen
+        panics and when QEMU ends.
+        """
+        wanted = re.compile(pattern)
+        last: tuple[int, object] = (0, None)
+        since = time.monotonic()
+        while True:
+            ended = self._process.poll() is not None
+            text = self.console()
+            match = wanted.search(text)
+            if match is not None:
+                return match
+            if PANIC.search(text):
+                raise self._failed("Xen panicked")
+            if ended:
+                raise self._failed(f"QEMU ended before the console showed {pattern!r}")
+            life = (len(text), None if look is None else look())
+            if life != last:
+                last, since = life, time.monotonic()
+            elif time.monotonic() - since > patience_s:
+                raise self._failed(f"no sign of life for {patience_s:.0f} s")
+            time.sleep(LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """Let no further instruction happen."""
+        self._ask("stop")
+
+    def go_on(self) -> None:
+        """The contrary of `stop`."""
+        self._ask("cont")
+
+    def read(self, address: int, size: int) -> bytes:
+        """That much of the machine's memory; of a running machine, as it is at some instant."""
+        dump = self._folder / "dump"
+        self._ask("pmemsave", val=address, size=size, filename=str(dump))
+        return dump.read_bytes()
+
+    def _ask(self, command: str, **arguments: object) -> None:
+        try:
+            self._monitor.ask(command, **arguments)
+        except MonitorError as error:
+            raise self._failed(f"QEMU does not answer ({error})") from None
+
+    def _connect(self) -> Monitor:
+        until = time.monotonic() + START_TIMEOUT_S
+        while True:
+            try:
+                return Monitor(self._folder / "qmp")
+            except (OSError, MonitorError):
+                if self._process.poll() is not None:
+                    raise self._failed("QEMU did not start") from None
+                if time.monotonic() > until:
+                    raise self._failed("QEMU does not answer") from None
+            time.sleep(0.01)
+
+    def _failed(self, what: str) -> FailedError:
+        said = (self._folder / "qemu").read_text(errors="replace").strip()
+        lines = self.console().splitlines()[-TAIL_LINES:]
+        where = f"; the whole console is in {self._console}" if lines else ""
+        return FailedError(f"{what}{where}", "\n".join([*lines, *said.splitlines()]))
+
+    def end(self) -> None:
+        """Away with it."""
+        if hasattr(self, "_monitor"):
+            self._monitor.close()
+
+
+@contextlib.contextmanager
+def boot(machine: Machine, console: Path) -> Iterator[Running]:
+    """A machine that boots and runs; `console` becomes the log of its serial port."""
+    qemu, dtc = tool(QEMU), tool(DTC)
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
+        folder = Path(name)
+        layout = lay_out(machine, folder)
+        tree = _make_tree(machine, layout, folder, qemu, dtc)
+        console.unlink(missing_ok=True)
+        command = _command(machine, layout, folder, qemu, tree, console)
+        with (folder / "qemu").open("wb") as said:
+            # A group of its own: Ctrl-C is for us, who then read what was recorded.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+            )
+        try:
+            running = Running(process, folder, console, layout)
+            try:
+                yield running
+            finally:
+                running.end()
+        finally:
+            _kill(process)
+
+
+def lay_out(machine: Machine, folder: Path) -> Layout:
+    """Give every image and every guest its place; ramdisks of bytes are put into `folder`."""
+    files: dict[Path, Module] = {}
+    end = MODULES_BASE
+
+    def place(path: Path) -> Module:
+        nonlocal end
+        if path not in files:
+            files[path] = Module(end, path.stat().st_size)
+            end = _round_up(end + files[path].size, PAGE_BYTES)
+        return files[path]
+
+    modules: list[tuple[Module, Module | None]] = []
+    for number, guest in enumerate(machine.guests):
+        ramdisk = guest.ramdisk
+        if isinstance(ramdisk, bytes):
+            text, ramdisk = ramdisk, folder / f"ramdisk{number}"
+            ramdisk.write_bytes(text)
+        modules.append((place(guest.image), None if ramdisk is None else place(ramdisk)))
+    places: list[Place] = []
+    end = _round_up(end, GUEST_ALIGN)
+    for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
+        places.append(Place(end, kernel, loaded))
+        end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
+    ram_bytes = _round_up(end - RAM_BASE + machine.heap_bytes, 16 * MIB)
+    loaded_at = tuple((path, module.address) for path, module in files.items())
+    return Layout(tuple(places), loaded_at, ram_bytes)
+
+
+def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
+    """The guests as the device tree has them."""
+    return [
+        DomainNode(
+            kernel=place.kernel,
+            arguments=guest.arguments,
+            memory_bytes=guest.memory_bytes,
+            vcpus=guest.vcpus,
+            memory_address=place.memory,
+            ramdisk=place.ramdisk,
+            vpl011=guest.vpl011,
+        )
+        for guest, place in zip(machine.guests, layout.places, strict=True)
+    ]
+
+
+def _make_tree(machine: Machine, layout: Layout, folder: Path, qemu: Path, dtc: Path) -> Path:
+    """The machine's own tree as QEMU makes it, with what Xen is to do."""
+    blob, source, tree = folder / "board.dtb", folder / "system.dts", folder / "system.dtb"
+    board = _board(machine, layout)
+    _call([str(qemu), *board, "-machine", f"dumpdtb={blob}", "-display", "none"])
+    text = _call([str(dtc), "-q", "-I", "dtb", "-O", "dts", str(blob)])
+    arguments = f"{CONSOLE_ARGUMENTS} {machine.arguments}"
+    source.write_text(machine_tree(text, chosen(arguments, domain_nodes(machine, layout))))
+    _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
+    return tree
+
+
+def _call(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise FailedError(f"{Path(command[0]).name} failed", done.stderr.strip())
+    return done.stdout
+
+
+def _board(machine: Machine, layout: Layout) -> list[str]:
+    return [
+        *("-machine", "virt,virtualization=on,gic-version=3"),
+        *("-cpu", "cortex-a57"),
+        *("-smp", str(machine.pcpus)),
+        *("-m", f"{layout.ram_bytes // MIB}M"),
+    ]
+
+
+def _command(
+    machine: Machine, layout: Layout, folder: Path, qemu: Path, tree: Path, console: Path
+) -> list[str]:
+    command = [str(qemu), *_board(machine, layout), "-accel", "tcg"]
+    if machine.icount:
+        command += ["-icount", "shift=0,sleep=off"]
+    command += ["-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
+    command += ["-serial", f"file:{_quoted(console)}"]
+    command += ["-qmp", f"unix:{_quoted(folder / 'qmp')},server=on,wait=off"]
+    command += ["-kernel", str(machine.hypervisor), "-dtb", str(tree)]
+    for path, address in layout.files:
+        command += ["-device", f"loader,file={_quoted(path)},addr={address:#x},force-raw=on"]
+    return [*_tied_to_us(), *command]
+
+
+def _tied_to_us() -> list[str]:
+    """What makes a program end with this process, even when that is killed outright."""
+    setpriv = shutil.which("setpriv")
+    return [] if setpriv is None else [setpriv, "--pdeathsig", "KILL", "--"]
+
+
+def _quoted(path: Path) -> str:
+    """A file name inside an option of QEMU's."""
+    return str(path).replace(",", ",,")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
