@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from hyperperiod import _sim
 from hyperperiod.hosts.header import make_header
+from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
 from hyperperiod.model import (
@@ -24,7 +25,6 @@ from hyperperiod.model import (
     Scope,
     System,
     Task,
-    with_policy,
 )
 
 HOST = "sim"
@@ -52,8 +52,8 @@ def simulate(
 
     Raises InputError for what this host cannot run.
     """
-    _refuse(system, horizon_ns, seed)
-    system = _resolved(system)
+    refuse(system, horizon_ns, seed)
+    system = complete(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
     if trace_path is not None:
         _start_trace(system, horizon_ns, seed, trace_path)
@@ -175,62 +175,11 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
     )
 
 
-def _resolved(system: System) -> System:
-    """The system with every interface, and a default spare also if only a swap needs one."""
-    from hyperperiod.analysis import resolve
-
-    resolved = resolve(system)
-    for swap in system.swaps:
-        if resolved.spare is None:
-            spare = resolve(resolved.model_copy(update={"policy": swap.policy})).spare
-            resolved = resolved.model_copy(update={"spare": spare})
-    return resolved
-
-
 def _start_trace(system: System, horizon_ns: int, seed: int, path: Path) -> None:
     from hyperperiod.trace.format import write_header
 
-    guarantees = _promised(system)
+    guarantees = guaranteed(system)
     write_header(path, make_header(system, HOST, horizon_ns, seed, guarantees=guarantees))
-
-
-def _promised(system: System) -> bool:
-    """Whether the host-level test holds under every policy that the run will see.
-
-    Interfaces that change on the way are not analysed: nothing is promised then.
-    """
-    from hyperperiod.analysis import analyze
-
-    if system.changes:
-        return False
-    policies = [system.policy, *(swap.policy for swap in system.swaps)]
-    results = [analyze(with_policy(system, policy)) for policy in policies]
-    return all(pcpu["schedulable"] is True for result in results for pcpu in result["pcpus"])
-
-
-def _refuse(system: System, horizon_ns: int, seed: int) -> None:
-    """InputError for what a host of two levels cannot run."""
-    for domain in system.domains:
-        if domain.domains:
-            raise InputError(
-                system.name,
-                None,
-                f"domain {domain.name}",
-                f"domains inside {domain.name!r}",
-                "two levels: domains and their tasks",
-            )
-    if system.flows:
-        raise InputError(system.name, None, "flow", f"{len(system.flows)} flows", "no flows")
-    if not 0 < horizon_ns < 2**62:
-        raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
-    if not 0 <= seed < 2**64:
-        raise InputError(system.name, None, "seed", str(seed), "0 to 2^64 - 1")
-    if system.policy.scope is Scope.PARTITIONED and any(
-        domain.pcpu is None for domain in system.domains
-    ):
-        raise InputError(
-            system.name, None, "domain: pcpu", "a domain without one", "a pcpu for each domain"
-        )
 
 
 def _cannot(system: System, reason: str) -> InputError:

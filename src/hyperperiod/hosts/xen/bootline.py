@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a system says to Xen and to its guests: command lines.
+
+Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, a server for
+the vcpus of every domain (`d1`, `d2`, ... in file order), what is to change on the way, when the
+run begins and ends. Xen keeps 127 characters of an option, so there are several; of options there
+may be any number.
+
+A guest is given words: who it is, when the run begins and ends, and its tasks. What does not fit
+into the device tree goes into a text module of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
+from hyperperiod.model import (
+    Change,
+    Domain,
+    InputError,
+    Interface,
+    Policy,
+    Scheduler,
+    Scope,
+    System,
+    Task,
+    TaskKind,
+)
+from hyperperiod.model.units import NS_PER_UNIT
+
+OPTION = "hyperperiod="
+OPTION_LIMIT = 120
+"""Characters of one option, of which Xen would take 127."""
+
+COUNTER_HZ = 62_500_000
+"""How fast the system counter of QEMU's machine runs: a tick is 16 ns."""
+ICOUNT_RATE = 1000
+"""Instructions per 1000 ns on a machine that counts them."""
+
+VCPU_LIMIT = 64
+PCPU_LIMIT = 8
+DOMAIN_LIMIT = 32
+"""Xen keeps the arguments of that many domains at boot."""
+
+NEVER = 2**64
+"""The key of a task that comes last."""
+
+
+def refuse(system: System) -> None:
+    """InputError for what the simulator can run and this host cannot."""
+    vcpus = sum(domain.vcpus for domain in system.domains)
+    for key, found, limit in (
+        ("pcpus", system.pcpus, PCPU_LIMIT),
+        ("domain", len(system.domains), DOMAIN_LIMIT),
+        ("domain: vcpus", vcpus, VCPU_LIMIT),
+    ):
+        if found > limit:
+            raise InputError(system.name, None, key, str(found), f"at most {limit} on Xen")
+
+
+def xen_arguments(
+    system: System, *, epoch_ns: int, horizon_ns: int | None = None, ring_bytes: int | None = None
+) -> str:
+    """The scheduler's part of Xen's command line; interfaces must be known."""
+    listed = items(system)
+    listed.append(f"epoch={exact_time(epoch_ns)}")
+    if horizon_ns is not None:
+        listed.append(f"horizon={exact_time(horizon_ns)}")
+    if ring_bytes is not None:
+        listed.append(f"ring={exact_bytes(ring_bytes)}")
+    return " ".join(["sched=hyperperiod", *options(listed)])
+
+
+def items(system: System) -> list[str]:
+    """The system as items, without the times of a run."""
+    priorities = Priorities(system)
+    listed = [f"policy={_policy(system.policy)}"]
+    if system.policy.name is None and system.policy.scope is Scope.GLOBAL:
+        listed.append("scope=global")
+    if system.quantum_ns is not None:
+        listed.append(f"quantum={exact_time(system.quantum_ns)}")
+    if system.spare is not None:
+        listed.append(f"spare={_interface(system.spare)}")
+    for number, domain in enumerate(system.domains, 1):
+        listed.append(f"d{number}={_server(system, domain, priorities)}")
+    listed += [f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}" for swap in system.swaps]
+    listed += [_change(system, change, priorities) for change in system.changes]
+    return listed
+
+
+def options(listed: Iterable[str]) -> list[str]:
+    """Items as options, as many in each as Xen takes."""
+    lines: list[str] = []
+    for item in listed:
+        if lines and len(lines[-1]) + 1 + len(item) <= OPTION_LIMIT:
+            lines[-1] += f",{item}"
+        else:
+            lines.append(f"{OPTION}{item}")
+    return lines
+
+
+def guest_words(
+    system: System,
+    number: int,
+    *,
+    epoch_ns: int,
+    horizon_ns: int,
+    seed: int,
+    memory_bytes: int,
+    rate: int = ICOUNT_RATE,
+    counter_hz: int = COUNTER_HZ,
+) -> list[str]:
+    """What the guest of domain `number` (from 0, in file order) is told."""
+    domain = system.domains[number]
+    ranks = task_ranks(domain)
+    return [
+        "workload=tasks",
+        f"domain={number}",
+        f"vcpus={domain.vcpus}",
+        f"scheduler={domain.scheduler}",
+        f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
+        f"horizon={horizon_ns}",
+        f"seed={seed}",
+        f"memory={memory_bytes}",
+        f"rate={rate}",
+        *(_task(task, rank) for task, rank in zip(domain.tasks, ranks, strict=True)),
+    ]
+
+
+def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str, bytes | None]:
+    """The words for the device tree, and a text with the rest if not all have room."""
+    used = -1
+    for index, word in enumerate(words):
+        used += 1 + len(word)
+        if used > limit:
+            return " ".join(words[:index]), (" ".join(words[index:]) + "\n").encode()
+    return " ".join(words), None
+
+
+def task_ranks(domain: Domain) -> list[int]:
+    """The place of each task under fixed priority, 0 first; otherwise the file's order."""
+    keys = [(_static_key(domain.scheduler, task), index) for index, task in enumerate(domain.tasks)]
+    places = {key: rank for rank, key in enumerate(sorted(keys))}
+    return [places[key] for key in keys]
+
+
+def exact_time(time_ns: int) -> str:
+    """A time as a whole number in the largest unit that allows it."""
+    for unit, size in reversed(NS_PER_UNIT.items()):
+        if time_ns % size == 0:
+            return f"{time_ns // size}{unit}"
+    raise AssertionError("every time is a number of nanoseconds")
+
+
+def exact_bytes(size: int) -> str:
+    """A size as a whole number in the largest unit that allows it."""
+    for shift, unit in ((20, "M"), (10, "k")):
+        if size and size % (1 << shift) == 0:
+            return f"{size >> shift}{unit}"
+    return str(size)
+
+
+def _policy(policy: Policy) -> str:
+    return policy.name or f"{policy.budget}+{policy.order}+{policy.slack}"
+
+
+def _interface(interface: Interface) -> str:
+    return f"{exact_time(interface.period_ns)}:{exact_time(interface.budget_ns)}"
+
+
+def _server(system: System, domain: Domain, priorities: Priorities) -> str:
+    return ":".join(_server_parts(system, domain, priorities))
+
+
+def _server_parts(system: System, domain: Domain, priorities: Priorities) -> Iterator[str]:
+    if domain.best_effort:
+        yield "best-effort"
+    else:
+        assert domain.interface is not None, "interfaces must be known"
+        yield _interface(domain.interface)
+        yield f"p{priorities.of(domain)}"
+    if system.pcpus > 1 and system.policy.scope is Scope.PARTITIONED:
+        yield f"cpu{domain.pcpu}"
+    if domain.extra and not domain.best_effort:
+        yield "extra"
+
+
+def _change(system: System, change: Change, priorities: Priorities) -> str:
+    names = [domain.name for domain in system.domains]
+    who = f"d{names.index(change.domain) + 1}"
+    server = f"{_interface(change.interface)}:p{priorities.after(change)}"
+    return f"change={exact_time(change.at_ns)}:{who}:{server}"
+
+
+def _task(task: Task, rank: int) -> str:
+    numbers = (
+        task.period_ns or 0,
+        task.wcet_ns or 0,
+        task.bcet_ns or 0,
+        task.deadline_ns or 0,
+        task.offset_ns,
+        task.jitter_ns,
+        rank,
+    )
+    vcpu = "-" if task.vcpu is None else str(task.vcpu)
+    return ":".join([f"task={task.kind.value[0]}", *map(str, numbers), vcpu])
+
+
+def _static_key(scheduler: Scheduler, task: Task) -> int:
+    """What fixed priorities sort by; a busy task without a period or deadline comes last."""
+    if scheduler is Scheduler.RM:
+        return NEVER if task.kind is TaskKind.BUSY else task.period_ns or NEVER
+    if scheduler is Scheduler.DM:
+        return task.deadline_ns or NEVER
+    if scheduler is Scheduler.FP:
+        return NEVER if task.priority is None else task.priority
+    return 0
