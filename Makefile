@@ -12,12 +12,15 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
 STEP := tools/step
+XEN_BUILD := $(PYTHON) -m hosts.xen.build
+export XEN_SRC
 
 NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
+        xen xen-x86 xen-stock guests \
         check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
@@ -59,6 +62,22 @@ test-all: build
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build
 	@$(STEP) "core builds" $(BIN)/python -m pytest -q tests/core_builds
+
+## make xen          Xen for arm64 with the scheduler, and the guests; XEN_SRC=DIR: from that tree
+xen: guests
+	@$(XEN_BUILD) arm64
+
+## make xen-x86      Xen for x86_64 with the scheduler
+xen-x86:
+	@$(XEN_BUILD) x86_64
+
+## make xen-stock    Xen without it: the peers that it is compared with, on both architectures
+xen-stock:
+	@$(XEN_BUILD) arm64-stock x86_64-stock
+
+## make guests       the bare-metal programs that run in Xen's domains
+guests:
+	@$(STEP) "guests" $(MAKE) --no-print-directory -C guests
 
 ## make bench        measure; prints a table and writes bench/results.json
 bench: build

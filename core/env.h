@@ -40,7 +40,7 @@ typedef long long hp_i64;
  *    pointer that the verifier refuses.
  */
 #define HP_FN static __attribute__((always_inline, unused))
-#define HP_RARE static __attribute__((noinline, unused))
+#define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
 
 /* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
@@ -73,7 +73,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_FN static inline
 #endif
 /* A function off the common path: kept out of line, so that the common path stays short. */
-#define HP_RARE static __attribute__((noinline, unused))
+#define HP_RARE static __attribute__((__noinline__, __unused__))
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others. */
 #define HP_STEP HP_FN
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)

@@ -12,6 +12,8 @@
 
 #define XEN_SCHEDULER_HYPERPERIOD 72
 
+#if defined(__XEN__) || defined(__XEN_TOOLS__)
+
 /*
  * XEN_DOMCTL_scheduler_op, in op.u and in xen_domctl_schedparam_vcpu.u.
  * putinfo: all vcpus of the domain, and those that it will get; getinfo: what those would get.
@@ -54,5 +56,7 @@ struct xen_sysctl_hyperperiod {
 };
 typedef struct xen_sysctl_hyperperiod xen_sysctl_hyperperiod_t;
 DEFINE_XEN_GUEST_HANDLE(xen_sysctl_hyperperiod_t);
+
+#endif /* __XEN__ || __XEN_TOOLS__ */
 
 #endif /* __XEN_PUBLIC_HYPERPERIOD_H__ */
