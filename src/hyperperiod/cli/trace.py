@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hyperperiod.cli.options import json_option
+from hyperperiod.cli.options import json_option, read_time
 
 trace_argument = click.argument("trace_file", metavar="FILE")
 csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
@@ -17,7 +17,7 @@ csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of 
 
 @click.group()
 def trace() -> None:
-    """Read traces: convert them, list intervals or jobs, check properties."""
+    """Read traces: convert them, list intervals or jobs, check properties, compare two."""
 
 
 @trace.command()
@@ -89,6 +89,39 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     else:
         console().print(result.table())
     ctx.exit(result.exit_code)
+
+
+@trace.command()
+@trace_argument
+@click.argument("other_file", metavar="OTHER")
+@click.option(
+    "--within",
+    "bound_ns",
+    callback=read_time,
+    default="50us",
+    show_default=True,
+    metavar="TIME",
+    help="How close to a boundary the two may differ, and how far response times.",
+)
+@json_option
+@click.pass_context
+def diff(
+    ctx: click.Context, trace_file: str, other_file: str, bound_ns: int, as_json: bool
+) -> None:
+    """Compare the schedules of FILE and OTHER, two runs of one system; exit code 1 if they differ.
+
+    They agree when at every instant farther than TIME from a boundary the same vcpu runs and the
+    same servers pay, and when no response time differs by more.
+    """
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.trace.difference import difference
+
+    found = difference(_read(trace_file), _read(other_file), bound_ns)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        click.echo(found.text())
+    ctx.exit(0 if found.agrees else 1)
 
 
 def _read(trace_file: str) -> Any:

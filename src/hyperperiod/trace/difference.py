@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two traces of one system: do they show the same schedule, up to a bound?
+
+Hosts that take the same decisions still act at slightly different instants. Two schedules agree
+within a bound when at every instant that is farther than the bound from a boundary of either,
+the same vcpu runs and the same servers pay; and when the response times of all jobs differ by no
+more than it. A boundary is where an interval of `trace intervals` ends and the next begins.
+
+Beside the verdict there is a measure: the least bound within which the two would agree, and the
+share of time that was compared at all. A bound so large that it covers everything proves
+nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.units import format_time
+from hyperperiod.trace.format import Header, Records, end_ns
+from hyperperiod.trace.intervals import Interval, intervals
+from hyperperiod.trace.jobs import Job, jobs
+
+Trace = tuple[Header, Records]
+
+AROUND = 4
+"""Intervals shown on each side of a divergence."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A stretch of time in which two schedules say different things."""
+
+    pcpu: int
+    start_ns: int
+    end_ns: int
+    first: Interval | None
+    second: Interval | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What comparing two traces found."""
+
+    hosts: tuple[str, str]
+    bound_ns: int
+    total_ns: int
+    compared_ns: int
+    """Time farther than the bound from every boundary, of `total_ns` on all pcpus together."""
+    least_bound_ns: int
+    """The least bound within which the schedules agree."""
+    jobs: int
+    """Jobs that finished in both."""
+    response_ns: int
+    """The most by which their response times differ."""
+    divergence: Divergence | None
+    """The first one that the bound does not cover."""
+    unequal_jobs: tuple[str, ...]
+    """Jobs that differ by more than the bound, in words."""
+    rows: tuple[tuple[Interval, ...], tuple[Interval, ...]]
+    """Of both traces, around the divergence."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two traces show the same schedule within the bound."""
+        return self.divergence is None and not self.unequal_jobs
+
+    def as_json(self) -> dict[str, Any]:
+        """The result object of `trace diff --json`."""
+        found = self.divergence
+        return {
+            "hosts": list(self.hosts),
+            "agrees": self.agrees,
+            "bound_ns": self.bound_ns,
+            "total_ns": self.total_ns,
+            "compared_ns": self.compared_ns,
+            "least_bound_ns": self.least_bound_ns,
+            "jobs": self.jobs,
+            "response_ns": self.response_ns,
+            "divergence": found
+            and {
+                "pcpu": found.pcpu,
+                "start_ns": found.start_ns,
+                "end_ns": found.end_ns,
+                "first": _said(found.first),
+                "second": _said(found.second),
+            },
+            "unequal_jobs": list(self.unequal_jobs),
+        }
+
+    def text(self) -> str:
+        """The result in words; on a divergence with both schedules around it."""
+        share = _percent(self.compared_ns, self.total_ns)
+        lines = [
+            f"{share} of the time lies farther than {format_time(self.bound_ns)} from a boundary",
+            f"the schedules agree within {format_time(self.least_bound_ns)}",
+            f"the response times of {self.jobs} jobs within {format_time(self.response_ns)}",
+        ]
+        if self.divergence is not None:
+            lines += self._divergence_text(self.divergence)
+        lines += self.unequal_jobs[:AROUND]
+        if len(self.unequal_jobs) > AROUND:
+            lines.append(f"... {len(self.unequal_jobs)} such jobs in all")
+        return "\n".join(lines)
+
+    def _divergence_text(self, found: Divergence) -> Iterator[str]:
+        yield (
+            f"first divergence: pcpu {found.pcpu}, {found.start_ns} to {found.end_ns} ns: "
+            f"{self.hosts[0]} {_said(found.first)}, {self.hosts[1]} {_said(found.second)}"
+        )
+        for host, rows in zip(self.hosts, self.rows, strict=True):
+            yield f"{host}:"
+            for row in rows:
+                mark = ">" if row.start_ns < found.end_ns and row.end_ns > found.start_ns else " "
+                yield f" {mark} {row.start_ns:>14} {row.end_ns:>14}  {_said(row)}"
+
+
+def difference(first: Trace, second: Trace, bound_ns: int) -> Difference:
+    """Compare two traces of one system.
+
+    Raises InputError when they are not of one: other vcpus, tasks or pcpus.
+    """
+    _require_comparable(first[0], second[0])
+    until_ns = min(end_ns(first[1]), end_ns(second[1]))
+    rows = [list(intervals(*trace)) for trace in (first, second)]
+    stretches = [
+        stretch
+        for pcpu in range(first[0]["pcpus"])
+        for stretch in _stretches(pcpu, until_ns, *(_of(every, pcpu) for every in rows))
+    ]
+    unequal = [it for it in stretches if _said(it.first) != _said(it.second)]
+    divergence = next((it for it in unequal if _covered_by_ns(it, until_ns) > bound_ns), None)
+    count, response_ns, unequal_jobs = _compare_jobs(first, second, until_ns, bound_ns)
+    return Difference(
+        hosts=(first[0]["host"], second[0]["host"]),
+        bound_ns=bound_ns,
+        total_ns=until_ns * first[0]["pcpus"],
+        compared_ns=sum(_inner_ns(it, until_ns, bound_ns) for it in stretches),
+        least_bound_ns=max((_covered_by_ns(it, until_ns) for it in unequal), default=0),
+        jobs=count,
+        response_ns=response_ns,
+        divergence=divergence,
+        unequal_jobs=tuple(unequal_jobs),
+        rows=(_around(rows[0], divergence), _around(rows[1], divergence)),
+    )
+
+
+def _require_comparable(first: Header, second: Header) -> None:
+    for key, own, other in (
+        ("pcpus", first["pcpus"], second["pcpus"]),
+        ("vcpus", _names(first["vcpus"]), _names(second["vcpus"])),
+        ("tasks", _names(first["tasks"]), _names(second["tasks"])),
+    ):
+        if own != other:
+            raise InputError(second["system"], None, key, str(other), f"{own}, as in the other")
+
+
+def _names(entries: Any) -> list[str]:
+    return [f"{entry['domain']}.{entry['name']}" for entry in entries]
+
+
+def _of(rows: list[Interval], pcpu: int) -> list[Interval]:
+    return [row for row in rows if row.pcpu == pcpu]
+
+
+def _stretches(
+    pcpu: int, until_ns: int, first: list[Interval], second: list[Interval]
+) -> Iterator[Divergence]:
+    """Time cut at the boundaries of both, with what each says in every piece."""
+    cuts = {0, until_ns}
+    for row in (*first, *second):
+        cuts |= {row.start_ns, row.end_ns}
+    edges = sorted(cut for cut in cuts if cut <= until_ns)
+    starts = [[row.start_ns for row in rows] for rows in (first, second)]
+    for start_ns, end in pairwise(edges):
+        own, other = _at(first, starts[0], start_ns), _at(second, starts[1], start_ns)
+        yield Divergence(pcpu, start_ns, end, own, other)
+
+
+def _at(rows: list[Interval], starts: list[int], time_ns: int) -> Interval | None:
+    index = bisect_right(starts, time_ns) - 1
+    return rows[index] if index >= 0 and time_ns < rows[index].end_ns else None
+
+
+def _said(row: Interval | None) -> str:
+    if row is None:
+        return "nothing"
+    return f"{row.run} ({row.pay or 'nobody'} pays)"
+
+
+def _sides(stretch: Divergence, until_ns: int) -> int:
+    """How many ends of a stretch are boundaries; begin and end of the run are none."""
+    return (stretch.start_ns > 0) + (stretch.end_ns < until_ns)
+
+
+def _inner_ns(stretch: Divergence, until_ns: int, bound_ns: int) -> int:
+    """How much of a stretch is farther than the bound from its ends."""
+    length_ns = stretch.end_ns - stretch.start_ns
+    return max(0, length_ns - _sides(stretch, until_ns) * bound_ns)
+
+
+def _covered_by_ns(stretch: Divergence, until_ns: int) -> int:
+    """The least bound that covers a stretch."""
+    return -(-(stretch.end_ns - stretch.start_ns) // max(1, _sides(stretch, until_ns)))
+
+
+def _around(rows: list[Interval], found: Divergence | None) -> tuple[Interval, ...]:
+    if found is None:
+        return ()
+    own = _of(rows, found.pcpu)
+    index = bisect_right([row.start_ns for row in own], found.start_ns)
+    return tuple(own[max(0, index - AROUND) : index + AROUND])
+
+
+def _compare_jobs(
+    first: Trace, second: Trace, until_ns: int, bound_ns: int
+) -> tuple[int, int, list[str]]:
+    """Jobs finished in both, the largest difference of responses, and what is beyond the bound."""
+    theirs = [
+        {(job.domain, job.task, job.job): job for job in jobs(*trace)} for trace in (first, second)
+    ]
+    hosts = (first[0]["host"], second[0]["host"])
+    count, most_ns = 0, 0
+    unequal = []
+    for key in sorted(theirs[0].keys() | theirs[1].keys()):
+        name = f"{key[0]}.{key[1]} job {key[2]}"
+        job, other = (its.get(key) for its in theirs)
+        responses = [_response_ns(job), _response_ns(other)]
+        if responses[0] is not None and responses[1] is not None:
+            count += 1
+            apart_ns = abs(responses[0] - responses[1])
+            most_ns = max(most_ns, apart_ns)
+            if apart_ns > bound_ns:
+                unequal.append(
+                    f"{name}: responds in {responses[0]} ns on {hosts[0]}, "
+                    f"{responses[1]} ns on {hosts[1]}"
+                )
+        for host, own, has in ((hosts[0], job, other), (hosts[1], other, job)):
+            if not _may_lack(own, has, until_ns - bound_ns):
+                unequal.append(f"{name}: not the same on {host}, which has {own}")
+    return count, most_ns, unequal
+
+
+def _response_ns(job: Job | None) -> int | None:
+    return None if job is None or job.finish_ns is None else job.finish_ns - job.release_ns
+
+
+def _may_lack(job: Job | None, other: Job | None, late_ns: int) -> bool:
+    """Whether a job may be missing or unfinished here: the other's is only just not."""
+    if other is None:
+        return True
+    if job is None:
+        return other.release_ns >= late_ns
+    return job.finish_ns is not None or other.finish_ns is None or other.finish_ns >= late_ns
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole if whole else 0:.2f} %"

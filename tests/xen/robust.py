@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Robust systems: those whose schedule does not hang on a hair.
+
+On a real machine everything comes a little late: an interrupt, a wake, the end of a switch. Where
+two things happen almost at once, a microsecond decides which is first, and from there on two
+hosts may rightly do different things. A system is robust when that cannot happen to it: moving
+every release, every execution time and every cost within BOUND_NS leaves the sequence of
+(run, pay) as it is. Such systems can be compared between hosts instant by instant.
+
+A candidate is drawn from its number, simulated, and simulated again in many perturbed versions.
+`NUMBERS` holds the numbers that passed; `python -m tests.xen.robust` finds them anew.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import count, islice
+from pathlib import Path
+
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import (
+    Domain,
+    Interface,
+    Overheads,
+    Scheduler,
+    System,
+    Task,
+    TaskKind,
+)
+from hyperperiod.model.policy import PRESETS, Slack
+from hyperperiod.trace.difference import Trace, difference
+from hyperperiod.trace.format import read
+from hyperperiod.trace.intervals import intervals
+
+BOUND_NS = 30_000
+"""How far a release or an execution time is moved, and the most that one pick may cost."""
+DRIFT_NS = 10 * BOUND_NS
+"""The most by which what adds up may move an interval or a response: by a few moves, so no jump."""
+HORIZON_NS = 301_300_000
+"""Ten to forty periods of every server; no multiple of any period drawn here."""
+SEED = 7
+VERSIONS = 60
+"""Perturbed versions that must all have the same sequence."""
+WANTED = 14
+"""Robust systems per preset."""
+
+_US = 1_000
+_MS = 1_000_000
+
+# Found by `python -m tests.xen.robust`; test_robust.py checks some of them again.
+NUMBERS: dict[str, tuple[int, ...]] = {
+    "ptps": (43, 47, 67, 69, 81, 83, 112, 127, 174, 232, 233, 242, 253, 294),
+    "wcps": (25, 44, 57, 59, 77, 85, 101, 180, 189, 242, 297, 302, 310, 394),
+    "crps": (7, 76, 80, 121, 277, 298, 331, 410, 412, 420, 441, 497, 512, 530),
+    "ds": (47, 54, 69, 93, 151, 166, 190, 212, 257, 276, 319, 364, 373, 423),
+    "polling": (0, 2, 5, 7, 17, 52, 59, 66, 71, 81, 119, 124, 141, 144),
+    "sporadic": (15, 47, 51, 72, 83, 112, 127, 207, 214, 265, 281, 283, 284, 292),
+    "rtds": (15, 17, 26, 39, 73, 74, 88, 93, 96, 105, 121, 130, 139, 142),
+    "ertds": (25, 29, 41, 56, 101, 177, 198, 205, 219, 306, 319, 347, 362, 422),
+    "cbs": (25, 58, 78, 86, 106, 111, 139, 186, 207, 217, 230, 325, 339, 346),
+    "hsf-fp": (34, 38, 45, 62, 71, 73, 93, 99, 114, 118, 127, 138, 146, 168),
+    "partitioned-hsf-fp": (1, 2, 7, 14, 23, 32, 36, 55, 58, 87, 92, 100, 120, 151),
+}
+
+
+def robust_systems(preset: str) -> list[System]:
+    """The robust systems of a preset that were found."""
+    return [candidate(preset, number) for number in NUMBERS[preset]]
+
+
+def candidate(preset: str, number: int) -> System:
+    """The system with this number; whether it is robust remains to be seen."""
+    draw = random.Random(f"{preset} {number}")
+    base_ms, factors = draw.choice(((5, (1, 2, 4)), (6, (1, 2, 3)), (8, (1, 2, 4)), (10, (1, 2))))
+    served = draw.randint(2, 4)
+    total = draw.uniform(0.5, 0.95)
+    shares = [draw.uniform(0.5, 1.5) for _ in range(served)]
+    domains = []
+    for index, share in enumerate(shares):
+        period_ns = base_ms * draw.choice(factors) * _MS
+        bandwidth = total * share / sum(shares)
+        budget_ns = max(200 * _US, int(period_ns * bandwidth) // (10 * _US) * 10 * _US)
+        domains.append(
+            _domain(
+                draw,
+                f"d{index}",
+                base_ms * _MS,
+                bandwidth,
+                interface=Interface(period_ns=period_ns, budget_ns=min(budget_ns, period_ns)),
+                extra=PRESETS[preset].slack is Slack.EXTRA and draw.random() < 0.5,
+            )
+        )
+    if draw.random() < 0.4:
+        domains.append(_best_effort(draw, base_ms * _MS))
+    return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
+
+
+def _domain(
+    draw: random.Random, name: str, base_ns: int, bandwidth: float, **rest: object
+) -> Domain:
+    scheduler = draw.choice(list(Scheduler))
+    tasks = draw.randint(1, 3)
+    load = bandwidth * draw.uniform(0.5, 1.1) / tasks
+    return Domain.model_validate(
+        {
+            "name": name,
+            "scheduler": scheduler,
+            "task": tuple(_task(draw, n, base_ns, load, scheduler) for n in range(tasks)),
+            **rest,
+        }
+    )
+
+
+def _best_effort(draw: random.Random, base_ns: int) -> Domain:
+    if draw.random() < 0.5:
+        return Domain(name="rest", best_effort=True)
+    return _domain(draw, "rest", base_ns, 0.3, best_effort=True)
+
+
+def _task(draw: random.Random, index: int, base_ns: int, load: float, scheduler: Scheduler) -> Task:
+    kind = draw.choice([TaskKind.PERIODIC] * 6 + [TaskKind.SPORADIC, TaskKind.EVENT, TaskKind.BUSY])
+    period_ns = base_ns * draw.choice((1, 2, 4))
+    if kind is TaskKind.EVENT:
+        period_ns = base_ns * 8
+    wcet_ns = max(100 * _US, int(period_ns * load) // (10 * _US) * 10 * _US)
+    busy = kind is TaskKind.BUSY
+    endless = busy and draw.random() < 0.5
+    return Task(
+        name=f"t{index}",
+        kind=kind,
+        period_ns=None if busy else period_ns,
+        wcet_ns=None if endless else wcet_ns,
+        offset_ns=draw.randint(50, period_ns // (10 * _US)) * 10 * _US,
+        jitter_ns=0 if busy else draw.choice((0, 0, 0, draw.randint(1, 5) * 100 * _US)),
+        etf=Fraction(1) if endless else draw.choice((Fraction(1), Fraction(1), Fraction(1, 2))),
+        priority=draw.randint(0, 3) if scheduler is Scheduler.FP else None,
+    )
+
+
+def is_robust(system: System, horizon_ns: int = HORIZON_NS) -> bool:
+    """Whether every perturbed version has the sequence of the system itself, and no job of it
+    responds much earlier or later."""
+    own = simulated(system, horizon_ns)
+    expected = sequence(own)
+    for version in perturbed(system):
+        other = simulated(version, horizon_ns)
+        if sequence(other) != expected or not difference(own, other, DRIFT_NS).agrees:
+            return False
+    return True
+
+
+def perturbed(system: System) -> Iterator[System]:
+    """VERSIONS of the system: the extremes first, then everything drawn at once."""
+    draw = random.Random(system.name)
+    yield _moved(system, _costs(BOUND_NS), lambda: 0)
+    yield _moved(system, Overheads(), lambda: BOUND_NS)
+    yield _moved(system, _costs(BOUND_NS), lambda: -BOUND_NS)
+    for _ in range(VERSIONS - 3):
+        costs = _costs(draw.randint(0, BOUND_NS))
+        yield _moved(system, costs, lambda: draw.randint(-BOUND_NS, BOUND_NS))
+
+
+def sequence(trace: Trace) -> list[tuple[str, str]]:
+    """Who ran and who paid, one after the other, without the times."""
+    return [(row.run, row.pay) for row in intervals(*trace)]
+
+
+def simulated(system: System, horizon_ns: int, seed: int = SEED) -> Trace:
+    """The trace of a run in the simulator."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.hpt"
+        simulate(system, horizon_ns, seed, path)
+        header, records = read(path)
+        return header, records.copy()
+
+
+def find(preset: str) -> Iterator[int]:
+    """The numbers of robust systems, in order, without end."""
+    return (number for number in count() if is_robust(candidate(preset, number)))
+
+
+def _costs(whole_ns: int) -> Overheads:
+    """Costs of which a pick with one wake and one refill takes `whole_ns`."""
+    each_ns = whole_ns // 5
+    return Overheads(
+        context_switch_ns=each_ns,
+        pick_ns=each_ns,
+        replenish_ns=each_ns,
+        wake_ns=each_ns,
+        interrupt_ns=each_ns,
+    )
+
+
+def _moved(system: System, overheads: Overheads, shift: Callable[[], int]) -> System:
+    """The system with these costs; `shift` says how far each time of a task moves."""
+    domains = tuple(
+        domain.model_copy(update={"tasks": tuple(_moved_task(it, shift) for it in domain.tasks)})
+        for domain in system.domains
+    )
+    return system.model_copy(update={"overheads": overheads, "domains": domains})
+
+
+def _moved_task(task: Task, shift: Callable[[], int]) -> Task:
+    moved: dict[str, int] = {"offset_ns": max(0, task.offset_ns + shift())}
+    if task.wcet_ns is not None:
+        moved["wcet_ns"] = max(1, task.wcet_ns + shift())
+    if task.kind is TaskKind.EVENT and task.period_ns is not None:
+        moved["period_ns"] = task.period_ns + shift()
+    if task.kind is not TaskKind.BUSY:
+        moved["jitter_ns"] = task.jitter_ns + max(0, shift())
+    return task.model_copy(update=moved)
+
+
+def main() -> None:
+    """Print the table of numbers."""
+    print("NUMBERS: dict[str, tuple[int, ...]] = {")
+    for preset in sys.argv[1:] or PRESETS:
+        numbers = ", ".join(str(number) for number in islice(find(preset), WANTED))
+        print(f'    "{preset}": ({numbers}),', flush=True)
+    print("}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The systems that hosts are compared on, and the comparison itself, in the simulator alone."""
+
+from collections import Counter
+
+import pytest
+from tests.xen.robust import (
+    BOUND_NS,
+    DRIFT_NS,
+    HORIZON_NS,
+    NUMBERS,
+    WANTED,
+    candidate,
+    is_robust,
+    perturbed,
+    robust_systems,
+    sequence,
+    simulated,
+)
+
+from hyperperiod.model import TaskKind, with_policy
+from hyperperiod.model.policy import PRESETS
+from hyperperiod.trace.difference import difference
+
+
+def test_every_preset_has_its_robust_systems() -> None:
+    assert list(NUMBERS) == list(PRESETS)
+    for numbers in NUMBERS.values():
+        assert len(set(numbers)) == len(numbers) >= WANTED
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_first_ones_are_robust(preset: str) -> None:
+    for number in NUMBERS[preset][:2]:
+        assert is_robust(candidate(preset, number)), number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+def test_all_of_them_are_robust(preset: str) -> None:
+    for number in NUMBERS[preset]:
+        assert is_robust(candidate(preset, number)), number
+
+
+def test_most_systems_are_not_robust() -> None:
+    """So the search has something to find, and the test of robustness something to refuse."""
+    refused = [number for number in range(20) if not is_robust(candidate("crps", number))]
+    assert len(refused) > 10
+
+
+def test_the_robust_systems_are_not_dull() -> None:
+    """All kinds of tasks are there, best-effort domains too, and each system does something."""
+    systems = [system for preset in PRESETS for system in robust_systems(preset)]
+    domains = [domain for system in systems for domain in system.domains]
+    kinds = Counter(task.kind for domain in domains for task in domain.tasks)
+    assert set(kinds) == set(TaskKind)
+    assert sum(domain.best_effort for domain in domains) > 10
+    for system in systems:
+        assert 2 <= len(system.domains) <= 5
+        assert len(sequence(simulated(system, HORIZON_NS))) >= 40, system.name
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_perturbed_run_agrees(preset: str) -> None:
+    system = robust_systems(preset)[0]
+    own = simulated(system, HORIZON_NS)
+    for version in perturbed(system):
+        found = difference(own, simulated(version, HORIZON_NS), DRIFT_NS)
+        assert found.agrees, found.text()
+
+
+OTHERS = {
+    "ptps": "wcps",
+    "wcps": "crps",
+    "crps": "ptps",
+    "ds": "polling",
+    "polling": "sporadic",
+    "sporadic": "ds",
+    "rtds": "cbs",
+    "ertds": "deferrable+edf+none+global",
+    "cbs": "ds",
+}
+
+
+@pytest.mark.parametrize(("preset", "other"), OTHERS.items())
+def test_another_policy_does_not_agree(preset: str, other: str) -> None:
+    """On most systems: two policies may do the same on some."""
+    from hyperperiod.model import parse_policy
+
+    different = 0
+    for system in robust_systems(preset):
+        wrong = with_policy(system, parse_policy(other))
+        found = difference(simulated(system, HORIZON_NS), simulated(wrong, HORIZON_NS), BOUND_NS)
+        if found.divergence is not None:
+            different += 1
+            assert "first divergence: pcpu 0" in found.text()
+            assert found.divergence.end_ns - found.divergence.start_ns > BOUND_NS
+    assert different >= len(NUMBERS[preset]) * 2 // 3
