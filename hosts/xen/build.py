@@ -249,12 +249,17 @@ def configure(flavour: Flavour) -> None:
     record.write_text(wanted)
 
 
+def python() -> str:
+    """The interpreter for Xen's scripts: the same one, whoever asks, or all would be made anew."""
+    return shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+
+
 def run_make(flavour: Flavour, *arguments: str) -> None:
     """One run of Xen's make into the flavour's folder; what it says goes to make.log there."""
     command = [
         "make", "-C", str(flavour.tree / "xen"), f"O={flavour.folder}",
         f"XEN_TARGET_ARCH={flavour.arch}", f"CROSS_COMPILE={flavour.prefix}",
-        f"PYTHON={sys.executable}", *arguments,
+        f"PYTHON={python()}", *arguments,
     ]  # fmt: skip
     log = flavour.folder / LOG
     # Nothing of a make around this one, such as its job server, is for Xen's.

@@ -74,12 +74,12 @@ def fetch(downloads: Path) -> Path:
             raise BuildError(
                 f"{' '.join(command)} from {MIRROR} {SUITE} failed:\n"
                 f"{done.stdout}{done.stderr}with a tree of your own: make xen XEN_SRC=DIR",
-                1,
+                3,
             )
     tarball = fetched(downloads)
     if tarball is None:
         found = sorted(path.name for path in downloads.glob("xen_*")) or "nothing"
-        raise BuildError(f"Debian {SUITE}'s Xen: found {found}; allowed: xen_{VERSION}*", 1)
+        raise BuildError(f"Debian {SUITE}'s Xen: found {found}; allowed: xen_{VERSION}*", 3)
     return tarball
 
 
