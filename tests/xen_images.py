@@ -7,6 +7,7 @@ there already costs a second.
 
 import fcntl
 import functools
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,8 @@ def image(flavour: str) -> Path:
 @functools.cache
 def guest(name: str = "executive.bin") -> Path:
     """A bare-metal guest, by its file name in build/guests."""
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("aarch64-linux-gnu-gcc: not found; apt-get install gcc-aarch64-linux-gnu")
     (TOP / "build").mkdir(exist_ok=True)
     with (TOP / "build" / ".guests-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The hypervisors: what they are built from, what the scheduler adds, what it leaves alone."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hosts.xen.build import FLAVOURS, HOOKED, PLAIN
+from hosts.xen.source import mirror
+from tests.xen_images import image
+
+TOP = Path(__file__).parents[2]
+
+# What the scheduler may add to a hypervisor's code and constants.
+MAX_TEXT = 24 * 1024
+
+# Structures that a stock toolstack exchanges with Xen; they must stay as large as they are.
+STRUCTURES = (
+    "struct xen_domctl",
+    "struct xen_domctl_scheduler_op",
+    "struct xen_domctl_schedparam_vcpu",
+    "struct xen_sysctl",
+    "struct xen_sysctl_scheduler_op",
+)
+
+
+def run_build(flavour: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hosts.xen.build", flavour],
+        cwd=TOP,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def need_cross_compiler() -> None:
+    for program in ("aarch64-linux-gnu-gcc", "bison", "flex"):
+        if not shutil.which(program):
+            pytest.skip(f"{program}: not found; make deps installs it")
+
+
+def test_a_folder_that_is_no_xen(tmp_path: Path) -> None:
+    need_cross_compiler()
+    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    assert done.returncode == 2
+    assert f"error: XEN_SRC: found no xen/Makefile in {tmp_path}" in done.stderr
+
+
+def test_another_version(tmp_path: Path) -> None:
+    need_cross_compiler()
+    (tmp_path / "xen").mkdir()
+    makefile = "export XEN_VERSION       = 4\nexport XEN_SUBVERSION    = 17\n"
+    (tmp_path / "xen" / "Makefile").write_text(makefile)
+    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    assert done.returncode == 2
+    assert f"found Xen 4.17 in {tmp_path}; allowed: 4.20" in done.stderr
+
+
+def test_a_tree_with_objects_in_it(tmp_path: Path) -> None:
+    need_cross_compiler()
+    (tmp_path / "xen").mkdir()
+    makefile = "export XEN_VERSION       = 4\nexport XEN_SUBVERSION    = 20\n"
+    (tmp_path / "xen" / "Makefile").write_text(makefile)
+    (tmp_path / "xen" / ".config").write_text("")
+    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    assert done.returncode == 2
+    assert "a tree in which Xen was built; allowed: a clean one" in done.stderr
+
+
+def test_a_missing_tool_names_the_command_that_installs_it(tmp_path: Path) -> None:
+    done = run_build("arm64", PATH=str(tmp_path))
+    assert done.returncode == 3
+    assert "apt-get install" in done.stderr
+    assert "bison" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_flavour() -> None:
+    done = run_build("riscv")
+    assert done.returncode == 2
+    assert "arm64-debug" in done.stderr
+
+
+def test_a_mirror_copies_changes_and_keeps_what_is_the_same(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    (theirs / "folder").mkdir(parents=True)
+    (theirs / ".git").mkdir()
+    (theirs / ".git" / "HEAD").write_text("")
+    for name in ("same", "changes", "folder/goes", "kept"):
+        (theirs / name).write_text(name)
+    (theirs / "link").symlink_to("same")
+    mirror(theirs, ours, keep=set())
+    assert (ours / "link").readlink() == Path("same")
+    assert not (ours / ".git").exists()
+    before = (ours / "same").stat().st_mtime_ns
+    (ours / "kept").write_text("ours")
+    (theirs / "changes").write_text("changed")
+    (theirs / "folder" / "goes").unlink()
+    mirror(theirs, ours, keep={Path("kept")})
+    assert (ours / "same").stat().st_mtime_ns == before
+    assert (ours / "changes").read_text() == "changed"
+    assert not (ours / "folder" / "goes").exists()
+    assert (ours / "kept").read_text() == "ours"
+
+
+def test_building_again_does_nothing() -> None:
+    hypervisor = image("arm64")
+    before = hypervisor.stat().st_mtime_ns
+    done = run_build("arm64")
+    assert done.returncode == 0
+    assert done.stdout == "", "a step was done"
+    assert hypervisor.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("flavour", ["arm64", "x86_64"])
+def test_the_scheduler_is_small(flavour: str) -> None:
+    image(flavour)
+    built = FLAVOURS[flavour].folder / "common/sched/hyperperiod/built_in.o"
+    text, data, bss = sizes(built)
+    print(f"{flavour}: {text} bytes of code and constants, {data} of data, {bss} of zeroes")
+    assert text <= MAX_TEXT
+    assert text > 1024, "this is not the scheduler"
+
+
+def sizes(path: Path) -> tuple[int, int, int]:
+    """Code and constants, data and zeroes of an object file, in bytes."""
+    output = subprocess.run(["size", path], check=True, capture_output=True, text=True).stdout
+    text, data, bss = output.splitlines()[1].split()[:3]
+    return int(text), int(data), int(bss)
+
+
+def test_structures_that_stock_tools_know_keep_their_sizes(tmp_path: Path) -> None:
+    image("arm64")
+    with_it, without = sizes_of_structures(tmp_path, HOOKED), sizes_of_structures(tmp_path, PLAIN)
+    assert with_it == without
+    assert set(with_it) == set(STRUCTURES)
+
+
+def sizes_of_structures(folder: Path, tree: Path) -> dict[str, str]:
+    """What a toolstack, compiled against a tree's headers, takes for their sizes."""
+    lines = "".join(f'    printf("{name}=%zu\\n", sizeof({name}));\n' for name in STRUCTURES)
+    (folder / "sizes.c").write_text(
+        "#include <stdint.h>\n#include <stdio.h>\n"
+        "#include <public/domctl.h>\n#include <public/sysctl.h>\n"
+        f"int main(void) {{\n{lines}}}\n"
+    )
+    command = ["cc", "-D__XEN_TOOLS__", f"-I{tree / 'xen/include'}", "-o", "sizes", "sizes.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    output = subprocess.run(folder / "sizes", check=True, capture_output=True, text=True).stdout
+    return dict(line.rsplit("=", 1) for line in output.splitlines())
