@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A whole machine in QEMU: Xen, dom0 with the stock toolstack, and a session inside.
+
+A session is a few files; `run` among them is the script that dom0 executes. What the script
+leaves in /results comes back as files. The machine powers itself off; one that does not is
+ended after a time limit.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.stack.cpio import Archive
+from tests.stack.dom0_image import Image
+
+SYSTEM = "qemu-system-x86_64"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a machine left behind."""
+
+    log: str
+    """All consoles: Xen's, dom0's, and what the session printed."""
+    results: Mapping[str, bytes]
+    """The files of /results, by name."""
+    ended: bool
+    """Whether the machine powered itself off in time."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine to run sessions on."""
+
+    xen: Path
+    image: Image
+    pcpus: int = 4
+    exact: bool = False
+    """Virtual time from counted instructions: the same every time, one busy pcpu at a time."""
+    boot_line: str = ""
+
+    def command(self, folder: Path) -> list[str]:
+        """How QEMU is called; the folder has the session's initrd and gets the logs."""
+        xen_line = f"console=com1 com1=115200,8n1 dom0_mem=512M,max:512M {self.boot_line}"
+        # QEMU separates modules by commas, so none may be in dom0's arguments.
+        dom0 = f"{self.image.kernel} console=hvc0 quiet nokaslr"
+        time = ["-accel", "tcg,thread=multi"]
+        if self.exact:
+            clock = "base=2026-01-01,clock=vm"
+            time = ["-accel", "tcg", "-icount", "shift=2,sleep=off", "-rtc", clock, "-seed", "1"]
+        return [
+            SYSTEM, *time, "-M", "q35", "-cpu", "max,-smap", "-smp", str(self.pcpus),
+            "-m", "1024", "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
+            "-serial", f"file:{folder / 'console.log'}", "-serial", f"file:{folder / 'out.tar'}",
+            "-kernel", str(self.xen), "-append", xen_line,
+            "-initrd", f"{dom0},{folder / 'initrd'}",
+        ]  # fmt: skip
+
+    def run(self, folder: Path, session: Mapping[str, bytes], limit_s: int) -> Ran:
+        """Boots, runs the session, waits for the end; logs stay in the folder."""
+        archive = Archive()
+        for name, content in session.items():
+            archive.file(f"session/{name}", content)
+        (folder / "initrd").write_bytes(self.image.initrd.read_bytes() + archive.packed(level=1))
+        ended = _run_limited(self.command(folder), limit_s)
+        return Ran(
+            log=(folder / "console.log").read_text(errors="replace"),
+            results=_files_of(folder / "out.tar"),
+            ended=ended,
+        )
+
+
+def _run_limited(command: list[str], limit_s: int) -> bool:
+    """Runs a command in a process group of its own and ends all of it at the limit."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(limit_s) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _files_of(path: Path) -> dict[str, bytes]:
+    """The files in a tar archive; none if there is no archive."""
+    raw = path.read_bytes() if path.exists() else b""
+    files: dict[str, bytes] = {}
+    if not raw:
+        return files
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                files[member.name.removeprefix("./")] = content.read()
+    return files
