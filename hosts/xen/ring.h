@@ -73,14 +73,15 @@ enum hp_record_kind {
     HP_RECORD_START = 32,     /* hp_init; value as SWAP, | global << 24 (hp_config.holds is 1 if
                                  global); job: pcpus */
     HP_RECORD_QUANTUM = 33,   /* before START: value = quantum_ns */
-    HP_RECORD_BUDGET = 34,    /* before START, SPARE, ADD or UPDATE: value = the budget in it */
-    HP_RECORD_SPARE = 35,     /* before START or later, hp_set_spare: value = period_ns */
+    HP_RECORD_BUDGET = 34,    /* before START, SET_SPARE, ADD or UPDATE: value = the budget in it */
+    HP_RECORD_SET_SPARE = 35, /* before START or later, hp_set_spare: value = period_ns */
     HP_RECORD_ADD = 36,       /* hp_add: value = period_ns, job: priority, flags: HP_EXTRA, ... */
     HP_RECORD_UPDATE = 37,    /* hp_update: as ADD */
     HP_RECORD_REMOVE = 38,    /* hp_remove */
     HP_RECORD_ADD_PCPU = 39,  /* hp_add_pcpu */
     HP_RECORD_DROP_PCPU = 40, /* hp_drop_pcpu */
     HP_RECORD_SAVED = 41,     /* hp_saved */
+    HP_RECORD_HOLD = 42,      /* hp_hold; value: the pcpu */
 
     /* A guest's measurements. */
     HP_RECORD_SAMPLE = 64,   /* a timed busy loop; time: its start, value: its length in ticks */
