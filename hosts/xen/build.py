@@ -40,9 +40,9 @@ HOOKED = BUILD / "source-hyperperiod"
 # In a flavour's folder: what Xen's make said.
 LOG = "make.log"
 
-# The lines of a failed make that are worth seeing, and how many of them.
-FAILURE = re.compile(r"\b[Ee]rror\b:? |undefined reference|\*\*\*").search
-SHOWN_ON_FAILURE = 20
+# Where a failed make says why, and how many lines from there are worth seeing.
+FAILURE = re.compile(r"\berror: |undefined reference| Error \d").search
+SHOWN_ON_FAILURE = 25
 
 # A compiler's prefix for each of Xen's architectures, where the machine is another one.
 CROSS = {"arm64": "aarch64-linux-gnu-", "x86_64": "x86_64-linux-gnu-"}
@@ -274,8 +274,9 @@ def run_make(flavour: Flavour, *arguments: str) -> None:
             check=False,
         )
     if done.returncode != 0:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if FAILURE(line)]
-        shown = "\n".join(lines[:SHOWN_ON_FAILURE])
+        lines = log.read_text(errors="replace").splitlines()
+        first = next((number for number, line in enumerate(lines) if FAILURE(line)), 0)
+        shown = "\n".join(lines[max(first - 1, 0) : first + SHOWN_ON_FAILURE])
         raise BuildError(f"Xen for {flavour.name} failed:\n{shown}\nall of it: {log}", 1)
 
 
