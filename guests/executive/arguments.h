@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a guest is told: words KEY=VALUE separated by blanks (docs/xen/guests.md). All that is
+ * wrong is found here, before anything runs.
+ */
+#ifndef GUESTS_ARGUMENTS_H
+#define GUESTS_ARGUMENTS_H
+
+#include "guests/executive/domain.h"
+#include "guests/executive/task.h"
+#include "guests/executive/text.h"
+
+enum workload {
+    WORKLOAD_TASKS,
+    WORKLOAD_CLOCKTICK,
+    WORKLOAD_RESPONSE,
+    WORKLOAD_SPIN,
+    WORKLOAD_YIELD_STORM,
+    WORKLOAD_WAKE_STORM,
+    WORKLOAD_HYPERCALL_STORM,
+    WORKLOAD_TIMER_STORM,
+};
+
+struct arguments {
+    enum workload workload;
+    enum domain_scheduler scheduler;
+    hp_u64 domain;
+    hp_u64 vcpus;
+    hp_u64 epoch_ticks; /* HP_NEVER: not given */
+    hp_u64 horizon_ns;  /* HP_NEVER: not given */
+    hp_u64 seed;
+    hp_u64 memory_bytes;
+    hp_u64 rate; /* instructions of a busy loop per 1000 ns; 0: to be measured */
+    hp_u64 loop_ns;
+    hp_u64 task_time_ns;
+    hp_u64 task_period_ns;
+    hp_u64 period_ns;
+    hp_u32 tasks;
+    struct task task[MAX_TASKS];
+};
+
+/* Something wrong: the word, and what would have been right. */
+struct arguments_error {
+    struct text word;
+    const char *message; /* a null pointer: all is well */
+};
+
+void arguments_init(struct arguments *arguments);
+/* Reads some text; may be called for several, one after the other. */
+struct arguments_error arguments_read(struct arguments *arguments, struct text text);
+/* To be called at the end: what has to be there, and what does not go together. */
+struct arguments_error arguments_check(const struct arguments *arguments);
+
+#endif /* GUESTS_ARGUMENTS_H */

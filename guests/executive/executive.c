@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The executive: releases the jobs of a domain's tasks, puts them on its vcpus (domain.h), and
+// executes them as busy loops.
+//
+// Each vcpu goes round: *pass* - what has become of the job that ran here, which releases are
+// due, which job is next, until when is the alarm - and then it executes that job's loop with
+// interrupts on, or sleeps. An interrupt ends the loop early (start.S) and leads to the next pass;
+// the rounds that are left are all there is to save of a job.
+//
+// Several vcpus share everything under one lock. A vcpu whose job is displaced by another vcpu is
+// poked; until it has let go, that job is held there and is not offered to anyone. All vcpus set
+// their alarm for the next release that any of them may serve, because the one that would serve
+// it may have no pcpu at that time: whoever comes first releases, and pokes the one whose job has
+// changed.
+//
+// What a job is charged: `JOB_COST` instructions that its release, dispatch and completion take
+// are part of its execution time, not on top of it.
+
+#include "guests/executive/guest.h"
+
+/* Instructions outside of the loop for one job of a task that is alone: docs/xen/guests.md. */
+#define JOB_COST 0u
+
+#define ENDLESS (~0ull)
+
+struct run {
+    const struct task *task;
+    struct task_name name;
+    struct job next; /* the job to be released next */
+    struct job head; /* the oldest unfinished job, if next is ahead of it */
+    hp_u64 rounds;   /* left of head, while it is not executed */
+};
+
+struct place {
+    hp_u32 running;  /* the task whose loop this vcpu executes, or HP_NONE */
+    hp_u64 job;      /* and its job */
+    hp_u32 recorded; /* what the ring says about this vcpu: a task, HP_NONE for idle */
+    hp_u64 recorded_job;
+};
+
+static struct domain domain;
+static struct run runs[MAX_TASKS];
+static struct place places[DOMAIN_VCPUS];
+static struct heap releases_anywhere;           /* when tasks release next */
+static struct heap releases_here[DOMAIN_VCPUS]; /* the same of tasks that are pinned */
+static hp_u32 lock;
+
+static void take_lock(void) {
+    while (__atomic_exchange_n(&lock, 1u, __ATOMIC_ACQUIRE) != 0)
+        __asm__ volatile("yield");
+}
+
+static void drop_lock(void) {
+    __atomic_store_n(&lock, 0u, __ATOMIC_RELEASE);
+}
+
+static struct heap *releases_of(hp_u32 task) {
+    hp_u32 pinned = domain.pinned[task];
+
+    return pinned == HP_NONE ? &releases_anywhere : &releases_here[pinned];
+}
+
+static hp_u32 is_unfinished(const struct run *run) {
+    return run->next.number != run->head.number;
+}
+
+static hp_u64 rounds_of(const struct run *run) {
+    hp_u64 execution_ns = task_execution_ns(run->task, run->name, run->head.number);
+    hp_u64 instructions = instructions_in(execution_ns);
+
+    if (execution_ns == 0)
+        return ENDLESS;
+    return instructions > JOB_COST ? (instructions - JOB_COST) / LOOP_INSTRUCTIONS : 0;
+}
+
+/* The oldest job of a task becomes the one that its domain may execute. */
+static void offer(hp_u32 self, hp_u32 task) {
+    while (task != HP_NONE) {
+        hp_u32 displaced;
+        hp_u32 vcpu = domain_place(&domain, task, &displaced);
+
+        if (vcpu == HP_NONE)
+            return;
+        if (vcpu != self)
+            poke_vcpu(vcpu);
+        /* What another vcpu executes is offered by that one, when it knows what is left. */
+        if (displaced != HP_NONE && places[vcpu].running == displaced)
+            return;
+        task = displaced;
+    }
+}
+
+static void offer_head(hp_u32 self, hp_u32 task) {
+    struct run *run = &runs[task];
+
+    run->rounds = rounds_of(run);
+    if (domain.scheduler == DOMAIN_EDF)
+        domain.key[task] = task_deadline_of(run->task, run->head.release_ns);
+    else if (domain.scheduler == DOMAIN_FIFO)
+        domain.key[task] = run->head.release_ns;
+    offer(self, task);
+}
+
+static void record_release(const struct run *run, const struct job *job) {
+    hp_u64 deadline_ns = task_deadline_of(run->task, job->release_ns);
+
+    put(HP_RECORD_RELEASE, clock_ticks(&guest.clock, job->release_ns), HP_RECORD_NONE,
+        run->name.task, job->number, deadline_ns == HP_NEVER ? 0 : deadline_ns);
+}
+
+/* The top of `releases` is due. */
+static void release(hp_u32 self, struct heap *releases) {
+    hp_u32 task = releases->entry[0].task;
+    struct run *run = &runs[task];
+    hp_u32 first = !is_unfinished(run);
+
+    record_release(run, &run->next);
+    if (first)
+        run->head = run->next;
+    if (task_releases_ahead(run->task)) {
+        run->next = task_next_job(run->task, run->name, run->next);
+        heap_replace(releases, (struct heap_entry){run->next.release_ns, task});
+    } else {
+        /* The next release is known when this job finishes. */
+        run->next.number++;
+        heap_pop(releases);
+    }
+    if (first)
+        offer_head(self, task);
+}
+
+static void release_due(hp_u32 self, struct heap *releases, hp_u64 now_ns) {
+    while (heap_key(releases) <= now_ns && heap_key(releases) < guest.arguments.horizon_ns)
+        release(self, releases);
+}
+
+/* Moves a task on to its next job after the oldest one has finished. */
+static void drop_head(hp_u32 task, hp_u64 now_ns) {
+    struct run *run = &runs[task];
+
+    if (task_releases_ahead(run->task)) {
+        if (run->next.number - run->head.number > 1u)
+            run->head = task_next_job(run->task, run->name, run->head);
+        else
+            run->head = run->next;
+        return;
+    }
+    run->head = task_job_after(run->task, run->name, run->head, now_ns);
+    run->next = run->head;
+    if (run->task->kind == TASK_EVENT) {
+        heap_push(releases_of(task), run->next.release_ns, task);
+    } else if (now_ns < guest.arguments.horizon_ns) {
+        record_release(run, &run->head);
+        run->next.number++;
+    }
+}
+
+static void complete(hp_u32 self, hp_u32 task, hp_u64 ticks, hp_u64 now_ns) {
+    struct run *run = &runs[task];
+
+    put(HP_RECORD_COMPLETE, ticks, self, task, run->head.number, now_ns - run->head.release_ns);
+    if (domain.slot[self].task == task)
+        domain.slot[self].task = HP_NONE;
+    drop_head(task, now_ns);
+    for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
+        if (domain_fill(&domain, vcpu) && vcpu != self)
+            poke_vcpu(vcpu);
+    }
+    if (is_unfinished(run))
+        offer_head(self, task);
+}
+
+/* What has become of the job that this vcpu executed up to now. */
+static void settle(hp_u32 self, hp_u64 rounds, hp_u64 ticks, hp_u64 now_ns) {
+    struct place *place = &places[self];
+    hp_u32 task = place->running;
+
+    place->running = HP_NONE;
+    if (task == HP_NONE)
+        return;
+    runs[task].rounds = rounds;
+    if (rounds == 0)
+        complete(self, task, ticks, now_ns);
+    else if (domain.slot[self].task != task)
+        offer(self, task);
+}
+
+static void end_at_horizon(hp_u64 now_ns) {
+    if (now_ns >= guest.arguments.horizon_ns)
+        writer_end(&guest.writer, horizon_ticks());
+}
+
+static void set_next_alarm(hp_u32 self, hp_u64 now_ns) {
+    hp_u64 next_ns = hp_least(heap_key(&releases_anywhere), heap_key(&releases_here[self]));
+
+    if (now_ns >= guest.arguments.horizon_ns)
+        next_ns = HP_NEVER;
+    next_ns = hp_least(next_ns, guest.arguments.horizon_ns);
+    if (next_ns != HP_NEVER)
+        set_alarm(clock_ticks(&guest.clock, next_ns));
+    else
+        stop_alarm();
+}
+
+/* The ring learns what this vcpu does from now on, if that is something else than before. */
+static void record_dispatch(hp_u32 self, hp_u32 task) {
+    struct place *place = &places[self];
+    hp_u64 job = task == HP_NONE ? 0 : runs[task].head.number;
+
+    if (place->recorded == task && place->recorded_job == job)
+        return;
+    place->recorded = task;
+    place->recorded_job = job;
+    put(task == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN, counter(), self,
+        task == HP_NONE ? HP_RECORD_NONE : task, job, 0);
+}
+
+/* Decides what this vcpu does next: the rounds of a job, or 0 to sleep. */
+static hp_u64 pass(hp_u32 self, hp_u64 rounds) {
+    hp_u64 ticks = counter();
+    hp_u64 now_ns = clock_ns(&guest.clock, ticks);
+    hp_u32 task;
+
+    take_interrupts();
+    take_lock();
+    settle(self, rounds, ticks, now_ns);
+    if (ticks >= guest.clock.epoch_ticks) {
+        release_due(self, &releases_anywhere, now_ns);
+        release_due(self, &releases_here[self], now_ns);
+        end_at_horizon(now_ns);
+    }
+    set_next_alarm(self, now_ns);
+    task = domain.slot[self].task;
+    domain.slot[self].fresh = 0;
+    places[self].running = task;
+    record_dispatch(self, task);
+    rounds = task == HP_NONE ? 0 : runs[task].rounds;
+    drop_lock();
+    return rounds;
+}
+
+void executive_init(void) {
+    const struct arguments *told = &guest.arguments;
+
+    domain_init(&domain, told->scheduler, (hp_u32)told->vcpus);
+    for (hp_u32 vcpu = 0; vcpu < told->vcpus; vcpu++) {
+        places[vcpu].running = HP_NONE;
+        places[vcpu].recorded = HP_NONE;
+    }
+    for (hp_u32 i = 0; i < told->tasks; i++) {
+        struct run *run = &runs[i];
+
+        run->task = &told->task[i];
+        run->name = (struct task_name){told->seed, (hp_u32)told->domain, i};
+        run->next = task_first_job(run->task, run->name);
+        run->head = run->next;
+        domain.pinned[i] = run->task->vcpu;
+        domain.key[i] = run->task->rank;
+        heap_push(releases_of(i), run->next.release_ns, i);
+    }
+}
+
+_Noreturn void executive_run(hp_u32 self) {
+    hp_u64 rounds = 0;
+
+    while (1) {
+        rounds = pass(self, rounds);
+        if (places[self].running != HP_NONE)
+            rounds = busy_loop(rounds);
+        else
+            sleep();
+    }
+}
