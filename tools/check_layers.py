@@ -23,10 +23,10 @@ PARTS = ("model", "analysis", "trace", "hosts", "report", "experiments", "cli")
 # known only to the part that wraps it.
 NATIVE_OWNER = {"_sim": "hosts", "_analysis": "analysis"}
 
-# Folder with C or C++ sources: the folders whose headers it may include in quotes.
+# Folder with C or C++ sources: the folders, or single headers, that it may include in quotes.
 MAY_INCLUDE = {
     "core": ("core",),
-    "hosts/sim": ("core", "hosts/sim"),
+    "hosts/sim": ("core", "hosts/sim", "hosts/xen/ring.h"),
     "hosts/linux": ("core", "hosts/linux"),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
     "hosts/xen": ("core", "hosts/xen"),

@@ -20,6 +20,7 @@ namespace nb = nanobind;
 namespace hyperperiod::sim {
 
 void bind_core(nb::module_ &module);
+void bind_replay(nb::module_ &module);
 
 namespace {
 
@@ -252,6 +253,7 @@ NB_MODULE(_sim, module) {
     bind_scenario(module);
     bind_run(module);
     bind_core(module);
+    bind_replay(module);
 }
 
 } // namespace hyperperiod::sim

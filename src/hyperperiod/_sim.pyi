@@ -141,3 +141,17 @@ class Core:
     def copy(self) -> Core: ...
     def remaining(self, vcpu: int) -> int: ...
     def deadline(self, vcpu: int) -> int: ...
+
+class Replayed(TypedDict):
+    pcpus: int
+    picks: int
+    # The latest that a pick came after the grant before it was over or wrong.
+    lateness_ns: int
+    # Records of a trace file, in the order of the ring, tasks left out.
+    trace: bytes
+    # The first record whose answer is another here, and that record with our answer.
+    difference: tuple[int, bytes] | None
+
+# A hypervisor's ring (hosts/xen/ring.h) played again; seat 0 is `first_pcpu`, and what is after
+# `end_ns` is checked but not in the trace. ValueError for a ring that cannot be played.
+def replay_ring(ring: bytes, first_pcpu: int, end_ns: int) -> Replayed: ...

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A hypervisor's ring (hosts/xen/ring.h), played again: the core's calls that it holds, made on
+// the same core built here. Every answer must be the one that the hypervisor got; the first that
+// is not ends the replay. On the way the events become records of a trace file, together with
+// those that a ring does not hold because they follow from the calls: charges, refills,
+// depletions.
+//
+// Also measured here: how late a pick was, after the instant at which the grant before it ended
+// or should no longer have been.
+
+#define HP_VCPUS 64u
+
+#include "hosts/sim/recorder.h"
+#include "hosts/xen/ring.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace hyperperiod::sim::replay {
+
+struct hp_core;
+void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value);
+
+#define HP_NOTE(core, kind, now_ns, vcpu, value)                                                   \
+    note(core, kind, now_ns, vcpu, static_cast<hp_u64>(value))
+
+#include "core/hyperperiod.h"
+
+namespace nb = nanobind;
+
+class Replay;
+
+// The core is the first member, so that a note can be traced back to its replay.
+struct Heard {
+    hp_core core;
+    Replay *replay;
+};
+
+class Replay {
+  public:
+    // Records up to `end_ns` become records of the trace, where seat 0 is `first_pcpu`; those
+    // after it are only checked.
+    Replay(u32 first_pcpu, Ns end_ns)
+        : first_pcpu_(first_pcpu), end_ns_(end_ns), heard_(std::make_unique<Heard>()) {}
+
+    // Whether the answer, if there is one, was the same.
+    bool play(const hp_record &record);
+    void close();
+    void note(u32 kind, u64 now_ns, u32 vcpu, u64 value) {
+        const bool refill = kind == HP_NOTE_REPLENISH;
+
+        add(now_ns,
+            {.event = refill ? Event::replenish : Event::deplete, .value = value, .vcpu = vcpu});
+    }
+
+    const hp_record &answer() const { return answer_; }
+    const std::vector<hp_record> &trace() const { return trace_; }
+    bool started() const { return started_; }
+    bool ended() const { return ended_; }
+    u32 pcpus() const { return started_ ? heard_->core.pcpus : 0; }
+    u64 picks() const { return picks_; }
+    Ns lateness_ns() const { return lateness_ns_; }
+
+  private:
+    // What a pcpu was granted, for the charge when that ends.
+    struct Seat {
+        hp_grant grant{};
+        Ns wrong_ns = NEVER; // since when the grant should not be
+    };
+
+    void add(Ns now_ns, const Entry &entry);
+    void start(const hp_record &record);
+    void call(const hp_record &record);
+    bool pick(const hp_record &record);
+    void charge(u32 pcpu);
+    void look_for_wrong();
+    Seat &seat(u32 pcpu) { return seats_[pcpu]; }
+    hp_core *core() { return &heard_->core; }
+    hp_params params_of(const hp_record &record) const {
+        return {record.value, budget_ns_, record.job, record.flags};
+    }
+    static hp_policy policy_of(u64 value) {
+        return {static_cast<hp_u32>(value & 0xff), static_cast<hp_u32>(value >> 8 & 0xff),
+                static_cast<hp_u32>(value >> 16 & 0xff)};
+    }
+
+    u32 first_pcpu_;
+    Ns end_ns_;
+    std::unique_ptr<Heard> heard_;
+    std::vector<hp_record> trace_;
+    std::vector<Seat> seats_{HP_PCPUS};
+    hp_record answer_{};
+    hp_config config_{};
+    Ns budget_ns_ = 0;
+    Ns now_ns_ = 0;
+    Ns lateness_ns_ = 0;
+    u64 picks_ = 0;
+    bool started_ = false;
+    bool ended_ = false;
+};
+
+void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value) {
+    Replay *replay = reinterpret_cast<const Heard *>(core)->replay;
+
+    if (replay != nullptr)
+        replay->note(kind, now_ns, vcpu, value);
+}
+
+void Replay::add(Ns now_ns, const Entry &entry) {
+    if (now_ns > end_ns_)
+        return;
+    trace_.push_back({now_ns, entry.value, static_cast<u32>(entry.job),
+                      static_cast<u16>(entry.pcpu), static_cast<u16>(entry.vcpu),
+                      static_cast<u16>(entry.payer), static_cast<u16>(entry.task),
+                      static_cast<u8>(entry.event), entry.flags, 0});
+}
+
+bool Replay::play(const hp_record &record) {
+    // Two pcpus may read the clock in another order than they get the lock.
+    now_ns_ = std::max<Ns>(now_ns_, record.time);
+    switch (record.kind) {
+    case HP_RECORD_QUANTUM:
+        config_.quantum_ns = record.value;
+        return true;
+    case HP_RECORD_BUDGET:
+        budget_ns_ = record.value;
+        return true;
+    case HP_RECORD_START:
+        start(record);
+        return true;
+    case HP_RECORD_END:
+        ended_ = true;
+        return true;
+    default:
+        break;
+    }
+    if (!started_ && record.kind == HP_RECORD_SET_SPARE) {
+        config_.spare_period_ns = record.value;
+        config_.spare_budget_ns = budget_ns_;
+        return true;
+    }
+    if (!started_)
+        throw std::invalid_argument("the ring does not begin with the start of the core");
+    if (record.kind == HP_RECORD_RUN || record.kind == HP_RECORD_IDLE)
+        return pick(record);
+    call(record);
+    look_for_wrong();
+    return true;
+}
+
+void Replay::start(const hp_record &record) {
+    config_.policy = policy_of(record.value);
+    config_.pcpus = record.job;
+    config_.holds = record.value >> 24 & 1;
+    heard_->replay = nullptr;
+    if (const u32 error = hp_init(core(), &config_, now_ns_); error != HP_OK)
+        throw std::invalid_argument("hp_init: error " + std::to_string(error));
+    heard_->replay = this;
+    started_ = true;
+    for (u32 pcpu = 0; pcpu < HP_PCPUS; pcpu++) {
+        seats_[pcpu] = {heard_->core.seat[pcpu].grant, now_ns_};
+    }
+}
+
+void Replay::call(const hp_record &record) {
+    const hp_params params = params_of(record);
+    u32 error = HP_OK;
+
+    if (record.vcpu >= HP_VCPUS && record.vcpu != HP_RECORD_NONE)
+        throw std::invalid_argument("no vcpu has the number " + std::to_string(record.vcpu));
+    switch (record.kind) {
+    case HP_RECORD_ARRIVE:
+        add(now_ns_, {.event = Event::arrive, .vcpu = record.vcpu});
+        hp_arrive(core(), record.vcpu, now_ns_);
+        break;
+    case HP_RECORD_DEPART:
+        add(now_ns_, {.event = Event::depart, .vcpu = record.vcpu});
+        hp_depart(core(), record.vcpu, now_ns_);
+        break;
+    case HP_RECORD_SWAP: {
+        const hp_policy policy = policy_of(record.value);
+
+        add(now_ns_, {.event = Event::swap, .value = record.value & 0xffffff});
+        error = hp_set_policy(core(), &policy, now_ns_);
+        break;
+    }
+    case HP_RECORD_SET_SPARE:
+        error = hp_set_spare(core(), record.value, budget_ns_, now_ns_);
+        break;
+    case HP_RECORD_ADD:
+        error = hp_add(core(), record.vcpu, &params, now_ns_);
+        break;
+    case HP_RECORD_UPDATE:
+        error = hp_update(core(), record.vcpu, &params, now_ns_);
+        break;
+    case HP_RECORD_REMOVE:
+        error = hp_remove(core(), record.vcpu, now_ns_);
+        break;
+    case HP_RECORD_ADD_PCPU:
+        error = hp_add_pcpu(core(), now_ns_);
+        break;
+    case HP_RECORD_DROP_PCPU:
+        error = hp_drop_pcpu(core(), static_cast<u32>(record.value), now_ns_);
+        break;
+    case HP_RECORD_HOLD:
+        hp_hold(core(), record.vcpu, static_cast<u32>(record.value));
+        break;
+    case HP_RECORD_SAVED:
+        hp_saved(core(), record.vcpu, now_ns_);
+        break;
+    default:
+        throw std::invalid_argument("no record has the kind " + std::to_string(record.kind));
+    }
+    if (error != HP_OK)
+        throw std::invalid_argument("the core refuses a call that the hypervisor made: error "
+                                    + std::to_string(error));
+}
+
+// Answers as the ring has them.
+bool Replay::pick(const hp_record &record) {
+    const u32 pcpu = record.pcpu;
+    const u8 known = HP_RECORD_ALSO | HP_RECORD_EXTRA;
+    hp_grant grant;
+
+    if (pcpu >= heard_->core.pcpus)
+        throw std::invalid_argument("no pcpu has the number " + std::to_string(pcpu));
+    charge(pcpu);
+    hp_pick(core(), pcpu, now_ns_, &grant);
+    const Ns due_ns = std::min<Ns>(seat(pcpu).grant.until_ns, seat(pcpu).wrong_ns);
+
+    if (now_ns_ > due_ns && now_ns_ < end_ns_)
+        lateness_ns_ = std::max(lateness_ns_, now_ns_ - due_ns);
+    seat(pcpu) = {grant, NEVER};
+    picks_ += now_ns_ < end_ns_;
+    answer_ = record;
+    answer_.value = grant.until_ns;
+    answer_.job = grant.level;
+    answer_.vcpu = static_cast<u16>(grant.run);
+    answer_.payer = static_cast<u16>(grant.pay);
+    answer_.kind = grant.run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
+    answer_.flags =
+        static_cast<u8>((record.flags & ~known) | (grant.also == HP_NONE ? 0 : FLAG_ALSO)
+                        | (grant.level > 0 ? FLAG_EXTRA : 0));
+    add(now_ns_, {.event = static_cast<Event>(answer_.kind),
+                  .value = grant.until_ns,
+                  .pcpu = first_pcpu_ + pcpu,
+                  .vcpu = grant.run,
+                  .payer = grant.pay,
+                  .flags = static_cast<u8>(answer_.flags & known)});
+    look_for_wrong();
+    return std::memcmp(&answer_, &record, sizeof record) == 0;
+}
+
+// Books the time since a pcpu's last pick, as far as the trace goes.
+void Replay::charge(u32 pcpu) {
+    const hp_grant &grant = seat(pcpu).grant;
+    const Ns now_ns = std::min(now_ns_, end_ns_);
+
+    if (now_ns <= grant.start_ns)
+        return;
+    for (const u32 payer : {grant.pay, grant.also}) {
+        if (payer != HP_NONE)
+            add(now_ns, {.event = Event::charge,
+                         .value = now_ns - grant.start_ns,
+                         .pcpu = first_pcpu_ + pcpu,
+                         .vcpu = grant.run,
+                         .payer = payer,
+                         .flags = grant.level > 0 ? FLAG_EXTRA : u8{0}});
+    }
+    seat(pcpu).grant.start_ns = now_ns;
+}
+
+// Which grants are not right any more. The hypervisor asks this too, after each call.
+void Replay::look_for_wrong() {
+    const u64 kicks = hp_kicks(core(), now_ns_);
+
+    for (u32 pcpu = 0; pcpu < pcpus(); pcpu++) {
+        const bool wrong = (kicks >> pcpu & 1) != 0;
+
+        seat(pcpu).wrong_ns = wrong ? std::min(seat(pcpu).wrong_ns, now_ns_) : NEVER;
+    }
+}
+
+void Replay::close() {
+    now_ns_ = std::max(now_ns_, end_ns_);
+    for (u32 pcpu = 0; pcpu < pcpus(); pcpu++)
+        charge(pcpu);
+}
+
+nb::bytes bytes_of(const std::vector<hp_record> &records) {
+    return nb::bytes(records.data(), records.size() * sizeof(hp_record));
+}
+
+nb::dict replay_ring(const nb::bytes &ring, u32 first_pcpu, Ns end_ns) {
+    const std::size_t count = ring.size() / sizeof(hp_record);
+    const char *from = ring.c_str();
+    Replay replay(first_pcpu, end_ns);
+    nb::dict result;
+
+    result["difference"] = nb::none();
+    for (std::size_t at = 0; at < count && !replay.ended(); at++) {
+        hp_record record;
+
+        std::memcpy(&record, from + at * sizeof record, sizeof record);
+        if (!replay.play(record)) {
+            result["difference"] = nb::make_tuple(at, bytes_of({replay.answer()}));
+            break;
+        }
+    }
+    replay.close();
+    result["pcpus"] = replay.pcpus();
+    result["picks"] = replay.picks();
+    result["lateness_ns"] = replay.lateness_ns();
+    result["trace"] = bytes_of(replay.trace());
+    return result;
+}
+
+} // namespace hyperperiod::sim::replay
+
+namespace hyperperiod::sim {
+
+void bind_replay(nanobind::module_ &module) {
+    module.def("replay_ring", &replay::replay_ring, nanobind::arg("ring"),
+               nanobind::arg("first_pcpu"), nanobind::arg("end_ns"));
+}
+
+} // namespace hyperperiod::sim
