@@ -194,13 +194,11 @@ static void end_at_horizon(hp_u64 now_ns) {
 static void set_next_alarm(hp_u32 self, hp_u64 now_ns) {
     hp_u64 next_ns = hp_least(heap_key(&releases_anywhere), heap_key(&releases_here[self]));
 
-    if (now_ns >= guest.arguments.horizon_ns)
-        next_ns = HP_NEVER;
     next_ns = hp_least(next_ns, guest.arguments.horizon_ns);
-    if (next_ns != HP_NEVER)
-        set_alarm(clock_ticks(&guest.clock, next_ns));
-    else
+    if (next_ns == HP_NEVER || now_ns >= guest.arguments.horizon_ns)
         stop_alarm();
+    else
+        set_alarm(clock_ticks(&guest.clock, next_ns));
 }
 
 /* The ring learns what this vcpu does from now on, if that is something else than before. */
