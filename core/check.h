@@ -142,7 +142,7 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
 }
 
 /* Returns the first law that is found broken, or HP_LAW_HOLDS. */
-HP_FN hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     hp_u32 law = HP_LAW_HOLDS;
 
     hp_settle(core, now_ns);

@@ -42,6 +42,7 @@ typedef long long hp_i64;
 #define HP_FN static __attribute__((always_inline, unused))
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
+#define HP_COLD HP_FN
 
 /* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
 extern volatile hp_u64 hp_zero;
@@ -74,6 +75,8 @@ extern volatile hp_u64 hp_zero;
 #endif
 /* A function off the common path: kept out of line, so that the common path stays short. */
 #define HP_RARE static __attribute__((__noinline__, __unused__))
+/* A function that parameters change by: seldom called, and made small rather than fast. */
+#define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others. */
 #define HP_STEP HP_FN
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)

@@ -25,7 +25,7 @@
 #include "pcpu.h"
 #include "swap.h"
 
-HP_FN hp_u32 hp_validate_config(const struct hp_config *config) {
+HP_COLD hp_u32 hp_validate_config(const struct hp_config *config) {
     if (config->pcpus == 0 || config->pcpus > HP_PCPUS)
         return HP_ERROR_PCPUS;
     if (!hp_policy_legal(&config->policy, config->pcpus))
@@ -39,7 +39,7 @@ HP_FN hp_u32 hp_validate_config(const struct hp_config *config) {
 }
 
 /* Makes a lock domain without vcpus. Until its first pick a pcpu idles. */
-HP_FN hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_u64 now_ns) {
     const hp_u32 error = hp_validate_config(config);
 
     if (error)

@@ -34,7 +34,7 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
 }
 
 /* One more pcpu, which idles until its first pick. Its number is that of pcpus before. */
-HP_FN hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
     if (core->pcpus >= HP_PCPUS)
         return HP_ERROR_PCPUS;
     if (!hp_policy_legal(&core->policy, core->pcpus + 1u))
@@ -76,7 +76,7 @@ HP_FN void hp_take_seat(struct hp_seat *seat, const struct hp_seat *other, hp_u6
  * This pcpu is gone, whoever ran there does not any more, and the last pcpu has its number now.
  * The only one stays: a lock domain without pcpus is none.
  */
-HP_FN hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
     const hp_u32 last = core->pcpus - 1u;
 
     if (pcpu >= core->pcpus || core->pcpus == 1)

@@ -87,12 +87,9 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
     }
 }
 
-HP_FN void hp_plan(struct hp_core *core) {
-    hp_u64 free;
+HP_RARE void hp_make_plan(struct hp_core *core) {
+    const hp_u64 free = hp_plan_holders(core);
 
-    if (hp_plan_stands(core))
-        return;
-    free = hp_plan_holders(core);
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
@@ -106,4 +103,9 @@ HP_FN void hp_plan(struct hp_core *core) {
         hp_plan_turns(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
+}
+
+HP_FN void hp_plan(struct hp_core *core) {
+    if (!hp_plan_stands(core))
+        hp_make_plan(core);
 }

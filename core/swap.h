@@ -44,7 +44,7 @@ HP_FN void hp_swap_server(struct hp_core *core, hp_u32 vcpu, const struct hp_pol
 }
 
 /* Replaces the running policy. */
-HP_FN hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
     if (!hp_policy_legal(policy, core->pcpus))
         return HP_ERROR_POLICY;
     if (policy->slack == HP_SLACK_SPARE && core->spare.period_ns == 0)
@@ -67,7 +67,8 @@ HP_FN hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy,
 }
 
 /* Gives the spare new parameters; it has nothing until its next refill. */
-HP_FN hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns,
+                            hp_u64 now_ns) {
     if (period_ns == 0 || period_ns > HP_TIME_MAX || budget_ns > period_ns)
         return HP_ERROR_SPARE;
     hp_settle(core, now_ns);

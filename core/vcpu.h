@@ -60,8 +60,8 @@ HP_FN void hp_clear_server(struct hp_server *server) {
  * Adds a vcpu, without work. Its server has no budget until its first refill, at the first
  * multiple of its period that is not in the past.
  */
-HP_FN hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
-                    hp_u64 now_ns) {
+HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+                      hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, params);
     struct hp_server *server;
 
@@ -111,8 +111,8 @@ HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
  * Gives a server new parameters. They take effect at its next refill, which becomes its origin;
  * a second change before that replaces the first. A vcpu keeps being best effort, or not.
  */
-HP_FN hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
-                       hp_u64 now_ns) {
+HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+                         hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, params);
     struct hp_server *server;
 
@@ -154,7 +154,7 @@ HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
     }
 }
 
-HP_FN hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server;
 
     if (!hp_present(core, vcpu))
