@@ -101,11 +101,17 @@ void stop_alarm(void) {
     synchronize();
 }
 
-void take_interrupts(void) {
-    hp_u64 number;
+hp_u32 take_interrupts(void) {
+    hp_u32 taken = 0;
 
-    while ((number = READ_SYSTEM("s3_0_c12_c12_0")) < NO_INTERRUPT) /* ICC_IAR1_EL1 */
-        WRITE_SYSTEM("s3_0_c12_c12_1", number);                     /* ICC_EOIR1_EL1 */
+    while (1) {
+        hp_u64 number = READ_SYSTEM("s3_0_c12_c12_0"); /* ICC_IAR1_EL1 */
+
+        if (number >= NO_INTERRUPT)
+            return taken;
+        WRITE_SYSTEM("s3_0_c12_c12_1", number); /* ICC_EOIR1_EL1 */
+        taken = 1;
+    }
 }
 
 /* vcpus are numbered by 16 in the lowest field of their affinity, as Xen does. */

@@ -39,8 +39,9 @@ void board_init(hp_u32 vcpu);
 void set_alarm(hp_u64 ticks);
 void stop_alarm(void);
 
-/* Takes all interrupts that are pending: what they are for is for the caller to find out. */
-void take_interrupts(void);
+/* Takes all interrupts that are pending; whether there was one. What they are for is for the
+ * caller to find out. One that came by the alarm silences it until it is set again. */
+hp_u32 take_interrupts(void);
 
 /* Sleeps until an interrupt is pending. */
 static inline void sleep(void) {

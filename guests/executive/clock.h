@@ -3,12 +3,12 @@
  * The system counter and nanoseconds since the epoch.
  *
  * A ratio of the two units is kept as a whole number and a fraction of 2^64, rounded up, so that
- * a conversion is two multiplications, exact at multiples of the counter's step.
+ * a conversion is two multiplications exact at multiples of the counter's step.
  */
 #ifndef GUESTS_CLOCK_H
 #define GUESTS_CLOCK_H
 
-#include "core/wide.h"
+#include "core/env.h"
 
 #define NS_PER_SECOND 1000000000ull
 
@@ -41,7 +41,7 @@ static inline struct ratio ratio_of(hp_u64 a, hp_u64 b) {
 }
 
 static inline hp_u64 ratio_times(struct ratio ratio, hp_u64 n) {
-    return ratio.whole * n + hp_product_high(ratio.fraction, n);
+    return ratio.whole * n + (hp_u64)((unsigned __int128)ratio.fraction * n >> 64);
 }
 
 static inline void clock_init(struct clock *clock, hp_u64 hz, hp_u64 epoch_ticks) {
