@@ -68,6 +68,13 @@ HOOKS = (
         "\t  slack rules that are chosen on the command line or by a toolstack.\n\n",
         before='choice\n\tprompt "Default Scheduler?"\n',
     ),
+    # Room for our name in the option `sched=`.
+    Hook(
+        "xen/common/sched/core.c",
+        after="static char __initdata opt_sched[",
+        lines="6 + ",
+        before="10] = CONFIG_SCHED_DEFAULT;\n",
+    ),
     Hook(
         "xen/include/public/domctl.h",
         after='#include "memory.h"\n',
