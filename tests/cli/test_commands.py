@@ -17,7 +17,7 @@ from hyperperiod.cli import main
 from hyperperiod.cli.machine import PROBES
 from hyperperiod.trace.format import RECORD, Kind, write_header
 
-COMMANDS = ["analyze", "simulate", "run", "compare", "trace", "doctor", "schema"]
+COMMANDS = ["analyze", "simulate", "run", "compare", "latency", "trace", "doctor", "schema"]
 NONE = 0xFFFF
 
 

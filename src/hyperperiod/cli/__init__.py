@@ -15,6 +15,7 @@ from hyperperiod.cli.analyze import analyze
 from hyperperiod.cli.compare import compare
 from hyperperiod.cli.doctor import doctor
 from hyperperiod.cli.group import ErrorGroup
+from hyperperiod.cli.latency import latency
 from hyperperiod.cli.run import run
 from hyperperiod.cli.schema import schema
 from hyperperiod.cli.simulate import simulate
@@ -37,5 +38,5 @@ def main() -> None:
     """
 
 
-for _command in (analyze, simulate, run, compare, trace, doctor, schema):
+for _command in (analyze, simulate, run, compare, latency, trace, doctor, schema):
     main.add_command(_command)

@@ -234,6 +234,46 @@ def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]
     return table
 
 
+def latency_table(settings: Sequence[Json], test: str) -> Table:
+    """One row per setting and server, the paper's before ours."""
+    response = test == "response"
+    cells = _response_cells if response else _clocktick_cells
+    figures = _RESPONSE if response else _CLOCKTICK
+    columns = ("setting", "server", "from", *figures)
+    table = _table("", columns, 3)
+    for setting in settings:
+        name = setting["name"]
+        for row in setting["rows"]:
+            table.add_row(name, row["label"], row["source"], *cells(row))
+            name = ""
+        table.add_section()
+    return table
+
+
+_CLOCKTICK = ("tests", "ticks only", "longest tick", "longest loop", "times as long")
+_RESPONSE = ("interrupts", "unanswered", "min", "mean", "max")
+
+
+def _clocktick_cells(row: Json) -> tuple[str, ...]:
+    stretch = row["stretch"]
+    return (
+        str(row["runs"]),
+        share_text(row["tick_only"]),
+        time_text(row["longest_tick_ns"]),
+        time_text(row["longest_ns"]),
+        _NO_VALUE if stretch is None else f"{stretch:.2f}",
+    )
+
+
+def _response_cells(row: Json) -> tuple[str, ...]:
+    found = row["response_ns"] or {}
+    return (
+        _NO_VALUE if row["source"] == "paper" else str(row["runs"]),
+        str(row["runs"] if row["unanswered"] is None else row["unanswered"]),
+        *(time_text(found.get(key)) for key in ("min", "mean", "max")),
+    )
+
+
 def misses(result: Json) -> int:
     """All missed deadlines of a run."""
     return sum(task["misses"] for domain in result["domains"] for task in domain["tasks"])

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod latency`: the RT-Xen evaluation as a tool, our figures beside the paper's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hyperperiod.cli.group import EXIT_MISSED
+from hyperperiod.cli.options import (
+    json_option,
+    read_policies,
+    read_time,
+    report_option,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from hyperperiod.experiments.latency.lab import Outcome, Plan
+    from hyperperiod.model import Policy
+
+SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
+QUIRKS = ("rt-xen-0.3-ds", "rt-xen-0.3-pps")
+HOSTS = ("sim", "xen")
+DEFAULT_POLICIES = "ptps,wcps,crps,ds,polling,sporadic,rtds,ertds,cbs"
+
+
+def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """A time, or None where none was given."""
+    return None if text is None else read_time(ctx, param, text)
+
+
+@click.command()
+@click.option(
+    "--on",
+    "host",
+    type=click.Choice(HOSTS),
+    default="sim",
+    show_default=True,
+    help="Where to measure.",
+)
+@click.option(
+    "--scenario",
+    type=click.Choice((*SCENARIOS, "all")),
+    default="all",
+    show_default=True,
+    help="Which part of the evaluation.",
+)
+@click.option(
+    "--policies",
+    callback=read_policies,
+    metavar="P,P,...",
+    default=DEFAULT_POLICIES,
+    show_default=True,
+    help="Which policies, by name or rules.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 10_000),
+    help="How often to run each test. Default: what the setting says.",
+)
+@click.option(
+    "--longest",
+    "longest_ns",
+    callback=read_longest,
+    metavar="TIME",
+    help="Shorten longer tests to this. Default: none on sim, 200ms on xen.",
+)
+@click.option(
+    "--quirk",
+    "quirks",
+    type=click.Choice(QUIRKS),
+    multiple=True,
+    help="Show a defect of RT-Xen 0.3, reproduced, beside; may be given twice.",
+)
+@seed_option
+@report_option
+@json_option
+@click.pass_context
+def latency(
+    ctx: click.Context,
+    host: str,
+    scenario: str,
+    policies: list[Policy],
+    runs: int | None,
+    longest_ns: int | None,
+    quirks: tuple[str, ...],
+    seed: int,
+    report_file: str | None,
+    as_json: bool,
+) -> None:
+    """Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.
+
+    A busy loop inside a VM is timed again and again: what it takes too long was stolen by
+    others. Shown are the share of tests that suffered from clock ticks only, the longest loop,
+    how many times as long a test took, and how long interrupts waited, beside the figures that
+    the paper prints. The exit code is 1 when a claim does not hold.
+    """
+    from hyperperiod.cli.output import print_json, whole_file
+    from hyperperiod.experiments.latency import Plan, load_scenarios
+
+    chosen = SCENARIOS if scenario == "all" else (scenario,)
+    plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
+    with whole_file(report_file, "--report") as report_path:
+        outcomes = _measure(plan)
+        if report_path is not None:
+            from hyperperiod.experiments.latency.page import write_latency_page
+
+            write_latency_page(report_path, host, seed, outcomes)
+    if as_json:
+        print_json(_json(plan, outcomes))
+    else:
+        _show(plan, outcomes)
+    if not all(claim.holds for outcome in outcomes for claim in outcome.claims):
+        ctx.exit(EXIT_MISSED)
+
+
+def _measure(plan: Plan) -> list[Outcome]:
+    from hyperperiod.cli.progress import bar
+    from hyperperiod.experiments.latency.lab import measure, rows_of
+
+    with bar(f"latency on {plan.host}", rows_of(plan)) as progress:
+        return measure(plan, progress)
+
+
+def _json(plan: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
+    return {
+        "host": plan.host,
+        "seed": plan.seed,
+        "policies": [str(policy) for policy in plan.policies],
+        "quirks": list(plan.quirks),
+        "scenarios": [outcome.as_json() for outcome in outcomes],
+    }
+
+
+def _show(plan: Plan, outcomes: list[Outcome]) -> None:
+    from rich.text import Text
+
+    from hyperperiod.cli.output import console
+    from hyperperiod.cli.tables import latency_table
+
+    out = console()
+    for outcome in outcomes:
+        found = outcome.as_json()
+        out.print(Text(f"{found['title']} on {plan.host} ({found['source']})"))
+        out.print(latency_table(found["settings"], outcome.scenario.test))
+        for claim in found["claims"]:
+            sign = Text("holds", style="green") if claim["holds"] else Text("fails", style="red")
+            out.print(sign + f": {claim['text']} ({claim['ours']}; paper: {claim['paper']})")
+        out.print()

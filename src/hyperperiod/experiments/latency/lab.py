@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs scenarios under policies and puts our rows beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hyperperiod.experiments.latency.claims import Claim, claims_of
+from hyperperiod.experiments.latency.figures import Row, paper_row
+from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS, measure_defect
+from hyperperiod.experiments.latency.settings import Scenario, Setting
+from hyperperiod.experiments.latency.simulated import measure_simulated
+from hyperperiod.model import MissingError, Policy
+
+Measure = Callable[[Scenario, Setting, Policy, int, int], Row]
+"""A host: one setting under one policy, so many runs, a seed."""
+
+
+_HOSTS: dict[str, Measure] = {"sim": measure_simulated}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure. `runs` and `longest_ns` cut what the settings ask for; None leaves it."""
+
+    host: str
+    scenarios: Sequence[Scenario]
+    policies: Sequence[Policy]
+    quirks: Sequence[str] = ()
+    runs: int | None = None
+    longest_ns: int | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A setting with the rows of the paper and ours."""
+
+    setting: Setting
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A scenario measured, and what it shows."""
+
+    scenario: Scenario
+    settings: list[Measured]
+    claims: list[Claim]
+
+    def as_json(self) -> dict[str, Any]:
+        """The scenario as `--json` prints it."""
+        return {
+            "name": self.scenario.name,
+            "title": self.scenario.title,
+            "source": self.scenario.source,
+            "settings": [_setting_json(one) for one in self.settings],
+            "claims": [claim.as_json() for claim in self.claims],
+        }
+
+
+def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> list[Outcome]:
+    """Everything in the plan; `progress` is called with the number of rows measured so far."""
+    if plan.host not in _HOSTS:
+        raise MissingError(f"this version measures no latency on {plan.host!r}; use --on sim")
+    host = _HOSTS[plan.host]
+    count = 0
+    outcomes = []
+    for scenario in plan.scenarios:
+        settings = []
+        for setting in map(plan_setting(plan), scenario.settings):
+            rows = [paper_row(scenario, setting, printed) for printed in setting.paper]
+            for row in _ours(plan, host, scenario, setting):
+                rows.append(row)
+                count += 1
+                if progress is not None:
+                    progress(count)
+            settings.append(Measured(setting, _side_by_side(rows)))
+        outcomes.append(Outcome(scenario, settings, claims_of(scenario, settings_rows(settings))))
+    return outcomes
+
+
+def rows_of(plan: Plan) -> int:
+    """How many rows `measure` will measure."""
+    return sum(
+        len(plan.policies) + sum(_shows(quirk, scenario, setting) for quirk in plan.quirks)
+        for scenario in plan.scenarios
+        for setting in scenario.settings
+    )
+
+
+def settings_rows(settings: Sequence[Measured]) -> list[tuple[Setting, list[Row]]]:
+    """Each setting with the rows that are ours."""
+    return [(one.setting, [row for row in one.rows if row.source == "ours"]) for one in settings]
+
+
+def plan_setting(plan: Plan) -> Callable[[Setting], Setting]:
+    """How the plan cuts a setting."""
+
+    def cut(setting: Setting) -> Setting:
+        test_time_ns = min(setting.test_time_ns, plan.longest_ns or setting.test_time_ns)
+        paper = tuple(
+            printed.model_copy(update={"time_ns": printed.time_ns or setting.test_time_ns})
+            for printed in setting.paper
+        )
+        return setting.model_copy(
+            update={
+                "test_time_ns": test_time_ns,
+                "runs": plan.runs or setting.runs,
+                "paper": paper,
+            }
+        )
+
+    return cut
+
+
+def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: Setting) -> Iterator[Row]:
+    for quirk in plan.quirks:
+        if _shows(quirk, scenario, setting):
+            row = measure_defect(quirk, scenario, setting, setting.runs, plan.seed)
+            yield replace(row, label=quirk)
+    for policy in plan.policies:
+        yield host(scenario, setting, policy, setting.runs, plan.seed)
+
+
+def _shows(quirk: str, scenario: Scenario, setting: Setting) -> bool:
+    """Whether the paper has this setting for a server that the quirk is about."""
+    about = QUIRKS[quirk]
+    return (
+        scenario.test == "clocktick"
+        and not setting.neighbours
+        and any(printed.policy in about for printed in setting.paper)
+    )
+
+
+def _side_by_side(rows: list[Row]) -> list[Row]:
+    """Each policy's rows together: the paper's, a quirk's, ours; policies in order of ours."""
+    order = {row.policy: place for place, row in enumerate(rows) if row.source == "ours"}
+    ranks = {"paper": 0, "ours": 2}
+    return sorted(
+        rows, key=lambda row: (order.get(row.policy, len(rows)), ranks.get(row.source, 1))
+    )
+
+
+def _setting_json(one: Measured) -> dict[str, Any]:
+    setting = one.setting
+    return {
+        "name": setting.name,
+        "test_time_ns": setting.test_time_ns,
+        "pause_ns": setting.pause_ns,
+        "under_test": _server_json(setting.under_test),
+        "neighbours": [
+            {**_server_json(neighbour), "running": neighbour.running}
+            for neighbour in setting.neighbours
+        ],
+        "rows": [row.as_json() for row in one.rows],
+    }
+
+
+def _server_json(server: Any) -> dict[str, Any]:
+    interface = server.interface
+    return {
+        "budget_ns": interface.budget_ns,
+        "period_ns": interface.period_ns,
+        "paper_budget_ns": server.budget_ns,
+        "priority": server.priority,
+    }

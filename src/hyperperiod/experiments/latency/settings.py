@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The settings of a scenario and what the paper measured in them: `experiments/latency-*.toml`.
+
+Budgets are as printed. The paper has some above their period, which means "always"; a server here
+has at most its period, so `Server.interface` is the period then, and `Server.cut` says so.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
+
+from hyperperiod.model import InputError, Interface, MissingError, Problem, format_time
+from hyperperiod.model.load import explain, read_text
+from hyperperiod.model.values import FROM_FILE, PositiveTime
+
+FOLDER = Path(__file__).resolve().parents[4] / "experiments"
+SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
+
+Count = Annotated[StrictInt, Field(ge=1)]
+Percent = Annotated[StrictInt, Field(ge=0, le=100)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True
+    )
+
+
+class Server(_Part):
+    """What a VM is given, as the paper prints it."""
+
+    budget_ns: PositiveTime = Field(alias="budget")
+    period_ns: PositiveTime = Field(alias="period")
+    priority: StrictInt = 0
+
+    @property
+    def interface(self) -> Interface:
+        """What it is given here."""
+        return Interface(period_ns=self.period_ns, budget_ns=min(self.budget_ns, self.period_ns))
+
+    @property
+    def cut(self) -> bool:
+        """Whether the paper's budget is more than there is."""
+        return self.budget_ns > self.period_ns
+
+    def __str__(self) -> str:
+        return f"{format_time(self.budget_ns)} in {format_time(self.period_ns)}"
+
+
+class Neighbour(Server):
+    """Another VM on the same pcpu; one that runs never stops."""
+
+    running: StrictBool
+
+
+class Figures(_Part):
+    """What the paper measured under one of its servers; `policy` is our name of it."""
+
+    server: str
+    policy: str
+    table: Count
+    runs: Count
+    time_ns: PositiveTime | None = Field(alias="time", default=None)
+    tick_only: Percent | None = None
+    longest_tick_ns: PositiveTime | None = Field(alias="longest_tick", default=None)
+    longest_ns: PositiveTime | None = Field(alias="longest", default=None)
+    executed_ns: PositiveTime | None = Field(alias="executed", default=None)
+    response_ns: PositiveTime | None = Field(alias="response", default=None)
+
+
+class Setting(_Part):
+    """One row of a table: the VM under test, its neighbours, and how often it is tested."""
+
+    name: str
+    test_time_ns: PositiveTime = Field(alias="test_time")
+    pause_ns: PositiveTime = Field(alias="pause", default=1_000_000_000)
+    runs: Count
+    under_test: Server
+    neighbours: tuple[Neighbour, ...] = ()
+    paper: tuple[Figures, ...] = ()
+
+
+class Scenario(_Part):
+    """Settings that belong together.
+
+    `clocktick` times a busy loop of `loop_ns` during `test_time`, `runs` times, with `pause`
+    between; `response` sends an interrupt every `pause` during `test_time`. A loop that is at
+    most `tick_limit_ns` too long suffered from nothing but clock ticks.
+    """
+
+    name: str
+    title: str
+    source: str
+    test: Literal["clocktick", "response"]
+    quantum_ns: PositiveTime | None = Field(alias="quantum", default=None)
+    loop_ns: PositiveTime = Field(alias="loop", default=68_000)
+    tick_limit_ns: PositiveTime = Field(alias="tick_limit", default=150_000)
+    settings: tuple[Setting, ...] = Field(alias="setting", min_length=1)
+
+
+def load_scenarios(names: tuple[str, ...] = SCENARIOS, folder: Path = FOLDER) -> list[Scenario]:
+    """The scenarios by name; InputError for a file that is wrong."""
+    if not folder.is_dir():
+        raise MissingError(f"the folder experiments of a checkout ({folder})", "git clone")
+    return [_load(folder / f"latency-{name}.toml") for name in names]
+
+
+def _load(path: Path) -> Scenario:
+    try:
+        document = tomllib.loads(read_text(str(path)), parse_float=Decimal)
+        return Scenario.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(str(path), None, "", str(error), "TOML 1.0") from None
+    except ValidationError as error:
+        problems = [Problem(str(path), None, *complaint) for complaint in explain(error)]
+        raise InputError.of(problems) from None

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod latency`: what it prints and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hyperperiod.cli import main
+from hyperperiod.experiments.latency import SCENARIOS
+from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS
+
+TOP = Path(__file__).parents[2]
+
+
+def latency(*args: str, code: int = 0) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["latency", *args])
+    assert done.value.code == code
+
+
+def test_json_is_one_object(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--scenario", "affinity", "--policies", "ds,crps", "--runs", "3", "--json")
+    found = json.loads(capfd.readouterr().out)
+    assert found["host"] == "sim"
+    assert found["policies"] == ["ds", "crps"]
+    (scenario,) = found["scenarios"]
+    assert [claim["holds"] for claim in scenario["claims"]] == [True] * 3
+    rows = scenario["settings"][0]["rows"]
+    assert {(row["source"], row["policy"]) for row in rows} == {
+        ("paper", "ds"), ("ours", "ds"), ("paper", "crps"), ("ours", "crps"),
+        ("paper", "ptps"), ("paper", "wcps"),
+    }  # fmt: skip
+    assert {row["runs"] for row in rows if row["source"] == "ours"} == {3}
+
+
+def test_every_key_is_described(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--scenario", "interrupt", "--policies", "ds", "--json")
+    page = (TOP / "docs" / "formats.md").read_text()
+    keys = set(keys_of(json.loads(capfd.readouterr().out)))
+    assert [key for key in sorted(keys) if not re.search(rf"`{key}\b", page)] == []
+
+
+def keys_of(found: Any) -> set[str]:
+    if isinstance(found, list):
+        return set().union(*map(keys_of, found)) if found else set()
+    if isinstance(found, dict):
+        return set(found).union(*map(keys_of, found.values()))
+    return set()
+
+
+def test_the_page_shows_claims_tables_and_loops(tmp_path: Path) -> None:
+    page = tmp_path / "latency.html"
+    latency("--scenario", "affinity", "--runs", "5", "--quirk", "rt-xen-0.3-ds",
+            "--report", str(page))  # fmt: skip
+    text = page.read_text()
+    assert "is never preempted" in text
+    assert "25.25 ms" in text
+    assert text.count("<svg") >= 4
+    assert not re.search(r'(?:src|href)="', text)
+
+
+def test_a_policy_that_is_none_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--on", "sim", "--policies", "nonsense", code=2)
+    assert "nonsense" in capfd.readouterr().err
+
+
+def test_the_choices_are_those_of_the_lab() -> None:
+    """They are written out in the command, so that --help is fast."""
+    command = importlib.import_module("hyperperiod.cli.latency")
+    assert command.SCENARIOS == SCENARIOS
+    assert set(command.QUIRKS) == set(QUIRKS)
