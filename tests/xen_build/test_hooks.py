@@ -30,11 +30,12 @@ def test_every_file_gets_its_lines_and_loses_none(tmp_path: Path) -> None:
     before = {hook.file: (tree / hook.file).read_text() for hook in hooks.HOOKS}
     hooks.install(tree, tree)
     for file, text in before.items():
-        added = [hook.lines for hook in hooks.HOOKS if hook.file == file]
-        lines = (tree / file).read_text().splitlines()
-        for line in text.splitlines():
-            lines.remove(line)
-        assert lines == "".join(added).splitlines()
+        after = (tree / file).read_text()
+        for hook in hooks.HOOKS:
+            if hook.file == file:
+                assert after.count(hook.after + hook.lines + hook.before) == 1
+                after = after.replace(hook.after + hook.lines, hook.after)
+        assert after == text
 
 
 def test_our_files_are_in_a_folder_of_their_own(tmp_path: Path) -> None:
