@@ -33,8 +33,9 @@ def test_every_file_gets_its_lines_and_loses_none(tmp_path: Path) -> None:
         after = (tree / file).read_text()
         for hook in hooks.HOOKS:
             if hook.file == file:
-                assert after.count(hook.after + hook.lines + hook.before) == 1
-                after = after.replace(hook.after + hook.lines, hook.after)
+                place = hook.after + hook.lines + hook.before
+                assert after.count(place) == 1
+                after = after.replace(place, hook.after + hook.before)
         assert after == text
 
 
