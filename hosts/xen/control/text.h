@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the user writes and reads: options, times, lists of pcpus, policies, messages, JSON. */
+#ifndef CONTROL_TEXT_H
+#define CONTROL_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hypervisor.h"
+
+#include "core/hyperperiod.h"
+
+/* Exit codes. */
+enum { DONE = 0, REFUSED = 1, BAD_INPUT = 2, LACKS = 3 };
+
+_Noreturn void fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What an errno from Xen means for schedulers and pools. */
+const char *reason(int error);
+
+/*
+ * The arguments of a command: words in their order, and options that begin with "--". An option
+ * is there, or has a value as "--name value" or "--name=value" ("-o" is "--output").
+ */
+struct arguments {
+    char **word;
+    int count;
+};
+
+bool take_flag(struct arguments *arguments, const char *name);
+/* The value, or NULL. */
+const char *take_option(struct arguments *arguments, const char *name);
+/* As take_option, and ends the program if the option is missing. */
+const char *need_option(struct arguments *arguments, const char *name);
+/* The next word, or ends the program, naming what is missing. */
+const char *take_word(struct arguments *arguments, const char *what);
+/* Ends the program if anything is left. */
+void take_no_more(const struct arguments *arguments);
+
+uint64_t read_number(const char *text, const char *what, uint64_t most);
+uint64_t read_time_ns(const char *text, const char *what);
+/* A time that the interface of domctls can carry. */
+uint32_t read_time_us(const char *text, const char *what);
+/* "1,3-5" */
+void read_pcpus(const char *text, uint8_t pcpus[MAX_PCPUS / 8]);
+
+/* A policy as it is written: a name, or its rules and where it is decided. */
+struct policy_words {
+    struct hp_policy rules;
+    bool global;
+    bool scope_given; /* the words say where */
+};
+struct policy_words read_policy(const char *text);
+/* NAME, or BUDGET+ORDER+SLACK; the text stays until the next call. */
+const char *policy_text(struct hp_policy rules, bool global);
+
+void print_time(uint64_t time_ns);           /* 10ms */
+void print_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]); /* 1,3-5 */
+void print_json_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]);
+void print_json_text(const char *text); /* in quotes; null if NULL */
+
+#endif
