@@ -64,7 +64,6 @@ class Replay {
     bool started() const { return started_; }
     bool ended() const { return ended_; }
     u32 pcpus() const { return started_ ? heard_->core.pcpus : 0; }
-    u64 picks() const { return picks_; }
     Ns lateness_ns() const { return lateness_ns_; }
 
   private:
@@ -100,7 +99,6 @@ class Replay {
     Ns budget_ns_ = 0;
     Ns now_ns_ = 0;
     Ns lateness_ns_ = 0;
-    u64 picks_ = 0;
     bool started_ = false;
     bool ended_ = false;
 };
@@ -237,7 +235,6 @@ bool Replay::pick(const hp_record &record) {
     if (now_ns_ > due_ns && now_ns_ < end_ns_)
         lateness_ns_ = std::max(lateness_ns_, now_ns_ - due_ns);
     seat(pcpu) = {grant, NEVER};
-    picks_ += now_ns_ < end_ns_;
     answer_ = record;
     answer_.value = grant.until_ns;
     answer_.job = grant.level;
@@ -315,7 +312,6 @@ nb::dict replay_ring(const nb::bytes &ring, u32 first_pcpu, Ns end_ns) {
     }
     replay.close();
     result["pcpus"] = replay.pcpus();
-    result["picks"] = replay.picks();
     result["lateness_ns"] = replay.lateness_ns();
     result["trace"] = bytes_of(replay.trace());
     return result;

@@ -144,7 +144,6 @@ class Core:
 
 class Replayed(TypedDict):
     pcpus: int
-    picks: int
     # The latest that a pick came after the grant before it was over or wrong.
     lateness_ns: int
     # Records of a trace file, in the order of the ring, tasks left out.

@@ -25,6 +25,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,8 @@ class Machine:
     pcpus: int = 1
     icount: bool = True
     heap_bytes: int = 256 * MIB
+    qemu_arguments: tuple[str, ...] = ()
+    """More of them, such as a plugin that counts."""
 
 
 @dataclass(frozen=True)
@@ -126,27 +129,30 @@ class Running:
 
         `look` is called now and then; when what it returns changes, or the console grows, the
         machine lives. FailedError when neither happens for `patience_s` of wall time, when Xen
-        panics and when QEMU ends.
+        panics and when QEMU ends. After Ctrl-C a KeyboardInterrupt, with the machine as usable
+        as before.
         """
         wanted = re.compile(pattern)
         last: tuple[int, object] = (0, None)
         since = time.monotonic()
-        while True:
-            ended = self._process.poll() is not None
-            text = self.console()
-            match = wanted.search(text)
-            if match is not None:
-                return match
-            if PANIC.search(text):
-                raise self._failed("Xen panicked")
-            if ended:
-                raise self._failed(f"QEMU ended before the console showed {pattern!r}")
-            life = (len(text), None if look is None else look())
-            if life != last:
-                last, since = life, time.monotonic()
-            elif time.monotonic() - since > patience_s:
-                raise self._failed(f"no sign of life for {patience_s:.0f} s")
-            time.sleep(LOOK_EVERY_S)
+        with _interrupts_wait() as interrupted:
+            while not interrupted():
+                ended = self._process.poll() is not None
+                text = self.console()
+                match = wanted.search(text)
+                if match is not None:
+                    return match
+                if PANIC.search(text):
+                    raise self._failed("Xen panicked")
+                if ended:
+                    raise self._failed(f"QEMU ended before the console showed {pattern!r}")
+                life = (len(text), None if look is None else look())
+                if life != last:
+                    last, since = life, time.monotonic()
+                elif time.monotonic() - since > patience_s:
+                    raise self._failed(f"no sign of life for {patience_s:.0f} s")
+                time.sleep(LOOK_EVERY_S)
+        raise KeyboardInterrupt
 
     def stop(self) -> None:
         """Let no further instruction happen."""
@@ -302,7 +308,7 @@ def _command(
     command += ["-kernel", str(machine.hypervisor), "-dtb", str(tree)]
     for path, address in layout.files:
         command += ["-device", f"loader,file={_quoted(path)},addr={address:#x},force-raw=on"]
-    return [*_tied_to_us(), *command]
+    return [*_tied_to_us(), *command, *machine.qemu_arguments]
 
 
 def _tied_to_us() -> list[str]:
@@ -314,6 +320,29 @@ def _tied_to_us() -> list[str]:
 def _quoted(path: Path) -> str:
     """A file name inside an option of QEMU's."""
     return str(path).replace(",", ",,")
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is only noted in here, so that it breaks no conversation; the second one breaks all.
+
+    In another thread than the main one nothing is to be done: Ctrl-C does not come there.
+    """
+    seen: list[int] = []
+
+    def remember(number: int, _frame: object) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield lambda: bool(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One trace from what the hypervisor and its guests recorded.
+
+The hypervisor knows which vcpu ran when, a guest knows which job was on its vcpu. A grant is cut
+where the job changes: a piece in which the guest was busy with itself (waking up, releasing,
+going to sleep) names no task. Jobs are taken from the guests as they say, with exact times of
+release; misses follow from the deadlines.
+
+A guest's time is that of the tick in which it looked at the counter; all machines read the same
+counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperperiod.hosts.xen.replay import Replayed
+from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.model import System
+from hyperperiod.trace.format import NONE, RECORD, Kind, Records
+
+_STEP_OF = np.zeros(max(Kind) + 1, np.uint8)
+for _step, _kinds in enumerate(
+    (
+        (Kind.CHARGE, Kind.DEPLETE),
+        (Kind.COMPLETE, Kind.MISS, Kind.DEPART),
+        (Kind.REPLENISH,),
+        (Kind.RELEASE, Kind.ARRIVE),
+        (Kind.SWAP,),
+        (Kind.KICK,),
+        (Kind.RUN, Kind.IDLE),
+        (Kind.END,),
+    )
+):
+    _STEP_OF[list(_kinds)] = _step
+
+_SAME = ("kind", "vcpu", "payer", "task", "job", "flags")
+"""A grant like the one before in all of these is not recorded again."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What the guests recorded of their jobs, with the numbers of the whole system.
+
+    `changes`: from when on which job is on which vcpu, in order for each of them.
+    """
+
+    releases: Records
+    completions: Records
+    changes: Records
+
+
+def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int) -> Records:
+    """All records of a run from 0 to `end_ns`, in the order of a trace file."""
+    parts = [_with_tasks(part, jobs.changes, end_ns) for part in replayed]
+    if len(parts) > 1:
+        parts[1:] = [part[part["kind"] != Kind.SWAP] for part in parts[1:]]
+    misses = _misses(system, jobs, end_ns)
+    end = _new(1, Kind.END, end_ns)
+    every = np.concatenate([*parts, jobs.releases, misses, jobs.completions, end])
+    order = np.lexsort((np.arange(len(every)), _STEP_OF[every["kind"]], every["time_ns"]))
+    result: Records = every[order]
+    return result
+
+
+def jobs_of(system: System, rings: Sequence[Ring], end_ns: int) -> Jobs:
+    """The jobs of all guests, whose rings are in file order."""
+    releases, completions, changes = [], [], []
+    first_vcpu = first_task = 0
+    for domain, ring in zip(system.domains, rings, strict=True):
+        records = ring.since_epoch()
+        records["pcpu"] = NONE
+        records["payer"] = NONE
+        _shift(records, "vcpu", first_vcpu)
+        _shift(records, "task", first_task)
+        first_vcpu += domain.vcpus
+        first_task += len(domain.tasks)
+        kinds = records["kind"]
+        done = records[kinds == Kind.COMPLETE]
+        releases.append(records[kinds == Kind.RELEASE])
+        completions.append(done[done["time_ns"] <= end_ns])
+        changes.append(_changes(records[np.isin(kinds, (Kind.RUN, Kind.IDLE, Kind.COMPLETE))]))
+    released = _exact(system, np.concatenate(releases))
+    return Jobs(
+        released[released["time_ns"] < end_ns],
+        np.concatenate(completions),
+        np.concatenate(changes),
+    )
+
+
+def _changes(records: Records) -> Records:
+    """A job that completes is on its vcpu no more, whatever the guest does next."""
+    records = records.copy()
+    over = records["kind"] != Kind.RUN
+    records["task"] = np.where(over, NONE, records["task"])
+    records["job"] = np.where(over, 0, records["job"])
+    return records
+
+
+def _shift(records: Records, field: str, by: int) -> None:
+    known = records[field] != NONE
+    records[field] = np.where(known, records[field] + by, NONE)
+
+
+def _exact(system: System, releases: Records) -> Records:
+    """Releases at their instants, not at the tick after: the deadline tells."""
+    relative = _deadlines(system)[releases["task"]]
+    known = (releases["value"] > 0) & (relative > 0)
+    releases["time_ns"] = np.where(known, releases["value"] - relative, releases["time_ns"])
+    return releases
+
+
+def _deadlines(system: System) -> NDArray[np.uint64]:
+    """Of all tasks, relative to the release; 0: none."""
+    tasks = (task for domain in system.domains for task in domain.tasks)
+    return np.array([task.deadline_ns or 0 for task in tasks], np.uint64)
+
+
+def _misses(system: System, jobs: Jobs, end_ns: int) -> Records:
+    """Of jobs that finished after their deadline, and of those that have not finished by then."""
+    relative = _deadlines(system)
+    done = jobs.completions
+    deadline = done["time_ns"] - done["value"] + relative[done["task"]]
+    late = done[(relative[done["task"]] > 0) & (done["time_ns"] > deadline)].copy()
+    late["value"] = late["time_ns"] - late["value"] + relative[late["task"]]
+    late["kind"] = Kind.MISS
+    released = jobs.releases
+    overdue = (released["value"] > 0) & (released["value"] <= end_ns)
+    unfinished = overdue & ~np.isin(_keys(released), _keys(done))
+    never = _new(int(unfinished.sum()), Kind.MISS, end_ns)
+    for field in ("task", "job", "value"):
+        never[field] = released[field][unfinished]
+    return np.concatenate([late, never])
+
+
+def _keys(records: Records) -> NDArray[np.uint64]:
+    """Jobs as single numbers."""
+    return records["task"].astype(np.uint64) << np.uint64(32) | records["job"].astype(np.uint64)
+
+
+def _with_tasks(part: Replayed, changes: Records, end_ns: int) -> Records:
+    """A lock domain's records, its grants cut where jobs change."""
+    records = part.records
+    decisions = np.isin(records["kind"], (Kind.RUN, Kind.IDLE))
+    grants: list[Records] = []
+    for pcpu in range(part.first_pcpu, part.first_pcpu + part.pcpus):
+        own = records[decisions & (records["pcpu"] == pcpu) & (records["time_ns"] < end_ns)]
+        grants.append(_cut(_last_of_instant(own), changes, end_ns))
+    return np.concatenate([records[~decisions], *grants])
+
+
+def _last_of_instant(grants: Records) -> Records:
+    """Of several picks in one instant only the last one lasts."""
+    times = grants["time_ns"]
+    lasting: Records = grants[np.append(times[1:] != times[:-1], True)[: len(grants)]]
+    return lasting
+
+
+def _cut(grants: Records, changes: Records, end_ns: int) -> Records:
+    """The grants of one pcpu, each as the pieces in which one job was on its vcpu."""
+    if len(grants) == 0:
+        return grants
+    ends = np.append(grants["time_ns"][1:], np.uint64(end_ns))
+    pieces = [grants[grants["vcpu"] == NONE]]
+    for vcpu in np.unique(grants["vcpu"][grants["vcpu"] != NONE]).tolist():
+        mine = grants["vcpu"] == vcpu
+        pieces.append(_cut_vcpu(grants[mine], ends[mine], changes[changes["vcpu"] == vcpu]))
+    cut = np.concatenate(pieces)
+    cut = cut[np.argsort(cut["time_ns"], kind="stable")]
+    same = np.ones(len(cut), bool)
+    same[0] = False
+    for field in _SAME:
+        same[1:] &= cut[field][1:] == cut[field][:-1]
+    return cut[~same]
+
+
+def _cut_vcpu(grants: Records, ends: NDArray[np.uint64], changes: Records) -> Records:
+    """The grants of one vcpu; `changes` says from when on which job is on it."""
+    changes = changes[np.argsort(changes["time_ns"], kind="stable")]
+    changes = _last_of_instant(changes)
+    starts = grants["time_ns"]
+    at_start = np.searchsorted(changes["time_ns"], starts, side="right") - 1
+    whole = grants.copy()
+    for field, nothing in (("task", NONE), ("job", 0)):
+        known = changes[field][np.maximum(at_start, 0)] if len(changes) else nothing
+        whole[field] = np.where(at_start >= 0, known, nothing)
+    place = np.searchsorted(starts, changes["time_ns"], side="right") - 1
+    inside = (place >= 0) & (changes["time_ns"] > starts[place])
+    inside &= changes["time_ns"] < ends[place]
+    more = grants[place[inside]].copy()
+    for field in ("time_ns", "task", "job"):
+        more[field] = changes[field][inside]
+    return np.concatenate([whole, more])
+
+
+def _new(count: int, kind: Kind, time_ns: int) -> Records:
+    records = np.zeros(count, RECORD)
+    for field in ("pcpu", "vcpu", "payer", "task"):
+        records[field] = NONE
+    records["kind"] = kind
+    records["time_ns"] = time_ns
+    return records
+
+
+def lateness_ns(replayed: Iterable[Replayed]) -> int:
+    """How late picks came at most."""
+    return max(part.lateness_ns for part in replayed)
