@@ -24,6 +24,7 @@ from hyperperiod.model import (
     Policy,
     Scheduler,
     Scope,
+    Slack,
     System,
     Task,
     TaskKind,
@@ -43,6 +44,9 @@ VCPU_LIMIT = 64
 PCPU_LIMIT = 8
 DOMAIN_LIMIT = 32
 """Xen keeps the arguments of that many domains at boot."""
+
+NO_SPARE = "spare=1s:0s"
+"""Of a policy with a spare whose budget is zero: the period does not matter."""
 
 NEVER = 2**64
 """The key of a task that comes last."""
@@ -76,6 +80,7 @@ def xen_arguments(
 def items(system: System) -> list[str]:
     """The system as items, without the times of a run."""
     priorities = Priorities(system)
+    policies = [system.policy, *(swap.policy for swap in system.swaps)]
     listed = [f"policy={_policy(system.policy)}"]
     if system.policy.name is None and system.policy.scope is Scope.GLOBAL:
         listed.append("scope=global")
@@ -83,6 +88,8 @@ def items(system: System) -> list[str]:
         listed.append(f"quantum={exact_time(system.quantum_ns)}")
     if system.spare is not None:
         listed.append(f"spare={_interface(system.spare)}")
+    elif any(one.slack is Slack.SPARE for one in policies):
+        listed.append(NO_SPARE)
     for number, domain in enumerate(system.domains, 1):
         listed.append(f"d{number}={_server(system, domain, priorities)}")
     listed += [f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}" for swap in system.swaps]
