@@ -61,6 +61,8 @@ HP_FN void hp_rename_pcpu(struct hp_core *core, hp_u32 from, hp_u32 to, hp_u32 o
 /* Gives a seat the grant and the history of another one; it has to pick again. */
 HP_FN void hp_take_seat(struct hp_seat *seat, const struct hp_seat *other, hp_u64 now_ns) {
     hp_clear_seat(seat, now_ns);
+    seat->grant.until_ns = other->grant.until_ns;
+    seat->wrong_from_ns = other->wrong_from_ns;
     seat->grant.run = other->grant.run;
     seat->grant.pay = other->grant.pay;
     seat->grant.also = other->grant.also;

@@ -4,11 +4,13 @@
  *
  * It makes random lock domains - every legal policy, one to four pcpus, a few or many vcpus, with
  * and without a quantum - and drives them as a host would, through arrivals, departures, late and
- * prompt picks, new parameters, vcpus that come and go, and hot swaps. After every event the core
+ * prompt picks, new parameters, vcpus and pcpus that come and go, contexts that take their time
+ * to be saved, and hot swaps. After every event the core
  * must pass its own conservation laws; beside that the fuzzer keeps an account of every
  * nanosecond that was granted, written without the core's arithmetic, and checks:
  *
- *   - a vcpu runs only with work and on one pcpu; every grant lasts;
+ *   - a vcpu runs only with work, on one pcpu, and on no other before it is saved there; every
+ *     grant lasts;
  *   - a server is never charged more, at its own level, than its budget in any number of
  *     consecutive periods, plus the lateness of the last pick;
  *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
@@ -83,6 +85,7 @@ struct Vcpu {
     bool present = false;
     bool best_effort = false;
     bool working = false;
+    hp_u32 held_on = HP_NONE; // where its context is still to be saved
     hp_params params{};
     Time own_charged_ns = 0; // at its own level, ever
     Time window_from = 0;    // a window opened at random, and what had been charged by then
@@ -167,6 +170,7 @@ class World {
         config_.quantum_ns = random_.one_in(4) ? unit_ : 0;
         config_.spare_period_ns = unit_ * random_.between(4, 40);
         config_.spare_budget_ns = random_.between(0, config_.spare_period_ns);
+        config_.holds = random_.one_in(2);
         prompt_ = !random_.one_in(4);
         steady_ = random_.one_in(2);
         if (random_.one_in(3))
@@ -266,7 +270,7 @@ class World {
             return;
         const auto v = static_cast<hp_u32>(random_.between(0, vcpus_.size() - 1));
         Vcpu &vcpu = vcpus_[v];
-        switch (random_.between(0, 3)) {
+        switch (random_.between(0, 4)) {
         case 0:
             swap_policy();
             break;
@@ -287,6 +291,9 @@ class World {
                 require(hp_update(core_.get(), v, &params, now_) == HP_OK, "no update");
                 comparable_ = false;
             }
+            break;
+        case 3:
+            random_.one_in(2) ? add_pcpu() : drop_pcpu();
             break;
         default:
             tell("%llu spare\n", now_);
@@ -309,6 +316,36 @@ class World {
                 "a swap is judged wrongly");
         // Between the rules with a fixed grid a swap keeps each server's grid and what it used.
         comparable_ = comparable_ && (error != HP_OK || (was_clear && timed() && extra_is_clear()));
+    }
+
+    void add_pcpu() {
+        if (config_.pcpus == 4)
+            return;
+        tell("%llu add pcpu\n", now_);
+        const bool legal = hp_policy_legal(&core_->policy, config_.pcpus + 1) != 0;
+        const hp_u32 error = hp_add_pcpu(core_.get(), now_);
+        require(error == (legal ? HP_OK : HP_ERROR_POLICY), "a new pcpu is judged wrongly");
+        if (legal)
+            grants_[config_.pcpus++] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+    }
+
+    // The last pcpu takes the number of the one that goes.
+    void drop_pcpu() {
+        const auto gone = static_cast<hp_u32>(random_.between(0, config_.pcpus - 1));
+        const hp_u32 last = config_.pcpus - 1;
+        tell("%llu drop pcpu %u\n", now_, gone);
+        const hp_u32 error = hp_drop_pcpu(core_.get(), gone, now_);
+        require(error == (last == 0 ? HP_ERROR_PCPUS : HP_OK), "a pcpu cannot go");
+        if (error != HP_OK)
+            return;
+        grants_[gone] = grants_[last];
+        config_.pcpus = last;
+        for (Vcpu &vcpu : vcpus_) {
+            if (vcpu.held_on == gone)
+                vcpu.held_on = HP_PCPUS;
+            else if (vcpu.held_on == last)
+                vcpu.held_on = gone;
+        }
     }
 
     void forget_grants(hp_u32 v) {
@@ -435,7 +472,36 @@ class World {
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 require(p == pcpu || grants_[p].run != grant.run, "a vcpu on two pcpus");
         }
+        hand_over(pcpu, grants_[pcpu].run, grant.run);
         grants_[pcpu] = grant;
+    }
+
+    // Who ran here is on its way off the pcpu; who runs now is not on its way off another.
+    void hand_over(hp_u32 pcpu, hp_u32 before, hp_u32 after) {
+        if (config_.holds == 0 || before == after)
+            return;
+        if (hp_is_vcpu(before))
+            vcpus_[before].held_on = pcpu;
+        if (!hp_is_vcpu(after))
+            return;
+        hp_u32 &held_on = vcpus_[after].held_on;
+        require(held_on == HP_NONE || held_on == pcpu, "a vcpu whose context is elsewhere");
+        held_on = HP_NONE;
+    }
+
+    // Saves the contexts that are still to be saved, one in so many; returns whether any was.
+    bool save(hp_u64 one_in) {
+        bool any = false;
+        for (hp_u32 v = 0; v < vcpus_.size(); v++) {
+            if (vcpus_[v].held_on == HP_NONE || !random_.one_in(one_in))
+                continue;
+            tell("%llu saved %u\n", now_, v);
+            hp_saved(core_.get(), v, now_);
+            vcpus_[v].held_on = HP_NONE;
+            events_++;
+            any = true;
+        }
+        return any;
     }
 
     // A prompt host: does all that is due, until nothing is.
@@ -447,7 +513,7 @@ class World {
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 if (grants_[p].until_ns <= now_)
                     due |= 1ull << p;
-            if (due == 0)
+            if (due == 0 && !save(1))
                 break;
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 if (due >> p & 1)
@@ -463,6 +529,7 @@ class World {
             const hp_u32 p = (first + i) % config_.pcpus;
             if (random_.one_in(2))
                 pick(p);
+            save(3);
         }
         if (random_.one_in(2)) {
             hp_kicks(core_.get(), now_);
