@@ -45,6 +45,9 @@
 #include <asm/time.h>
 #endif
 
+/* Off the scheduling path: made small rather than fast. */
+#define COLD __attribute__((__cold__, __noinline__))
+
 /* The scheduler of one pool. */
 struct private {
     spinlock_t lock; /* the schedule lock of all pcpus under a global policy */
@@ -131,7 +134,7 @@ static void note(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
     record(open_ring(ld), ld->core.now_ns, kind, place, value, job);
 }
 
-static void note_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
+static COLD void note_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
                         const struct hp_params *params)
 {
     struct hp_ring *ring = open_ring(ld);
@@ -149,7 +152,7 @@ static uint32_t policy_word(const struct hp_policy *policy)
     return policy->budget | policy->order << 8 | policy->slack << 16;
 }
 
-static void note_start(struct lock_domain *ld, const struct hp_config *config)
+static COLD void note_start(struct lock_domain *ld, const struct hp_config *config)
 {
     note(ld, HP_RECORD_QUANTUM, HP_NONE, config->quantum_ns, 0);
     note(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
@@ -225,7 +228,7 @@ static const struct hp_params *params_of(const struct lock_domain *ld, const str
     return ld->life == BOOTING ? &effort : &place->server.params;
 }
 
-static void add_to_core(struct lock_domain *ld, struct place *place, uint64_t at_ns)
+static COLD void add_to_core(struct lock_domain *ld, struct place *place, uint64_t at_ns)
 {
     const struct hp_params *params = params_of(ld, place);
     unsigned int error = hp_add(&ld->core, place->number, params, at_ns);
@@ -258,7 +261,7 @@ static void add_to_core(struct lock_domain *ld, struct place *place, uint64_t at
     }
 }
 
-static void remove_from_core(struct lock_domain *ld, const struct place *place, uint64_t at_ns)
+static COLD void remove_from_core(struct lock_domain *ld, const struct place *place, uint64_t at_ns)
 {
     const unsigned int error = hp_remove(&ld->core, place->number, at_ns);
 
@@ -267,7 +270,7 @@ static void remove_from_core(struct lock_domain *ld, const struct place *place, 
 }
 
 /* The unit is this lock domain's to schedule. */
-static void attach(struct lock_domain *ld, struct place *place)
+static COLD void attach(struct lock_domain *ld, struct place *place)
 {
     place->home = ld;
     ld->at[place->number] = place;
@@ -280,7 +283,7 @@ static void attach(struct lock_domain *ld, struct place *place)
     kick(ld);
 }
 
-static void detach(struct place *place)
+static COLD void detach(struct place *place)
 {
     struct lock_domain *ld = place->home;
 
@@ -293,7 +296,7 @@ static void detach(struct place *place)
 }
 
 /* Gives a place another server. Best effort and served are two kinds: such a change is a new start. */
-static unsigned int install(struct place *place, const struct hp_params *params)
+static COLD unsigned int install(struct place *place, const struct hp_params *params)
 {
     struct lock_domain *ld = place->home;
     const bool effort = place->server.params.flags & HP_BEST_EFFORT;
@@ -340,7 +343,7 @@ static uint64_t event_time(const struct lock_domain *ld)
 }
 
 /* Begins a life of the core, with this pcpu as its first seat. */
-static void begin(struct lock_domain *ld, enum life life, unsigned int cpu, s_time_t base)
+static COLD void begin(struct lock_domain *ld, enum life life, unsigned int cpu, s_time_t base)
 {
     struct private *private = ld->private;
     struct hp_config config = private->config;
@@ -363,7 +366,7 @@ static void begin(struct lock_domain *ld, enum life life, unsigned int cpu, s_ti
             add_to_core(ld, ld->at[number], 0);
 }
 
-static void end(struct lock_domain *ld, const struct cpumask *cpus)
+static COLD void end(struct lock_domain *ld, const struct cpumask *cpus)
 {
     struct private *private = ld->private;
     unsigned int all = private->global ? 1 : cpumask_weight(cpus);
@@ -380,7 +383,7 @@ static void end(struct lock_domain *ld, const struct cpumask *cpus)
         printk("hyperperiod: horizon reached\n");
 }
 
-static void swap_policy(struct lock_domain *ld, const struct hp_policy *policy, uint64_t now_ns)
+static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy, uint64_t now_ns)
 {
     const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
 
@@ -390,7 +393,7 @@ static void swap_policy(struct lock_domain *ld, const struct hp_policy *policy, 
         note(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
 }
 
-static void change_servers(struct lock_domain *ld, const struct domain_option *change)
+static COLD void change_servers(struct lock_domain *ld, const struct domain_option *change)
 {
     unsigned int number;
 
@@ -409,7 +412,7 @@ static void change_servers(struct lock_domain *ld, const struct domain_option *c
 }
 
 /* What the command line has for this time. */
-static void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
+static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
 {
     const struct options *options = &hyperperiod_options;
 
@@ -434,12 +437,9 @@ static void handle_events(struct lock_domain *ld, const struct cpumask *cpus, ui
 }
 
 /* Takes or gives up the seat of a pcpu, as the pool has it; returns the seat, or HP_NONE. */
-static unsigned int take_seat(struct lock_domain *ld, unsigned int cpu, bool valid, s_time_t now)
+static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, unsigned int seat,
+                                   bool valid, s_time_t now)
 {
-    unsigned int seat = ld->life == DORMANT ? HP_NONE : seat_of(ld, cpu);
-
-    if ( likely(valid && seat != HP_NONE) )
-        return seat;
     if ( valid && ld->life == DORMANT )
     {
         const bool booting = now < epoch();
@@ -469,6 +469,15 @@ static unsigned int take_seat(struct lock_domain *ld, unsigned int cpu, bool val
         seat = HP_NONE;
     }
     return seat;
+}
+
+static unsigned int take_seat(struct lock_domain *ld, unsigned int cpu, bool valid, s_time_t now)
+{
+    const unsigned int seat = ld->life == DORMANT ? HP_NONE : seat_of(ld, cpu);
+
+    if ( likely(valid == (seat != HP_NONE)) )
+        return seat;
+    return move_seat(ld, cpu, seat, valid, now);
 }
 
 /* --- scheduling ------------------------------------------------------------------------------ */
@@ -507,7 +516,7 @@ static struct sched_unit *pick(struct lock_domain *ld, unsigned int seat, uint64
  * Who was granted this seat but was not the one on it never got there: its context needs no
  * saving, so nobody will say that it is saved.
  */
-static void release_absent(struct lock_domain *ld, hp_u32 before, const struct sched_unit *curr)
+static COLD void release_absent(struct lock_domain *ld, hp_u32 before, const struct sched_unit *curr)
 {
     if ( !ld->core.holds || before == HP_NONE || !ld->at[before]
          || ld->at[before]->unit == curr )
@@ -623,7 +632,7 @@ static void cf_check hyp_context_saved(const struct scheduler *ops, struct sched
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
 /* The share of this pcpu that is promised to units there other than this one, in millionths. */
-static unsigned int load_of(struct private *private, unsigned int cpu,
+static COLD unsigned int load_of(struct private *private, unsigned int cpu,
                             const struct sched_unit *unit)
 {
     unsigned int number, load = 0;
@@ -642,7 +651,7 @@ static unsigned int load_of(struct private *private, unsigned int cpu,
     return load;
 }
 
-static unsigned int least_loaded(struct private *private, const struct cpumask *cpus,
+static COLD unsigned int least_loaded(struct private *private, const struct cpumask *cpus,
                                  const struct sched_unit *unit)
 {
     unsigned int cpu, best = cpumask_first(cpus), least = ~0U;
@@ -668,7 +677,7 @@ static unsigned int least_loaded(struct private *private, const struct cpumask *
  * the unit wherever there is room. Under a partitioned one it is where the unit is and stays:
  * the one that its options name, else the one it is on, else the least loaded.
  */
-static unsigned int choose_cpu(const struct scheduler *ops, const struct sched_unit *unit,
+static COLD unsigned int choose_cpu(const struct scheduler *ops, const struct sched_unit *unit,
                                unsigned int locked_cpu, bool anew)
 {
     const struct place *place = place_of(unit);
@@ -684,14 +693,14 @@ static unsigned int choose_cpu(const struct scheduler *ops, const struct sched_u
     return least_loaded(private_of(ops), cpus, unit);
 }
 
-static struct sched_resource *cf_check hyp_pick_resource(const struct scheduler *ops,
+static COLD struct sched_resource *cf_check hyp_pick_resource(const struct scheduler *ops,
                                                          const struct sched_unit *unit)
 {
     return get_sched_res(choose_cpu(ops, unit, sched_unit_master(unit), false));
 }
 
 /* Both locks are held, and the unit does not run. */
-static void cf_check hyp_migrate(const struct scheduler *ops, struct sched_unit *unit,
+static COLD void cf_check hyp_migrate(const struct scheduler *ops, struct sched_unit *unit,
                                  unsigned int new_cpu)
 {
     struct place *place = place_of(unit);
@@ -707,7 +716,7 @@ static void cf_check hyp_migrate(const struct scheduler *ops, struct sched_unit 
     attach(to, place);
 }
 
-static void cf_check hyp_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
+static COLD void cf_check hyp_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
 {
     const unsigned int cpu = smp_processor_id();
     struct place *place = place_of(unit);
@@ -725,7 +734,7 @@ static void cf_check hyp_insert_unit(const struct scheduler *ops, struct sched_u
     unit_schedule_unlock_irq(lock, unit);
 }
 
-static void cf_check hyp_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
+static COLD void cf_check hyp_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
 {
     spinlock_t *lock = unit_schedule_lock_irq(unit);
 
@@ -736,7 +745,7 @@ static void cf_check hyp_remove_unit(const struct scheduler *ops, struct sched_u
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static int take_place(struct private *private, struct place *place)
+static COLD int take_place(struct private *private, struct place *place)
 {
     unsigned long flags;
     int rc = -ENOSPC;
@@ -753,7 +762,7 @@ static int take_place(struct private *private, struct place *place)
     return rc;
 }
 
-static void leave_place(struct private *private, const struct place *place)
+static COLD void leave_place(struct private *private, const struct place *place)
 {
     unsigned long flags;
 
@@ -763,7 +772,7 @@ static void leave_place(struct private *private, const struct place *place)
     spin_unlock_irqrestore(&private->places_lock, flags);
 }
 
-static void *cf_check hyp_alloc_udata(const struct scheduler *ops, struct sched_unit *unit,
+static COLD void *cf_check hyp_alloc_udata(const struct scheduler *ops, struct sched_unit *unit,
                                       void *domain_data)
 {
     const struct domain_default *fallback = domain_data;
@@ -787,7 +796,7 @@ static void *cf_check hyp_alloc_udata(const struct scheduler *ops, struct sched_
     return place;
 }
 
-static void cf_check hyp_free_udata(const struct scheduler *ops, void *priv)
+static COLD void cf_check hyp_free_udata(const struct scheduler *ops, void *priv)
 {
     struct place *place = priv;
 
@@ -796,19 +805,19 @@ static void cf_check hyp_free_udata(const struct scheduler *ops, void *priv)
     xfree(place);
 }
 
-static void *cf_check hyp_alloc_domdata(const struct scheduler *ops, struct domain *domain)
+static COLD void *cf_check hyp_alloc_domdata(const struct scheduler *ops, struct domain *domain)
 {
     struct domain_default *fallback = xzalloc(struct domain_default);
 
     return fallback ?: ERR_PTR(-ENOMEM);
 }
 
-static void cf_check hyp_free_domdata(const struct scheduler *ops, void *data)
+static COLD void cf_check hyp_free_domdata(const struct scheduler *ops, void *data)
 {
     xfree(data);
 }
 
-static void make_ring(struct lock_domain *ld, unsigned int source)
+static COLD void make_ring(struct lock_domain *ld, unsigned int source)
 {
     const unsigned int bytes = hyperperiod_options.ring_bytes;
     unsigned int order;
@@ -838,7 +847,7 @@ static void make_ring(struct lock_domain *ld, unsigned int source)
            virt_to_maddr(ld->ring), PAGE_SIZE << order);
 }
 
-static struct lock_domain *make_lock_domain(struct private *private, unsigned int source)
+static COLD struct lock_domain *make_lock_domain(struct private *private, unsigned int source)
 {
     struct lock_domain *ld = xzalloc(struct lock_domain);
 
@@ -849,14 +858,14 @@ static struct lock_domain *make_lock_domain(struct private *private, unsigned in
     return ld;
 }
 
-static void free_lock_domain(struct lock_domain *ld)
+static COLD void free_lock_domain(struct lock_domain *ld)
 {
     if ( ld && ld->ring )
         free_xenheap_pages(ld->ring, ld->ring_order);
     xfree(ld);
 }
 
-static void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
+static COLD void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
 {
     struct private *private = private_of(ops);
     struct lock_domain *ld;
@@ -867,13 +876,13 @@ static void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
     return ld ?: ERR_PTR(-ENOMEM);
 }
 
-static void cf_check hyp_free_pdata(const struct scheduler *ops, void *pdata, int cpu)
+static COLD void cf_check hyp_free_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
     free_lock_domain(pdata);
 }
 
 /* The pcpu has left: if it has not noticed itself, its seat is given up for it. */
-static void cf_check hyp_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
+static COLD void cf_check hyp_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
     struct private *private = private_of(ops);
     struct lock_domain *ld = private->global ? private->all : pdata;
@@ -889,7 +898,7 @@ static void cf_check hyp_deinit_pdata(const struct scheduler *ops, void *pdata, 
     spin_unlock_irqrestore(&private->lock, flags);
 }
 
-static spinlock_t *cf_check hyp_switch_sched(struct scheduler *new_ops, unsigned int cpu,
+static COLD spinlock_t *cf_check hyp_switch_sched(struct scheduler *new_ops, unsigned int cpu,
                                              void *pdata, void *vdata)
 {
     struct private *private = private_of(new_ops);
@@ -899,7 +908,7 @@ static spinlock_t *cf_check hyp_switch_sched(struct scheduler *new_ops, unsigned
 }
 
 /* Whether a pool can start like this; if not, the part that is wrong goes back to its default. */
-static void check_config(struct hp_config *config, bool *global)
+static COLD void check_config(struct hp_config *config, bool *global)
 {
     const struct hp_policy plain = { HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
     unsigned int error;
@@ -922,7 +931,7 @@ static void check_config(struct hp_config *config, bool *global)
     }
 }
 
-static int cf_check hyp_init(struct scheduler *ops)
+static COLD int cf_check hyp_init(struct scheduler *ops)
 {
     const struct options *options = &hyperperiod_options;
     struct private *private = xzalloc(struct private);
@@ -950,7 +959,7 @@ static int cf_check hyp_init(struct scheduler *ops)
     return 0;
 }
 
-static void cf_check hyp_deinit(struct scheduler *ops)
+static COLD void cf_check hyp_deinit(struct scheduler *ops)
 {
     struct private *private = private_of(ops);
 
@@ -962,7 +971,7 @@ static void cf_check hyp_deinit(struct scheduler *ops)
 /* --- a toolstack ----------------------------------------------------------------------------- */
 
 /* A server as a toolstack writes it. False: what it says does not hold. */
-static bool read_server(const struct xen_domctl_sched_hyperperiod *from, uint64_t quantum_ns,
+static COLD bool read_server(const struct xen_domctl_sched_hyperperiod *from, uint64_t quantum_ns,
                         struct hp_params *params)
 {
     const uint32_t known = XEN_HYPERPERIOD_BEST_EFFORT | XEN_HYPERPERIOD_EXTRA |
@@ -984,7 +993,7 @@ static bool read_server(const struct xen_domctl_sched_hyperperiod *from, uint64_
     return params->period_ns && params->budget_ns && params->budget_ns <= params->period_ns;
 }
 
-static void write_server(const struct hp_params *params, struct xen_domctl_sched_hyperperiod *to)
+static COLD void write_server(const struct hp_params *params, struct xen_domctl_sched_hyperperiod *to)
 {
     to->period_us = params->period_ns / MICROSECS(1);
     to->budget_us = params->budget_ns / MICROSECS(1);
@@ -995,7 +1004,7 @@ static void write_server(const struct hp_params *params, struct xen_domctl_sched
         to->order |= XEN_HYPERPERIOD_EXTRA;
 }
 
-static int install_locked(struct sched_unit *unit, const struct hp_params *params)
+static COLD int install_locked(struct sched_unit *unit, const struct hp_params *params)
 {
     unsigned long flags;
     spinlock_t *lock = unit_schedule_lock_irqsave(unit, &flags);
@@ -1005,7 +1014,7 @@ static int install_locked(struct sched_unit *unit, const struct hp_params *param
     return error ? -EINVAL : 0;
 }
 
-static int adjust_all(const struct scheduler *ops, struct domain *d,
+static COLD int adjust_all(const struct scheduler *ops, struct domain *d,
                       struct xen_domctl_scheduler_op *op)
 {
     struct domain_default *fallback = d->sched_priv;
@@ -1029,7 +1038,7 @@ static int adjust_all(const struct scheduler *ops, struct domain *d,
     return rc;
 }
 
-static int adjust_one(const struct scheduler *ops, struct domain *d, uint32_t cmd,
+static COLD int adjust_one(const struct scheduler *ops, struct domain *d, uint32_t cmd,
                       struct xen_domctl_schedparam_vcpu *to)
 {
     struct sched_unit *unit;
@@ -1053,7 +1062,7 @@ static int adjust_one(const struct scheduler *ops, struct domain *d, uint32_t cm
     return 0;
 }
 
-static int cf_check hyp_adjust(const struct scheduler *ops, struct domain *d,
+static COLD int cf_check hyp_adjust(const struct scheduler *ops, struct domain *d,
                                struct xen_domctl_scheduler_op *op)
 {
     struct xen_domctl_schedparam_vcpu one;
@@ -1080,7 +1089,7 @@ static int cf_check hyp_adjust(const struct scheduler *ops, struct domain *d,
     return rc;
 }
 
-static void write_info(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
+static COLD void write_info(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
 {
     struct private *private = private_of(ops);
 
@@ -1097,7 +1106,7 @@ static void write_info(const struct scheduler *ops, struct xen_sysctl_hyperperio
 }
 
 /* Calls 'act' for every lock domain that is alive, with its lock held. */
-static void for_each_lock_domain(const struct scheduler *ops,
+static COLD void for_each_lock_domain(const struct scheduler *ops,
                                  void (*act)(struct lock_domain *ld, const struct private *private))
 {
     const struct private *private = private_of(ops);
@@ -1120,12 +1129,12 @@ static void for_each_lock_domain(const struct scheduler *ops,
     }
 }
 
-static void act_swap(struct lock_domain *ld, const struct private *private)
+static COLD void act_swap(struct lock_domain *ld, const struct private *private)
 {
     swap_policy(ld, &private->config.policy, core_time(ld, NOW()));
 }
 
-static void act_spare(struct lock_domain *ld, const struct private *private)
+static COLD void act_spare(struct lock_domain *ld, const struct private *private)
 {
     const struct hp_config *config = &private->config;
 
@@ -1137,7 +1146,7 @@ static void act_spare(struct lock_domain *ld, const struct private *private)
 }
 
 /* Another scope means other locks: only a pool without pcpus can change it. */
-static int set_scope(const struct scheduler *ops, bool global)
+static COLD int set_scope(const struct scheduler *ops, bool global)
 {
     struct private *private = private_of(ops);
 
@@ -1153,7 +1162,7 @@ static int set_scope(const struct scheduler *ops, bool global)
     return 0;
 }
 
-static int set_config(const struct scheduler *ops, const struct xen_sysctl_hyperperiod *wanted)
+static COLD int set_config(const struct scheduler *ops, const struct xen_sysctl_hyperperiod *wanted)
 {
     struct private *private = private_of(ops);
     struct hp_config config = private->config;
@@ -1184,7 +1193,7 @@ static int set_config(const struct scheduler *ops, const struct xen_sysctl_hyper
 /* As many as fit on the stack are copied while the lock is held. */
 #define COPY_AT_ONCE 16U
 
-static unsigned int copy_records(const struct hp_ring *ring, uint64_t *from,
+static COLD unsigned int copy_records(const struct hp_ring *ring, uint64_t *from,
                                  struct hp_record *to, unsigned int count)
 {
     unsigned int i;
@@ -1197,7 +1206,7 @@ static unsigned int copy_records(const struct hp_ring *ring, uint64_t *from,
     return count;
 }
 
-static int read_records(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
+static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
 {
     struct hp_record records[COPY_AT_ONCE];
     const unsigned int wanted = min(info->ring_count, 4096U);
@@ -1234,7 +1243,7 @@ static int read_records(const struct scheduler *ops, struct xen_sysctl_hyperperi
     return 0;
 }
 
-static int cf_check hyp_adjust_global(const struct scheduler *ops,
+static COLD int cf_check hyp_adjust_global(const struct scheduler *ops,
                                       struct xen_sysctl_scheduler_op *sc)
 {
     struct xen_sysctl_hyperperiod info;
@@ -1257,7 +1266,7 @@ static int cf_check hyp_adjust_global(const struct scheduler *ops,
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-static void cf_check hyp_dump_settings(const struct scheduler *ops)
+static COLD void cf_check hyp_dump_settings(const struct scheduler *ops)
 {
     struct private *private = private_of(ops);
     unsigned long flags;
@@ -1282,7 +1291,7 @@ static void cf_check hyp_dump_settings(const struct scheduler *ops)
     spin_unlock_irqrestore(&private->places_lock, flags);
 }
 
-static void cf_check hyp_dump_cpu_state(const struct scheduler *ops, int cpu)
+static COLD void cf_check hyp_dump_cpu_state(const struct scheduler *ops, int cpu)
 {
     unsigned long flags;
     spinlock_t *lock = pcpu_schedule_lock_irqsave(cpu, &flags);
