@@ -137,12 +137,11 @@ def test_unwritable_places(option: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("host", ["xen", "linux"])
-def test_hosts_that_are_not_there(host: str) -> None:
-    result = CliRunner().invoke(main, ["run", GOOD, "--on", host])
+def test_hosts_that_are_not_there() -> None:
+    result = CliRunner().invoke(main, ["run", GOOD, "--on", "linux"])
     assert result.exit_code == 3
     assert result.stdout == ""
-    assert f"no host '{host}'" in result.stderr
+    assert "no host 'linux'" in result.stderr
 
 
 def test_nested_domains_do_not_run(tmp_path: Path) -> None:

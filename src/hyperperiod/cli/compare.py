@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod compare`: one system under several policies, with the same draws."""
+"""`hyperperiod compare`: one system under several policies or on several hosts, same draws."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     horizon_option,
     json_option,
+    read_hosts,
     read_policies,
     report_option,
     seed_option,
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     "--policies",
     callback=read_policies,
     metavar="P,P,...",
-    help="Which policies, by name or rules. Default: all known ones that fit SYSTEM.",
+    help="Which policies, by name or rules. Default: all known ones that fit SYSTEM, or with"
+    " --hosts the system's own.",
+)
+@click.option(
+    "--hosts",
+    callback=read_hosts,
+    metavar="H,H,...",
+    help="Which hosts, such as sim,xen: prediction beside measurement.",
 )
 @horizon_option
 @seed_option
@@ -40,25 +48,26 @@ def compare(
     ctx: click.Context,
     system_file: str,
     policies: list[Policy] | None,
+    hosts: list[str] | None,
     horizon_ns: int,
     seed: int,
     report_file: str | None,
     as_json: bool,
 ) -> None:
-    """Simulate SYSTEM under several policies side by side.
+    """Run SYSTEM under several policies, or on several hosts, side by side.
 
-    Interfaces are computed once, under the system's own policy, so that only the policy
-    differs; releases and execution times are the same for all. The exit code is 1 when a
-    deadline is missed under any of them.
+    Interfaces are computed once, under the system's own policy, so that only the policy or
+    the host differs; releases and execution times are the same for all. The exit code is 1 when
+    a deadline is missed in any of them.
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.systems import about
     from hyperperiod.cli.tables import misses
 
-    systems = _systems(system_file, policies)
+    systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
-        results = _results(systems, horizon_ns, seed, report_path)
+        results = _results(systems, hosts or ["sim"], horizon_ns, seed, report_path)
     interrupted = bool(results[-1].get("interrupted"))
     if as_json:
         print_json({"system": systems[0].name, "interrupted": interrupted, "results": results})
@@ -70,7 +79,7 @@ def compare(
         ctx.exit(EXIT_MISSED)
 
 
-def _systems(system_file: str, policies: list[Policy] | None) -> list[System]:
+def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool) -> list[System]:
     """The system under each policy, with the interfaces of its own."""
     from hyperperiod.cli.systems import about, read_system, require_host_levels
     from hyperperiod.model import fitting_policies, with_policy
@@ -81,23 +90,26 @@ def _systems(system_file: str, policies: list[Policy] | None) -> list[System]:
 
     with about(system_file):
         system = resolve(system)
+    if policies is None and own_only:
+        return [system]
     chosen = policies if policies is not None else fitting_policies(system)
     return [with_policy(system, policy) for policy in chosen]
 
 
 def _results(
-    systems: list[System], horizon_ns: int, seed: int, report_path: Path | None
+    systems: list[System], hosts: list[str], horizon_ns: int, seed: int, report_path: Path | None
 ) -> list[dict[str, Any]]:
     """One run after the other, until one is interrupted; a report needs their traces."""
-    from hyperperiod.cli.execute import simulated
+    from hyperperiod.cli.execute import run_on
 
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
+        runs = [(system, host) for system in systems for host in hosts]
         traces = [
-            Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(systems))
+            Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
-        for system, trace in zip(systems, traces, strict=True):
-            results.append(simulated(system, horizon_ns, seed, trace))
+        for (system, host), trace in zip(runs, traces, strict=True):
+            results.append(run_on(host, system, horizon_ns, seed, trace))
             if results[-1].get("interrupted"):
                 break
         if report_path is not None:
@@ -114,7 +126,9 @@ def _show(name: str, results: list[dict[str, Any]]) -> None:
     from hyperperiod.cli.tables import comparison_tables, misses_text
 
     out = console()
+    several = len({result["host"] for result in results}) > 1
     for result in results:
-        out.print(Text(f"{name} under {result['policy']}: ") + misses_text(result))
+        where = f" on {result['host']}" if several else ""
+        out.print(Text(f"{name} under {result['policy']}{where}: ") + misses_text(result))
     for table in comparison_tables(results):
         out.print(table)

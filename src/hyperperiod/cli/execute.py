@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running a system in the simulator and writing what came of it: trace, report, result."""
+"""Running a system on a host and writing what came of it: trace, report, result.
+
+A run on a real hypervisor cannot be had again at will, so it leaves everything in a folder of its
+own whether asked to or not: `out/NAME-xen/` has the console's log, the trace and the result.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +18,7 @@ from typing import Any
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import console, print_json, require_different, whole_file
-from hyperperiod.cli.progress import bar
+from hyperperiod.cli.progress import Progress, bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables import misses, misses_text, result_tables
 from hyperperiod.model import Policy, System, format_time
@@ -29,10 +35,11 @@ class Order:
     trace_file: str | None
     report_file: str | None
     as_json: bool
+    host: str = "sim"
 
 
 def execute(order: Order) -> int:
-    """Simulate, write, print; the exit code."""
+    """Run, write, print; the exit code."""
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(
@@ -44,7 +51,7 @@ def execute(order: Order) -> int:
         whole_file(order.report_file, "--report") as report_path,
         _trace_for_report(trace_path, report_path) as recorded,
     ):
-        result = simulated(system, order.horizon_ns, order.seed, recorded)
+        result = run_on(order.host, system, order.horizon_ns, order.seed, recorded)
         if report_path is not None:
             _write_report(report_path, system, result, recorded)
     if order.as_json:
@@ -54,13 +61,15 @@ def execute(order: Order) -> int:
     return exit_code(result)
 
 
-def simulated(
-    system: System, horizon_ns: int, seed: int, trace_path: Path | None
+def run_on(
+    host: str, system: System, horizon_ns: int, seed: int, trace_path: Path | None
 ) -> dict[str, Any]:
     """The result of one run, with a bar on standard error meanwhile."""
-    from hyperperiod.hosts.sim import simulate
+    with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
+        if host == "xen":
+            return _run_on_xen(system, horizon_ns, seed, trace_path, progress)
+        from hyperperiod.hosts.sim import simulate
 
-    with bar(f"{system.name} under {system.policy}", horizon_ns) as progress:
         return simulate(
             system,
             horizon_ns=horizon_ns,
@@ -68,6 +77,28 @@ def simulated(
             trace_path=trace_path,
             progress=progress,
         )
+
+
+def _run_on_xen(
+    system: System, horizon_ns: int, seed: int, trace_path: Path | None, progress: Progress
+) -> dict[str, Any]:
+    from hyperperiod.hosts.xen.run import Options, run
+
+    folder = xen_folder(system.name)
+    trace, result_file = folder / "run.hpt", folder / "result.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in (trace, result_file):
+        old.unlink(missing_ok=True)
+    result = run(system, horizon_ns, seed, trace, progress, options=Options(folder=folder))
+    result_file.write_text(json.dumps(result, ensure_ascii=False) + "\n")
+    if trace_path is not None:
+        shutil.copyfile(trace, trace_path)
+    return result
+
+
+def xen_folder(name: str) -> Path:
+    """Where the latest run of the system of that name on Xen left everything."""
+    return Path("out") / f"{name.replace(' ', '-')}-xen"
 
 
 def exit_code(result: dict[str, Any]) -> int:
@@ -103,5 +134,10 @@ def _show(result: dict[str, Any]) -> None:
     out.print(Text(f"{title}, {horizon}: ") + misses_text(result))
     if result.get("interrupted"):
         out.print(Text("interrupted: the results are those up to this instant", style="yellow"))
+    if result.get("timing") == "host":
+        text = "several pcpus: times are those of this machine, which has other things to do"
+        out.print(Text(text, style="yellow"))
     for table in result_tables(result):
         out.print(table)
+    if result["host"] == "xen":
+        out.print(Text(f"console log, trace and result are in {xen_folder(result['system'])}"))

@@ -15,6 +15,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_HORIZON = "10s"
 SEED_LIMIT = 2**64
+HOSTS = ("sim", "xen")
+"""Where systems can be run."""
 
 
 def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
@@ -46,6 +48,19 @@ def read_policies(
         if any(policy.rules == other.rules for other in policies[:index]):
             raise click.BadParameter(f"found {policy} a second time; allowed: each once")
     return policies
+
+
+def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:
+    """Several hosts, separated by commas, each once."""
+    if text is None:
+        return None
+    hosts = [name.strip() for name in text.split(",")]
+    for index, host in enumerate(hosts):
+        if host not in HOSTS:
+            raise click.BadParameter(f"found {host!r}; allowed: {', '.join(HOSTS)}")
+        if host in hosts[:index]:
+            raise click.BadParameter(f"found {host} a second time; allowed: each once")
+    return hosts
 
 
 def _policy(text: str) -> Policy:

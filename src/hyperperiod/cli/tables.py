@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hyperperiod.hosts.result import series_names
 from hyperperiod.model.units import NS_PER_UNIT, format_time
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _pcpu_results(pcpus: Iterable[Json], horizon_ns: int) -> Table:
 
 
 def comparison_tables(results: Sequence[Json]) -> Iterable[Table]:
-    """Miss ratio, mean and longest response: one row per task, one column per policy."""
+    """Miss ratio, mean and longest response: one row per task, one column per run."""
     yield _comparison("deadline miss ratio", results, lambda task: share_text(task["dmr"]))
     for key, title in (("mean", "mean response"), ("max", "longest response")):
         yield _comparison(title, results, _response_cell(key))
@@ -226,7 +227,7 @@ def _response_cell(key: str) -> Callable[[Json], str]:
 
 
 def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]) -> Table:
-    table = _table(title, ("domain", "task", *(str(result["policy"]) for result in results)), 2)
+    table = _table(title, ("domain", "task", *series_names(results)), 2)
     for at, domain in enumerate(results[0]["domains"]):
         for index, task in enumerate(domain["tasks"]):
             same = (result["domains"][at]["tasks"][index] for result in results)

@@ -11,9 +11,9 @@ and off by at most `response_error` of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from hyperperiod.model import Interface, System
 
@@ -70,7 +70,10 @@ class PcpuResult(TypedDict):
 
 
 class Result(TypedDict):
-    """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted."""
+    """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
+
+    `timing` is there, and "host", if times are those of a busy machine and not of the run alone.
+    """
 
     system: str
     host: str
@@ -83,6 +86,7 @@ class Result(TypedDict):
     response_error: float
     domains: list[DomainResult]
     pcpus: list[PcpuResult]
+    timing: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,17 @@ def make_result(system: System, counts: Counts) -> Result:
         domains=domains,
         pcpus=[_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)],
     )
+
+
+def series_names(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What runs side by side are called: by policy, by host, or by both if both differ."""
+    hosts = {result["host"] for result in results}
+    policies = {result["policy"] for result in results}
+    if len(hosts) == 1:
+        return [str(result["policy"]) for result in results]
+    if len(policies) == 1:
+        return [str(result["host"]) for result in results]
+    return [f"{result['policy']} on {result['host']}" for result in results]
 
 
 def _interface(interface: Interface | None) -> InterfaceResult | None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The comparison of several runs of one system: policies, or hosts, side by side.
 
-All runs have the same releases and execution times, so every difference is the policy's. Traces
-tell how response times are distributed; a run without one shows only the numbers of its result.
+All runs have the same releases and execution times, so every difference is the policy's, or the
+host's. Traces tell how response times are distributed; a run without one shows only the numbers
+of its result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hyperperiod.hosts.result import series_names
 from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart
 from hyperperiod.report.distribution import (
     Distribution,
@@ -88,8 +90,10 @@ def compare_report(
     """Write the comparison of `results`, runs of one system; `traces` are one per result."""
     chosen = traces or [None] * len(results)
     runs = [
-        _run(index, result, trace)
-        for index, (result, trace) in enumerate(zip(results, chosen, strict=True))
+        _run(index, name, result, trace)
+        for index, (name, result, trace) in enumerate(
+            zip(series_names(results), results, chosen, strict=True)
+        )
     ]
     keys = [
         (domain["name"], task["name"])
@@ -101,6 +105,7 @@ def compare_report(
         path,
         "compare.html.j2",
         title=results[0]["system"],
+        differs=_differs(results),
         runs=runs,
         rows=[_row(runs, key) for key in keys],
         overall=_overall(runs),
@@ -109,10 +114,13 @@ def compare_report(
     )
 
 
-def _run(index: int, result: Json, trace: Path | None) -> Run:
-    name = str(result["policy"])
-    if result["host"] != "sim":
-        name += f" on {result['host']}"
+def _differs(results: Sequence[Json]) -> list[str]:
+    """What is not the same in all runs; one run alone is about its policy."""
+    found = [key for key in ("policy", "host") if len({result[key] for result in results}) > 1]
+    return found or ["policy"]
+
+
+def _run(index: int, name: str, result: Json, trace: Path | None) -> Run:
     found = {} if trace is None else from_trace(*read(trace))
     return Run(name, color(index), dash(index), result, found)
 
