@@ -50,7 +50,7 @@ LOOK_EVERY_S = 0.1
 START_TIMEOUT_S = 30.0
 TAIL_LINES = 15
 
-CONSOLE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot"
+CONSOLE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
 PANIC = re.compile(r"Panic on CPU \d+:?")
 
 
