@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parts of the guests that are plain C, built for this machine with sanitizers.
+
+Releases, execution times and the order inside a domain are compared with the simulator's own
+code; arguments, trees, rings and times are checked against what is worked out here.
+"""
+
+import os
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from tests.building import TOP, make
+
+from hyperperiod.hosts.xen.rings import HEADER
+from hyperperiod.trace.format import RECORD
+
+SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")
+NEVER = 2**64 - 1
+NONE = 2**32 - 1
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    make("tests/guests/Makefile")
+    return TOP / "build/guests-tests"
+
+
+def run(command: list[str | Path], data: bytes = b"") -> tuple[int, bytes]:
+    """The exit code and the output; a sanitizer's finding fails."""
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert not done.stderr, done.stderr.decode()
+    return done.returncode, done.stdout
+
+
+def test_tasks_and_domains_are_those_of_the_simulator(built: Path) -> None:
+    code, said = run([built / "against_simulator", "20000", SEED])
+    assert code == 0, said.decode()
+
+
+def read_arguments(built: Path, text: str) -> tuple[int, list[str]]:
+    code, said = run([built / "parts", "arguments"], text.encode())
+    return code, said.decode().splitlines()
+
+
+def test_arguments_are_understood(built: Path) -> None:
+    code, said = read_arguments(
+        built,
+        "workload=tasks domain=3 vcpus=2 scheduler=edf epoch=125000000 horizon=1000000000 seed=7\n"
+        "memory=16777216 rate=1000 loop=68000 task-time=7 task-period=9 period=11\0"
+        "task=p:10:5:4:9:1:2:0:- \t task=s:20:6:6:0:0:0:1:1\n task=b:0:0:0:-:0:0:-:0",
+    )
+    assert (code, said) == (
+        0,
+        [
+            "0 1 3 2 125000000 1000000000 7 16777216 1000 68000 7 9 11",
+            f"task 0 10 5 4 9 1 2 0 {NONE}",
+            f"task 1 20 6 6 {NEVER} 0 0 1 1",
+            f"task 3 0 0 0 {NEVER} 0 0 2 0",
+        ],
+    )
+
+
+ROOM = "memory=16777216"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "why"),
+    [
+        ("task=q:1:1:1:1:0:0:0:-", "task=q:1:1:1:1:0:0:0:-", "kind"),
+        ("task=p:1:1:1:1:0:0:0", "task=p:1:1:1:1:0:0:0", "KIND:PERIOD"),
+        ("task=p:1:1:1:1:0:0:0:-:1", "task=p:1:1:1:1:0:0:0:-:1", "nine parts"),
+        ("task=p:1:-1:1:1:0:0:0:-", "task=p:1:-1:1:1:0:0:0:-", "KIND:PERIOD"),
+        ("task=p:9:2:3:1:0:0:0:-", "task=p:9:2:3:1:0:0:0:-", "bcet"),
+        ("task=p:9:0:0:1:0:0:0:-", "task=p:9:0:0:1:0:0:0:-", "endless"),
+        ("task=s:0:1:1:1:0:0:0:-", "task=s:0:1:1:1:0:0:0:-", "no period"),
+        ("task=p:9:1:1:1:0:0:0:1", "arguments", "does not have"),
+        ("task=p:9:1:1:1:0:0:0:- task=p:9:1:1:1:0:0:0:-", "arguments", "same rank"),
+        ("workload=fun", "workload=fun", "no such choice"),
+        ("scheduler=", "scheduler=", "no such choice"),
+        ("colour=1", "colour=1", "no such key"),
+        ("seed", "seed", "not a number"),
+        ("seed=18446744073709551616", "seed=18446744073709551616", "not a number"),
+        ("vcpus=17", "vcpus=17", "too large"),
+        ("vcpus=0", "arguments", "vcpus= is 0"),
+        ("workload=clocktick loop=5", "arguments", "task-time="),
+        ("workload=response", "arguments", "period="),
+        ("memory=4194304", "arguments", "memory="),
+        (" ".join(["task=b:0:0:0:0:0:0:-:-"] * 257), "task=b:0:0:0:0:0:0:-:-", "256"),
+    ],
+)
+def test_what_is_wrong_is_named(built: Path, text: str, word: str, why: str) -> None:
+    code, said = read_arguments(built, f"{ROOM} {text}")
+    assert code == 1
+    assert said[0].startswith(f"{word}: ")
+    assert why in said[0]
+
+
+def test_the_largest_numbers(built: Path) -> None:
+    _, said = read_arguments(built, f"{ROOM} seed=18446744073709551615")
+    assert said[0].split()[6] == "18446744073709551615"
+
+
+def test_damaged_arguments_are_read_safely(built: Path) -> None:
+    text = f"{ROOM} scheduler=edf epoch=1 horizon=2 task=p:10:5:4:9:1:2:0:- task=e:9:8:7:6:5:4:3:-"
+    code, said = run([built / "parts", "noise", "20000", SEED], text.encode())
+    assert code == 0
+    assert int(said) > 0
+
+
+def tree(source: str) -> bytes:
+    """A flattened tree, made by the device tree compiler."""
+    if shutil.which("dtc") is None:
+        pytest.skip("dtc: not found; apt-get install device-tree-compiler")
+    done = subprocess.run(["dtc", "-q"], input=source.encode(), capture_output=True, check=True)
+    return done.stdout
+
+
+GUEST_TREE = """/dts-v1/;
+/ {
+    #address-cells = <2>;
+    bootargs = "not this one";
+    cpus { cpu@0 { bootargs = "nor this"; }; chosen { bootargs = "nor this"; }; };
+    chosen {
+        other = <1>;
+        bootargs = "workload=tasks seed=1";
+        linux,initrd-start = <0x0 0x48000000>;
+        linux,initrd-end = <0x48000123>;
+        module { bootargs = "nor this"; };
+    };
+    memory { reg = <0 1 2 3>; };
+};"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bootargs", "yes 0 " + b"workload=tasks seed=1\0".hex()),
+        ("linux,initrd-start", f"yes {0x48000000} 0000000048000000"),
+        ("linux,initrd-end", f"yes {0x48000123} 48000123"),
+        ("reg", "no 0 "),
+        ("bootarg", "no 0 "),
+    ],
+)
+def test_a_tree_is_read(built: Path, name: str, expected: str) -> None:
+    _, said = run([built / "parts", "tree", name], tree(GUEST_TREE))
+    assert said.decode().rstrip("\n") == expected
+
+
+def test_damaged_trees_are_read_safely(built: Path) -> None:
+    code, said = run([built / "parts", "damage", "20000", SEED], tree(GUEST_TREE))
+    assert code == 0
+    assert 0 < int(said) < 20000
+
+
+@pytest.mark.parametrize(
+    ("records", "kept", "flags"), [(3, 3, 2), (9, 9, 2), (10, 10, 3), (12, 10, 3)]
+)
+def test_a_ring_ends_and_overflows(built: Path, records: int, kept: int, flags: int) -> None:
+    room = 64 + 10 * 32 + 31
+    _, memory = run([built / "parts", "ring", str(room), str(records)])
+    header = np.frombuffer(memory, HEADER, 1)[0]
+    assert header["magic"] == b"HPRING01"
+    assert (header["header_bytes"], header["record_bytes"], header["capacity"]) == (64, 32, 10)
+    assert (header["frequency_hz"], header["epoch_ticks"], header["source"]) == (62500000, 1000, 3)
+    assert (header["written"], header["flags"]) == (min(records + 1, 10), flags)
+    found = np.frombuffer(memory, RECORD, kept, 64)
+    numbers = np.arange(kept)
+    assert (found["time_ns"] == 1000 + numbers).all()
+    assert (found["value"] == 7 * numbers).all()
+    assert (found["job"] == numbers).all()
+    assert set(found["task"]) == {2}
+    assert set(found["vcpu"]) == {1}
+    if records < 10:
+        assert np.frombuffer(memory, RECORD, 1, 64 + 32 * kept)[0]["kind"] == 13
+
+
+@pytest.mark.parametrize(
+    "hz", [24_000_000, 54_000_000, 62_500_000, 19_200_000, 10**9, 1_600_000_001]
+)
+def test_times_are_exact(built: Path, hz: int) -> None:
+    random = Random(f"{SEED} {hz}")
+    epoch = 12_345_678_901
+    spans = [random.randrange(1 << random.randrange(1, 46)) for _ in range(500)]
+    spans += [hz * seconds for seconds in (1, 2, 3600)]
+    ticks = "".join(f"n {epoch + span}\n" for span in spans)
+    _, said = run([built / "parts", "clock", str(hz), str(epoch)], ticks.encode())
+    for span, ns in zip(spans, map(int, said.split()), strict=True):
+        # Rounded down; the ratio's last bit may lift a value that is next to a whole one.
+        assert 0 <= ns - span * 10**9 // hz <= 1
+        assert ns <= Fraction(span * 10**9, hz) + 1
+    _, said = run(
+        [built / "parts", "clock", str(hz), str(epoch)], b"".join(b"t %d\n" % s for s in spans)
+    )
+    back = "".join(f"n {tick}\n" for tick in map(int, said.split()))
+    _, again = run([built / "parts", "clock", str(hz), str(epoch)], back.encode())
+    step = -(-(10**9) // hz)
+    for ns, reached in zip(spans, map(int, again.split()), strict=True):
+        assert 0 <= reached - ns <= step
+
+
+def test_times_before_the_epoch_count_as_it(built: Path) -> None:
+    _, said = run(
+        [built / "parts", "clock", "62500000", "1000"], b"n 1\nn 1000\nn 1001\nt 0\nt 1\n"
+    )
+    assert said.split() == [b"0", b"0", b"16", b"1000", b"1001"]
