@@ -50,7 +50,8 @@ LOOK_EVERY_S = 0.1
 START_TIMEOUT_S = 30.0
 TAIL_LINES = 15
 
-CONSOLE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
+BASE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
+"""The console; no reboot after a panic; and timers that are not put off to go together."""
 PANIC = re.compile(r"Panic on CPU \d+:?")
 
 
@@ -72,7 +73,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Machine:
-    """What is to be booted. Xen's arguments are those beside CONSOLE_ARGUMENTS."""
+    """What is to be booted. Xen's arguments are those beside BASE_ARGUMENTS."""
 
     hypervisor: Path
     arguments: str
@@ -274,7 +275,7 @@ def _make_tree(machine: Machine, layout: Layout, folder: Path, qemu: Path, dtc: 
     board = _board(machine, layout)
     _call([str(qemu), *board, "-machine", f"dumpdtb={blob}", "-display", "none"])
     text = _call([str(dtc), "-q", "-I", "dtb", "-O", "dts", str(blob)])
-    arguments = f"{CONSOLE_ARGUMENTS} {machine.arguments}"
+    arguments = f"{BASE_ARGUMENTS} {machine.arguments}"
     source.write_text(machine_tree(text, chosen(arguments, domain_nodes(machine, layout))))
     _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
     return tree

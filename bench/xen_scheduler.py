@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions that Xen's schedulers take in a virtual second, ours beside stock RTDS.
+
+The machine counts: under icount an instruction is a nanosecond and nothing is left to chance, and
+a plugin of QEMU's (`xen_count.c`) counts what is executed in each function of the hypervisor
+between two marks that a guest sets (`xen_marker.c`). What counts as the scheduler is every
+instruction in the functions of its own source file or files, whoever called them.
+
+The guests are the same under every scheduler: on one pcpu, all but one of the vcpus have a
+periodic task (together half of the pcpu, periods from 5 to 12 ms), and one never sleeps. Under
+RTDS each has what stock Xen gives to domains without a toolstack, 4 ms in 10 ms and extra time.
+Under periodic servers that would not fit, so each has its share of 10 ms. A policy of ours picks
+as often as it must; decisions are counted beside.
+
+`python -m bench.xen_scheduler POLICY VCPUS` shows where the instructions of one system go.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.environment import BUILD, TOP, SkippedError, program
+from bench.results import Row
+
+from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
+from hyperperiod.model import FailedError, MissingError
+
+VCPUS = (2, 8, 32)
+PERIODIC = ("ptps", "wcps", "crps")
+
+# Virtual time: when the guests' work begins, and when counting does and ends.
+EPOCH_NS = 3_000_000_000
+FIRST_NS = 3_200_000_000
+LAST_NS = 4_200_000_000
+TICK_NS = 16
+
+SERVER_PERIOD_NS = 10_000_000
+BUSY = 0.5
+
+# Source files: those of each scheduler, and those of the path from an event to a switch.
+STOCK = ("rt.c",)
+OURS = ("hyperperiod.c", "options.c")
+DECIDES = ("rt_schedule", "hyp_do_schedule")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the hypervisor: the file it is from ("" if unknown) and its place."""
+
+    name: str
+    file: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """Of a hypervisor's functions: calls and instructions in a virtual second."""
+
+    function: Function
+    calls: float
+    instructions: float
+
+
+def functions(symbols: Path) -> list[Function]:
+    """The functions of a hypervisor, in the order of their places."""
+    listing = subprocess.run(
+        [program("readelf", "binutils"), "-sW", str(symbols)],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    file = ""
+    found: dict[int, Function] = {}
+    for line in listing.splitlines():
+        fields = line.split()
+        if len(fields) != 8 or not fields[0].endswith(":"):
+            continue
+        _, value, size, kind, binding, _, _, name = fields
+        if kind == "FILE":
+            file = name
+        elif kind == "FUNC" and int(size, 0) > 0:
+            start = int(value, 16)
+            found[start] = Function(
+                name, file if binding == "LOCAL" else "", start, start + int(size, 0)
+            )
+    return [found[start] for start in sorted(found)]
+
+
+def measure() -> Iterator[Row]:
+    """Instructions and decisions in a virtual second, by policy and number of vcpus."""
+    try:
+        images = hypervisor("arm64"), hypervisor("arm64-stock"), executive()
+    except MissingError as error:
+        raise SkippedError(f"{error} (and make xen-stock)") from None
+    ours, stock, load = images
+    tools = prepare()
+    for vcpus in VCPUS:
+        peer = count_functions(stock, "sched=rtds", vcpus, load, tools)
+        yield from rows("stock rtds", vcpus, STOCK, peer)
+        for policy in ("rtds", *PERIODIC):
+            counts = count_functions(ours, boot_line(policy, vcpus), vcpus, load, tools)
+            yield from rows(policy, vcpus, OURS, counts, total(peer, STOCK))
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the measurement needs beside the systems: the plugin and the guest that marks."""
+
+    plugin: Path
+    marker: Path
+
+
+def prepare() -> Tools:
+    """Builds the plugin and the marking guest."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    tools = Tools(BUILD / "xen_count.so", BUILD / "xen_marker.bin")
+    cross = program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
+    elf = BUILD / "xen_marker.elf"
+    for command in (
+        ["gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror",
+         "-o", str(tools.plugin), "bench/xen_count.c"],
+        [cross, "-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-fno-pie",
+         "-mgeneral-regs-only", "-mno-outline-atomics", "-fno-stack-protector", "-I.",
+         f"-DMARK_FIRST={FIRST_NS // TICK_NS}ull", f"-DMARK_LAST={LAST_NS // TICK_NS}ull",
+         "-Wall", "-Werror", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments",
+         "-T", "guests/board/image.lds", "-o", str(elf),
+         "guests/board/start.S", "guests/board/board.c", "bench/xen_marker.c"],
+        ["aarch64-linux-gnu-objcopy", "-O", "binary", str(elf), str(tools.marker)],
+    ):  # fmt: skip
+        subprocess.run(command, cwd=TOP, check=True)
+    return tools
+
+
+def boot_line(policy: str, vcpus: int) -> str:
+    """Xen's arguments for a policy of ours; the marking guest has a server, too."""
+    servers = vcpus + 1
+    budget_us = SERVER_PERIOD_NS // servers // 1000
+    server = f"10ms:{budget_us}us" if policy in PERIODIC else "10ms:4ms:extra"
+    domains = 2 + vcpus // 2
+    items = [f"policy={policy}", *(f"d{number}={server}" for number in range(1, domains + 1))]
+    return " ".join(["sched=hyperperiod", *(f"hyperperiod={item}" for item in items)])
+
+
+def guests(vcpus: int, load: Path, marker: Path) -> tuple[Guest, ...]:
+    """The marking guest, those with periodic tasks (two vcpus each), and one that never sleeps."""
+    memory = 6 * MIB
+    common = f"epoch={EPOCH_NS // TICK_NS} horizon={10 * LAST_NS} seed=1 memory={memory} rate=1000"
+    made = [Guest(marker, "", memory)]
+    for first in range(0, vcpus - 1, 2):
+        numbers = range(first, min(first + 2, vcpus - 1))
+        tasks = " ".join(task_on(number - first, number, BUSY / (vcpus - 1)) for number in numbers)
+        arguments = (
+            f"workload=tasks domain={len(made)} scheduler=fp vcpus={len(numbers)} {common} {tasks}"
+        )
+        made.append(Guest(load, arguments, memory, len(numbers)))
+    made.append(Guest(load, f"workload=spin domain={len(made)} vcpus=1 {common}", memory))
+    return tuple(made)
+
+
+def task_on(vcpu: int, number: int, share: float) -> str:
+    """A periodic task for one vcpu of a guest, as the guest is told it."""
+    period = (5 + number % 8) * 1_000_000
+    work = int(period * share)
+    return f"task=p:{period}:{work}:{work}:{period}:0:0:{vcpu}:{vcpu}"
+
+
+def count_functions(xen: Path, arguments: str, vcpus: int, load: Path, tools: Tools) -> list[Count]:
+    """Runs a system, and counts between the marks."""
+    places = functions(xen.with_name("xen-syms"))
+    mark = next(place.start for place in places if place.name == "do_xen_version")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ranges, out = folder / "ranges", folder / "counts"
+        ranges.write_text("".join(f"{place.start:x} {place.end:x}\n" for place in places))
+        plugin = f"{tools.plugin},ranges={ranges},mark={mark:x},out={out}"
+        machine = Machine(
+            hypervisor=xen,
+            arguments=f"{arguments} guest_loglvl=all",
+            guests=guests(vcpus, load, tools.marker),
+            qemu_arguments=("-plugin", plugin),
+        )
+        try:
+            with boot(machine, BUILD / "xen_scheduler.log") as running:
+                marked = running.wait_for(r"marked (\d+) to (\d+)")
+        except FailedError as error:
+            raise SkippedError(f"{error}") from None
+        first, last = ([int(word) for word in line.split()] for line in out.open())
+    seconds = (int(marked[2]) - int(marked[1])) * TICK_NS / 1e9
+    spent = [(after - before) / seconds for before, after in zip(first, last, strict=True)]
+    return [
+        Count(place, *pair)
+        for place, pair in zip(places, zip(spent[::2], spent[1::2], strict=True), strict=True)
+    ]
+
+
+def total(counts: list[Count], files: tuple[str, ...]) -> float:
+    """Instructions in all functions of some files."""
+    return sum(count.instructions for count in counts if count.function.file in files)
+
+
+def rows(
+    name: str, vcpus: int, files: tuple[str, ...], counts: list[Count], peer: float | None = None
+) -> Iterator[Row]:
+    """What is said about one system."""
+    title = f"xen, {name}, {vcpus} vcpus"
+    yield Row(
+        title, total(counts, files), "instructions/s", peer, None if peer is None else "stock rtds"
+    )
+    decisions = sum(count.calls for count in counts if count.function.name in DECIDES)
+    yield Row(f"{title}: decisions", decisions, "/s")
+    all_of_xen = sum(count.instructions for count in counts)
+    yield Row(f"{title}: all of Xen", all_of_xen, "instructions/s")
+
+
+def main() -> int:
+    """Calls and instructions of each function of one scheduler; its policy may be `stock`."""
+    policy, vcpus = sys.argv[1], int(sys.argv[2])
+    if policy == "stock":
+        files, xen, arguments = STOCK, hypervisor("arm64-stock"), "sched=rtds"
+    else:
+        files, xen, arguments = OURS, hypervisor("arm64"), boot_line(policy, vcpus)
+    counts = [
+        entry
+        for entry in count_functions(xen, arguments, vcpus, executive(), prepare())
+        if entry.function.file in files and entry.instructions > 0
+    ]
+    print(f"{'calls/s':>9} {'instructions/s':>15} {'each':>7}")
+    for entry in sorted(counts, key=lambda entry: -entry.instructions):
+        each = entry.instructions / entry.calls if entry.calls else float("nan")
+        print(f"{entry.calls:9.0f} {entry.instructions:15.0f} {each:7.1f}  {entry.function.name}")
+    print(f"{'':9} {total(counts, files):15.0f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
