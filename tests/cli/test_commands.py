@@ -72,6 +72,21 @@ def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch)
     assert missing["C compiler"] == "apt-get install gcc"
 
 
+def test_doctor_knows_which_hypervisors_are_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HYPERPERIOD_BUILD", str(tmp_path))
+    (tmp_path / "xen" / "arm64").mkdir(parents=True)
+    (tmp_path / "xen" / "arm64" / "xen").touch()
+    findings = json.loads(run("doctor", "--json").stdout)["findings"]
+    found = {finding["name"]: finding for finding in findings}
+    assert found["xen"]["works"]
+    assert found["xen"]["found"].startswith(f"{tmp_path}/xen/arm64/xen, built ")
+    assert found["xen guests"]["install"] == "make guests"
+    assert found["xen for x86"]["install"] == "make xen-x86"
+    assert found["xen without us"]["install"] == "make xen-stock"
+
+
 def test_doctor_for_people() -> None:
     result = run("doctor")
     assert result.exit_code == 0

@@ -15,9 +15,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from hyperperiod.hosts.xen.images import build_folder
 
 OLDEST_PYTHON = (3, 11)
 BPF_CLANG = 19
@@ -137,6 +140,19 @@ def _kvm() -> str | None:
     return "/dev/kvm" if os.access("/dev/kvm", os.R_OK | os.W_OK) else None
 
 
+def _built(place: str) -> Callable[[], str | None]:
+    """Something that `make` leaves in its folder of built things, and when that was."""
+
+    def look() -> str | None:
+        path = build_folder() / place
+        if not path.is_file():
+            return None
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
+        return f"{path}, built {when}"
+
+    return look
+
+
 _APT = "apt-get install"
 _BUILD = "make build"
 
@@ -165,18 +181,29 @@ PROBES = (
     ),
     Probe(
         "qemu for x86",
-        "run --on linux in a virtual machine",
+        "Xen with a toolstack, run --on linux in a virtual machine",
         f"{_APT} qemu-system-x86",
         _program(("qemu-system-x86_64",)),
     ),
     Probe(
-        "arm64 cross compiler",
-        "run --on xen",
-        f"{_APT} gcc-aarch64-linux-gnu",
-        _program(("aarch64-linux-gnu-gcc",)),
+        "device tree compiler", "run --on xen", f"{_APT} device-tree-compiler", _program(("dtc",))
     ),
     Probe(
-        "device tree compiler", "run --on xen", f"{_APT} device-tree-compiler", _program(("dtc",))
+        "arm64 compiler",
+        "building Xen and its guests",
+        f"{_APT} gcc-aarch64-linux-gnu",
+        _program(("gcc",) if platform.machine() == "aarch64" else ("aarch64-linux-gnu-gcc",)),
+    ),
+    Probe("bison", "building Xen", f"{_APT} bison", _program(("bison",))),
+    Probe("flex", "building Xen", f"{_APT} flex", _program(("flex",))),
+    Probe("xen", "run --on xen", "make xen", _built("xen/arm64/xen")),
+    Probe("xen guests", "run --on xen", "make guests", _built("guests/executive.bin")),
+    Probe("xen for x86", "Xen with a toolstack", "make xen-x86", _built("xen/x86_64/xen")),
+    Probe(
+        "xen without us",
+        "comparing with Xen's own schedulers",
+        "make xen-stock",
+        _built("xen/arm64-stock/xen"),
     ),
     Probe(
         "browser",
