@@ -42,8 +42,8 @@ SERVER_PERIOD_NS = 10_000_000
 BUSY = 0.5
 
 # Source files: those of each scheduler, and those of the path from an event to a switch.
-STOCK = ("rt.c",)
-OURS = ("hyperperiod.c", "options.c")
+STOCK = frozenset({"rt.c"})
+OURS = frozenset({"hyperperiod.c", "options.c"})
 DECIDES = ("rt_schedule", "hyp_do_schedule")
 
 
@@ -196,13 +196,13 @@ def count_functions(xen: Path, arguments: str, vcpus: int, load: Path, tools: To
     ]
 
 
-def total(counts: list[Count], files: tuple[str, ...]) -> float:
+def total(counts: list[Count], files: frozenset[str]) -> float:
     """Instructions in all functions of some files."""
     return sum(count.instructions for count in counts if count.function.file in files)
 
 
 def rows(
-    name: str, vcpus: int, files: tuple[str, ...], counts: list[Count], peer: float | None = None
+    name: str, vcpus: int, files: frozenset[str], counts: list[Count], peer: float | None = None
 ) -> Iterator[Row]:
     """What is said about one system."""
     title = f"xen, {name}, {vcpus} vcpus"
