@@ -183,7 +183,7 @@ def count_functions(xen: Path, arguments: str, vcpus: int, load: Path, tools: To
             qemu_arguments=("-plugin", plugin),
         )
         try:
-            with boot(machine, BUILD / "xen_scheduler.log") as running:
+            with boot(machine, folder / "console") as running:
                 marked = running.wait_for(r"marked (\d+) to (\d+)")
         except FailedError as error:
             raise SkippedError(f"{error}") from None
