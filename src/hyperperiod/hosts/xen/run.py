@@ -13,6 +13,7 @@ result says so (`timing`).
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +35,8 @@ from hyperperiod.trace.format import RECORD, Records, write_header
 
 HOST = "xen"
 HORIZON_REACHED = r"hyperperiod: horizon reached"
+COMPLAINT = re.compile(r"hyperperiod: (?!ring of pcpu|horizon reached).*")
+"""Xen takes nothing from us that it does not understand, and says so."""
 LATE_GUEST = "the epoch has passed already"
 
 MS = 1_000_000
@@ -214,6 +217,9 @@ def _record(
         interrupted = True
     running.stop()
     console = running.console()
+    complaints = COMPLAINT.findall(console)
+    if complaints:
+        raise FailedError("Xen does not run this system", "\n".join(complaints))
     if LATE_GUEST in console:
         raise FailedError("a guest was not ready at the epoch", console)
     hypervisor_rings = _hypervisor_rings(running, machine)
