@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real-time guest beside a hostile one, on our scheduler and on Xen's own.
+
+The real-time guest is told its tasks like any other and records its jobs. The hostile one does
+one thing as fast as it can, from the same epoch to the same horizon. Xen's own schedulers know
+neither: there the machine runs until the real-time guest says that it has come to the end.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.xen.on_xen import need_xen
+
+from hyperperiod.hosts.xen.bootline import guest_words, xen_arguments
+from hyperperiod.hosts.xen.images import executive
+from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, Running, boot
+from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring
+from hyperperiod.model import Domain, FailedError, Interface, System, Task, parse_policy
+from hyperperiod.trace.format import Kind
+
+HOSTILE = ("spin", "yield-storm", "wake-storm", "hypercall-storm", "timer-storm")
+
+EPOCH_NS = 200_000_000
+HORIZON_NS = 500_000_000
+GUEST_BYTES = 8 * MIB
+PATIENCE_S = 60.0
+
+_US = 1_000
+_MS = 1_000_000
+SERVER = Interface(period_ns=10 * _MS, budget_ns=4 * _MS)
+"""What stock RTDS gives to every vcpu."""
+
+VICTIM = Domain(
+    name="victim",
+    interface=SERVER,
+    priority=0,
+    tasks=(
+        Task(name="fast", period_ns=10 * _MS, wcet_ns=1500 * _US, offset_ns=1 * _MS),
+        Task(name="slow", period_ns=20 * _MS, wcet_ns=3 * _MS, offset_ns=3300 * _US),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Responses:
+    """The response times of the victim's jobs by (task, job), and its misses."""
+
+    by_job: dict[tuple[int, int], int]
+    misses: int
+    hostile_actions: int
+
+    def longest(self, task: int) -> int:
+        """The longest response time of a task."""
+        return max(span for (its, _), span in self.by_job.items() if its == task)
+
+    def moved(self, other: Responses) -> int:
+        """The most by which a job's response time differs from the one in another run."""
+        assert self.by_job.keys() == other.by_job.keys()
+        return max(abs(span - other.by_job[job]) for job, span in self.by_job.items())
+
+
+def ours(policy: str, hostile: str | None, *, server: bool = False) -> Responses:
+    """Under our scheduler; the hostile guest is best effort or has a server below the victim's."""
+    rest = {"interface": SERVER, "priority": 1} if server else {"best_effort": True}
+    busy = Task.model_validate({"name": "busy", "kind": "busy"})
+    domains = (VICTIM, Domain.model_validate({"name": "hostile", "task": (busy,), **rest}))
+    system = System(name="isolation", policy=parse_policy(policy), domains=domains)
+    arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS)
+    return _run("arm64", arguments, hostile)
+
+
+def stock(scheduler: str, hostile: str | None) -> Responses:
+    """Under one of Xen's own schedulers as it is."""
+    return _run("arm64-stock", f"sched={scheduler}", hostile)
+
+
+def _run(flavour: str, arguments: str, hostile: str | None) -> Responses:
+    need_xen()
+    image = need_xen(flavour)
+    alone = System(name="victim", policy=parse_policy("ds"), domains=(VICTIM,))
+    words = guest_words(
+        alone,
+        0,
+        epoch_ns=EPOCH_NS,
+        horizon_ns=HORIZON_NS,
+        seed=1,
+        memory_bytes=GUEST_BYTES,
+    )
+    told = [words]
+    if hostile is not None:
+        common = [word for word in words if not word.startswith(("task=", "workload=", "domain="))]
+        told.append([f"workload={hostile}", "domain=1", *common])
+    guests = tuple(Guest(executive(), " ".join(each), GUEST_BYTES) for each in told)
+    machine = Machine(image, arguments, guests)
+    with (
+        tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
+        boot(machine, Path(folder) / "console") as running,
+    ):
+        _wait_for_end(running)
+        running.stop()
+        rings = [
+            read_ring(running.read, place.memory + GUEST_RING_OFFSET, "a guest")
+            for place in running.places
+        ]
+    return _responses(rings)
+
+
+def _wait_for_end(running: Running) -> None:
+    """Until the victim has come to the horizon."""
+    until = time.monotonic() + PATIENCE_S
+    address = running.places[0].memory + GUEST_RING_OFFSET
+    while time.monotonic() < until:
+        header = read_header(running.read, address)
+        if header is not None and header.ended:
+            return
+        time.sleep(0.05)
+    raise FailedError("the real-time guest does not come to an end", running.console())
+
+
+def _responses(rings: list[Ring]) -> Responses:
+    victim = rings[0].since_epoch()
+    by_job: dict[tuple[int, int], int] = {}
+    misses = 0
+    for row in victim[victim["kind"] == Kind.COMPLETE]:
+        task, job = int(row["task"]), int(row["job"])
+        its = VICTIM.tasks[task]
+        assert its.period_ns is not None
+        span_ns = int(row["time_ns"]) - its.offset_ns - job * its.period_ns
+        by_job[task, job] = span_ns
+        misses += span_ns > its.period_ns
+    for task, its in enumerate(VICTIM.tasks):
+        assert its.period_ns is not None
+        due = range((HORIZON_NS - its.offset_ns) // its.period_ns)
+        misses += sum((task, job) not in by_job for job in due)
+    return Responses(by_job, misses, rings[1].header.reserved if len(rings) > 1 else 0)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems on real Xen, for tests: booted with what was just built, or the test is skipped."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.xen_images import guest, image
+
+from hyperperiod.analysis.overheads import event_cost_ns
+from hyperperiod.hosts.xen.images import DTC, QEMU, tool
+from hyperperiod.hosts.xen.measure import Measured, measure
+from hyperperiod.hosts.xen.run import Options, run
+from hyperperiod.model import MissingError, System
+from hyperperiod.trace.check import check_file
+from hyperperiod.trace.difference import Trace
+from hyperperiod.trace.format import read
+from hyperperiod.trace.properties import Status
+
+
+@functools.cache
+def need_xen(flavour: str = "arm64") -> Path:
+    """The hypervisor, with everything else that a run needs; skips where there is none."""
+    try:
+        tool(QEMU)
+        tool(DTC)
+    except MissingError as error:
+        pytest.skip(str(error))
+    guest()
+    return image(flavour)
+
+
+@functools.cache
+def measured() -> Measured:
+    """The overheads of this host, measured once per process."""
+    need_xen()
+    return measure()
+
+
+def with_overheads(system: System) -> System:
+    """The system with the costs of this host, for the simulator and the analysis."""
+    return system.model_copy(update={"overheads": measured().overheads})
+
+
+def bound_ns() -> int:
+    """How far Xen may be from the simulator: what two events cost at most."""
+    return 2 * event_cost_ns(measured().overheads)
+
+
+@dataclass(frozen=True)
+class OnXen:
+    """The result of a run and its trace."""
+
+    result: dict[str, Any]
+    trace: Trace
+
+
+def run_on_xen(
+    system: System, horizon_ns: int, seed: int, folder: Path, *, flavour: str = "arm64"
+) -> OnXen:
+    """Run a system; its decisions are replayed by the runner, its trace is checked here."""
+    options = Options(hypervisor=need_xen(flavour), folder=folder)
+    path = folder / f"{system.name}.hpt"
+    result = run(system, horizon_ns, seed, path, options=options)
+    require_properties(path)
+    return OnXen(result, read(path))
+
+
+def require_properties(path: Path) -> None:
+    """`trace check` must find nothing."""
+    checked = check_file(path)
+    assert checked.complete
+    for one, finding in checked.findings:
+        assert finding.status is not Status.FAILS, (path, one.name, finding.violations[:3])

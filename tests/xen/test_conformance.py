@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The simulator and Xen show the same schedule.
+
+Robust systems are run on both, Xen on one pcpu that counts instructions. The simulator is given
+the costs that were measured on that host. At every instant farther than a bound from a boundary
+in either trace the same vcpu runs and the same servers pay, the sequence of all intervals is the
+same, and so are the response times of all jobs up to the bound. The bound is what two events
+cost at most by the same measurement: some twenty microseconds.
+
+Fragile systems are compared by replay, which every run does: each answer of the hypervisor's core
+must be the one of the core built here.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from tests.integration.random_systems import POLICIES, random_system, step_of
+from tests.xen.on_xen import bound_ns, run_on_xen, with_overheads
+from tests.xen.robust import (
+    HORIZON_NS,
+    NUMBERS,
+    SEED,
+    candidate,
+    sequence,
+    simulated,
+)
+
+from hyperperiod.model import System, with_policy
+from hyperperiod.model.policy import PRESETS
+from hyperperiod.trace.difference import difference
+
+COMPARED = 0.85
+"""At least this share of the time is farther than the bound from every boundary."""
+
+
+def agree(system: System, folder: Path) -> None:
+    on_xen = run_on_xen(system, HORIZON_NS, SEED, folder)
+    in_simulator = simulated(with_overheads(system), HORIZON_NS)
+    found = difference(in_simulator, on_xen.trace, bound_ns())
+    assert found.agrees, f"{system.name}\n{found.text()}"
+    assert found.compared_ns >= COMPARED * found.total_ns, found.text()
+    assert sequence(in_simulator) == sequence(on_xen.trace)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_two_systems_of_each_preset(preset: str, number: int, tmp_path: Path) -> None:
+    agree(candidate(preset, NUMBERS[preset][number]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+def test_all_systems_of_each_preset(preset: str, tmp_path: Path) -> None:
+    for number in NUMBERS[preset][2:]:
+        agree(candidate(preset, number), tmp_path)
+
+
+def fragile(number: int) -> System | None:
+    """The random system with this number on one pcpu, if its steps are no shorter than 100 us."""
+    system = random_system(number)
+    if step_of(system) < 100_000:
+        return None
+    domains = [
+        domain if domain.pcpu is None else domain.model_copy(update={"pcpu": 0})
+        for domain in system.domains
+    ]
+    return system.model_copy(update={"pcpus": 1, "domains": tuple(domains)})
+
+
+def replays(numbers: Iterable[int], folder: Path) -> None:
+    """Instants coincide, policies are swapped, parameters change: every decision is the same."""
+    for system in filter(None, map(fragile, numbers)):
+        run_on_xen(system, min(200 * step_of(system), 100_000_000), SEED, folder)
+
+
+def test_fragile_systems_by_replay(tmp_path: Path) -> None:
+    replays(range(9), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 5 * len(POLICIES), len(POLICIES)))
+def test_many_fragile_systems_by_replay(first: int, tmp_path: Path) -> None:
+    replays(range(first, first + len(POLICIES)), tmp_path)
+
+
+def test_another_policy_is_noticed(tmp_path: Path) -> None:
+    """The comparison fails when the two hosts do not do the same."""
+    system = candidate("crps", NUMBERS["crps"][0])
+    on_xen = run_on_xen(with_policy(system, PRESETS["ptps"]), HORIZON_NS, SEED, tmp_path)
+    found = difference(simulated(with_overheads(system), HORIZON_NS), on_xen.trace, bound_ns())
+    assert not found.agrees
+    assert "first divergence: pcpu 0" in found.text()
+
+
+def test_a_run_repeats_to_the_byte(tmp_path: Path) -> None:
+    system = candidate("wcps", NUMBERS["wcps"][0])
+    first, second = (run_on_xen(system, HORIZON_NS, SEED, tmp_path / name) for name in "ab")
+    assert first.result == second.result
+    assert first.trace[1].tobytes() == second.trace[1].tobytes()
