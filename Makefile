@@ -41,7 +41,7 @@ build:
 	  --no-build-isolation --editable .
 	@touch $@
 
-## make demo         analyze and simulate an example system; writes out/flight-control.html
+## make demo         analyze, simulate and run an example system on Xen; writes pages to out/
 demo:
 	@tools/prerequisites install $(PYTHON)
 	@$(MAKE) --no-print-directory build
@@ -50,6 +50,7 @@ demo:
 	@$(STEP) "simulation" $(BIN)/hyperperiod simulate systems/flight-control.toml \
 	  --report out/flight-control.html
 	@echo "The report is in out/flight-control.html: open it in any browser."
+	@tools/demo_on_xen $(PYTHON) systems/flight-control.toml out/flight-control-on-xen.html
 
 ## make test         build, then every fast test (Python, native, core builds, BPF)
 test: build
