@@ -44,6 +44,9 @@ VCPU_LIMIT = 64
 PCPU_LIMIT = 8
 DOMAIN_LIMIT = 32
 """Xen keeps the arguments of that many domains at boot."""
+GUEST_VCPU_LIMIT = 16
+GUEST_TASK_LIMIT = 256
+"""What the executive has room for."""
 
 NO_SPARE = "spare=1s:0s"
 """Of a policy with a spare whose budget is zero: the period does not matter."""
@@ -54,12 +57,15 @@ NEVER = 2**64
 
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
-    vcpus = sum(domain.vcpus for domain in system.domains)
-    for key, found, limit in (
+    counted = [
         ("pcpus", system.pcpus, PCPU_LIMIT),
         ("domain", len(system.domains), DOMAIN_LIMIT),
-        ("domain: vcpus", vcpus, VCPU_LIMIT),
-    ):
+        ("domain: vcpus", sum(domain.vcpus for domain in system.domains), VCPU_LIMIT),
+    ]
+    for domain in system.domains:
+        counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
+        counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
+    for key, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, key, str(found), f"at most {limit} on Xen")
 

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Command lines: what they say, and that nothing in them is too long for Xen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hyperperiod.hosts.prepare import complete
+from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
+from hyperperiod.model import InputError, System, load_system
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+
+TASK = [{"name": "t", "period": "20ms", "wcet": "3ms", "etf": 0.5}]
+
+
+def system(policy: str = "ptps", **more: Any) -> System:
+    domains = [
+        {
+            "name": "a",
+            "interface": {"period": "10ms", "budget": "2.5ms"},
+            "task": TASK,
+        },
+        {
+            "name": "b",
+            "vcpus": 2,
+            "interface": {"period": "5ms", "budget": "1ms"},
+            "extra": True,
+            "task": TASK,
+        },
+        {"name": "c", "best_effort": True},
+    ]
+    return System.model_validate({"name": "s", "policy": policy, "domain": domains, **more})
+
+
+def test_items_are_what_the_system_says() -> None:
+    swaps = {"swap": [{"at": "1s", "policy": "crps"}, {"at": "2s", "policy": "periodic+edf+lend"}]}
+    change = {
+        "change": [{"at": "3s", "domain": "b", "interface": {"period": "20ms", "budget": "8ms"}}]
+    }
+    assert bootline.items(system(quantum="500us", **swaps, **change)) == [
+        "policy=ptps",
+        "quantum=500us",
+        "d1=10ms:2500us:p1",
+        "d2=5ms:1ms:p0:extra",
+        "d3=best-effort",
+        "swap=1s:crps",
+        "swap=2s:periodic+edf+lend",
+        "change=3s:d2:20ms:8ms:p2",
+    ]
+
+
+def test_pins_are_said_where_there_is_a_choice() -> None:
+    domains = [
+        {"name": "a", "pcpu": 1, "interface": {"period": "10ms", "budget": "2ms"}, "task": TASK},
+        {"name": "c", "pcpu": 0, "best_effort": True},
+    ]
+    pinned = System.model_validate({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
+    assert bootline.items(pinned) == ["policy=ptps", "d1=10ms:2ms:p0:cpu1", "d2=best-effort:cpu0"]
+
+
+def test_scope_is_said_where_the_name_does_not() -> None:
+    listed = bootline.items(complete(system("deferrable+edf+none+global", pcpus=2)))
+    assert listed[:2] == ["policy=deferrable+edf+none", "scope=global"]
+    assert not any("cpu" in item for item in listed)
+    assert "scope=global" not in bootline.items(complete(system("rtds")))
+
+
+def test_a_spare_of_nothing_is_a_spare_still() -> None:
+    """Xen refuses a policy with a spare if there is none at all."""
+    full = System.model_validate(
+        {
+            "name": "s",
+            "policy": "ertds",
+            "domain": [
+                {"name": "a", "interface": {"period": "10ms", "budget": "10ms"}, "task": TASK}
+            ],
+        }
+    )
+    assert any(item.startswith("spare=") for item in bootline.items(complete(full)))
+
+
+def test_options_fit_into_what_xen_keeps() -> None:
+    listed = [f"d{number}=100ms:{number}ms:p{number}" for number in range(1, 65)]
+    lines = bootline.options(listed)
+    assert max(map(len, lines)) <= bootline.OPTION_LIMIT
+    assert all(line.startswith("hyperperiod=") for line in lines)
+    said = [item for line in lines for item in line.removeprefix("hyperperiod=").split(",")]
+    assert said == listed
+
+
+@pytest.mark.parametrize("path", sorted(SYSTEMS.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_example_has_a_command_line(path: Path) -> None:
+    found = complete(load_system(str(path)))
+    line = bootline.xen_arguments(found, epoch_ns=10**8, horizon_ns=10**10, ring_bytes=1 << 22)
+    options = line.split()
+    assert options[0] == "sched=hyperperiod"
+    assert max(map(len, options)) <= bootline.OPTION_LIMIT
+    assert options[-1].endswith("ring=4M")
+    assert line.count("=best-effort") == sum(domain.best_effort for domain in found.domains)
+
+
+def test_a_guest_is_told_its_tasks() -> None:
+    words = bootline.guest_words(
+        system(), 0, epoch_ns=150_000_000, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
+    )
+    assert words == [
+        "workload=tasks",
+        "domain=0",
+        "vcpus=1",
+        "scheduler=rm",
+        "epoch=9375000",
+        "horizon=1000000000",
+        "seed=7",
+        "memory=8388608",
+        "rate=1000",
+        "task=p:20000000:3000000:1500000:20000000:0:0:0:-",
+    ]
+
+
+def test_a_hog_is_a_busy_task_without_end() -> None:
+    words = bootline.guest_words(
+        system(), 2, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
+    )
+    assert words[-1] == "task=b:0:0:0:0:0:0:0:0"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "ranks"),
+    [("rm", [2, 0, 3, 1]), ("dm", [1, 3, 2, 0]), ("edf", [0, 1, 2, 3])],
+)
+def test_ranks_are_the_order_of_the_scheduler(scheduler: str, ranks: list[int]) -> None:
+    tasks = [
+        {"name": "a", "period": "20ms", "deadline": "5ms", "wcet": "1ms"},
+        {"name": "b", "period": "10ms", "wcet": "1ms"},
+        {"name": "c", "period": "30ms", "deadline": "9ms", "wcet": "1ms"},
+        {"name": "d", "period": "10ms", "deadline": "2ms", "wcet": "1ms"},
+    ]
+    domain = {
+        "name": "a",
+        "scheduler": scheduler,
+        "interface": {"period": "10ms", "budget": "9ms"},
+        "task": tasks,
+    }
+    found = System.model_validate({"name": "s", "policy": "ptps", "domain": [domain]})
+    assert bootline.task_ranks(found.domains[0]) == ranks
+
+
+def test_what_has_no_room_comes_as_a_text() -> None:
+    words = [f"task={number:03}" for number in range(300)]
+    line, rest = bootline.split_words(words)
+    assert len(line) <= ARGUMENTS_LIMIT < len(line) + len(words[0]) + 1
+    assert rest is not None
+    assert line.split() + rest.decode().split() == words
+    assert bootline.split_words(words[:10]) == (" ".join(words[:10]), None)
+
+
+def test_times_are_exact() -> None:
+    assert [bootline.exact_time(time_ns) for time_ns in (0, 1, 1500, 10**6, 90 * 10**9)] == [
+        "0s",
+        "1ns",
+        "1500ns",
+        "1ms",
+        "90s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({"pcpus": 16}, "pcpus: found 16; allowed: at most 8"),
+        ({"domains": 33}, "domain: found 33; allowed: at most 32"),
+        ({"vcpus": 17}, "a: vcpus: found 17; allowed: at most 16"),
+        ({"domains": 5, "vcpus": 16}, "domain: vcpus: found 80; allowed: at most 64"),
+        ({"tasks": 257}, "a: task: found 257; allowed: at most 256"),
+    ],
+)
+def test_too_much_of_anything_is_refused(more: dict[str, int], found: str) -> None:
+    many = [
+        {
+            "name": f"d{number}" if number else "a",
+            "pcpu": 0,
+            "vcpus": more.get("vcpus", 1),
+            "interface": {"period": "10ms", "budget": "1us"},
+            "task": [
+                {"name": f"t{task}", "period": "10ms", "wcet": "1us"}
+                for task in range(more.get("tasks", 1))
+            ],
+        }
+        for number in range(more.get("domains", 1))
+    ]
+    large = System.model_validate(
+        {"name": "s", "policy": "ptps", "pcpus": more.get("pcpus", 1), "domain": many}
+    )
+    with pytest.raises(InputError) as error:
+        bootline.refuse(large)
+    assert found in str(error.value)
