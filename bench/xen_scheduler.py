@@ -7,7 +7,7 @@ between two marks that a guest sets (`xen_marker.c`). What counts as the schedul
 instruction in the functions of its own source file or files, whoever called them.
 
 The guests are the same under every scheduler: on one pcpu, all but one of the vcpus have a
-periodic task (together half of the pcpu, periods from 5 to 12 ms), and one never sleeps. Under
+periodic task (together 30 % of the pcpu, periods from 5 to 12 ms), and one never sleeps. Under
 RTDS each has what stock Xen gives to domains without a toolstack, 4 ms in 10 ms and extra time.
 Under periodic servers that would not fit, so each has its share of 10 ms. A policy of ours picks
 as often as it must; decisions are counted beside.
@@ -39,7 +39,7 @@ LAST_NS = 4_200_000_000
 TICK_NS = 16
 
 SERVER_PERIOD_NS = 10_000_000
-BUSY = 0.5
+BUSY = 0.3
 
 # Source files: those of each scheduler, and those of the path from an event to a switch.
 STOCK = frozenset({"rt.c"})
@@ -136,34 +136,41 @@ def prepare() -> Tools:
 
 def boot_line(policy: str, vcpus: int) -> str:
     """Xen's arguments for a policy of ours; the marking guest has a server, too."""
-    servers = vcpus + 1
-    budget_us = SERVER_PERIOD_NS // servers // 1000
-    server = f"10ms:{budget_us}us" if policy in PERIODIC else "10ms:4ms:extra"
-    domains = 2 + vcpus // 2
-    items = [f"policy={policy}", *(f"d{number}={server}" for number in range(1, domains + 1))]
+    budget_us = SERVER_PERIOD_NS // (vcpus + 1) // 1000
+    places = [
+        (domain, vcpu) for domain, count in enumerate(shape(vcpus), 1) for vcpu in range(count)
+    ]
+    items = [f"policy={policy}"]
+    for priority, (domain, vcpu) in enumerate(places):
+        server = f"10ms:{budget_us}us:p{priority}" if policy in PERIODIC else "10ms:4ms:extra"
+        items.append(f"d{domain}.{vcpu}={server}")
     return " ".join(["sched=hyperperiod", *(f"hyperperiod={item}" for item in items)])
 
 
+def shape(vcpus: int) -> list[int]:
+    """The vcpus of each guest: the marking one, those with tasks, the one that never sleeps."""
+    tasks = vcpus - 1
+    return [1, *([2] * (tasks // 2)), *([1] * (tasks % 2)), 1]
+
+
 def guests(vcpus: int, load: Path, marker: Path) -> tuple[Guest, ...]:
-    """The marking guest, those with periodic tasks (two vcpus each), and one that never sleeps."""
+    """The system as `shape` has it."""
     memory = 6 * MIB
     common = f"epoch={EPOCH_NS // TICK_NS} horizon={10 * LAST_NS} seed=1 memory={memory} rate=1000"
     made = [Guest(marker, "", memory)]
-    for first in range(0, vcpus - 1, 2):
-        numbers = range(first, min(first + 2, vcpus - 1))
-        tasks = " ".join(task_on(number - first, number, BUSY / (vcpus - 1)) for number in numbers)
-        arguments = (
-            f"workload=tasks domain={len(made)} scheduler=fp vcpus={len(numbers)} {common} {tasks}"
-        )
-        made.append(Guest(load, arguments, memory, len(numbers)))
+    numbers = iter(range(vcpus - 1))
+    for count in shape(vcpus)[1:-1]:
+        tasks = " ".join(task_on(vcpu, next(numbers), vcpus - 1) for vcpu in range(count))
+        arguments = f"workload=tasks domain={len(made)} scheduler=fp vcpus={count} {common} {tasks}"
+        made.append(Guest(load, arguments, memory, count))
     made.append(Guest(load, f"workload=spin domain={len(made)} vcpus=1 {common}", memory))
     return tuple(made)
 
 
-def task_on(vcpu: int, number: int, share: float) -> str:
-    """A periodic task for one vcpu of a guest, as the guest is told it."""
+def task_on(vcpu: int, number: int, tasks: int) -> str:
+    """One of so many periodic tasks, for one vcpu of a guest, as the guest is told it."""
     period = (5 + number % 8) * 1_000_000
-    work = int(period * share)
+    work = int(period * BUSY / tasks)
     return f"task=p:{period}:{work}:{work}:{period}:0:0:{vcpu}:{vcpu}"
 
 
