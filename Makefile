@@ -20,7 +20,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
-        xen xen-x86 xen-stock guests \
+        xen xen-x86 xen-stock guests linux-guest \
         check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
@@ -79,6 +79,10 @@ xen-stock:
 ## make guests       the bare-metal programs that run in Xen's domains
 guests:
 	@$(STEP) "guests" $(MAKE) --no-print-directory -C guests
+
+## make linux-guest  a Linux domain with real-time threads: Debian's kernel, a program of ours
+linux-guest:
+	@$(STEP) "Linux guest" $(PYTHON) -m guests.linux.build
 
 ## make bench        measure; prints a table and writes bench/results.json
 bench: build
