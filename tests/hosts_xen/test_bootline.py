@@ -38,8 +38,10 @@ def system(policy: str = "ptps", **more: Any) -> System:
 
 
 def test_items_are_what_the_system_says() -> None:
-    swaps = {"swap": [{"at": "1s", "policy": "crps"}, {"at": "2s", "policy": "periodic+edf+lend"}]}
-    change = {
+    swaps: dict[str, Any] = {
+        "swap": [{"at": "1s", "policy": "crps"}, {"at": "2s", "policy": "periodic+edf+lend"}]
+    }
+    change: dict[str, Any] = {
         "change": [{"at": "3s", "domain": "b", "interface": {"period": "20ms", "budget": "8ms"}}]
     }
     assert bootline.items(system(quantum="500us", **swaps, **change)) == [

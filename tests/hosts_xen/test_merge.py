@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One trace from many rings: a simulator's trace, torn apart and put together again, is the same.
+
+Where the simulator counts on the way, counting its trace afterwards must give the same.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hyperperiod.hosts.counts import count_domains, count_pcpus, count_tasks
+from hyperperiod.hosts.prepare import complete
+from hyperperiod.hosts.result import Counts, make_result
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.xen.merge import jobs_of, merge
+from hyperperiod.hosts.xen.replay import Replayed
+from hyperperiod.hosts.xen.rings import Header as RingHeader
+from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.model import Overheads, Scope, System, load_system
+from hyperperiod.trace.format import NONE, RECORD, Header, Kind, Records, end_ns, read
+from hyperperiod.trace.intervals import intervals
+from hyperperiod.trace.jobs import jobs
+from hyperperiod.trace.properties import Status, check_all
+
+SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
+HORIZON_NS = 1_300_000_000
+
+
+def run_of(path: Path, tmp_path: Path) -> tuple[System, dict[str, Any], Header, Records]:
+    system = complete(load_system(str(path)))
+    horizon_ns = HORIZON_NS // (1000 if path.stem == "ertds-example3" else 1)
+    result = simulate(system, horizon_ns, seed=5, trace_path=tmp_path / "run.hpt")
+    header, records = read(tmp_path / "run.hpt")
+    return system, result, header, np.array(records)
+
+
+@pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.stem)
+def test_counting_afterwards_is_counting_on_the_way(path: Path, tmp_path: Path) -> None:
+    system, result, _, records = run_of(path, tmp_path)
+    end = end_ns(records)
+    picks = [pcpu["picks"] for pcpu in result["pcpus"]]
+    counts = Counts(
+        host="sim",
+        end_ns=end,
+        seed=5,
+        interrupted=False,
+        response_error=result["response_error"],
+        tasks=count_tasks(system, records, end),
+        domains=count_domains(system, records),
+        pcpus=count_pcpus(system, records, picks),
+    )
+    counted = make_result(system, counts)
+    for one, other in zip(responses(counted), responses(result), strict=True):
+        for percentile in ("p50", "p99"):
+            exact, rough = one.pop(percentile), other.pop(percentile)
+            assert abs(exact - rough) <= result["response_error"] * exact + 1
+    assert counted == result
+
+
+def responses(result: Any) -> list[dict[str, int]]:
+    tasks = [task for domain in result["domains"] for task in domain["tasks"]]
+    return [task["response_ns"] for task in tasks if task["response_ns"] is not None]
+
+
+@pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.stem)
+def test_torn_apart_and_merged_is_the_same(path: Path, tmp_path: Path) -> None:
+    system, _, header, records = run_of(path, tmp_path)
+    end = end_ns(records)
+    guests = guest_rings(system, records)
+    parts = hypervisor_parts(system, records)
+    again = merge(system, parts, jobs_of(system, guests, end), end)
+    assert list(intervals(header, again)) == list(intervals(header, records))
+    assert jobs(header, again) == jobs(header, records)
+    assert count_tasks(system, again, end) == count_tasks(system, records, end)
+    assert end_ns(again) == end
+    found = check_all(header, again)
+    assert [one for one in found if one.status is Status.FAILS] == []
+
+
+def hypervisor_parts(system: System, records: Records) -> list[Replayed]:
+    """What the replay of a hypervisor's rings would have given: it knows of no jobs."""
+    kinds = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.REPLENISH, Kind.DEPLETE)
+    known = records[np.isin(records["kind"], (*kinds, Kind.ARRIVE, Kind.DEPART, Kind.SWAP))]
+    known["task"] = NONE
+    known["job"] = 0
+    if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
+        return [Replayed(0, system.pcpus, 0, known)]
+    homes = np.array([entry.pcpu for entry in system.domains for _ in range(entry.vcpus)])
+    own = np.where(known["pcpu"] == NONE, homes[known["vcpu"] % len(homes)], known["pcpu"])
+    return [Replayed(pcpu, 1, 0, known[own == pcpu]) for pcpu in range(system.pcpus)]
+
+
+def guest_rings(system: System, records: Records) -> list[Ring]:
+    """What guests with a counter of nanoseconds would have recorded, in their own numbers."""
+    rings = []
+    first_vcpu = first_task = 0
+    for domain in system.domains:
+        kinds = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE)
+        task = records["task"].astype(int) - first_task
+        own = records[
+            np.isin(records["kind"], kinds) & (task >= 0) & (task < len(domain.tasks))
+        ].copy()
+        own["task"] -= first_task
+        own["vcpu"] = np.where(own["vcpu"] == NONE, NONE, own["vcpu"] - first_vcpu)
+        first_vcpu += domain.vcpus
+        first_task += len(domain.tasks)
+        rings.append(Ring(RingHeader(64, 1 << 30, len(own), 10**9, 0, 0, 2, 0), own, 0))
+    return rings
+
+
+def test_a_guest_s_own_work_names_no_task() -> None:
+    """Between the grant and the job's first instruction, and after its last one."""
+    system = System.model_validate(
+        {
+            "name": "s",
+            "policy": "ptps",
+            "overheads": Overheads(),
+            "domain": [
+                {
+                    "name": "a",
+                    "interface": {"period": "10ms", "budget": "5ms"},
+                    "task": [{"name": "t", "period": "10ms", "wcet": "1ms"}],
+                }
+            ],
+        }
+    )
+    nobody = {"pcpu": NONE, "vcpu": NONE, "payer": NONE, "task": NONE}
+    hypervisor = Replayed(
+        0,
+        1,
+        0,
+        rows(
+            {"time_ns": 100, "kind": Kind.RUN, "vcpu": 0, "payer": 0, "task": NONE},
+            {"time_ns": 5000, "kind": Kind.IDLE, **nobody, "pcpu": 0},
+        ),
+    )
+    guest = rows(
+        {"time_ns": 1, "value": 10_000_001, "kind": Kind.RELEASE, **nobody, "task": 0},
+        {"time_ns": 300, "kind": Kind.RUN, **nobody, "vcpu": 0, "task": 0},
+        {"time_ns": 4000, "value": 3999, "kind": Kind.COMPLETE, **nobody, "vcpu": 0, "task": 0},
+        {"time_ns": 4200, "kind": Kind.IDLE, **nobody, "vcpu": 0},
+    )
+    ring = Ring(RingHeader(64, 16, 4, 10**9, 0, 0, 2, 0), guest, 0)
+    merged = merge(system, [hypervisor], jobs_of(system, [ring], 9000), 9000)
+    told = [(int(row["time_ns"]), Kind(int(row["kind"])).name, int(row["task"])) for row in merged]
+    assert told == [
+        (1, "RELEASE", 0),
+        (100, "RUN", NONE),
+        (300, "RUN", 0),
+        (4000, "COMPLETE", 0),
+        (4000, "RUN", NONE),
+        (5000, "IDLE", NONE),
+        (9000, "END", NONE),
+    ]
+
+
+def rows(*found: dict[str, int]) -> Records:
+    records = np.zeros(len(found), RECORD)
+    for index, fields in enumerate(found):
+        for name, value in fields.items():
+            records[name][index] = value
+    return records

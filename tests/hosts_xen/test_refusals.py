@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a machine lacks, what Xen cannot run, and machines that break down: exit codes, messages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hyperperiod.cli import main
+from hyperperiod.hosts.xen import images
+from hyperperiod.hosts.xen.machine import Guest, Machine, boot
+from hyperperiod.model import FailedError, MissingError
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+SYSTEM = str(SYSTEMS / "overload.toml")
+
+PRETENDS_TO_BE_DTC = """#!/bin/sh
+while [ $# -gt 1 ]; do shift; done
+"""
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all that a run needs, none of it real."""
+    for place in ("xen/arm64/xen", "guests/executive.bin"):
+        path = tmp_path / "build" / place
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"nothing")
+    monkeypatch.setenv(images.BUILD_VARIABLE, str(tmp_path / "build"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "build"
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("gone", "command"), [("xen/arm64/xen", "make xen"), ("guests/executive.bin", "make guests")]
+)
+def test_what_is_not_built_is_named(built: Path, gone: str, command: str) -> None:
+    (built / gone).unlink()
+    result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen"])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"install it with: {command}" in result.stderr
+
+
+@pytest.mark.usefixtures("built")
+def test_a_missing_qemu_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen"])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "apt-get install qemu-system-arm" in result.stderr
+
+
+def test_peers_are_built_by_another_command(built: Path) -> None:
+    with pytest.raises(MissingError, match="make xen-stock"):
+        images.hypervisor("arm64-stock")
+    assert images.build_folder() == built
+
+
+def test_what_xen_cannot_run_is_refused(tmp_path: Path) -> None:
+    text = Path(SYSTEM).read_text().replace("[[domain]]", "[[domain]]\nvcpus = 17", 1)
+    (tmp_path / "large.toml").write_text(text)
+    result = CliRunner().invoke(main, ["run", str(tmp_path / "large.toml"), "--on", "xen"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "found 17; allowed: at most 16 on Xen" in result.stderr
+
+
+@pytest.mark.parametrize("hosts", ["sim,linux", "sim,sim", ""])
+def test_hosts_to_compare_are_those_that_there_are(hosts: str) -> None:
+    result = CliRunner().invoke(main, ["compare", SYSTEM, "--hosts", hosts])
+    assert result.exit_code == 2
+    assert "allowed:" in result.stderr
+
+
+@pytest.mark.usefixtures("built")
+def test_a_machine_that_does_not_start_is_a_failed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin", "dtc", PRETENDS_TO_BE_DTC)
+    program(tmp_path / "bin", "qemu-system-aarch64", "#!/bin/sh\necho no such machine >&2\nexit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen"])
+    assert result.exit_code == 70
+    assert "error: the run failed: qemu-system-aarch64 failed" in result.stderr
+    assert "no such machine" in result.stderr
+    assert not (Path("out") / "overload-xen" / "result.json").exists()
+
+
+HANGS = f"""#!{sys.executable}
+# Dumps a tree, listens, says something once, and then nothing any more.
+import socket, sys, time
+for argument in sys.argv:
+    if argument.startswith("dumpdtb="):
+        sys.exit(0)
+    if argument.startswith("unix:"):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(argument[5:].split(",")[0])
+        listener.listen()
+    if argument.startswith("file:"):
+        open(argument[5:], "w").write("(XEN) hello\\n" + {{"PANIC"}}.pop() + "\\n")
+peer = listener.accept()[0]
+peer.sendall(b'{{"QMP": {{}}}}\\n')
+peer.recv(4096)
+peer.sendall(b'{{"return": {{}}}}\\n')
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [("(XEN) Panic on CPU 0:", "Xen panicked"), ("and no more", "no sign of life for 1 s")],
+)
+def test_a_machine_that_hangs_is_ended(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, reason: str
+) -> None:
+    program(tmp_path / "bin", "dtc", PRETENDS_TO_BE_DTC)
+    program(tmp_path / "bin", "qemu-system-aarch64", HANGS.replace("PANIC", last))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    machine = Machine(built / "xen/arm64/xen", "", (Guest(built / "guests/executive.bin", "", 1),))
+    before = time.monotonic()
+    with (
+        pytest.raises(FailedError, match=reason) as error,
+        boot(machine, tmp_path / "console") as running,
+    ):
+        running.wait_for("horizon reached", patience_s=1)
+    assert time.monotonic() - before < 20
+    assert last in error.value.log
+    assert running._process.poll() is not None
