@@ -34,13 +34,16 @@ struct domain {
     struct heap here[DOMAIN_VCPUS]; /* those that wait for one */
 };
 
-/* Memory is zero before. Tasks get their pins, and ranks for keys, from the caller. */
+/* Tasks get their pins, and ranks for keys, from the caller. */
 static inline void domain_init(struct domain *domain, enum domain_scheduler scheduler,
                                hp_u32 vcpus) {
     domain->scheduler = scheduler;
     domain->vcpus = vcpus;
-    for (hp_u32 i = 0; i < vcpus; i++)
+    heap_init(&domain->anywhere);
+    for (hp_u32 i = 0; i < vcpus; i++) {
+        heap_init(&domain->here[i]);
         domain->slot[i] = (struct domain_slot){HP_NONE, 1};
+    }
 }
 
 static inline hp_u32 domain_beats(const struct domain *domain, hp_u32 task,

@@ -8,11 +8,13 @@
 #include "guests/executive/clock.h"
 #include "guests/executive/writer.h"
 
+_Static_assert(DOMAIN_VCPUS <= MAX_VCPUS, "every vcpu has a stack");
+
 struct guest {
     struct arguments arguments;
     struct clock clock;
     struct writer writer;
-    hp_u64 rate; /* instructions of the busy loop per 1000 ns */
+    struct ratio instructions_per_ns; /* of the busy loop */
 };
 
 extern struct guest guest;
@@ -20,14 +22,12 @@ extern struct guest guest;
 #define LOOP_INSTRUCTIONS 2u /* of one round of busy_loop */
 
 static inline hp_u64 instructions_in(hp_u64 ns) {
-    return ns / 1000u * guest.rate + ns % 1000u * guest.rate / 1000u;
+    return ratio_times(guest.instructions_per_ns, ns);
 }
 
 static inline void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job,
                        hp_u64 value) {
-    struct hp_record record = record_of(kind, ticks, vcpu, task, job, value);
-
-    writer_put(&guest.writer, &record);
+    writer_put(&guest.writer, record_of(kind, ticks, vcpu, task, job, value));
 }
 
 /* Sleeps until the counter has come to `ticks`; how far it is then. */

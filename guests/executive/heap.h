@@ -21,9 +21,14 @@ static inline hp_u32 heap_before(struct heap_entry a, struct heap_entry b) {
     return a.key != b.key ? a.key < b.key : a.task < b.task;
 }
 
-/* The least key, or HP_NEVER. */
+static inline void heap_init(struct heap *heap) {
+    heap->count = 0;
+    heap->entry[0].key = HP_NEVER;
+}
+
+/* The least key, or HP_NEVER: an empty heap has that at its top. */
 static inline hp_u64 heap_key(const struct heap *heap) {
-    return heap->count > 0 ? heap->entry[0].key : HP_NEVER;
+    return heap->entry[0].key;
 }
 
 static inline void heap_push(struct heap *heap, hp_u64 key, hp_u32 task) {
@@ -59,6 +64,8 @@ static inline void heap_pop(struct heap *heap) {
     heap->count--;
     if (heap->count > 0)
         heap_replace(heap, heap->entry[heap->count]);
+    else
+        heap->entry[0].key = HP_NEVER;
 }
 
 #endif /* GUESTS_HEAP_H */

@@ -85,7 +85,7 @@ _Noreturn void guest_main(const void *tree) {
     board_init(0);
     read_arguments(tree);
     prepare_clock();
-    guest.rate = told->rate == 0 ? measure_rate() : told->rate;
+    guest.instructions_per_ns = ratio_of(told->rate == 0 ? measure_rate() : told->rate, 1000);
     guest.writer = writer_init((void *)RING_START, told->memory_bytes - RING_OFFSET,
                                (hp_u32)told->domain, guest.clock.hz, guest.clock.epoch_ticks);
     switch (told->workload) {

@@ -10,23 +10,28 @@
 #include "core/types.h"
 #include "hosts/xen/ring.h"
 
+/* A record, which is written as four words: those of its fields, lowest byte first. */
+struct record {
+    hp_u64 word[sizeof(struct hp_record) / sizeof(hp_u64)];
+};
+
 struct writer {
     struct hp_ring *ring;
-    struct hp_record *records;
+    struct record *records;
 };
 
 /* A ring in `bytes` of memory. */
 static inline struct writer writer_init(void *memory, hp_u64 bytes, hp_u32 source, hp_u64 hz,
                                         hp_u64 epoch_ticks) {
     struct hp_ring *ring = (struct hp_ring *)memory;
-    struct writer writer = {ring, (struct hp_record *)(ring + 1)};
+    struct writer writer = {ring, (struct record *)(ring + 1)};
 
     ring->written = 0;
     for (hp_u32 i = 0; i < sizeof ring->magic; i++)
         ring->magic[i] = (hp_u8)HP_RING_MAGIC[i];
     ring->header_bytes = sizeof *ring;
-    ring->record_bytes = sizeof(struct hp_record);
-    ring->capacity = (bytes - sizeof *ring) / sizeof(struct hp_record);
+    ring->record_bytes = sizeof(struct record);
+    ring->capacity = (bytes - sizeof *ring) / sizeof(struct record);
     ring->frequency_hz = hz;
     ring->epoch_ticks = epoch_ticks;
     ring->source = source;
@@ -35,7 +40,7 @@ static inline struct writer writer_init(void *memory, hp_u64 bytes, hp_u32 sourc
     return writer;
 }
 
-static inline void writer_put(struct writer *writer, const struct hp_record *record) {
+static inline void writer_put(struct writer *writer, struct record record) {
     struct hp_ring *ring = writer->ring;
     hp_u64 written = ring->written;
 
@@ -45,33 +50,23 @@ static inline void writer_put(struct writer *writer, const struct hp_record *rec
         ring->flags |= HP_RING_OVERFLOW;
         return;
     }
-    writer->records[written] = *record;
+    writer->records[written] = record;
     __atomic_store_n(&ring->written, written + 1u, __ATOMIC_RELEASE);
 }
 
-/* A record of a job: of nobody where task is HP_RECORD_NONE. */
-static inline struct hp_record record_of(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task,
-                                         hp_u64 job, hp_u64 value) {
-    struct hp_record record;
+/* A record of a job, or with HP_RECORD_NONE for the task, of none. Nobody pays; pcpu 0. */
+static inline struct record record_of(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task,
+                                      hp_u64 job, hp_u64 value) {
+    hp_u64 who = (hp_u32)job | (hp_u64)vcpu << 48;
+    hp_u64 what = HP_RECORD_NONE | (hp_u64)task << 16 | (hp_u64)kind << 32;
+    struct record record = {{ticks, value, who, what}};
 
-    record.time = ticks;
-    record.value = value;
-    record.job = (hp_u32)job;
-    record.pcpu = 0;
-    record.vcpu = (unsigned short)vcpu;
-    record.payer = HP_RECORD_NONE;
-    record.task = (unsigned short)task;
-    record.kind = kind;
-    record.flags = 0;
-    record.reserved = 0;
     return record;
 }
 
 /* The last record of a run. */
 static inline void writer_end(struct writer *writer, hp_u64 ticks) {
-    struct hp_record record = record_of(HP_RECORD_END, ticks, HP_RECORD_NONE, HP_RECORD_NONE, 0, 0);
-
-    writer_put(writer, &record);
+    writer_put(writer, record_of(HP_RECORD_END, ticks, HP_RECORD_NONE, HP_RECORD_NONE, 0, 0));
     writer->ring->flags |= HP_RING_ENDED;
 }
 

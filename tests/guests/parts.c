@@ -131,11 +131,8 @@ static int write_ring(size_t bytes, unsigned long records) {
     unsigned char *memory = malloc(bytes);
     struct writer writer = writer_init(memory, bytes, 3, 62500000, 1000);
 
-    for (unsigned long i = 0; i < records; i++) {
-        struct hp_record record = record_of(HP_RECORD_RUN, 1000 + i, 1, 2, i, 7 * i);
-
-        writer_put(&writer, &record);
-    }
+    for (unsigned long i = 0; i < records; i++)
+        writer_put(&writer, record_of(HP_RECORD_RUN, 1000 + i, 1, 2, i, 7 * i));
     writer_end(&writer, 99999);
     writer_end(&writer, 99999);
     fwrite(memory, 1, bytes, stdout);
