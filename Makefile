@@ -20,7 +20,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
-        xen xen-x86 xen-stock guests linux-guest \
+        xen xen-x86 xen-debug xen-stock guests linux-guest \
         check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
@@ -72,9 +72,13 @@ xen: guests
 xen-x86:
 	@$(XEN_BUILD) x86_64
 
-## make xen-stock    Xen without it: the peers that it is compared with, on both architectures
+## make xen-debug    Xen for arm64 with the scheduler, which checks itself at every decision
+xen-debug:
+	@$(XEN_BUILD) arm64-debug
+
+## make xen-stock    Xen for arm64 without it: the peers that it is compared with
 xen-stock:
-	@$(XEN_BUILD) arm64-stock x86_64-stock
+	@$(XEN_BUILD) arm64-stock
 
 ## make guests       the bare-metal programs that run in Xen's domains
 guests:

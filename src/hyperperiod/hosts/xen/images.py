@@ -32,7 +32,7 @@ def build_folder() -> Path:
 
 def hypervisor(variant: str = "arm64") -> Path:
     """Xen: `arm64` (ours), `arm64-debug` (ours, with assertions), `arm64-stock` (its peers)."""
-    command = "make xen-stock" if variant.endswith("-stock") else "make xen"
+    command = "make xen" + variant.removeprefix("arm64")
     return _built(f"xen/{variant}/xen", f"Xen for {variant}", command)
 
 
