@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "alarm.h"
+#include "rank.h"
 
 /* When the rule gives budget back next, if nothing else happens. */
 HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
@@ -42,12 +42,8 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
     return core->policy.slack == HP_SLACK_EXTRA && (server->flags & HP_EXTRA);
 }
 
-/*
- * Puts the server where its account says: among the funded, on an extra level, or neither.
- * Called whenever 'remaining' has passed zero in either direction, or the level has changed.
- */
-HP_STEP void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
+/* Puts the server where its account says: among the funded, on an extra level, or neither. */
+HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
 
     /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
     if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
@@ -57,6 +53,16 @@ HP_STEP void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
         hp_set_put(&core->lowered, server->rank, server->level > 0);
         core->planned = 0;
     }
+}
+
+/*
+ * Called whenever 'remaining' has passed zero in either direction, or level or deadline have
+ * changed.
+ */
+HP_STEP void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
+    if (core->policy.order == HP_ORDER_EDF)
+        hp_rank_move(core, vcpu);
+    hp_sort_in(core, hp_server_of(core, vcpu));
     hp_watch(core, vcpu);
 }
 
@@ -87,7 +93,11 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
     }
     if (hp_set_has(&core->funded, server->rank))
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
-    hp_enlist(core, vcpu);
+    /* The timed rules give back at the end of the period, whatever is left. */
+    if (core->policy.budget <= HP_BUDGET_POLLING)
+        hp_sort_in(core, server);
+    else
+        hp_enlist(core, vcpu);
 }
 
 /* Charges a span of time to the level that the server is on. */

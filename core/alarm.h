@@ -47,7 +47,7 @@ HP_FN void hp_alarm_set(struct hp_core *core, hp_u32 vcpu, hp_u64 alarm_ns) {
         const hp_u32 rival = *hp_alarm_node(core, node ^ 1u);
         const hp_u64 rival_ns = hp_alarm_ns(core, rival);
 
-        if (rival_ns < alarm_ns) {
+        if (rival_ns <= alarm_ns) {
             winner = rival;
             alarm_ns = rival_ns;
         }

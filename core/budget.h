@@ -50,6 +50,12 @@ HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, h
 HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     const hp_u64 change_ns = hp_server_of(core, vcpu)->change_at_ns;
 
+    /* The common case: no refill, and so no change, in between. */
+    if (core->policy.budget <= HP_BUDGET_POLLING
+        && to_ns <= hp_server_of(core, vcpu)->deadline_ns) {
+        hp_spend(core, vcpu, to_ns - from_ns);
+        return;
+    }
     if (change_ns < to_ns && change_ns > from_ns) {
         hp_charge_rule(core, vcpu, from_ns, change_ns);
         hp_catch_up(core, vcpu, change_ns);

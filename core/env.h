@@ -9,6 +9,9 @@
  */
 #pragma once
 
+/* Elements of arrays take a power of two of bytes: then an index is a shift. */
+#define HP_ALIGNED(bytes) __attribute__((__aligned__(bytes)))
+
 typedef unsigned char hp_u8;
 typedef unsigned int hp_u32;
 typedef unsigned long long hp_u64;
@@ -77,8 +80,11 @@ extern volatile hp_u64 hp_zero;
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 /* A function that parameters change by: seldom called, and made small rather than fast. */
 #define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
-/* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others. */
+/* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others,
+ * or, where room is dear, one that is there once. */
+#ifndef HP_STEP
 #define HP_STEP HP_FN
+#endif
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)

@@ -43,8 +43,17 @@ HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
     }
 }
 
-/* Brings the accounts up to now: charges, then the refills that are due and matter. */
-HP_STEP void hp_settle(struct hp_core *core, hp_u64 now_ns) {
+/* The earliest time at which something must be looked after whoever runs. */
+HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
+    hp_u64 alarm_ns = hp_alarm_ns(core, hp_alarm_first(core));
+
+    if (core->policy.slack == HP_SLACK_SPARE)
+        alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
+    return alarm_ns;
+}
+
+/* Charges, then the refills that are due and matter. */
+HP_RARE void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
     HP_FOR (step, HP_VCPUS) {
         hp_u32 vcpu = hp_alarm_first(core);
@@ -59,13 +68,10 @@ HP_STEP void hp_settle(struct hp_core *core, hp_u64 now_ns) {
         hp_sort(core);
 }
 
-/* The earliest time at which something must be looked after whoever runs. */
-HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
-    hp_u64 alarm_ns = hp_alarm_ns(core, hp_alarm_first(core));
-
-    if (core->policy.slack == HP_SLACK_SPARE)
-        alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
-    return alarm_ns;
+/* Brings the accounts up to now. Most calls at one instant find it done already. */
+HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
+    if (now_ns > core->now_ns || hp_next_alarm(core) <= core->now_ns || core->unsorted)
+        hp_do_settle(core, now_ns);
 }
 
 /* When this payer has nothing left at the level that it is on, or gets new parameters. */
@@ -103,7 +109,7 @@ HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_seat *seat) {
 }
 
 /* When this grant ends by itself. */
-HP_FN hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
+HP_STEP hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
     hp_u64 end_ns = hp_turns_end(core, seat);
 
     end_ns = hp_least(end_ns, hp_pays_until(core, seat->grant.pay));
@@ -182,9 +188,12 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
     server->turn_place[slot] = server->place;
 }
 
-/* The one that ran here is held until its context is saved; the one that runs now is not. */
+/*
+ * The one that ran here is held until its context is saved; the one that runs now is not. Alone
+ * on its pcpu nobody needs to be held: a host that adds the second says who is (hp_hold).
+ */
 HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32 now) {
-    if (!core->holds || before == now)
+    if (!core->holds || core->pcpus == 1 || before == now)
         return;
     if (hp_is_vcpu(before))
         hp_server_of(core, before)->held_on = pcpu;
@@ -205,6 +214,7 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     seat->effort = run == HP_NONE ? hp_able_to_run(core, seat->plan_effort, pcpu) : HP_NONE;
     seat->holder = seat->plan_holder != HP_NONE ? seat->plan_holder : run;
     seat->stale = 0;
+    seat->plan_new = 0;
     seat->wrong_from_ns = HP_NEVER;
     if (run == HP_NONE)
         grant->run = seat->effort;

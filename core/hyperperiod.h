@@ -92,6 +92,21 @@ HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_g
     out->level = grant->level;
 }
 
+/* Whether the only pcpu has to pick again: nothing can keep it from what the plan says. */
+HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
+    struct hp_seat *seat = hp_seat_of(core, 0);
+    const struct hp_grant *grant = &seat->grant;
+    const hp_u32 run = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
+
+    if (seat->stale)
+        return 1;
+    if (seat->plan_new
+        && (((grant->run ^ run) | (grant->pay ^ seat->plan_pay) | (grant->also ^ seat->plan_also))
+            || hp_grant_wrong(core, 0)))
+        return 1;
+    return grant->until_ns > hp_next_alarm(core);
+}
+
 /*
  * The pcpus whose grant is no longer right, as a mask: somebody else should run or pay, or the
  * grant must end sooner. A pcpu whose time is up is not named for that alone. One that waits
@@ -102,6 +117,8 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
 
     hp_settle(core, now_ns);
     hp_plan(core);
+    if (core->pcpus == 1)
+        return hp_kick_alone(core);
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;

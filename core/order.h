@@ -8,9 +8,9 @@
  * number. With a quantum a turn lasts that long, and who has had his turn is no longer
  * preferred. Best-effort vcpus take turns of their own length.
  *
- * Ranks follow (priority, number) under fixed priority and the number under EDF, so the first
- * of a set is a bit scan under fixed priority; under EDF the set is walked. All that can be a
- * candidate is watched (account.h), so deadlines are never stale here.
+ * Ranks follow the order (rank.h), so the first of a set is a bit scan, and only equals and
+ * levels of extra time need a walk. All that can be a candidate is watched (account.h), so
+ * deadlines are never stale here.
  */
 #pragma once
 
@@ -82,9 +82,23 @@ HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
     return hp_before_equal(core, a, b, role);
 }
 
-/* Walks the set from this rank on for one that comes before all others. */
+/* Whether two vcpus on one level are equal in order, but for whose turn it is. */
+HP_FN hp_u32 hp_equals(struct hp_core *core, hp_u32 a, hp_u32 b) {
+    const struct hp_server *left = hp_server_of(core, a);
+    const struct hp_server *right = hp_server_of(core, b);
+
+    switch ((enum hp_order)core->policy.order) {
+    case HP_ORDER_FP:
+        return left->priority == right->priority;
+    case HP_ORDER_EDF:
+        return left->deadline_ns == right->deadline_ns;
+    }
+    return 0;
+}
+
+/* Walks the set from this rank on for one that comes before all others, or all its equals. */
 HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank,
-                             hp_u32 role, hp_u32 stop_at_lower) {
+                             hp_u32 role, hp_u32 equals) {
     hp_u32 best = HP_FORGET(HP_NONE);
 
     rank = HP_FORGET(rank);
@@ -98,8 +112,7 @@ HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_
         if (best == HP_NONE) {
             best = vcpu;
         } else {
-            if (stop_at_lower
-                && hp_server_of(core, vcpu)->priority != hp_server_of(core, best)->priority)
+            if (equals && !hp_equals(core, vcpu, best))
                 break;
             if (hp_before(core, vcpu, best, role))
                 best = vcpu;
@@ -111,12 +124,11 @@ HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_
 }
 
 /*
- * Among members of the set with the same priority as this one, which has the lowest number: the
- * one that goes on, if there is one, else this one.
+ * Among members of the set that are equal to this one, which has the lowest number: the one that
+ * goes on, if there is one, else this one.
  */
 HP_RARE hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
                               hp_u32 role) {
-    const hp_u32 priority = hp_server_of(core, vcpu)->priority;
     hp_u32 best = HP_NONE;
 
     HP_FOR (pcpu, HP_PCPUS) {
@@ -126,7 +138,7 @@ HP_RARE hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp
             break;
         last = hp_seat_of(core, pcpu)->last[HP_INDEX(role, HP_ROLES)];
         if (last >= best || hp_server_of(core, last)->last_pcpu != pcpu
-            || hp_server_of(core, last)->priority != priority)
+            || !hp_equals(core, last, vcpu))
             continue;
         if (hp_set_has(set, hp_server_of(core, last)->rank))
             best = last;
@@ -134,16 +146,28 @@ HP_RARE hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp
     return best == HP_NONE ? vcpu : best;
 }
 
+/* Whether the set has another member equal to the first, which is at this rank. */
+HP_FN hp_u32 hp_has_equal(struct hp_core *core, const struct hp_set *set, hp_u32 rank) {
+    const hp_u32 first = hp_vcpu_at(core, rank);
+    hp_u32 next;
+
+    if (core->policy.order == HP_ORDER_FP && !hp_server_of(core, first)->peers)
+        return 0;
+    next = hp_set_next(core, set, rank + 1u);
+    return next != HP_NONE && hp_equals(core, first, hp_vcpu_at(core, next));
+}
+
 /* The first of a set whose members are all at their own level (or all best effort). */
 HP_FN hp_u32 hp_first(struct hp_core *core, const struct hp_set *set, hp_u32 role) {
     const hp_u32 rank = hp_set_next(core, set, 0);
-    const hp_u32 scan = core->policy.order == HP_ORDER_FP && role != HP_EFFORT;
 
     if (rank == HP_NONE)
         return HP_NONE;
-    if (scan && !hp_server_of(core, hp_vcpu_at(core, rank))->peers)
+    if (role == HP_EFFORT)
+        return hp_walk_first(core, set, rank, role, 0);
+    if (!hp_has_equal(core, set, rank))
         return hp_vcpu_at(core, rank);
-    if (scan && core->quantum_ns == 0)
+    if (core->quantum_ns == 0)
         return hp_first_equal(core, set, hp_vcpu_at(core, rank), role);
-    return hp_walk_first(core, set, rank, role, scan);
+    return hp_walk_first(core, set, rank, role, 1);
 }

@@ -25,6 +25,7 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
         seat->plan_keeps[role] = 0;
     }
     seat->stale = 0;
+    seat->plan_new = 1;
     seat->wrong_from_ns = HP_NEVER;
     seat->plan_holder = HP_NONE;
     seat->plan_run = HP_NONE;

@@ -87,12 +87,34 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
     }
 }
 
+/*
+ * Whether a plan that stands could be another one now that this vcpu has work. On one pcpu that
+ * can be told from who holds it and who runs; elsewhere, and among turns, a new plan is made.
+ */
+HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    const struct hp_seat *seat = hp_seat_of(core, 0);
+
+    if (core->pcpus > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
+        || seat->plan_pay == HP_SPARE)
+        return 1;
+    if (server->flags & HP_BEST_EFFORT)
+        return 0;
+    /* Who pays does not depend on work; who runs does, if the payer left its time to others. */
+    if (core->policy.budget == HP_BUDGET_PERIODIC)
+        return seat->plan_run != seat->plan_holder;
+    if (server->remaining_ns <= 0 && server->level == 0)
+        return 0;
+    return hp_before(core, vcpu, seat->plan_holder, HP_RUNNER);
+}
+
 HP_RARE void hp_make_plan(struct hp_core *core) {
     const hp_u64 free = hp_plan_holders(core);
 
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
+        hp_seat_of(core, pcpu)->plan_new = 1;
         hp_plan_seat(core, hp_seat_of(core, pcpu));
     }
     if (core->policy.slack == HP_SLACK_SPARE)

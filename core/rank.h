@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ranks: the fixed order of the vcpus, by (priority, number) under fixed priority and by number
- * under EDF. A vcpu's rank is its bit in every set. Ranks change only when a vcpu comes or
- * goes, when a priority changes, and when a swap changes the order rule; then all sets are made
- * anew from the servers.
+ * Ranks: the order of the vcpus, by (priority, number) under fixed priority and by (deadline,
+ * number) under EDF. A vcpu's rank is its bit in every set, so the first of a set is a bit scan.
+ * When a vcpu comes or goes, when a priority changes and when a swap changes the order rule, all
+ * sets are made anew from the servers. Under EDF one that gets a new deadline moves in the order.
  */
 #pragma once
 
-#include "account.h"
+#include "alarm.h"
 
 /* Whether vcpu a is ranked before b. */
 HP_FN hp_u32 hp_ranked_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
@@ -16,7 +16,59 @@ HP_FN hp_u32 hp_ranked_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
 
     if (core->policy.order == HP_ORDER_FP && left != right)
         return left < right;
+    if (core->policy.order == HP_ORDER_EDF && hp_deadline_ns(core, a) != hp_deadline_ns(core, b))
+        return hp_deadline_ns(core, a) < hp_deadline_ns(core, b);
     return a < b;
+}
+
+/* Moves whoever has this rank to the rank beside it. */
+HP_FN void hp_rank_shift(struct hp_core *core, hp_u32 from, hp_u32 to) {
+    const hp_u32 vcpu = hp_vcpu_at(core, from);
+
+    core->vcpu_at[HP_INDEX(to, HP_VCPUS)] = vcpu;
+    hp_server_of(core, vcpu)->rank = to;
+}
+
+/* How far the vcpu moves up or down the order, one rank after the other; returns where to. */
+HP_FN hp_u32 hp_rank_drift(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
+    hp_u32 to = HP_FORGET(hp_server_of(core, vcpu)->rank);
+
+    HP_FOR (step, HP_VCPUS) {
+        const hp_u32 next = hp_vcpu_at(core, to + 1u < HP_VCPUS ? to + 1u : to);
+
+        if (to + 1u >= core->ranked || hp_deadline_ns(core, next) > deadline_ns
+            || (hp_deadline_ns(core, next) == deadline_ns && next > vcpu))
+            break;
+        hp_rank_shift(core, to + 1u, to);
+        to = HP_FORGET(to + 1u);
+    }
+    to = HP_FORGET(to);
+    HP_FOR (step, HP_VCPUS) {
+        const hp_u32 last = hp_vcpu_at(core, to > 0 ? to - 1u : to);
+
+        if (to == 0 || hp_deadline_ns(core, last) < deadline_ns
+            || (hp_deadline_ns(core, last) == deadline_ns && last < vcpu))
+            break;
+        hp_rank_shift(core, to - 1u, to);
+        to = HP_FORGET(to - 1u);
+    }
+    return to;
+}
+
+/* Under EDF, when the server's deadline has changed: its rank becomes what the order says. */
+HP_RARE void hp_rank_move(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u32 from = hp_server_of(core, vcpu)->rank;
+    const hp_u32 to = hp_rank_drift(core, vcpu);
+
+    if (to == from)
+        return;
+    core->vcpu_at[HP_INDEX(to, HP_VCPUS)] = vcpu;
+    hp_server_of(core, vcpu)->rank = to;
+    hp_set_move(core, &core->work, from, to);
+    hp_set_move(core, &core->funded, from, to);
+    hp_set_move(core, &core->lowered, from, to);
+    hp_set_move(core, &core->effort, from, to);
 }
 
 /* Puts the vcpu where it belongs among those that have a rank. */

@@ -37,6 +37,39 @@ HP_FN hp_u32 hp_set_has(const struct hp_set *set, hp_u32 rank) {
     return (hp_u32)(set->word[HP_INDEX(rank / 64u, HP_WORDS)] >> (rank % 64u)) & 1u;
 }
 
+/*
+ * A member of the order moves from one rank to another, and those in between close up: what was
+ * said of their ranks is said of the new ones.
+ */
+HP_FN void hp_set_move(const struct hp_core *core, struct hp_set *set, hp_u32 from, hp_u32 to) {
+    const hp_u32 first = from < to ? from : to;
+    const hp_u32 last = from < to ? to : from;
+    const hp_u32 member = hp_set_has(set, from);
+    hp_u64 carried = 0;
+
+    HP_EACH_WORD (core, w) {
+        const hp_u64 word = set->word[w];
+        hp_u64 moving = ~0ull;
+        hp_u64 moved;
+
+        if (w < first / 64u || w > last / 64u)
+            continue;
+        if (w == first / 64u)
+            moving &= ~0ull << (first % 64u);
+        if (w == last / 64u)
+            moving &= ~0ull >> (63u - last % 64u);
+        moved = word << 1 | carried;
+        if (from < to) {
+            moved = word >> 1;
+            if (HP_WORDS > 1u && w + 1u < HP_WORDS)
+                moved |= set->word[HP_INDEX(w + 1u, HP_WORDS)] << 63;
+        }
+        set->word[w] = (word & ~moving) | (moved & moving);
+        carried = word >> 63;
+    }
+    hp_set_put(set, to, member);
+}
+
 /* The lowest rank at or above 'from' that is in the set, or HP_NONE. */
 HP_FN hp_u32 hp_set_next(const struct hp_core *core, const struct hp_set *set, hp_u32 from) {
     HP_EACH_WORD (core, w) {

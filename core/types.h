@@ -145,7 +145,7 @@ struct hp_server {
     hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
     hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
     hp_u32 refill_count;
-};
+} HP_ALIGNED(256);
 
 /* A set of vcpus, one bit per rank. */
 struct hp_set {
@@ -166,7 +166,8 @@ struct hp_seat {
     hp_u32 plan_also;
     hp_u32 plan_effort;
     hp_u32 plan_keeps[HP_ROLES]; /* whether the one planned in a role goes on with its turn */
-};
+    hp_u32 plan_new;             /* the plan was made after the grant */
+} HP_ALIGNED(128);
 
 /* The budget that nobody owns (ERTDS): refilled at multiples of its period. */
 struct hp_spare {
@@ -216,6 +217,10 @@ enum hp_note {
 
 HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
     return &core->server[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
+    return hp_server_of(core, vcpu)->deadline_ns;
 }
 
 HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {

@@ -184,7 +184,8 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     }
     server->working = 1;
     hp_set_add(&core->work, server->rank);
-    core->planned = 0;
+    if (core->planned && hp_arrival_matters(core, vcpu))
+        core->planned = 0;
     if (!(server->flags & HP_BEST_EFFORT))
         hp_watch(core, vcpu);
 }

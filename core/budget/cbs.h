@@ -41,8 +41,9 @@ HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 }
 
 /* Whole periods of service that begin and end with a full budget cost nothing in the end. */
-HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, struct hp_server *server, hp_u64 from_ns,
+HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns,
                                    hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 periods;
 
     if (server->remaining_ns != (hp_i64)server->budget_ns
@@ -50,6 +51,7 @@ HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, struct hp_server *serve
         return 0;
     periods = (to_ns - from_ns) / server->period_ns;
     server->deadline_ns += periods * server->period_ns;
+    hp_enlist(core, vcpu);
     core->planned = 0;
     return periods * server->period_ns;
 }
@@ -75,7 +77,7 @@ HP_RARE void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp
         if (from_ns >= to_ns)
             break;
         hp_cbs_catch_up(core, vcpu, from_ns);
-        from_ns += hp_cbs_charge_periods(core, server, from_ns, to_ns);
+        from_ns += hp_cbs_charge_periods(core, vcpu, from_ns, to_ns);
         if (server->level == 0)
             end_ns = from_ns + (hp_u64)server->remaining_ns;
         else if (server->deadline_ns > from_ns)

@@ -74,6 +74,7 @@ struct lock_domain {
     unsigned int next_event; /* of the options */
     bool ended;
     struct hp_ring *ring;
+    struct hp_ring *open; /* the ring, from the epoch to the horizon */
     unsigned int ring_order;
     unsigned int cpu_of[HP_PCPUS]; /* by seat */
     struct place *at[HP_VCPUS]; /* who is here */
@@ -122,29 +123,19 @@ static uint64_t core_time(const struct lock_domain *ld, s_time_t now)
     return max_t(uint64_t, told, ld->core.now_ns);
 }
 
-/* Records are kept from the epoch to the horizon. */
-static struct hp_ring *open_ring(const struct lock_domain *ld)
+static inline void note(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
+                        uint64_t value, uint32_t job)
 {
-    return ld->life == RUNNING && !ld->ended ? ld->ring : NULL;
-}
-
-static void note(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place, uint64_t value,
-                 uint32_t job)
-{
-    record(open_ring(ld), ld->core.now_ns, kind, place, value, job);
+    record(ld->open, ld->core.now_ns, value, name_word(job, 0, place),
+           kind_word(kind, HP_NONE, 0));
 }
 
 static COLD void note_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
-                        const struct hp_params *params)
+                             const struct hp_params *params)
 {
-    struct hp_ring *ring = open_ring(ld);
-
-    if ( !ring )
-        return;
     note(ld, HP_RECORD_BUDGET, place, params->budget_ns, 0);
-    note(ld, kind, place, params->period_ns, params->priority);
-    ((struct hp_record *)(ring + 1))[(ring->written - 1) & (ring->capacity - 1)].flags =
-        params->flags;
+    record(ld->open, ld->core.now_ns, params->period_ns, name_word(params->priority, 0, place),
+           kind_word(kind, HP_NONE, params->flags));
 }
 
 static uint32_t policy_word(const struct hp_policy *policy)
@@ -164,18 +155,15 @@ static COLD void note_start(struct lock_domain *ld, const struct hp_config *conf
 static void note_grant(struct lock_domain *ld, unsigned int seat, const struct hp_grant *grant,
                        bool host)
 {
-    struct hp_ring *ring = open_ring(ld);
-    struct hp_record *last;
+    const enum hp_record_kind kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
+    unsigned int flags = host ? HP_RECORD_HOST : 0;
 
-    if ( !ring )
-        return;
-    note(ld, grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN, grant->run,
-         grant->until_ns, grant->level);
-    last = (struct hp_record *)(ring + 1) + ((ring->written - 1) & (ring->capacity - 1));
-    last->pcpu = seat;
-    last->payer = short_name(grant->pay);
-    last->flags = (grant->also != HP_NONE ? HP_RECORD_ALSO : 0)
-                  | (grant->level ? HP_RECORD_EXTRA : 0) | (host ? HP_RECORD_HOST : 0);
+    if ( grant->also != HP_NONE )
+        flags |= HP_RECORD_ALSO;
+    if ( grant->level )
+        flags |= HP_RECORD_EXTRA;
+    record(ld->open, ld->core.now_ns, grant->until_ns, name_word(grant->level, seat, grant->run),
+           kind_word(kind, grant->pay, flags));
 }
 
 /* The epoch in Xen's time. */
@@ -197,6 +185,8 @@ static unsigned int seat_of(const struct lock_domain *ld, unsigned int cpu)
 {
     unsigned int seat;
 
+    if ( likely(ld->cpu_of[0] == cpu) )
+        return 0;
     for ( seat = 0; seat < ld->core.pcpus; seat++ )
         if ( ld->cpu_of[seat] == cpu )
             return seat;
@@ -228,6 +218,12 @@ static const struct hp_params *params_of(const struct lock_domain *ld, const str
     return ld->life == BOOTING ? &effort : &place->server.params;
 }
 
+static noinline void arrive(struct lock_domain *ld, const struct place *place, uint64_t now_ns)
+{
+    hp_arrive(&ld->core, place->number, now_ns);
+    note(ld, HP_RECORD_ARRIVE, place->number, 0, 0);
+}
+
 static COLD void add_to_core(struct lock_domain *ld, struct place *place, uint64_t at_ns)
 {
     const struct hp_params *params = params_of(ld, place);
@@ -255,10 +251,7 @@ static COLD void add_to_core(struct lock_domain *ld, struct place *place, uint64
         }
     }
     if ( unit_runnable(place->unit) )
-    {
-        hp_arrive(&ld->core, place->number, at_ns);
-        note(ld, HP_RECORD_ARRIVE, place->number, 0, 0);
-    }
+        arrive(ld, place, at_ns);
 }
 
 static COLD void remove_from_core(struct lock_domain *ld, const struct place *place, uint64_t at_ns)
@@ -356,6 +349,7 @@ static COLD void begin(struct lock_domain *ld, enum life life, unsigned int cpu,
     if ( ld->life == DORMANT )
         ld->cpu_of[0] = cpu;
     ld->life = life;
+    ld->open = life == RUNNING && !ld->ended ? ld->ring : NULL;
     ld->base = base;
     error = hp_init(&ld->core, &config, 0);
     ASSERT(!error);
@@ -374,6 +368,7 @@ static COLD void end(struct lock_domain *ld, const struct cpumask *cpus)
 
     note(ld, HP_RECORD_END, HP_NONE, 0, 0);
     ld->ended = true;
+    ld->open = NULL;
     if ( ld->ring )
         ld->ring->flags |= HP_RING_ENDED;
     spin_lock(&private->places_lock);
@@ -436,6 +431,25 @@ static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpu
     ld->next_ns = event_time(ld);
 }
 
+/*
+ * The first pcpu is not alone any more: whoever is on it now, or still has its context saved
+ * there, is held. Pairs with the barrier before context_saved: that either sees two pcpus, or
+ * is done with the unit.
+ */
+static COLD void hold_running(struct lock_domain *ld)
+{
+    unsigned int number;
+
+    smp_mb();
+    for ( number = 0; number < HP_VCPUS; number++ )
+        if ( ld->at[number] && ld->at[number]->unit->is_running
+             && ld->core.seat[0].grant.run != number )
+        {
+            hp_hold(&ld->core, number, 0);
+            note(ld, HP_RECORD_HOLD, number, 0, 0);
+        }
+}
+
 /* Takes or gives up the seat of a pcpu, as the pool has it; returns the seat, or HP_NONE. */
 static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, unsigned int seat,
                                    bool valid, s_time_t now)
@@ -454,6 +468,8 @@ static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, uns
         seat = ld->core.pcpus - 1;
         ld->cpu_of[seat] = cpu;
         note(ld, HP_RECORD_ADD_PCPU, HP_NONE, seat, 0);
+        if ( seat == 1 )
+            hold_running(ld);
     }
     else if ( seat != HP_NONE )
     {
@@ -518,8 +534,7 @@ static struct sched_unit *pick(struct lock_domain *ld, unsigned int seat, uint64
  */
 static COLD void release_absent(struct lock_domain *ld, hp_u32 before, const struct sched_unit *curr)
 {
-    if ( !ld->core.holds || before == HP_NONE || !ld->at[before]
-         || ld->at[before]->unit == curr )
+    if ( !ld->at[before] || ld->at[before]->unit == curr )
         return;
     hp_saved(&ld->core, before, ld->core.now_ns);
     note(ld, HP_RECORD_SAVED, before, 0, 0);
@@ -539,9 +554,12 @@ static struct sched_unit *decide(struct lock_domain *ld, unsigned int seat,
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && place_of(curr)->home == ld )
         depart(ld, place_of(curr), told_ns);
     next = pick(ld, seat, told_ns, &grant, host);
-    release_absent(ld, before, curr);
     if ( ld->core.pcpus > 1 )
+    {
+        if ( before != HP_NONE )
+            release_absent(ld, before, curr);
         kick(ld);
+    }
     *next_time = min_t(uint64_t, grant.until_ns, ld->next_ns) - told_ns;
     if ( grant.until_ns == HP_NEVER && ld->next_ns == HP_NEVER )
         *next_time = -1;
@@ -590,8 +608,7 @@ static void cf_check hyp_wake(const struct scheduler *ops, struct sched_unit *un
     }
     if ( ld->core.server[place->number].working )
         return;
-    hp_arrive(&ld->core, place->number, core_time(ld, NOW()));
-    note(ld, HP_RECORD_ARRIVE, place->number, 0, 0);
+    arrive(ld, place, core_time(ld, NOW()));
     kick(ld);
 }
 
@@ -616,7 +633,8 @@ static void cf_check hyp_context_saved(const struct scheduler *ops, struct sched
     struct lock_domain *ld;
     spinlock_t *lock;
 
-    if ( !private_of(ops)->global || is_idle_unit(unit) )
+    if ( !private_of(ops)->global || is_idle_unit(unit)
+         || private_of(ops)->all->core.pcpus == 1 )
         return;
     lock = unit_schedule_lock_irq(unit);
     ld = place->home;

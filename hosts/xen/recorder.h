@@ -12,36 +12,36 @@
 #include "environment.h"
 #include "ring.h"
 
-/* 16 bits for a vcpu or payer: HP_NONE and HP_SPARE become their short forms. */
-static inline uint16_t short_name(hp_u32 vcpu)
+/* A record as four words: the fields of struct hp_record, and its order of bytes. */
+static inline uint64_t name_word(uint32_t job, unsigned int pcpu, hp_u32 vcpu)
 {
-    return vcpu;
+    return job | (uint64_t)pcpu << 32 | (uint64_t)vcpu << 48;
 }
 
-static inline void record(struct hp_ring *ring, uint64_t now_ns, enum hp_record_kind kind,
-                          hp_u32 vcpu, uint64_t value, uint32_t job)
+static inline uint64_t kind_word(enum hp_record_kind kind, hp_u32 payer, unsigned int flags)
 {
-    struct hp_record *to;
+    return (uint16_t)payer | (uint64_t)HP_RECORD_NONE << 16 | (uint64_t)kind << 32
+           | (uint64_t)flags << 40;
+}
+
+static inline void record(struct hp_ring *ring, uint64_t now_ns, uint64_t value, uint64_t name,
+                          uint64_t kind)
+{
+    uint64_t *to;
 
     BUILD_BUG_ON(sizeof(struct hp_ring) != 64 || sizeof(struct hp_record) != 32);
     BUILD_BUG_ON((uint16_t)HP_NONE != HP_RECORD_NONE || (uint16_t)HP_SPARE != HP_RECORD_SPARE);
     if ( !ring )
         return;
-    to = (struct hp_record *)(ring + 1) + (ring->written & (ring->capacity - 1));
-    to->time = now_ns;
-    to->value = value;
-    to->job = job;
-    to->pcpu = 0;
-    to->vcpu = short_name(vcpu);
-    to->payer = HP_RECORD_NONE;
-    to->task = HP_RECORD_NONE;
-    to->kind = kind;
-    to->flags = 0;
-    to->reserved = 0;
+    to = (uint64_t *)(ring + 1) + 4 * (ring->written & (ring->capacity - 1));
+    to[0] = now_ns;
+    to[1] = value;
+    to[2] = name;
+    to[3] = kind;
     smp_wmb();
     ring->written++;
     if ( unlikely(tb_init_done) )
-        trace_time(TRC_SCHED_CLASS_EVT(HYPERPERIOD, kind), 24, &to->value);
+        trace_time(TRC_SCHED_CLASS_EVT(HYPERPERIOD, (kind >> 32) & 0xff), 24, &to[1]);
 }
 
 #endif /* HYPERPERIOD_RECORDER_H */

@@ -325,8 +325,13 @@ class World {
         const bool legal = hp_policy_legal(&core_->policy, config_.pcpus + 1) != 0;
         const hp_u32 error = hp_add_pcpu(core_.get(), now_);
         require(error == (legal ? HP_OK : HP_ERROR_POLICY), "a new pcpu is judged wrongly");
-        if (legal)
-            grants_[config_.pcpus++] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+        if (!legal)
+            return;
+        grants_[config_.pcpus++] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+        // While there was one pcpu the core did not watch whose context is where.
+        for (hp_u32 v = 0; v < vcpus_.size(); v++)
+            if (config_.holds && vcpus_[v].held_on != HP_NONE)
+                hp_hold(core_.get(), v, vcpus_[v].held_on);
     }
 
     // The last pcpu takes the number of the one that goes.

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <xencall.h>
 
 #include "text.h"
@@ -70,7 +71,11 @@ static int call_sysctl(void) {
     return error;
 }
 
-static int call_pool(struct xen_sysctl_cpupool_op *op) {
+/* How often, and how long between, a change of a pool is tried that Xen says may work later. */
+#define TRIES 200
+#define PAUSE_US 5000
+
+static int try_pool(struct xen_sysctl_cpupool_op *op) {
     struct xen_sysctl *sysctl = new_sysctl(XEN_SYSCTL_cpupool_op);
     memset(buffers->pcpus, 0, sizeof(buffers->pcpus));
     sysctl->u.cpupool_op = *op;
@@ -78,6 +83,19 @@ static int call_pool(struct xen_sysctl_cpupool_op *op) {
     sysctl->u.cpupool_op.cpumap.nr_bits = MAX_PCPUS;
     int error = call_sysctl();
     *op = sysctl->u.cpupool_op;
+    return error;
+}
+
+static int call_pool(struct xen_sysctl_cpupool_op *op) {
+    const struct xen_sysctl_cpupool_op wanted = *op;
+    int error = try_pool(op);
+    /* A pcpu leaves only when the vcpus on it have left. */
+    bool removes = wanted.op == XEN_SYSCTL_CPUPOOL_OP_RMCPU;
+    for (int i = 0; (error == EAGAIN || (error == EBUSY && removes)) && i < TRIES; i++) {
+        usleep(PAUSE_US);
+        *op = wanted;
+        error = try_pool(op);
+    }
     return error;
 }
 
