@@ -39,7 +39,7 @@ def system(policy: str = "ptps", **more: Any) -> System:
 
 def test_items_are_what_the_system_says() -> None:
     swaps: dict[str, Any] = {
-        "swap": [{"at": "1s", "policy": "crps"}, {"at": "2s", "policy": "periodic+edf+lend"}]
+        "swap": [{"at": "1s", "policy": "crps"}, {"at": "4s", "policy": "periodic+edf+lend"}]
     }
     change: dict[str, Any] = {
         "change": [{"at": "3s", "domain": "b", "interface": {"period": "20ms", "budget": "8ms"}}]
@@ -51,8 +51,8 @@ def test_items_are_what_the_system_says() -> None:
         "d2=5ms:1ms:p0:extra",
         "d3=best-effort",
         "swap=1s:crps",
-        "swap=2s:periodic+edf+lend",
         "change=3s:d2:20ms:8ms:p2",
+        "swap=4s:periodic+edf+lend",
     ]
 
 

@@ -98,9 +98,19 @@ def items(system: System) -> list[str]:
         listed.append(NO_SPARE)
     for number, domain in enumerate(system.domains, 1):
         listed.append(f"d{number}={_server(system, domain, priorities)}")
-    listed += [f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}" for swap in system.swaps]
-    listed += [_change(system, change, priorities) for change in system.changes]
-    return listed
+    return listed + _events(system, priorities)
+
+
+def _events(system: System, priorities: Priorities) -> list[str]:
+    """Swaps and changes in order of time, at one time swaps first."""
+    events = [
+        *(
+            (swap.at_ns, f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}")
+            for swap in system.swaps
+        ),
+        *((change.at_ns, _change(system, change, priorities)) for change in system.changes),
+    ]
+    return [item for _, item in sorted(events, key=lambda event: event[0])]
 
 
 def options(listed: Iterable[str]) -> list[str]:

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod run --on xen`: the same result object as the simulator's, from real Xen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.xen_images import guest, image
+
+from hyperperiod.cli import main
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.xen import rings
+from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
+from hyperperiod.hosts.xen.run import Options, run
+from hyperperiod.model import FailedError, System, load_system
+from hyperperiod.trace.format import is_complete, read
+from hyperperiod.trace.properties import Status, check_all
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+MS = 1_000_000
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("qemu-system-aarch64") is None or shutil.which("dtc") is None,
+    reason="qemu-system-aarch64 or dtc is not installed; apt-get install qemu-system-arm"
+    " device-tree-compiler",
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def built() -> None:
+    image("arm64")
+    guest()
+
+
+def keys(result: Any) -> Any:
+    """The form of a result object: all keys, at any depth."""
+    if isinstance(result, dict):
+        return {key: keys(value) for key, value in sorted(result.items())}
+    return [keys(value) for value in result] if isinstance(result, list) else None
+
+
+def test_the_result_is_the_simulator_s_and_the_numbers_nearly(tmp_path: Path) -> None:
+    system = load_system(str(SYSTEMS / "flight-control.toml"))
+    horizon_ns = 400 * MS
+    predicted = simulate(system, horizon_ns)
+    measured = run(system, horizon_ns, trace_path=tmp_path / "run.hpt")
+    assert keys(measured) == keys(predicted)
+    assert (measured["host"], measured["horizon_ns"]) == ("xen", horizon_ns)
+    for one, other in zip(tasks(measured), tasks(predicted), strict=True):
+        assert [one[key] for key in ("name", "jobs", "misses", "dmr")] == [
+            other[key] for key in ("name", "jobs", "misses", "dmr")
+        ]
+        if one["response_ns"] is not None:
+            # Some microseconds for each switch on the way.
+            gap_ns = one["response_ns"]["max"] - other["response_ns"]["max"]
+            assert 0 < gap_ns < 200_000
+    header, records = read(tmp_path / "run.hpt")
+    assert is_complete(records)
+    assert header.get("lateness_ns", 0) < 20_000
+    found = check_all(header, records)
+    assert [one for one in found if one.status is Status.FAILS] == []
+    assert sum(one.status is Status.HOLDS for one in found) >= 10
+
+
+def tasks(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [task for domain in result["domains"] for task in domain["tasks"]]
+
+
+def test_a_run_is_the_same_every_time_whoever_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = load_system(str(SYSTEMS / "brake-by-wire.toml"))
+    found = set()
+    for number, every_s in enumerate((LOOK_EVERY_S, 0.004)):
+        monkeypatch.setattr("hyperperiod.hosts.xen.machine.LOOK_EVERY_S", every_s)
+        folder = tmp_path / str(number)
+        seen: list[int] = []
+        result = run(
+            system,
+            250 * MS,
+            trace_path=folder.with_suffix(".hpt"),
+            progress=seen.append,
+            options=Options(folder=folder),
+        )
+        assert seen == sorted(seen)
+        found.add(
+            (
+                json.dumps(result),
+                folder.with_suffix(".hpt").read_bytes(),
+                (folder / "console.log").read_bytes(),
+            )
+        )
+    assert len(found) == 1
+
+
+def test_swaps_and_changes_happen_on_the_way(tmp_path: Path) -> None:
+    domains = [
+        {
+            "name": name,
+            "interface": {"period": period, "budget": budget},
+            "task": [{"name": "t", "period": period, "wcet": wcet}],
+        }
+        for name, period, budget, wcet in (("a", "10ms", "3ms", "2ms"), ("b", "20ms", "6ms", "5ms"))
+    ]
+    system = System.model_validate(
+        {
+            "name": "swapping",
+            "policy": "ptps",
+            "domain": domains,
+            "swap": [
+                {"at": f"{at}ms", "policy": policy}
+                for at, policy in ((41, "wcps"), (82, "ds"), (123, "sporadic"), (164, "cbs"))
+            ],
+            "change": [
+                {"at": "95ms", "domain": "b", "interface": {"period": "10ms", "budget": "4ms"}}
+            ],
+        }
+    )
+    result = run(system, 240 * MS, trace_path=tmp_path / "run.hpt")
+    assert sum(task["misses"] for task in tasks(result)) == 0
+    header, records = read(tmp_path / "run.hpt")
+    assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
+    assert int((records["kind"] == 12).sum()) == 4
+
+
+def test_tasks_that_do_not_fit_into_the_device_tree() -> None:
+    many = [
+        {"name": f"t{number}", "period": "40ms", "wcet": "300us", "offset": f"{number}us"}
+        for number in range(40)
+    ]
+    domain = {"name": "a", "interface": {"period": "10ms", "budget": "9ms"}, "task": many}
+    system = System.model_validate({"name": "many", "policy": "ptps", "domain": [domain]})
+    result = run(system, 100 * MS)
+    assert [task["jobs"] for task in tasks(result)] == [3] * 40
+
+
+def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
+    domains = [
+        {
+            "name": f"d{number}",
+            "interface": {"period": "20ms", "budget": "8ms"},
+            "task": [{"name": "t", "period": "20ms", "wcet": "2ms"}],
+        }
+        for number in range(3)
+    ]
+    system = System.model_validate({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
+    result = run(system, 200 * MS, trace_path=tmp_path / "run.hpt")
+    assert result["timing"] == "host"
+    assert len(result["pcpus"]) == 2
+    assert [task["jobs"] for task in tasks(result)] == [10] * 3
+    assert all(domain["supply_ns"] > 0 for domain in result["domains"])
+    header, _ = read(tmp_path / "run.hpt")
+    assert header["pcpus"] == 2
+
+
+def test_the_command_leaves_everything_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built_in = str(hypervisor().parents[2])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYPERPERIOD_BUILD", built_in)
+    arguments = [
+        "--on",
+        "xen",
+        "--horizon",
+        "60ms",
+        "--json",
+        "--trace",
+        "t.hpt",
+        "--report",
+        "r.html",
+    ]
+    done = CliRunner().invoke(main, ["run", str(SYSTEMS / "hot-swap.toml"), *arguments])
+    assert done.exit_code == 0, done.stderr
+    folder = tmp_path / "out" / "hot-swap-xen"
+    assert json.loads(done.stdout) == json.loads((folder / "result.json").read_text())
+    assert (folder / "run.hpt").read_bytes() == (tmp_path / "t.hpt").read_bytes()
+    assert "horizon reached" in (folder / "console.log").read_text()
+    assert (
+        "on xen" in (tmp_path / "r.html").read_text() or "xen" in (tmp_path / "r.html").read_text()
+    )
+
+
+def test_prediction_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYPERPERIOD_BUILD", str(hypervisor().parents[2]))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--hosts", "sim,xen", "--horizon", "60ms", "--json", "--report", "both.html"]
+    done = CliRunner().invoke(main, ["compare", str(SYSTEMS / "hot-swap.toml"), *arguments])
+    assert done.exit_code == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert [result["host"] for result in results] == ["sim", "xen"]
+    assert keys(results[0]) == keys(results[1])
+    assert (
+        "host&#39;s" in (tmp_path / "both.html").read_text()
+        or "host's" in (tmp_path / "both.html").read_text()
+    )
+
+
+def test_ctrl_c_gives_what_was_reached(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hyperperiod", "run", str(SYSTEMS / "flight-control.toml")]
+    process = subprocess.Popen(
+        [*command, "--on", "xen", "--horizon", "1000s", "--json", "--trace", "t.hpt"],
+        cwd=tmp_path,
+        env={**os.environ, "HYPERPERIOD_BUILD": str(hypervisor().parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = tmp_path / "out" / "flight-control-xen" / "console.log"
+    while not (log.exists() and "Freed" in log.read_text()):
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.05)
+    time.sleep(2)
+    machines = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    result = json.loads(stdout)
+    assert result["interrupted"]
+    assert 0 < result["horizon_ns"] < 1000 * 10**9
+    header, records = read(tmp_path / "t.hpt")
+    assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
+    assert len(machines) == 1
+    assert not Path(f"/proc/{machines[0]}").exists()
+
+
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def test_a_killed_run_leaves_no_machine(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hyperperiod", "run", str(SYSTEMS / "overload.toml"), "--on", "xen"],
+        cwd=tmp_path,
+        env={**os.environ, "HYPERPERIOD_BUILD": str(hypervisor().parents[2])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (tmp_path / "out" / "overload-xen" / "console.log").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    (machine,) = children(process.pid)
+    process.kill()
+    process.wait()
+    for _ in range(100):
+        status = Path(f"/proc/{machine}/stat")
+        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail("QEMU outlived its run")
+
+
+def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hyperperiod.hosts.xen.bootline.items", lambda _system: ["policy=nonsense"])
+    with pytest.raises(FailedError, match="Xen does not run this system") as error:
+        run(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
+    assert "nonsense" in error.value.log
+
+
+def test_a_machine_that_stands_still_is_ended(tmp_path: Path) -> None:
+    """One that has nothing to do and nobody who would say that the horizon is reached."""
+    machine = Machine(hypervisor(), "", (Guest(executive(), "workload=no", 8 << 20),))
+    with (
+        pytest.raises(FailedError, match="no sign of life for 2 s") as error,
+        boot(machine, tmp_path / "console.log") as running,
+    ):
+        running.wait_for("horizon reached", patience_s=2)
+    assert "Freed" in error.value.log
+
+
+def test_memory_of_a_stopped_machine_does_not_change(tmp_path: Path) -> None:
+    machine = Machine(
+        hypervisor(),
+        "guest_loglvl=all sched=hyperperiod hyperperiod=ring=64k,d1=10ms:5ms",
+        (Guest(executive(), "workload=spin domain=0 memory=8388608", 8 << 20),),
+    )
+    with boot(machine, tmp_path / "console.log") as running:
+        running.wait_for("Freed")
+        addresses = rings.announced(running.console())
+        assert list(addresses) == [0]
+        while rings.last_time(running.read, addresses[0]) is None:
+            time.sleep(0.02)
+        running.stop()
+        assert running.read(addresses[0], 4096) == running.read(addresses[0], 4096)
+        before = rings.last_time(running.read, addresses[0]) or 0
+        running.go_on()
+        while (rings.last_time(running.read, addresses[0]) or 0) <= before:
+            time.sleep(0.02)
