@@ -382,6 +382,31 @@ static const char *__init read_item(const char *item)
     return "no such item";
 }
 
+/* While the command line is read there is no console yet: what is wrong with it is said later. */
+static char __initdata complaints[2048];
+
+static void __init complain(const char *item, const char *wrong)
+{
+    const size_t used = strlen(complaints);
+
+    snprintf(complaints + used, sizeof(complaints) - used, "%s: %s\n", item, wrong);
+}
+
+static int __init cf_check say_complaints(void)
+{
+    const char *line = complaints;
+
+    while ( *line )
+    {
+        const char *end = strchr(line, '\n') ?: strchr(line, '\0');
+
+        printk(XENLOG_ERR "hyperperiod: %.*s\n", (int)(end - line), line);
+        line = *end ? end + 1 : end;
+    }
+    return 0;
+}
+__initcall(say_complaints);
+
 static int __init cf_check read_items(const char *text)
 {
     int rc = 0;
@@ -396,7 +421,7 @@ static int __init cf_check read_items(const char *text)
         wrong = read_item(item);
         if ( wrong )
         {
-            printk(XENLOG_ERR "hyperperiod: %s: %s\n", item, wrong);
+            complain(item, wrong);
             rc = -EINVAL;
         }
         text = *end ? end + 1 : end;
