@@ -35,6 +35,9 @@ from hyperperiod.trace.format import RECORD, Records, write_header
 
 HOST = "xen"
 HORIZON_REACHED = r"hyperperiod: horizon reached"
+LARGEST_RING_BYTES = 256 * MIB
+"""Xen takes no more; it is eight million calls, which a run must not exceed."""
+
 COMPLAINT = re.compile(r"hyperperiod: (?!ring of pcpu|horizon reached).*")
 """Xen takes nothing from us that it does not understand, and says so."""
 LATE_GUEST = "the epoch has passed already"
@@ -173,7 +176,7 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
         calls += 2 * system.pcpus * horizon_ns / MS
     if system.quantum_ns is not None:
         calls += 2 * system.pcpus * horizon_ns / system.quantum_ns
-    return _round_up(4 * int(calls) * RECORD.itemsize, MIB)
+    return min(_round_up(4 * int(calls) * RECORD.itemsize, MIB), LARGEST_RING_BYTES)
 
 
 def _jobs(task: Task, horizon_ns: int) -> int:
