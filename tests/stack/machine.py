@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ class Machine:
         return [
             SYSTEM, *time, "-M", "q35", "-cpu", "max,-smap", "-smp", str(self.pcpus),
             "-m", "1024", "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
-            "-serial", f"file:{folder / 'console.log'}", "-serial", f"file:{folder / 'out.tar'}",
+            "-serial", f"file:{folder / 'console.log'}", "-serial", f"file:{folder / 'out.tar.gz'}",
             "-kernel", str(self.xen), "-append", xen_line,
             "-initrd", f"{dom0},{folder / 'initrd'}",
         ]  # fmt: skip
@@ -72,7 +73,7 @@ class Machine:
         ended = _run_limited(self.command(folder), limit_s)
         return Ran(
             log=(folder / "console.log").read_text(errors="replace"),
-            results=_files_of(folder / "out.tar"),
+            results=_files_of(folder / "out.tar.gz"),
             ended=ended,
         )
 
@@ -91,14 +92,17 @@ def _run_limited(command: list[str], limit_s: int) -> bool:
 
 
 def _files_of(path: Path) -> dict[str, bytes]:
-    """The files in a tar archive; none if there is no archive."""
+    """The files in a packed tar archive; none if there is no archive, or half of one."""
     raw = path.read_bytes() if path.exists() else b""
     files: dict[str, bytes] = {}
     if not raw:
         return files
-    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
-        for member in archive:
-            content = archive.extractfile(member)
-            if content is not None:
-                files[member.name.removeprefix("./")] = content.read()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                if content is not None:
+                    files[member.name.removeprefix("./")] = content.read()
+    except (tarfile.TarError, EOFError, zlib.error):
+        return {}
     return files

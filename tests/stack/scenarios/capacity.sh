@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A pool has 64 places. A domain that does not fit stays where it is; nothing is taken from it,
+# nothing is lost, and the next one that fits gets in.
+memory=$(free_memory)
+guest large 60 workload=sleep period=20000 work=1000 report=100
+ok hyperperiod-xen move large real-time
+says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
+ok hyperperiod-xen set large --vcpu 59 --period 100ms --budget 1ms
+says 'vcpu 59 *1ms in 100ms' hyperperiod-xen get large --vcpu 59
+guest wide 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
+refused 1 'no place is left' hyperperiod-xen move wide real-time
+says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
+alive wide 0
+alive wide 1
+guest one 1 workload=sleep period=20000 work=1000 report=100
+ok hyperperiod-xen move one real-time
+says '"vcpus": 64' hyperperiod-xen pool-info real-time --json
+alive one
+ok xl destroy large
+ok hyperperiod-xen move wide real-time
+says '"vcpus": 6' hyperperiod-xen pool-info real-time --json
+alive wide 1
+ok xl destroy wide
+ok xl destroy one
+for _ in 1 2 3 4 5 6; do
+  guest vast 70 workload=sleep period=20000 work=1000 report=100
+  refused 1 'no place is left' hyperperiod-xen move vast real-time
+  alive vast
+  ok xl destroy vast
+done
+says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
+alive busy 0
+# The hypervisor's memory comes back, but for what it keeps in caches.
+sleep 1
+echo "free memory: $memory MiB before, $(free_memory) MiB after"
+[ "$(free_memory)" -ge "$((memory - 2))" ] || fail "memory is lost"
