@@ -17,7 +17,7 @@ from pathlib import Path
 PACKAGE = Path("src/hyperperiod")
 
 # From the one that knows nothing to the one that knows all.
-PARTS = ("model", "analysis", "trace", "hosts", "report", "experiments", "cli")
+PARTS = ("model", "analysis", "trace", "hosts", "report", "experiments", "export", "cli")
 
 # What the parts may share: the package itself, and its two native modules. A native module is
 # known only to the part that wraps it.

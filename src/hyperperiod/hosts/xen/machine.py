@@ -224,10 +224,13 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
             _kill(process)
 
 
-def lay_out(machine: Machine, folder: Path) -> Layout:
-    """Give every image and every guest its place; ramdisks of bytes are put into `folder`."""
+def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
+    """Give every image and every guest its place, from `base` on.
+
+    Ramdisks of bytes are put into `folder`.
+    """
     files: dict[Path, Module] = {}
-    end = MODULES_BASE
+    end = base
 
     def place(path: Path) -> Module:
         nonlocal end
