@@ -263,7 +263,16 @@ def test_a_killed_run_leaves_no_machine(tmp_path: Path) -> None:
 
 def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hyperperiod.hosts.xen.bootline.items", lambda _system: ["policy=nonsense"])
-    with pytest.raises(FailedError, match="Xen does not run this system") as error:
+    with pytest.raises(FailedError, match="Xen or a guest does not run this") as error:
+        run(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
+    assert "nonsense" in error.value.log
+
+
+def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "hyperperiod.hosts.xen.bootline.guest_words", lambda *_args, **_more: ["memory=nonsense"]
+    )
+    with pytest.raises(FailedError, match="does not run this system") as error:
         run(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
     assert "nonsense" in error.value.log
 

@@ -38,9 +38,10 @@ HORIZON_REACHED = r"hyperperiod: horizon reached"
 LARGEST_RING_BYTES = 256 * MIB
 """Xen takes no more; it is eight million calls, which a run must not exceed."""
 
-COMPLAINT = re.compile(r"hyperperiod: (?!ring of pcpu|horizon reached).*")
-"""Xen takes nothing from us that it does not understand, and says so."""
-LATE_GUEST = "the epoch has passed already"
+COMPLAINT = re.compile(
+    r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
+)
+"""What Xen and guests say about what they do not understand, or when they are late."""
 
 MS = 1_000_000
 BOOT_NS = 100 * MS
@@ -106,6 +107,7 @@ def run(
     if trace_path is not None:
         _write_trace(trace_path, system, horizon_ns, seed, records, lateness_ns(replayed))
     result = _result(system, seed, recorded, replayed, records)
+    _require_life(recorded, result)
     return result if machine.icount else {**result, "timing": "host"}
 
 
@@ -222,9 +224,7 @@ def _record(
     console = running.console()
     complaints = COMPLAINT.findall(console)
     if complaints:
-        raise FailedError("Xen does not run this system", "\n".join(complaints))
-    if LATE_GUEST in console:
-        raise FailedError("a guest was not ready at the epoch", console)
+        raise FailedError("Xen or a guest does not run this system", "\n".join(complaints))
     hypervisor_rings = _hypervisor_rings(running, machine)
     if interrupted:
         horizon_ns = min(horizon_ns, _reached(hypervisor_rings))
@@ -236,7 +236,7 @@ def _record(
     ]
     for number, ring in enumerate(guests):
         if ring.lost:
-            raise FailedError(f"the ring of guest {number} is full; give its domain fewer jobs")
+            raise FailedError(f"the ring of guest {number} is full; take a shorter horizon")
     return Recorded(hypervisor_rings, guests, horizon_ns, interrupted)
 
 
@@ -278,6 +278,13 @@ def _write_trace(
     write_header(path, {**header, "lateness_ns": late_ns})
     with path.open("ab") as file:
         file.write(records.tobytes())
+
+
+def _require_life(recorded: Recorded, result: dict[str, Any]) -> None:
+    """FailedError for a guest that was given time and did nothing with it."""
+    for domain, ring in zip(result["domains"], recorded.guests, strict=True):
+        if domain["supply_ns"] > MS and len(ring.records) == 0 and not ring.header.ended:
+            raise FailedError(f"the guest of domain {domain['name']} had time and recorded nothing")
 
 
 def _result(
