@@ -17,7 +17,17 @@ from hyperperiod.cli import main
 from hyperperiod.cli.machine import PROBES
 from hyperperiod.trace.format import RECORD, Kind, write_header
 
-COMMANDS = ["analyze", "simulate", "run", "compare", "latency", "trace", "doctor", "schema"]
+COMMANDS = [
+    "analyze",
+    "simulate",
+    "run",
+    "compare",
+    "latency",
+    "export",
+    "trace",
+    "doctor",
+    "schema",
+]
 NONE = 0xFFFF
 
 

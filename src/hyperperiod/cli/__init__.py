@@ -14,6 +14,7 @@ import click
 from hyperperiod.cli.analyze import analyze
 from hyperperiod.cli.compare import compare
 from hyperperiod.cli.doctor import doctor
+from hyperperiod.cli.export import export
 from hyperperiod.cli.group import ErrorGroup
 from hyperperiod.cli.latency import latency
 from hyperperiod.cli.run import run
@@ -38,5 +39,5 @@ def main() -> None:
     """
 
 
-for _command in (analyze, simulate, run, compare, latency, trace, doctor, schema):
+for _command in (analyze, simulate, run, compare, latency, export, trace, doctor, schema):
     main.add_command(_command)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod export`: a system as configuration for hosts that users run themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hyperperiod.cli.options import (
+    horizon_option,
+    json_option,
+    policy_option,
+    read_time,
+    seed_option,
+    system_argument,
+)
+
+if TYPE_CHECKING:
+    from hyperperiod.model import Policy
+
+TARGETS = ("xen-dom0less", "xen-xl")
+
+
+def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
+    """A whole number, decimal or after 0x."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed: a number such as 0x49000000") from None
+
+
+def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[int] | None:
+    """Numbers separated by commas."""
+    if text is None:
+        return None
+    if not all(part.isdecimal() and len(part) < 5 for part in text.split(",")):
+        raise click.BadParameter(f"found {text!r}; allowed: numbers separated by commas: 1,2")
+    return [int(part) for part in text.split(",")]
+
+
+@click.command()
+@system_argument
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="For which host.")
+@click.option("--out", "folder", metavar="DIR", required=True, help="The folder to write.")
+@policy_option
+@horizon_option
+@seed_option
+@click.option(
+    "epoch_ns",
+    "--epoch",
+    callback=read_time,
+    metavar="TIME",
+    default="2s",
+    show_default=True,
+    help="xen-dom0less: when the run begins on the system counter.",
+)
+@click.option(
+    "--counter-hz",
+    type=click.IntRange(1_000_000, 2_000_000_000),
+    default=62_500_000,
+    show_default=True,
+    help="xen-dom0less: how fast that counter runs.",
+)
+@click.option(
+    "--base",
+    callback=read_address,
+    metavar="ADDRESS",
+    default="0x49000000",
+    show_default=True,
+    help="xen-dom0less: from where on images and guests are in memory.",
+)
+@click.option(
+    "console_arguments",
+    "--console",
+    metavar="TEXT",
+    help="xen-dom0less: the beginning of Xen's command line. Default: QEMU's serial port.",
+)
+@click.option(
+    "--cpus",
+    callback=read_cpus,
+    metavar="N,N,...",
+    help="xen-xl: which pcpus of Xen's. Default: from 1 on.",
+)
+@json_option
+def export(
+    system_file: str,
+    target: str,
+    folder: str,
+    policy: Policy | None,
+    horizon_ns: int,
+    seed: int,
+    epoch_ns: int,
+    counter_hz: int,
+    base: int,
+    console_arguments: str | None,
+    cpus: list[int] | None,
+    as_json: bool,
+) -> None:
+    """Write SYSTEM as configuration for a host of yours.
+
+    xen-dom0less: device tree, boot line and images for a board that boots Xen without a
+    toolstack. xen-xl: a file for each domain and the commands that start them. Interfaces that
+    the file leaves open are computed. An earlier export in DIR is replaced; a folder with
+    anything else in it is left alone.
+    """
+    from hyperperiod.cli.output import console, print_json
+    from hyperperiod.cli.systems import about, read_system
+    from hyperperiod.export import Board, export_dom0less, export_xl, write_folder
+
+    system = read_system(system_file, policy)
+    with about(system_file):
+        if target == "xen-xl":
+            files = export_xl(system, cpus)
+        else:
+            board = Board(epoch_ns, counter_hz, base)
+            if console_arguments is not None:
+                board = Board(epoch_ns, counter_hz, base, console_arguments)
+            files = export_dom0less(system, horizon_ns, seed, board)
+    found = {"to": target, "system": system.name, "policy": str(system.policy)}
+    replaced = write_folder(Path(folder), files, found)
+    if as_json:
+        print_json({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
+    else:
+        verb = "replaced the export in" if replaced else "written to"
+        console().print(f"{system.name} for {target}: {len(files)} files {verb} {folder}")
+        console().print(f"read {folder}/README.md first")

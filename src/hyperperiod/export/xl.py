@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system for Xen with a toolstack: a configuration per domain, and the commands that start them.
+
+`xl` makes the domains, `hyperperiod-xen` (hosts/xen/control) puts them under the scheduler: a pool
+of pcpus with the policy, into which each domain is moved before it runs, and a server for its
+vcpus. A pool has one lock domain per pcpu under a partitioned policy, and which of them a domain
+belongs to is no choice of the tool: so such a policy on several pcpus becomes a pool for each.
+
+What the tools cannot say is refused: a quantum, swaps and changes at given times, names that xl
+does not take. Servers are set in whole microseconds: a computed budget is rounded up to one.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperperiod.hosts.prepare import complete, refuse
+from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.xen import bootline
+from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
+from hyperperiod.model.units import NS_PER_UNIT
+
+TARGET = "xen-xl"
+MEMORY_MIB = 128
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+NAME_ALLOWED = "up to 40 letters, digits, _ . - after a letter, as xl takes them"
+RESERVED = ("Domain-0", "Pool-0")
+US = NS_PER_UNIT["us"]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool of ours: its pcpus, by Xen's numbers, and the domains in it."""
+
+    name: str
+    cpus: tuple[int, ...]
+    domains: tuple[Domain, ...]
+
+
+def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, str | bytes | Path]:
+    """The files of the export, by name; `cpus` are Xen's numbers of the system's pcpus.
+
+    Without them the pcpus after the first are taken, which is left to dom0. Raises InputError
+    for what cannot be expressed.
+    """
+    refuse(system, 1, 0)
+    bootline.refuse(system)
+    chosen = _pcpus(system, cpus)
+    _refuse_times(system)
+    for index, domain in enumerate(system.domains):
+        _refuse_name(index, domain)
+    system = _in_microseconds(system, complete(system))
+    pools = _pools(system, chosen)
+    files: dict[str, str | bytes | Path] = {
+        f"{domain.name}.cfg": _configuration(system, domain) for domain in system.domains
+    }
+    files["start.sh"] = _start(system, pools)
+    files["stop.sh"] = _stop(pools)
+    files["system.toml"] = to_toml(system)
+    files["README.md"] = _readme(system, pools)
+    return files
+
+
+def _pcpus(system: System, cpus: Sequence[int] | None) -> tuple[int, ...]:
+    chosen = tuple(range(1, system.pcpus + 1)) if cpus is None else tuple(cpus)
+    if len(chosen) != system.pcpus or len(set(chosen)) != len(chosen):
+        raise InputError(
+            "",
+            None,
+            "--cpus",
+            ",".join(map(str, chosen)),
+            f"{system.pcpus} different pcpus of Xen's, one for each of the system's",
+        )
+    return chosen
+
+
+def _refuse_times(system: System) -> None:
+    """What happens at an instant, or in steps of time, has no place in a toolstack."""
+    for key, found, allowed in (
+        ("quantum", system.quantum_ns, "no quantum: hyperperiod-xen sets none"),
+        ("swap", system.swaps, "no [[swap]]: hyperperiod-xen policy POOL POLICY swaps when called"),
+        ("change", system.changes, "no [[change]]: hyperperiod-xen set changes when called"),
+    ):
+        if found:
+            shown = format_time(found) if isinstance(found, int) else f"{len(found)} of them"
+            raise InputError("", None, key, shown, allowed)
+
+
+def _refuse_name(index: int, domain: Domain) -> None:
+    if not NAME.fullmatch(domain.name) or domain.name in RESERVED:
+        raise InputError("", None, f"domain[{index}].name", repr(domain.name), NAME_ALLOWED)
+
+
+def _in_microseconds(given: System, system: System) -> System:
+    """The system with computed budgets rounded up; InputError for other times between."""
+    domains = []
+    for index, (asked, domain) in enumerate(zip(given.domains, system.domains, strict=True)):
+        interface = domain.interface
+        if interface is not None:
+            key = f"domain[{index}].interface"
+            budget_ns = interface.budget_ns
+            if asked.interface is None:
+                budget_ns = -(-budget_ns // US) * US
+            _require_whole(f"{key}.period", interface.period_ns)
+            _require_whole(f"{key}.budget", budget_ns)
+            interface = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
+        domains.append(domain.model_copy(update={"interface": interface}))
+    if system.spare is not None:
+        budget_ns = system.spare.budget_ns
+        if given.spare is None:
+            budget_ns = max(US, budget_ns // US * US)
+        _require_whole("spare.period", system.spare.period_ns)
+        _require_whole("spare.budget", budget_ns)
+        spare = Interface(period_ns=system.spare.period_ns, budget_ns=budget_ns)
+        system = system.model_copy(update={"spare": spare})
+    return system.model_copy(update={"domains": tuple(domains)})
+
+
+def _require_whole(key: str, time_ns: int) -> None:
+    if time_ns % US:
+        raise InputError("", None, key, format_time(time_ns), "whole microseconds")
+
+
+def _pools(system: System, cpus: tuple[int, ...]) -> list[Pool]:
+    base = re.sub(r"[^A-Za-z0-9_-]+", "-", system.name).strip("-") or "system"
+    if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
+        return [Pool(base, cpus, system.domains)]
+    pools = []
+    for number, cpu in enumerate(cpus):
+        inside = tuple(domain for domain in system.domains if domain.pcpu == number)
+        if inside:
+            pools.append(Pool(f"{base}-{number}", (cpu,), inside))
+    return pools
+
+
+def _configuration(system: System, domain: Domain) -> str:
+    interface = domain.interface
+    server = (
+        "best effort: it runs when nobody else wants the pcpu"
+        if interface is None
+        else f"{format_time(interface.budget_ns)} in every {format_time(interface.period_ns)}"
+    )
+    return f"""# {domain.name} of {system.name}: {server}
+# Written by Hyperperiod; start.sh makes the domain and gives it its server.
+name = "{domain.name}"
+type = "pvh"
+kernel = "/boot/guest-{domain.name}"  # put your guest here
+memory = {MEMORY_MIB}
+vcpus = {domain.vcpus}
+on_poweroff = "destroy"
+on_crash = "destroy"
+"""
+
+
+def _start(system: System, pools: Sequence[Pool]) -> str:
+    lines = [
+        "#!/bin/sh",
+        f"# Starts {system.name} under Xen's hyperperiod scheduler; as root in dom0.",
+        "# Domains are made paused, get their servers, and then run.",
+        "set -eu",
+        'cd "$(dirname "$0")"',
+    ]
+    priorities = Priorities(system)
+    for pool in pools:
+        lines += ["", *_pool_commands(system, pool)]
+        for domain in pool.domains:
+            lines += ["", *_domain_commands(domain, pool, priorities)]
+    lines += ["", *(f"xl unpause {domain.name}" for pool in pools for domain in pool.domains)]
+    return "\n".join(lines) + "\n"
+
+
+def _pool_commands(system: System, pool: Pool) -> Iterator[str]:
+    policy = system.policy
+    name = policy.name or f"{policy.budget}+{policy.order}+{policy.slack}"
+    cpus = ",".join(map(str, pool.cpus))
+    create = f"hyperperiod-xen pool-create {pool.name} --policy {shlex.quote(name)}"
+    yield f"{create} --scope {policy.scope} --cpus {cpus}"
+    if system.spare is not None:
+        yield f"hyperperiod-xen spare {pool.name} {_server(system.spare)}"
+
+
+def _domain_commands(domain: Domain, pool: Pool, priorities: Priorities) -> Iterator[str]:
+    yield f"xl create -p {domain.name}.cfg"
+    yield f"hyperperiod-xen move {domain.name} {pool.name}"
+    if domain.interface is None:
+        yield f"hyperperiod-xen set {domain.name} --best-effort"
+        return
+    extra = " --extra" if domain.extra else ""
+    server = f"{_server(domain.interface)} --priority {priorities.of(domain)}{extra}"
+    yield f"hyperperiod-xen set {domain.name} {server}"
+
+
+def _server(interface: Interface) -> str:
+    period = bootline.exact_time(interface.period_ns)
+    return f"--period {period} --budget {bootline.exact_time(interface.budget_ns)}"
+
+
+def _stop(pools: Sequence[Pool]) -> str:
+    lines = ["#!/bin/sh", "# Ends what start.sh made; what is not there is passed over.", "set -u"]
+    lines += [f"xl destroy {domain.name}" for pool in pools for domain in pool.domains]
+    lines += [f"hyperperiod-xen pool-destroy {pool.name}" for pool in pools]
+    return "\n".join(lines) + "\n"
+
+
+def _readme(system: System, pools: Sequence[Pool]) -> str:
+    rows = "\n".join(
+        f"| `{domain.name}` | {_shown(domain)} | `{pool.name}` | {', '.join(map(str, pool.cpus))} |"
+        for pool in pools
+        for domain in pool.domains
+    )
+    return f"""# {system.name}, for Xen with a toolstack
+
+Written by Hyperperiod (`hyperperiod export --to {TARGET}`); [`system.toml`](system.toml) is the
+system, with every interface that was computed.
+
+| domain | server | pool | pcpu |
+| --- | --- | --- | --- |
+{rows}
+
+1. Xen must have the hyperperiod scheduler, and dom0 the program `hyperperiod-xen`. Debian's `xl` is
+   used as it is. dom0 keeps pcpu 0, or whatever is not named here.
+2. Put your guests into the `.cfg` files: `kernel`, `ramdisk`, `memory`, disks.
+3. As root in dom0: `sh start.sh`. Each domain is made paused in Pool-0, moved into its pool, given
+   its server, and started when all are there.
+4. `hyperperiod-xen pool-info` and `hyperperiod-xen get DOMAIN` show what is in force;
+   `hyperperiod-xen policy POOL POLICY` swaps the policy of a running pool.
+5. `sh stop.sh` ends all of it.
+
+The servers are those for which the analysis holds: `hyperperiod analyze system.toml`. It speaks of
+the tasks in `system.toml`, not of what your guests do.
+"""
+
+
+def _shown(domain: Domain) -> str:
+    interface = domain.interface
+    if interface is None:
+        return "best effort"
+    return f"{format_time(interface.budget_ns)} in {format_time(interface.period_ns)}"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`export --to xen-dom0less`: the files boot, as they are, and the guests do their jobs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests import xen_images
+
+from hyperperiod.export import Board, export_dom0less, write_folder
+from hyperperiod.hosts.xen.qmp import Monitor
+from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, read_ring
+from hyperperiod.model import InputError, System, load_system
+from hyperperiod.trace.format import Kind
+
+TOP = Path(__file__).parents[2]
+MS = 1_000_000
+PATIENCE_S = 120
+PLACE = re.compile(r"memory +\d+ MiB at (0x[0-9a-f]+)")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    for name, package in (
+        ("qemu-system-aarch64", "qemu-system-arm"),
+        ("dtc", "device-tree-compiler"),
+    ):
+        if not shutil.which(name):
+            pytest.skip(f"{name}: not found; apt-get install {package}")
+    xen_images.image("arm64")
+    xen_images.guest()
+
+
+@pytest.fixture
+def flight() -> System:
+    return load_system(TOP / "systems" / "flight-control.toml")
+
+
+@contextmanager
+def qemu(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, Path]]:
+    """The script of an export, running; its output and the place of its monitor."""
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
+        said, monitor = Path(name) / "said", Path(name) / "qmp"
+        command = ["sh", str(folder / "qemu.sh"), "-qmp", f"unix:{monitor},server=on,wait=off"]
+        with said.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            yield process, said, monitor
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for(text: str, process: subprocess.Popen[bytes], said: Path) -> str:
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        found = said.read_text(errors="replace")
+        if text in found:
+            return found
+        assert process.poll() is None, found
+        time.sleep(0.1)
+    raise AssertionError(f"{text!r} did not come: {said.read_text(errors='replace')}")
+
+
+@pytest.mark.parametrize(
+    "board", [Board(epoch_ns=400 * MS), Board(epoch_ns=400 * MS, base=0x5000_0000)]
+)
+def test_the_files_boot_and_the_guests_do_their_jobs(
+    tmp_path: Path, flight: System, board: Board
+) -> None:
+    target = tmp_path / "out"
+    write_folder(target, export_dom0less(flight, 100 * MS, 1, board), {})
+    places = [int(place, 16) for place in PLACE.findall((target / "guests.txt").read_text())]
+    assert len(places) == len(flight.domains)
+    assert min(places) > board.base
+    with qemu(target) as (process, said, monitor):
+        console = wait_for("hyperperiod: horizon reached", process, said)
+        assert "instead" not in console
+        assert "passed already" not in console
+        asked = Monitor(monitor)
+        asked.ask("stop")
+        dump = tmp_path / "dump"
+
+        def read(address: int, size: int) -> bytes:
+            asked.ask("pmemsave", val=address, size=size, filename=str(dump))
+            return dump.read_bytes()
+
+        for domain, place in zip(flight.domains, places, strict=True):
+            ring = read_ring(read, place + GUEST_RING_OFFSET, domain.name)
+            released = int((ring.records["kind"] == Kind.RELEASE).sum())
+            wanted = sum(-(-100 * MS // task.period_ns) for task in domain.tasks if task.period_ns)
+            assert released >= wanted > 0 or domain.best_effort
+        asked.close()
+
+
+def test_the_device_tree_says_what_the_lists_say(flight: System) -> None:
+    files = export_dom0less(flight, 100 * MS, 1, Board(console="console=dtuart dtuart=serial0"))
+    chosen, line = str(files["chosen.dtsi"]), str(files["xen-arguments.txt"]).strip()
+    assert f'xen,xen-bootargs = "{line}";' in chosen
+    assert line.startswith("console=dtuart dtuart=serial0 ")
+    assert chosen.count('compatible = "xen,domain"') == len(flight.domains)
+    for arguments in re.findall(r"arguments (.*)", str(files["guests.txt"])):
+        assert f'bootargs = "{arguments}";' in chosen
+        assert "rate=0" in arguments
+
+
+def test_epochs_are_counted_in_ticks_of_the_board(flight: System) -> None:
+    board = Board(epoch_ns=30_000 * MS, counter_hz=54_000_000)
+    files = export_dom0less(flight, 100 * MS, 1, board)
+    assert str(files["guests.txt"]).count(f"epoch={30 * 54_000_000}") == len(flight.domains)
+    assert "epoch=30s" in str(files["xen-arguments.txt"])
+
+
+@pytest.mark.parametrize(
+    ("board", "key"),
+    [
+        (Board(base=0x4900_1000), "--base"),
+        (Board(base=1 << 60), "--base"),
+        (Board(console='say "hello"'), "--console"),
+    ],
+)
+def test_boards_that_cannot_be_are_refused(flight: System, board: Board, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        export_dom0less(flight, 100 * MS, 1, board)
+    assert caught.value.key == key

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`export --to xen-xl`: the commands, in order, as a dom0 would see them; and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hyperperiod.analysis import analyze
+from hyperperiod.export import export_xl, write_folder
+from hyperperiod.model import InputError, System, load_system, parse_policy
+
+TOP = Path(__file__).parents[2]
+MS = 1_000_000
+TASK = {"name": "t", "period": 20 * MS, "wcet": 1 * MS}
+
+
+def system(*domains: dict[str, Any], policy: str = "crps", **more: Any) -> System:
+    tasks = {"task": [TASK]}
+    listed = [one if one.get("best_effort") else tasks | one for one in domains]
+    return System.model_validate(
+        {"name": "s", "policy": parse_policy(policy), "domain": listed, **more}
+    )
+
+
+def server(budget: float, period: float) -> dict[str, int]:
+    return {"period": int(period * MS), "budget": int(budget * MS)}
+
+
+def called(folder: Path, script: str) -> list[str]:
+    """The commands of a script, run with programs that only write down what they were told."""
+    log, programs = folder / "log", folder / "programs"
+    programs.mkdir(exist_ok=True)
+    for name in ("xl", "hyperperiod-xen"):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\necho "{name} $*" >>{log}\n')
+        program.chmod(0o755)
+    log.unlink(missing_ok=True)
+    path = f"{programs}:{os.environ['PATH']}"
+    subprocess.run(["sh", str(folder / "out" / script)], check=True, env={"PATH": path})
+    return log.read_text().splitlines()
+
+
+def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
+    write_folder(folder / "out", export_xl(one, cpus), {})
+    return folder
+
+
+def test_one_pcpu_is_one_pool(tmp_path: Path) -> None:
+    one = system(
+        {"name": "control", "interface": server(2, 10)},
+        {"name": "video", "interface": server(7.5, 20), "vcpus": 2, "extra": True},
+        {"name": "rest", "best_effort": True},
+    )
+    folder = exported(tmp_path, one)
+    assert called(folder, "start.sh") == [
+        "hyperperiod-xen pool-create s --policy crps --scope partitioned --cpus 1",
+        "xl create -p control.cfg",
+        "hyperperiod-xen move control s",
+        "hyperperiod-xen set control --period 10ms --budget 2ms --priority 0",
+        "xl create -p video.cfg",
+        "hyperperiod-xen move video s",
+        "hyperperiod-xen set video --period 20ms --budget 7500us --priority 1 --extra",
+        "xl create -p rest.cfg",
+        "hyperperiod-xen move rest s",
+        "hyperperiod-xen set rest --best-effort",
+        "xl unpause control",
+        "xl unpause video",
+        "xl unpause rest",
+    ]
+    assert called(folder, "stop.sh") == [
+        "xl destroy control", "xl destroy video", "xl destroy rest",
+        "hyperperiod-xen pool-destroy s",
+    ]  # fmt: skip
+    settings: dict[str, Any] = {}
+    exec((folder / "out" / "video.cfg").read_text(), settings)
+    assert (settings["name"], settings["vcpus"]) == ("video", 2)
+
+
+def test_a_partitioned_policy_on_several_pcpus_is_a_pool_for_each(tmp_path: Path) -> None:
+    one = system(
+        {"name": "a", "interface": server(2, 10), "pcpu": 0},
+        {"name": "b", "interface": server(2, 10), "pcpu": 1},
+        {"name": "c", "interface": server(4, 20), "pcpu": 1},
+        pcpus=2,
+    )
+    commands = called(exported(tmp_path, one, [3, 5]), "start.sh")
+    assert [word for word in commands if "pool-create" in word or "move" in word] == [
+        "hyperperiod-xen pool-create s-0 --policy crps --scope partitioned --cpus 3",
+        "hyperperiod-xen move a s-0",
+        "hyperperiod-xen pool-create s-1 --policy crps --scope partitioned --cpus 5",
+        "hyperperiod-xen move b s-1",
+        "hyperperiod-xen move c s-1",
+    ]
+
+
+def test_a_global_policy_is_one_pool_with_its_spare(tmp_path: Path) -> None:
+    one = system({"name": "a", "interface": server(2, 10)}, policy="ertds", pcpus=2)
+    commands = called(exported(tmp_path, one), "start.sh")
+    assert commands[:2] == [
+        "hyperperiod-xen pool-create s --policy ertds --scope global --cpus 1,2",
+        "hyperperiod-xen spare s --period 10ms --budget 10ms",
+    ]
+
+
+def test_rules_without_a_name_are_spelled_out(tmp_path: Path) -> None:
+    one = system({"name": "a", "interface": server(2, 10)}, policy="periodic+edf+reclaim")
+    first = called(exported(tmp_path, one), "start.sh")[0]
+    assert first.endswith("--policy periodic+edf+reclaim --scope partitioned --cpus 1")
+
+
+def test_computed_budgets_are_rounded_up_to_microseconds(tmp_path: Path) -> None:
+    tasks = [{"name": "t", "period": 20 * MS, "wcet": 3_333_333}]
+    one = system({"name": "a", "interface_period": 7 * MS, "task": tasks})
+    folder = exported(tmp_path, one)
+    again = load_system(folder / "out" / "system.toml")
+    interface = again.domains[0].interface
+    assert interface is not None
+    assert interface.budget_ns % 1000 == 0
+    assert f"--budget {interface.budget_ns // 1000}us" in called(folder, "start.sh")[3]
+    assert analyze(again)["schedulable"] is True
+
+
+CHANGE = {"at": 5 * MS, "domain": "a", "interface": server(1, 10)}
+
+
+@pytest.mark.parametrize(
+    ("one", "cpus", "key"),
+    [
+        (system({"name": "a", "interface": server(2, 10)}, quantum=MS), None, "quantum"),
+        (
+            system({"name": "a", "interface": server(2, 10)}, swap=[{"at": MS, "policy": "ptps"}]),
+            None,
+            "swap",
+        ),
+        (system({"name": "a", "interface": server(2, 10)}, change=[CHANGE]), None, "change"),
+        (system({"name": "a b", "interface": server(2, 10)}), None, "domain[0].name"),
+        (system({"name": "7", "interface": server(2, 10)}), None, "domain[0].name"),
+        (system({"name": "Domain-0", "interface": server(2, 10)}), None, "domain[0].name"),
+        (
+            system({"name": "a", "interface": {"period": 10 * MS, "budget": 2_000_001}}),
+            None,
+            "domain[0].interface.budget",
+        ),
+        (system({"name": "a", "interface": server(2, 10)}), [1, 2], "--cpus"),
+        (
+            system({"name": "a", "interface": server(2, 10)}, policy="rtds", pcpus=2),
+            [1, 1],
+            "--cpus",
+        ),
+    ],
+)
+def test_what_the_tools_cannot_say_is_refused(
+    one: System, cpus: list[int] | None, key: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        export_xl(one, cpus)
+    assert caught.value.key == key
