@@ -9,11 +9,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -164,6 +166,29 @@ class Run {
     std::unique_ptr<Simulation> simulation_;
 };
 
+// When the jobs of a task (by its number in the whole scenario) are released before `end_ns`, as
+// far as the draws alone say: all of a periodic or sporadic task, the first of any other.
+std::vector<Ns> releases(const Scenario &scenario, u32 number, Ns end_ns) {
+    std::vector<Ns> found;
+
+    for (const Domain &domain : scenario.domains) {
+        if (number >= domain.tasks.size()) {
+            number -= static_cast<u32>(domain.tasks.size());
+            continue;
+        }
+        const Workload workload(domain.tasks[number], scenario.seed);
+
+        for (Workload::Cursor job = workload.first(); job.release_ns < end_ns;
+             workload.advance(job)) {
+            found.push_back(job.release_ns);
+            if (!workload.releases_ahead())
+                break;
+        }
+        return found;
+    }
+    throw std::invalid_argument("no such task");
+}
+
 void bind_scenario(nb::module_ &module) {
     using nb::arg;
 
@@ -217,7 +242,8 @@ void bind_scenario(nb::module_ &module) {
                     throw std::invalid_argument("a change needs a domain");
                 self.changes.push_back({at_ns, domain, period_ns, budget_ns, priority});
             },
-            arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"));
+            arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"))
+        .def("releases", &releases, arg("task"), arg("end_ns"));
 }
 
 void bind_run(nb::module_ &module) {

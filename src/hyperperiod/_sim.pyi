@@ -89,6 +89,9 @@ class Scenario:
     def add_change(
         self, at_ns: int, domain: int, period_ns: int, budget_ns: int, priority: int
     ) -> None: ...
+    # The releases of a task (its number counts over all domains) before `end_ns` that the draws
+    # alone determine: all of a periodic or sporadic task, else the first.
+    def releases(self, task: int, end_ns: int) -> list[int]: ...
 
 class Run:
     # One run of a scenario; its records are appended to `trace_path`, header included there.

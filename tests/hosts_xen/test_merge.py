@@ -15,12 +15,12 @@ import pytest
 from hyperperiod.hosts.counts import count_domains, count_pcpus, count_tasks
 from hyperperiod.hosts.prepare import complete
 from hyperperiod.hosts.result import Counts, make_result
-from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.sim import make_scenario, simulate
 from hyperperiod.hosts.xen.merge import jobs_of, merge
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Header as RingHeader
 from hyperperiod.hosts.xen.rings import Ring
-from hyperperiod.model import Overheads, Scope, System, load_system
+from hyperperiod.model import FailedError, Overheads, Scope, System, load_system, tasks_of
 from hyperperiod.trace.format import NONE, RECORD, Header, Kind, Records, end_ns, read
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.jobs import jobs
@@ -28,12 +28,13 @@ from hyperperiod.trace.properties import Status, check_all
 
 SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
 HORIZON_NS = 1_300_000_000
+SEED = 5
 
 
 def run_of(path: Path, tmp_path: Path) -> tuple[System, dict[str, Any], Header, Records]:
     system = complete(load_system(str(path)))
     horizon_ns = HORIZON_NS // (1000 if path.stem == "ertds-example3" else 1)
-    result = simulate(system, horizon_ns, seed=5, trace_path=tmp_path / "run.hpt")
+    result = simulate(system, horizon_ns, seed=SEED, trace_path=tmp_path / "run.hpt")
     header, records = read(tmp_path / "run.hpt")
     return system, result, header, np.array(records)
 
@@ -46,7 +47,7 @@ def test_counting_afterwards_is_counting_on_the_way(path: Path, tmp_path: Path) 
     counts = Counts(
         host="sim",
         end_ns=end,
-        seed=5,
+        seed=SEED,
         interrupted=False,
         response_error=result["response_error"],
         tasks=count_tasks(system, records, end),
@@ -72,13 +73,49 @@ def test_torn_apart_and_merged_is_the_same(path: Path, tmp_path: Path) -> None:
     end = end_ns(records)
     guests = guest_rings(system, records)
     parts = hypervisor_parts(system, records)
-    again = merge(system, parts, jobs_of(system, guests, end), end)
+    drawn = drawn_releases(system, end)
+    again = merge(system, parts, jobs_of(system, guests, drawn, end), end)
     assert list(intervals(header, again)) == list(intervals(header, records))
     assert jobs(header, again) == jobs(header, records)
     assert count_tasks(system, again, end) == count_tasks(system, records, end)
     assert end_ns(again) == end
     found = check_all(header, again)
     assert [one for one in found if one.status is Status.FAILS] == []
+
+
+def drawn_releases(system: System, end: int) -> list[list[int]]:
+    scenario = make_scenario(system, end, SEED)
+    return [scenario.releases(placed.id, end) for placed in tasks_of(system)]
+
+
+@pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.stem)
+def test_what_a_guest_could_not_say_is_known(path: Path, tmp_path: Path) -> None:
+    """A guest that never ran released its jobs all the same, and missed their deadlines."""
+    system, _, _, records = run_of(path, tmp_path)
+    end = end_ns(records)
+    silent = [Ring(ring.header, ring.records[:0], 0) for ring in guest_rings(system, records)]
+    jobs_found = jobs_of(system, silent, drawn_releases(system, end), end)
+    for placed in tasks_of(system):
+        kind = records["kind"] == Kind.RELEASE
+        told = records[kind & (records["task"] == placed.id)]
+        known = jobs_found.releases[jobs_found.releases["task"] == placed.id]
+        if placed.task.kind in ("periodic", "sporadic"):
+            assert (known == told).all()
+            assert len(known) == len(told)
+        else:
+            assert (known == told[: len(known)]).all()
+            assert len(known) == min(len(told), 1)
+
+
+def test_a_guest_that_draws_otherwise_is_noticed(tmp_path: Path) -> None:
+    system, _, _, records = run_of(SYSTEMS[0].with_stem("overload"), tmp_path)
+    end = end_ns(records)
+    rings = guest_rings(system, records)
+    release = np.flatnonzero(rings[1].records["kind"] == Kind.RELEASE)[3]
+    rings[1].records["time_ns"][release] += 1
+    rings[1].records["value"][release] += 1
+    with pytest.raises(FailedError, match=r"released job 3 of frame at 120000001 ns; the draws"):
+        jobs_of(system, rings, drawn_releases(system, end), end)
 
 
 def hypervisor_parts(system: System, records: Records) -> list[Replayed]:
@@ -145,7 +182,7 @@ def test_a_guest_s_own_work_names_no_task() -> None:
         {"time_ns": 4200, "kind": Kind.IDLE, **nobody, "vcpu": 0},
     )
     ring = Ring(RingHeader(64, 16, 4, 10**9, 0, 0, 2, 0), guest, 0)
-    merged = merge(system, [hypervisor], jobs_of(system, [ring], 9000), 9000)
+    merged = merge(system, [hypervisor], jobs_of(system, [ring], [[1]], 9000), 9000)
     told = [(int(row["time_ns"]), Kind(int(row["kind"])).name, int(row["task"])) for row in merged]
     assert told == [
         (1, "RELEASE", 0),

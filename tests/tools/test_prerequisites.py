@@ -71,3 +71,13 @@ def test_old_python_is_refused(machine: Path) -> None:
     done = check(machine)
     assert done.returncode == 3
     assert "3.11 or newer is needed; python3 is Python 3.10.12" in done.stderr
+
+
+def test_what_xen_needs_is_asked_for_only_with_xen(machine: Path) -> None:
+    command = [machine / "bash", SCRIPT, "check", "python3", "xen"]
+    done = subprocess.run(
+        command, env={"PATH": str(machine)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "qemu-system-arm device-tree-compiler gcc-aarch64-linux-gnu" in done.stderr
+    assert check(machine).returncode == 0

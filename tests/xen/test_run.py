@@ -145,6 +145,37 @@ def test_tasks_that_do_not_fit_into_the_device_tree() -> None:
     assert [task["jobs"] for task in tasks(result)] == [3] * 40
 
 
+def test_a_domain_without_time_misses_its_deadlines_all_the_same(tmp_path: Path) -> None:
+    text = """
+        name = "starved"
+        policy = "ptps"
+        [[domain]]
+        name = "greedy"
+        interface = { period = "10ms", budget = "10ms" }
+        [[domain.task]]
+        name = "all"
+        kind = "busy"
+        offset = "1001ns"
+        [[domain]]
+        name = "rest"
+        best_effort = true
+        [[domain.task]]
+        name = "hopes"
+        period = "20ms"
+        wcet = "1ms"
+        offset = "5ms"
+        jitter = "3ms"
+    """
+    (tmp_path / "starved.toml").write_text(text)
+    system = load_system(str(tmp_path / "starved.toml"))
+    predicted = simulate(system, 100 * MS, 3)
+    measured = run(system, 100 * MS, 3, tmp_path / "run.hpt")
+    assert tasks(measured) == tasks(predicted)
+    assert tasks(measured)[1]["misses"] > 2
+    header, records = read(tmp_path / "run.hpt")
+    assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
+
+
 def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
     domains = [
         {

@@ -3,8 +3,9 @@
 
 The hypervisor knows which vcpu ran when, a guest knows which job was on its vcpu. A grant is cut
 where the job changes: a piece in which the guest was busy with itself (waking up, releasing,
-going to sleep) names no task. Jobs are taken from the guests as they say, with exact times of
-release; misses follow from the deadlines.
+going to sleep) names no task. Jobs are taken from the guests as they say. When a job is released is
+known without them, where it does not hang on others: a guest must have said the same, and what
+one that never had the time did not say is added. Misses follow from the deadlines.
 
 A guest's time is that of the tick in which it looked at the counter; all machines read the same
 counter.
@@ -12,7 +13,7 @@ counter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Ring
-from hyperperiod.model import System
+from hyperperiod.model import FailedError, System, tasks_of
 from hyperperiod.trace.format import NONE, RECORD, Kind, Records
 
 _STEP_OF = np.zeros(max(Kind) + 1, np.uint8)
@@ -67,8 +68,13 @@ def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int)
     return result
 
 
-def jobs_of(system: System, rings: Sequence[Ring], end_ns: int) -> Jobs:
-    """The jobs of all guests, whose rings are in file order."""
+def jobs_of(
+    system: System, rings: Sequence[Ring], drawn: Sequence[Sequence[int]], end_ns: int
+) -> Jobs:
+    """The jobs of all guests, whose rings are in file order.
+
+    `drawn` has for each task the releases that the draws alone determine.
+    """
     releases, completions, changes = [], [], []
     first_vcpu = first_task = 0
     for domain, ring in zip(system.domains, rings, strict=True):
@@ -84,9 +90,10 @@ def jobs_of(system: System, rings: Sequence[Ring], end_ns: int) -> Jobs:
         releases.append(records[kinds == Kind.RELEASE])
         completions.append(done[done["time_ns"] <= end_ns])
         changes.append(_changes(records[np.isin(kinds, (Kind.RUN, Kind.IDLE, Kind.COMPLETE))]))
-    released = _exact(system, np.concatenate(releases))
+    released = _exact(system, np.concatenate(releases), drawn)
+    released = released[released["time_ns"] < end_ns]
     return Jobs(
-        released[released["time_ns"] < end_ns],
+        np.concatenate([released, *_unsaid(system, released, drawn)]),
         np.concatenate(completions),
         np.concatenate(changes),
     )
@@ -106,12 +113,39 @@ def _shift(records: Records, field: str, by: int) -> None:
     records[field] = np.where(known, records[field] + by, NONE)
 
 
-def _exact(system: System, releases: Records) -> Records:
-    """Releases at their instants, not at the tick after: the deadline tells."""
-    relative = _deadlines(system)[releases["task"]]
-    known = (releases["value"] > 0) & (relative > 0)
-    releases["time_ns"] = np.where(known, releases["value"] - relative, releases["time_ns"])
+def _exact(system: System, releases: Records, drawn: Sequence[Sequence[int]]) -> Records:
+    """Releases at their instants, not at the tick after: the deadline tells, or else the draws."""
+    relative = _deadlines(system)
+    own = relative[releases["task"]]
+    known = (releases["value"] > 0) & (own > 0)
+    releases["time_ns"] = np.where(known, releases["value"] - own, releases["time_ns"])
+    for task in np.flatnonzero(relative == 0).tolist():
+        first = (releases["task"] == task) & (releases["job"] == 0)
+        releases["time_ns"][first] = drawn[task][0] if drawn[task] else 0
     return releases
+
+
+def _unsaid(system: System, released: Records, drawn: Sequence[Sequence[int]]) -> Iterator[Records]:
+    """The releases that a guest had no time to record; FailedError for one at another time."""
+    relative = _deadlines(system)
+    for task, times in enumerate(drawn):
+        own = released[released["task"] == task]
+        said = own["time_ns"][: len(times)]
+        wrong = np.flatnonzero(said != np.array(times[: len(said)], np.uint64))
+        if len(wrong):
+            job = int(wrong[0])
+            name = tasks_of(system)[task].task.name
+            raise FailedError(
+                f"a guest released job {job} of {name} at {int(said[job])} ns;"
+                f" the draws say {times[job]} ns"
+            )
+        more = _new(max(0, len(times) - len(own)), Kind.RELEASE, 0)
+        more["task"] = task
+        more["job"] = np.arange(len(own), len(times))
+        more["time_ns"] = np.array(times[len(own) :], np.uint64)
+        if relative[task] > 0:
+            more["value"] = more["time_ns"] + relative[task]
+        yield more
 
 
 def _deadlines(system: System) -> NDArray[np.uint64]:
@@ -207,5 +241,9 @@ def _new(count: int, kind: Kind, time_ns: int) -> Records:
 
 
 def lateness_ns(replayed: Iterable[Replayed]) -> int:
-    """How late picks came at most."""
-    return max(part.lateness_ns for part in replayed)
+    """How late a pcpu did at most what it should.
+
+    Where several pcpus share a core up to three late picks follow one another: one pcpu sees that
+    a budget came back, kicks the one that has the vcpu, and that one the pcpu that waits for it.
+    """
+    return max(part.lateness_ns * (1 if part.pcpus == 1 else 3) for part in replayed)

@@ -25,12 +25,13 @@ from hyperperiod.hosts.counts import count_domains, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.result import Counts, make_result
+from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import bootline, rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine, Running, boot
 from hyperperiod.hosts.xen.merge import jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.replay import Replayed, replay
-from hyperperiod.model import FailedError, Overheads, Slack, System, Task, TaskKind
+from hyperperiod.model import FailedError, Overheads, Slack, System, Task, TaskKind, tasks_of
 from hyperperiod.trace.format import RECORD, Records, write_header
 
 HOST = "xen"
@@ -102,7 +103,8 @@ def run(
     with _console(options.folder) as console, boot(machine, console) as running:
         recorded = _record(running, machine, horizon_ns, progress, options.patience_s)
     replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
-    jobs = jobs_of(system, recorded.guests, recorded.end_ns)
+    drawn = _drawn_releases(system, seed, recorded.end_ns)
+    jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
         _write_trace(trace_path, system, horizon_ns, seed, records, lateness_ns(replayed))
@@ -267,6 +269,12 @@ def _hypervisor_rings(running: Running, machine: Machine) -> list[rings.Ring]:
 def _reached(found: list[rings.Ring]) -> int:
     """The instant up to which all lock domains have records."""
     return min(int(ring.records["time_ns"][-1]) if len(ring.records) else 0 for ring in found)
+
+
+def _drawn_releases(system: System, seed: int, end_ns: int) -> list[list[int]]:
+    """By task, when its jobs are released as far as the draws alone say."""
+    scenario = make_scenario(system, end_ns, seed)
+    return [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)]
 
 
 def _write_trace(
