@@ -9,18 +9,23 @@
 // the rounds that are left are all there is to save of a job.
 //
 // Several vcpus share everything under one lock. A vcpu whose job is displaced by another vcpu is
-// poked; until it has let go, that job is held there and is not offered to anyone. All vcpus set
-// their alarm for the next release that any of them may serve, because the one that would serve
-// it may have no pcpu at that time: whoever comes first releases, and pokes the one whose job has
-// changed.
+// poked; until it has let go, that job is held there and is not offered to anyone.
 //
-// What a job is charged: `JOB_COST` instructions that its release, dispatch and completion take
+// Who wakes for a release? The lowest idle vcpu will serve the next one, the second lowest the one
+// after that, and when none is idle a job is displaced: so the alarms of idle vcpus are for one
+// release each, in this order, and those of the others for the first release that is left. What
+// a task with an unfinished job releases changes nothing and waits for the next pass. Whenever
+// this leaves a vcpu with too late an alarm it is poked, which is rare.
+//
+// What a job is charged: the instructions that its release, dispatch and completion take
 // are part of its execution time, not on top of it.
 
 #include "guests/executive/guest.h"
 
-/* Instructions outside of the loop for one job, give or take 140: docs/xen/guests.md. */
-#define JOB_COST 620u
+/* Instructions outside of the loop for one job, give or take 130, of a domain with one vcpu
+ * and with several: docs/xen/guests.md. */
+#define JOB_COST 640u
+#define SHARED_JOB_COST 980u
 
 #define ENDLESS (~0ull)
 
@@ -37,14 +42,14 @@ struct place {
     hp_u64 job;      /* and its job */
     hp_u32 recorded; /* what the ring says about this vcpu: a task, HP_NONE for idle */
     hp_u64 recorded_job;
-    hp_u64 alarm_ns; /* when its next interrupt is set for, or HP_NEVER */
+    hp_u64 alarm_ns; /* when it is interrupted next, or HP_NEVER; 0: it has not started */
+    hp_u64 now_ns;   /* of its latest pass */
 };
 
 static struct domain domain;
 static struct run runs[MAX_TASKS];
 static struct place places[DOMAIN_VCPUS];
-static struct heap releases_anywhere;           /* when tasks release next */
-static struct heap releases_here[DOMAIN_VCPUS]; /* the same of tasks that are pinned */
+static struct heap releases; /* when tasks release next */
 static hp_u32 lock;
 
 static void take_lock(void) {
@@ -56,12 +61,6 @@ static void drop_lock(void) {
     __atomic_store_n(&lock, 0u, __ATOMIC_RELEASE);
 }
 
-static struct heap *releases_of(hp_u32 task) {
-    hp_u32 pinned = domain.pinned[task];
-
-    return pinned == HP_NONE ? &releases_anywhere : &releases_here[pinned];
-}
-
 static hp_u32 is_unfinished(const struct run *run) {
     return run->next.number != run->head.number;
 }
@@ -69,10 +68,17 @@ static hp_u32 is_unfinished(const struct run *run) {
 static hp_u64 rounds_of(const struct run *run) {
     hp_u64 execution_ns = task_execution_ns(run->task, run->name, run->head.number);
     hp_u64 instructions = instructions_in(execution_ns);
+    hp_u64 cost = domain.vcpus > 1u ? SHARED_JOB_COST : JOB_COST;
 
     if (execution_ns == 0)
         return ENDLESS;
-    return instructions > JOB_COST ? (instructions - JOB_COST) / LOOP_INSTRUCTIONS : 0;
+    return instructions > cost ? (instructions - cost) / LOOP_INSTRUCTIONS : 0;
+}
+
+/* Lets another vcpu look at what has changed, unless its alarm makes it look anyway. */
+static void poke(hp_u32 self, hp_u32 vcpu) {
+    if (places[vcpu].alarm_ns > places[self].now_ns)
+        poke_vcpu(vcpu);
 }
 
 /* The oldest job of a task becomes the one that its domain may execute. */
@@ -84,7 +90,7 @@ static void offer(hp_u32 self, hp_u32 task) {
         if (vcpu == HP_NONE)
             return;
         if (vcpu != self)
-            poke_vcpu(vcpu);
+            poke(self, vcpu);
         /* What another vcpu executes is offered by that one, when it knows what is left. */
         if (displaced != HP_NONE && places[vcpu].running == displaced)
             return;
@@ -110,9 +116,9 @@ static void record_release(const struct run *run, const struct job *job) {
         run->name.task, job->number, deadline_ns == HP_NEVER ? 0 : deadline_ns);
 }
 
-/* The top of `releases` is due. */
-static void release(hp_u32 self, struct heap *releases) {
-    hp_u32 task = releases->entry[0].task;
+/* The next release is due. */
+static void release(hp_u32 self) {
+    hp_u32 task = releases.entry[0].task;
     struct run *run = &runs[task];
     hp_u32 first = !is_unfinished(run);
 
@@ -121,19 +127,20 @@ static void release(hp_u32 self, struct heap *releases) {
         run->head = run->next;
     if (task_releases_ahead(run->task)) {
         run->next = task_next_job(run->task, run->name, run->next);
-        heap_replace(releases, (struct heap_entry){run->next.release_ns, task});
+        heap_replace(&releases, (struct heap_entry){run->next.release_ns, task});
     } else {
         /* The next release is known when this job finishes. */
         run->next.number++;
-        heap_pop(releases);
+        heap_pop(&releases);
     }
     if (first)
         offer_head(self, task);
 }
 
-static void release_due(hp_u32 self, struct heap *releases, hp_u64 now_ns) {
-    while (heap_key(releases) <= now_ns && heap_key(releases) < guest.arguments.horizon_ns)
-        release(self, releases);
+/* All releases before `end_ns`. */
+static void release_before(hp_u32 self, hp_u64 end_ns) {
+    while (heap_key(&releases) < hp_least(end_ns, guest.arguments.horizon_ns))
+        release(self);
 }
 
 /* Moves a task on to its next job after the oldest one has finished. */
@@ -150,7 +157,7 @@ static void drop_head(hp_u32 task, hp_u64 now_ns) {
     run->head = task_job_after(run->task, run->name, run->head, now_ns);
     run->next = run->head;
     if (run->task->kind == TASK_EVENT) {
-        heap_push(releases_of(task), run->next.release_ns, task);
+        heap_push(&releases, run->next.release_ns, task);
     } else if (now_ns < guest.arguments.horizon_ns) {
         record_release(run, &run->head);
         run->next.number++;
@@ -166,7 +173,7 @@ static void complete(hp_u32 self, hp_u32 task, hp_u64 ticks, hp_u64 now_ns) {
     drop_head(task, now_ns);
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
         if (domain_fill(&domain, vcpu) && vcpu != self)
-            poke_vcpu(vcpu);
+            poke(self, vcpu);
     }
     if (is_unfinished(run))
         offer_head(self, task);
@@ -192,13 +199,62 @@ static void end_at_horizon(hp_u64 now_ns) {
         writer_end(&guest.writer, horizon_ticks());
 }
 
-/* For the next release that this vcpu may serve, or the horizon. */
-static void set_next_alarm(hp_u32 self, hp_u64 now_ns, hp_u32 interrupted) {
-    hp_u64 next_ns = hp_least(heap_key(&releases_anywhere), heap_key(&releases_here[self]));
+/* Puts a key into its place among the first `count`, which are in order. */
+static void keep_first(hp_u64 *first, hp_u32 count, hp_u64 key) {
+    for (hp_u32 i = 0; i < count; i++) {
+        hp_u64 later = hp_most(key, first[i]);
 
-    next_ns = hp_least(next_ns, guest.arguments.horizon_ns);
-    if (now_ns >= guest.arguments.horizon_ns)
-        next_ns = HP_NEVER;
+        first[i] = hp_least(key, first[i]);
+        key = later;
+    }
+}
+
+/* Deals the next releases out to the vcpus; returns this one's, and pokes those with too late an
+ * alarm for theirs. */
+static hp_u64 share_releases(hp_u32 self) {
+    hp_u64 first[DOMAIN_VCPUS + 1u], own[DOMAIN_VCPUS];
+    hp_u32 idle = 0, lower = 0;
+
+    for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
+        own[vcpu] = HP_NEVER;
+        first[vcpu] = HP_NEVER;
+        idle += domain.slot[vcpu].task == HP_NONE;
+    }
+    first[domain.vcpus] = HP_NEVER;
+    for (hp_u32 i = 0; i < releases.count; i++) {
+        struct heap_entry entry = releases.entry[i];
+        hp_u32 pinned = domain.pinned[entry.task];
+
+        if (is_unfinished(&runs[entry.task]))
+            continue;
+        if (pinned == HP_NONE)
+            keep_first(first, idle + 1u, entry.key);
+        else
+            own[pinned] = hp_least(own[pinned], entry.key);
+    }
+    for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
+        hp_u32 is_idle = domain.slot[vcpu].task == HP_NONE;
+
+        own[vcpu] = hp_least(own[vcpu], first[is_idle ? lower : idle]);
+        lower += is_idle;
+        if (vcpu != self && own[vcpu] < places[vcpu].alarm_ns) {
+            poke(self, vcpu);
+            places[vcpu].alarm_ns = own[vcpu]; /* as it will set it */
+        }
+    }
+    return own[self];
+}
+
+static hp_u64 next_release(hp_u32 self) {
+    return domain.vcpus > 1u ? share_releases(self) : heap_key(&releases);
+}
+
+/* For the next release that this vcpu is to serve, or the horizon. */
+static void set_next_alarm(hp_u32 self, hp_u64 now_ns, hp_u32 interrupted) {
+    hp_u64 next_ns = HP_NEVER;
+
+    if (now_ns < guest.arguments.horizon_ns)
+        next_ns = hp_least(next_release(self), guest.arguments.horizon_ns);
     if (next_ns == places[self].alarm_ns && !interrupted)
         return;
     places[self].alarm_ns = next_ns;
@@ -229,10 +285,12 @@ static hp_u64 pass(hp_u32 self, hp_u64 rounds) {
     hp_u32 task;
 
     take_lock();
+    places[self].now_ns = now_ns;
+    /* What happened in the meantime happened before this job ended. */
+    release_before(self, now_ns);
     settle(self, rounds, ticks, now_ns);
     if (ticks >= guest.clock.epoch_ticks) {
-        release_due(self, &releases_anywhere, now_ns);
-        release_due(self, &releases_here[self], now_ns);
+        release_before(self, now_ns + 1u);
         end_at_horizon(now_ns);
     }
     set_next_alarm(self, now_ns, interrupted);
@@ -249,12 +307,11 @@ void executive_init(void) {
     const struct arguments *told = &guest.arguments;
 
     domain_init(&domain, told->scheduler, (hp_u32)told->vcpus);
-    heap_init(&releases_anywhere);
+    heap_init(&releases);
     for (hp_u32 vcpu = 0; vcpu < told->vcpus; vcpu++) {
-        heap_init(&releases_here[vcpu]);
         places[vcpu].running = HP_NONE;
         places[vcpu].recorded = HP_NONE;
-        places[vcpu].alarm_ns = HP_NEVER;
+        places[vcpu].alarm_ns = 0;
     }
     for (hp_u32 i = 0; i < told->tasks; i++) {
         struct run *run = &runs[i];
@@ -265,13 +322,14 @@ void executive_init(void) {
         run->head = run->next;
         domain.pinned[i] = run->task->vcpu;
         domain.key[i] = run->task->rank;
-        heap_push(releases_of(i), run->next.release_ns, i);
+        heap_push(&releases, run->next.release_ns, i);
     }
 }
 
 _Noreturn void executive_run(hp_u32 self) {
     hp_u64 rounds = 0;
 
+    places[self].alarm_ns = HP_NEVER;
     while (1) {
         rounds = pass(self, rounds);
         if (places[self].running != HP_NONE)
