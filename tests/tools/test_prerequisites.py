@@ -74,9 +74,11 @@ def test_old_python_is_refused(machine: Path) -> None:
 
 
 def test_what_xen_needs_is_asked_for_only_with_xen(machine: Path) -> None:
-    command = [machine / "bash", SCRIPT, "check", "python3", "xen"]
     done = subprocess.run(
-        command, env={"PATH": str(machine)}, capture_output=True, text=True, check=False
+        [machine / "bash", SCRIPT, "check", "python3", "xen"],
+        env={"PATH": str(machine)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 3
     assert "qemu-system-arm device-tree-compiler gcc-aarch64-linux-gnu" in done.stderr
