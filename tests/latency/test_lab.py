@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios, measure
+from hyperperiod.experiments.latency import SCENARIOS, Plan, lab, load_scenarios, measure
 from hyperperiod.experiments.latency.claims import claims_of
 from hyperperiod.experiments.latency.figures import Response, Row
 from hyperperiod.experiments.latency.lab import Outcome, rows_of, settings_rows
@@ -26,7 +26,7 @@ MS = 1_000_000
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, Outcome]:
     plan = Plan("sim", load_scenarios(), POLICIES, tuple(QUIRKS), longest_ns=500 * MS)
-    return {outcome.scenario.name: outcome for outcome in measure(plan)}
+    return {outcome.scenario.name: outcome for outcome in measure(plan).outcomes}
 
 
 def row(outcomes: dict[str, Outcome], place: str, policy: str, source: str = "ours") -> Row:
@@ -217,9 +217,22 @@ def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, Outcome]) -
     one = affinity.model_copy(update={"settings": affinity.settings[:1]})
     plan = Plan("sim", [one], [PRESETS["ptps"]], seed=2)
     assert rows_of(plan) == 1
-    (other,) = settings_rows(measure(plan)[0].settings)
+    (other,) = settings_rows(measure(plan).outcomes[0].settings)
     first = row(outcomes, "affinity: half a pcpu, every 1 s", "ptps")
     again = other[1][0]
     assert first.series is not None
     assert again.series is not None
     assert first.series.start_ns[0] != again.series.start_ns[0]
+
+
+def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(scenario: Scenario, *_rest: object) -> Row:
+        if scenario.name == "interrupt":
+            raise KeyboardInterrupt
+        return Row("ours", "ds", "ds", 1, tick_only=1, gap_ns=0)
+
+    monkeypatch.setattr(lab, "measure_simulated", interrupt)
+    results = measure(Plan("sim", load_scenarios(("affinity", "interrupt")), [PRESETS["ds"]]))
+    assert results.interrupted
+    assert [outcome.scenario.name for outcome in results.outcomes] == ["affinity"]
+    assert len(results.outcomes[0].settings) == 6

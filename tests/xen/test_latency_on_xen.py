@@ -48,7 +48,7 @@ def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) 
     """Our rows, setting by setting, once all claims hold."""
     chosen = [PRESETS[name] for name in policies.split()]
     plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS)
-    (outcome,) = measure(plan)
+    (outcome,) = measure(plan).outcomes
     assert [claim.ours for claim in outcome.claims if not claim.holds] == []
     return [row for _, found in settings_rows(outcome.settings) for row in found]
 
@@ -103,6 +103,6 @@ def test_two_machines_measure_the_same() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_claim_holds_under_every_policy(name: str, tmp_path: Path) -> None:
-    outcomes = measure(Plan("xen", load_scenarios((name,)), POLICIES))
+    outcomes = measure(Plan("xen", load_scenarios((name,)), POLICIES)).outcomes
     assert [claim.ours for claim in outcomes[0].claims if not claim.holds] == []
     write_latency_page(tmp_path / "latency.html", "xen", 1, outcomes)

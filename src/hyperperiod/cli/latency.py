@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hyperperiod.cli.group import EXIT_MISSED
+from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     json_option,
     read_policies,
@@ -17,7 +17,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from hyperperiod.experiments.latency.lab import Outcome, Plan
+    from hyperperiod.experiments.latency.lab import Plan, Results
     from hyperperiod.model import Policy
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
@@ -103,20 +103,22 @@ def latency(
     chosen = SCENARIOS if scenario == "all" else (scenario,)
     plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
     with whole_file(report_file, "--report") as report_path:
-        outcomes = _measure(plan)
+        results = _measure(plan)
         if report_path is not None:
             from hyperperiod.experiments.latency.page import write_latency_page
 
-            write_latency_page(report_path, host, seed, outcomes)
+            write_latency_page(report_path, host, seed, results.outcomes)
     if as_json:
-        print_json(_json(plan, outcomes))
+        print_json(_json(plan, results))
     else:
-        _show(plan, outcomes)
-    if not all(claim.holds for outcome in outcomes for claim in outcome.claims):
+        _show(plan, results)
+    if results.interrupted:
+        ctx.exit(EXIT_INTERRUPTED)
+    if not all(claim.holds for outcome in results.outcomes for claim in outcome.claims):
         ctx.exit(EXIT_MISSED)
 
 
-def _measure(plan: Plan) -> list[Outcome]:
+def _measure(plan: Plan) -> Results:
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.latency.lab import measure, rows_of
 
@@ -124,24 +126,27 @@ def _measure(plan: Plan) -> list[Outcome]:
         return measure(plan, progress)
 
 
-def _json(plan: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
+def _json(plan: Plan, results: Results) -> dict[str, Any]:
     return {
         "host": plan.host,
         "seed": plan.seed,
         "policies": [str(policy) for policy in plan.policies],
         "quirks": list(plan.quirks),
-        "scenarios": [outcome.as_json() for outcome in outcomes],
+        "interrupted": results.interrupted,
+        "scenarios": [outcome.as_json() for outcome in results.outcomes],
     }
 
 
-def _show(plan: Plan, outcomes: list[Outcome]) -> None:
+def _show(plan: Plan, results: Results) -> None:
     from rich.text import Text
 
     from hyperperiod.cli.output import console
     from hyperperiod.cli.tables import latency_table
 
     out = console()
-    for outcome in outcomes:
+    if results.interrupted:
+        out.print(Text("interrupted: the rows are those measured up to there", style="yellow"))
+    for outcome in results.outcomes:
         found = outcome.as_json()
         out.print(Text(f"{found['title']} on {plan.host} ({found['source']})"))
         out.print(latency_table(found["settings"], outcome.scenario.test))

@@ -62,23 +62,49 @@ class Outcome:
         }
 
 
-def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> list[Outcome]:
+@dataclass(frozen=True)
+class Results:
+    """What was measured; after Ctrl-C up to there."""
+
+    outcomes: list[Outcome]
+    interrupted: bool
+
+
+def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Results:
     """Everything in the plan; `progress` is called with the number of rows measured so far."""
+    rows: list[tuple[Scenario, Setting, Row]] = []
+    interrupted = False
+    try:
+        for one in _measured(plan):
+            rows.append(one)
+            if progress is not None:
+                progress(len(rows))
+    except KeyboardInterrupt:
+        interrupted = True
+    outcomes = [_outcome(plan, scenario, rows) for scenario in plan.scenarios]
+    return Results([one for one in outcomes if one.settings], interrupted)
+
+
+def _measured(plan: Plan) -> Iterator[tuple[Scenario, Setting, Row]]:
+    """Our rows, one after the other, with what they are about."""
     host = _host(plan.host)
-    count = 0
-    outcomes = []
     for scenario in plan.scenarios:
-        settings = []
-        for setting in map(plan_setting(plan), scenario.settings):
-            rows = [paper_row(scenario, setting, printed) for printed in setting.paper]
-            for row in _ours(plan, host, scenario, setting):
-                rows.append(row)
-                count += 1
-                if progress is not None:
-                    progress(count)
-            settings.append(Measured(setting, _side_by_side(rows)))
-        outcomes.append(Outcome(scenario, settings, claims_of(scenario, settings_rows(settings))))
-    return outcomes
+        for setting in scenario.settings:
+            for row in _ours(plan, host, scenario, _cut(plan, setting)):
+                yield scenario, setting, row
+
+
+def _outcome(
+    plan: Plan, scenario: Scenario, rows: Sequence[tuple[Scenario, Setting, Row]]
+) -> Outcome:
+    """The rows of a scenario beside the paper's; only settings of which there are any."""
+    settings = []
+    for setting in scenario.settings:
+        ours = [row for where, what, row in rows if where is scenario and what is setting]
+        if ours:
+            printed = [paper_row(scenario, setting, figures) for figures in setting.paper]
+            settings.append(Measured(_cut(plan, setting), _side_by_side(printed + ours)))
+    return Outcome(scenario, settings, claims_of(scenario, settings_rows(settings)))
 
 
 def _host(name: str) -> Measure:
@@ -103,24 +129,13 @@ def settings_rows(settings: Sequence[Measured]) -> list[tuple[Setting, list[Row]
     return [(one.setting, [row for row in one.rows if row.source == "ours"]) for one in settings]
 
 
-def plan_setting(plan: Plan) -> Callable[[Setting], Setting]:
-    """How the plan cuts a setting."""
-
-    def cut(setting: Setting) -> Setting:
-        longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
-        paper = tuple(
-            printed.model_copy(update={"time_ns": printed.time_ns or setting.test_time_ns})
-            for printed in setting.paper
-        )
-        return setting.model_copy(
-            update={
-                "test_time_ns": min(setting.test_time_ns, longest_ns),
-                "runs": plan.runs or setting.runs,
-                "paper": paper,
-            }
-        )
-
-    return cut
+def _cut(plan: Plan, setting: Setting) -> Setting:
+    """The setting as the plan wants it."""
+    longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
+    test_time_ns = min(setting.test_time_ns, longest_ns)
+    return setting.model_copy(
+        update={"test_time_ns": test_time_ns, "runs": plan.runs or setting.runs}
+    )
 
 
 def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: Setting) -> Iterator[Row]:
