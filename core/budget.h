@@ -12,7 +12,7 @@
 #include "budget/sporadic.h"
 
 /* Does what is due for this server at 'now' or before: refills, changes, losses. */
-HP_RARE void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_STEP void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) {
     case HP_BUDGET_PERIODIC:
     case HP_BUDGET_DEFERRABLE:

@@ -77,7 +77,9 @@ extern volatile hp_u64 hp_zero;
 #define HP_FN static inline
 #endif
 /* A function off the common path: kept out of line, so that the common path stays short. */
+#ifndef HP_RARE
 #define HP_RARE static __attribute__((__noinline__, __unused__))
+#endif
 /* A function that parameters change by: seldom called, and made small rather than fast. */
 #define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others,

@@ -53,7 +53,7 @@ HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
 }
 
 /* Charges, then the refills that are due and matter. */
-HP_RARE void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
+HP_STEP void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
     HP_FOR (step, HP_VCPUS) {
         hp_u32 vcpu = hp_alarm_first(core);

@@ -97,7 +97,7 @@ HP_FN hp_u32 hp_equals(struct hp_core *core, hp_u32 a, hp_u32 b) {
 }
 
 /* Walks the set from this rank on for one that comes before all others, or all its equals. */
-HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank,
+HP_STEP hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_u32 rank,
                              hp_u32 role, hp_u32 equals) {
     hp_u32 best = HP_FORGET(HP_NONE);
 
@@ -127,7 +127,7 @@ HP_RARE hp_u32 hp_walk_first(struct hp_core *core, const struct hp_set *set, hp_
  * Among members of the set that are equal to this one, which has the lowest number: the one that
  * goes on, if there is one, else this one.
  */
-HP_RARE hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
+HP_STEP hp_u32 hp_first_equal(struct hp_core *core, const struct hp_set *set, hp_u32 vcpu,
                               hp_u32 role) {
     hp_u32 best = HP_NONE;
 

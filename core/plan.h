@@ -108,7 +108,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     return hp_before(core, vcpu, seat->plan_holder, HP_RUNNER);
 }
 
-HP_RARE void hp_make_plan(struct hp_core *core) {
+HP_STEP void hp_make_plan(struct hp_core *core) {
     const hp_u64 free = hp_plan_holders(core);
 
     HP_FOR (pcpu, HP_PCPUS) {

@@ -29,38 +29,57 @@ HP_FN void hp_rank_shift(struct hp_core *core, hp_u32 from, hp_u32 to) {
     hp_server_of(core, vcpu)->rank = to;
 }
 
-/* How far the vcpu moves up or down the order, one rank after the other; returns where to. */
-HP_FN hp_u32 hp_rank_drift(struct hp_core *core, hp_u32 vcpu) {
+/* How far up the order the vcpu moves from its rank, past those with earlier deadlines. */
+HP_STEP hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
     const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
-    hp_u32 to = HP_FORGET(hp_server_of(core, vcpu)->rank);
+    const hp_u32 from = hp_server_of(core, vcpu)->rank;
+    hp_u32 to = from;
 
     HP_FOR (step, HP_VCPUS) {
-        const hp_u32 next = hp_vcpu_at(core, to + 1u < HP_VCPUS ? to + 1u : to);
+        const hp_u32 here = from + step;
+        hp_u32 next;
 
-        if (to + 1u >= core->ranked || hp_deadline_ns(core, next) > deadline_ns
+        if (here + 1u >= core->ranked)
+            break;
+        next = hp_vcpu_at(core, here + 1u);
+        if (hp_deadline_ns(core, next) > deadline_ns
             || (hp_deadline_ns(core, next) == deadline_ns && next > vcpu))
             break;
-        hp_rank_shift(core, to + 1u, to);
-        to = HP_FORGET(to + 1u);
+        hp_rank_shift(core, here + 1u, here);
+        to = HP_FORGET(here + 1u);
     }
-    to = HP_FORGET(to);
-    HP_FOR (step, HP_VCPUS) {
-        const hp_u32 last = hp_vcpu_at(core, to > 0 ? to - 1u : to);
+    return to;
+}
 
-        if (to == 0 || hp_deadline_ns(core, last) < deadline_ns
+/* How far down the order, past those with later ones. */
+HP_STEP hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
+    const hp_u32 from = hp_server_of(core, vcpu)->rank;
+    hp_u32 to = from;
+
+    HP_FOR (step, HP_VCPUS) {
+        const hp_u32 here = from - step;
+        hp_u32 last;
+
+        if (here == 0)
+            break;
+        last = hp_vcpu_at(core, here - 1u);
+        if (hp_deadline_ns(core, last) < deadline_ns
             || (hp_deadline_ns(core, last) == deadline_ns && last < vcpu))
             break;
-        hp_rank_shift(core, to - 1u, to);
-        to = HP_FORGET(to - 1u);
+        hp_rank_shift(core, here - 1u, here);
+        to = HP_FORGET(here - 1u);
     }
     return to;
 }
 
 /* Under EDF, when the server's deadline has changed: its rank becomes what the order says. */
-HP_RARE void hp_rank_move(struct hp_core *core, hp_u32 vcpu) {
+HP_STEP void hp_rank_move(struct hp_core *core, hp_u32 vcpu) {
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
-    const hp_u32 to = hp_rank_drift(core, vcpu);
+    hp_u32 to = hp_rank_rise(core, vcpu);
 
+    if (to == from)
+        to = hp_rank_fall(core, vcpu);
     if (to == from)
         return;
     core->vcpu_at[HP_INDEX(to, HP_VCPUS)] = vcpu;
