@@ -888,10 +888,16 @@ static COLD void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
     struct private *private = private_of(ops);
     struct lock_domain *ld;
 
-    if ( private->global )
+    if ( private->global && private->all )
         return NULL;
     ld = make_lock_domain(private, cpu);
-    return ld ?: ERR_PTR(-ENOMEM);
+    if ( !ld )
+        return ERR_PTR(-ENOMEM);
+    if ( !private->global )
+        return ld;
+    /* The pool's, made with its first pcpu. */
+    private->all = ld;
+    return NULL;
 }
 
 static COLD void cf_check hyp_free_pdata(const struct scheduler *ops, void *pdata, int cpu)
@@ -964,15 +970,6 @@ static COLD int cf_check hyp_init(struct scheduler *ops)
     private->config.spare_period_ns = options->spare_period_ns;
     private->config.spare_budget_ns = options->spare_budget_ns;
     check_config(&private->config, &private->global);
-    if ( private->global )
-    {
-        private->all = make_lock_domain(private, 0);
-        if ( !private->all )
-        {
-            xfree(private);
-            return -ENOMEM;
-        }
-    }
     ops->sched_data = private;
     return 0;
 }
@@ -1172,10 +1169,6 @@ static COLD int set_scope(const struct scheduler *ops, bool global)
         return 0;
     if ( !cpumask_empty(ops->cpupool->cpu_valid) )
         return -EBUSY;
-    if ( global && !private->all )
-        private->all = make_lock_domain(private, 0);
-    if ( global && !private->all )
-        return -ENOMEM;
     private->global = global;
     return 0;
 }
