@@ -308,6 +308,19 @@ def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.Monke
     assert "nonsense" in error.value.log
 
 
+def test_a_guest_that_is_late_gets_more_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", 10 * MS)
+    monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_PER_GUEST_NS", 1)
+    system = load_system(str(SYSTEMS / "overload.toml"))
+    assert run(system, 20 * MS, options=Options(folder=tmp_path))["horizon_ns"] == 20 * MS
+    assert "passed already" not in (tmp_path / "console.log").read_text()
+    monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", MS)
+    with pytest.raises(FailedError, match="a guest was not ready at the epoch"):
+        run(system, 20 * MS)
+
+
 def test_a_machine_that_stands_still_is_ended(tmp_path: Path) -> None:
     """One that has nothing to do and nobody who would say that the horizon is reached."""
     machine = Machine(hypervisor(), "", (Guest(executive(), "workload=no", 8 << 20),))

@@ -29,13 +29,15 @@ from hyperperiod.hosts.xen.machine import (
     domain_nodes,
     lay_out,
 )
-from hyperperiod.hosts.xen.run import guest_memory_bytes, hypervisor_ring_bytes
+from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
 from hyperperiod.model import InputError, System, format_time, to_toml
 
 TARGET = "xen-dom0less"
 ALWAYS = "bootscrub=0 noreboot timer_slop=0"
 """Of Xen's arguments: start soon, stop at a panic, and put no timer off to go with another."""
 ALIGN = 2 << 20
+HEAP_BYTES = 256 << 20
+"""What QEMU's machine has for Xen itself, beside its rings."""
 HIGHEST = 1 << 48
 
 
@@ -109,11 +111,9 @@ def _refuse_board(board: Board) -> None:
 
 
 def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machine:
+    ring_bytes = hypervisor_ring_bytes(system, horizon_ns)
     arguments = bootline.xen_arguments(
-        system,
-        epoch_ns=board.epoch_ns,
-        horizon_ns=horizon_ns,
-        ring_bytes=hypervisor_ring_bytes(system, horizon_ns),
+        system, epoch_ns=board.epoch_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
     )
     guests = []
     for number, domain in enumerate(system.domains):
@@ -130,7 +130,13 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
         )
         line, rest = bootline.split_words(words)
         guests.append(Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest))
-    return Machine(hypervisor(), f"guest_loglvl=all {arguments}", tuple(guests), system.pcpus)
+    return Machine(
+        hypervisor(),
+        f"guest_loglvl=all {arguments}",
+        tuple(guests),
+        system.pcpus,
+        heap_bytes=HEAP_BYTES + 3 * ring_bytes * system.pcpus,
+    )
 
 
 def _head(what: str) -> str:

@@ -19,9 +19,11 @@ def duration(time_ns: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share: 0.12345 is `12.3 %`; a small one keeps a digit that is not zero."""
+    """A share: 0.12345 is `12.3 %`; a small one keeps a digit that is not zero, down to 0.001 %."""
     if value is None:
         return NOTHING
+    if 0 < value < 0.00001:
+        return "< 0.001 %"
     if value != 0 and abs(value) < 0.0005:
         return f"{value * 100:.1g} %"
     return f"{value * 100:.1f} %"

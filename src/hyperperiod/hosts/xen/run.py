@@ -3,11 +3,10 @@
 
 Guests get ready first; the run begins at the epoch, an instant of the machine's counter that all
 of them know. At the horizon the hypervisor says so, the machine stops, and the rings are read.
-What a run needs in memory is estimated from the system: rings hold the whole run.
 
 On one pcpu the machine counts instructions, and a run repeats exactly. On several it runs as fast
 as this machine allows: the schedule is real, but its times are those of a busy host, and the
-result says so (`timing`).
+result says so (`timing`). Where booting took longer than thought, it is tried again with more time.
 """
 
 from __future__ import annotations
@@ -27,47 +26,31 @@ from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.result import Counts, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import bootline, rings
-from hyperperiod.hosts.xen.images import executive, hypervisor
-from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine, Running, boot
+from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import jobs_of, lateness_ns, merge
+from hyperperiod.hosts.xen.plan import MS, Options, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
-from hyperperiod.model import FailedError, Overheads, Slack, System, Task, TaskKind, tasks_of
-from hyperperiod.trace.format import RECORD, Records, write_header
+from hyperperiod.model import FailedError, Overheads, System, tasks_of
+from hyperperiod.trace.format import Records, write_header
+
+__all__ = ["Options", "run"]
 
 HOST = "xen"
 HORIZON_REACHED = r"hyperperiod: horizon reached"
-LARGEST_RING_BYTES = 256 * MIB
-"""Xen takes no more; it is eight million calls, which a run must not exceed."""
-
+LATE_GUEST = "the epoch has passed already"
 COMPLAINT = re.compile(
     r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
 )
 """What Xen and guests say about what they do not understand, or when they are late."""
 
-MS = 1_000_000
-BOOT_NS = 100 * MS
-BOOT_PER_GUEST_NS = 10 * MS
-"""Until the epoch on a machine that counts: booting takes 14 ms, and 3 ms for each guest."""
-HOST_BOOT_NS = 4_000 * MS
-HOST_BOOT_PER_GUEST_NS = 500 * MS
-"""The same in real time, for a host that has other things to do."""
-
+BOOT_TIMES = (1, 2, 4)
+"""How many times longer booting may take, one try after the other."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run, other than the system says.
-
-    `folder` keeps the console's log. `icount`: on one pcpu unless said otherwise.
-    """
-
-    hypervisor: Path | None = None
-    folder: Path | None = None
-    icount: bool | None = None
-    ring_bytes: int | None = None
-    patience_s: float = PATIENCE_S
+class LateError(FailedError):
+    """A guest was not ready at the epoch."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +82,7 @@ def run(
     refuse(system, horizon_ns, seed)
     bootline.refuse(system)
     system = complete(system)
-    machine = plan(system, horizon_ns, seed, options)
-    with _console(options.folder) as console, boot(machine, console) as running:
-        recorded = _record(running, machine, horizon_ns, progress, options.patience_s)
+    machine, recorded = _recorded(system, horizon_ns, seed, progress, options)
     replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
     drawn = _drawn_releases(system, seed, recorded.end_ns)
     jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
@@ -113,80 +94,23 @@ def run(
     return result if machine.icount else {**result, "timing": "host"}
 
 
-def plan(system: System, horizon_ns: int, seed: int, options: Options) -> Machine:
-    """The machine for a system whose interfaces are known."""
-    icount = system.pcpus == 1 if options.icount is None else options.icount
-    start_ns = epoch_ns(len(system.domains), icount=icount)
-    ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
-    arguments = bootline.xen_arguments(
-        system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
-    )
-    guests = []
-    for number in range(len(system.domains)):
-        memory_bytes = guest_memory_bytes(system, number, horizon_ns)
-        words = bootline.guest_words(
-            system,
-            number,
-            epoch_ns=start_ns,
-            horizon_ns=horizon_ns,
-            seed=seed,
-            memory_bytes=memory_bytes,
-            rate=bootline.ICOUNT_RATE if icount else 0,
-        )
-        line, rest = bootline.split_words(words)
-        vcpus = system.domains[number].vcpus
-        guests.append(Guest(executive(), line, memory_bytes, vcpus=vcpus, ramdisk=rest))
-    return Machine(
-        hypervisor=options.hypervisor or hypervisor(),
-        arguments=f"guest_loglvl=all {arguments}",
-        guests=tuple(guests),
-        pcpus=system.pcpus,
-        icount=icount,
-        heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
-    )
-
-
-def epoch_ns(guests: int, *, icount: bool) -> int:
-    """When a run begins on the machine's counter: once all guests are ready."""
-    if icount:
-        return BOOT_NS + guests * BOOT_PER_GUEST_NS
-    return HOST_BOOT_NS + guests * HOST_BOOT_PER_GUEST_NS
-
-
-def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
-    """Memory of a guest: below its ring, and a ring with five records for each job."""
-    jobs = sum(_jobs(task, horizon_ns) for task in system.domains[number].tasks)
-    ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (6 * jobs + 1024)
-    return rings.GUEST_RING_OFFSET + _round_up(ring_bytes, 4 * MIB)
-
-
-def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
-    """Room for all calls of a run, with as much again to spare (Xen may use half of it).
-
-    A job arrives and departs and makes at most a few picks; a server is refilled and depleted
-    once a period, under the sporadic rule in up to eight parts; turns and extra time end as often
-    as they can.
-    """
-    calls = 4096.0
-    policies = [system.policy, *(swap.policy for swap in system.swaps)]
-    for domain in system.domains:
-        calls += 6 * sum(_jobs(task, horizon_ns) for task in domain.tasks)
-        if domain.interface is not None:
-            per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
-            calls += per_period * domain.vcpus * horizon_ns / domain.interface.period_ns
-            if domain.extra and any(policy.slack is Slack.EXTRA for policy in policies):
-                calls += 3 * domain.vcpus * horizon_ns / domain.interface.budget_ns
-    if sum(domain.vcpus for domain in system.domains if domain.best_effort) > 1:
-        calls += 2 * system.pcpus * horizon_ns / MS
-    if system.quantum_ns is not None:
-        calls += 2 * system.pcpus * horizon_ns / system.quantum_ns
-    return min(_round_up(4 * int(calls) * RECORD.itemsize, MIB), LARGEST_RING_BYTES)
-
-
-def _jobs(task: Task, horizon_ns: int) -> int:
-    """So many jobs, and no more, have a task's records to be kept for."""
-    apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
-    return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
+def _recorded(
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    progress: Callable[[int], None] | None,
+    options: Options,
+) -> tuple[Machine, Recorded]:
+    """Boot and run, again with more time to boot if a guest was late."""
+    for boot_times in BOOT_TIMES:
+        machine = plan(system, horizon_ns, seed, options, boot_times=boot_times)
+        try:
+            with _console(options.folder) as console, boot(machine, console) as running:
+                return machine, _record(running, machine, horizon_ns, progress, options.patience_s)
+        except LateError:
+            if boot_times == BOOT_TIMES[-1]:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 @contextlib.contextmanager
@@ -210,7 +134,9 @@ def _record(
     """Let the machine run to the horizon, or to Ctrl-C, and read what it recorded."""
 
     def look() -> int | None:
-        addresses = rings.announced(running.console())
+        console = running.console()
+        _require_no_complaint(console)
+        addresses = rings.announced(console)
         reached = rings.last_time(running.read, min(addresses.values())) if addresses else None
         if reached is not None and progress is not None:
             progress(min(reached, horizon_ns))
@@ -223,10 +149,7 @@ def _record(
     except KeyboardInterrupt:
         interrupted = True
     running.stop()
-    console = running.console()
-    complaints = COMPLAINT.findall(console)
-    if complaints:
-        raise FailedError("Xen or a guest does not run this system", "\n".join(complaints))
+    _require_no_complaint(running.console())
     hypervisor_rings = _hypervisor_rings(running, machine)
     if interrupted:
         horizon_ns = min(horizon_ns, _reached(hypervisor_rings))
@@ -240,6 +163,14 @@ def _record(
         if ring.lost:
             raise FailedError(f"the ring of guest {number} is full; take a shorter horizon")
     return Recorded(hypervisor_rings, guests, horizon_ns, interrupted)
+
+
+def _require_no_complaint(console: str) -> None:
+    complaints = COMPLAINT.findall(console)
+    if any(LATE_GUEST in complaint for complaint in complaints):
+        raise LateError("a guest was not ready at the epoch", "\n".join(complaints))
+    if complaints:
+        raise FailedError("Xen or a guest does not run this system", "\n".join(complaints))
 
 
 def _wait_for_guests(running: Running) -> None:
@@ -314,7 +245,3 @@ def _result(
         pcpus=count_pcpus(system, records, picks),
     )
     return cast("dict[str, Any]", make_result(system, counts))
-
-
-def _round_up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machine for a system: how much memory everything needs, when the run begins.
+
+Rings hold the whole run, so that every decision can be made again: their sizes are estimated from
+the system, with room to spare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperperiod.hosts.xen import bootline, rings
+from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
+from hyperperiod.model import Slack, System, Task, TaskKind
+from hyperperiod.trace.format import RECORD
+
+MS = 1_000_000
+BOOT_NS = 100 * MS
+BOOT_PER_GUEST_NS = 10 * MS
+"""Until the epoch on a machine that counts: booting takes 14 ms, and 3 ms for each guest."""
+HOST_BOOT_NS = 4_000 * MS
+HOST_BOOT_PER_GUEST_NS = 500 * MS
+"""The same in real time, for a host that has other things to do."""
+LARGEST_RING_BYTES = 256 * MIB
+"""Xen takes no more; it is eight million calls, which a run must not exceed."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, other than the system says.
+
+    `folder` keeps the console's log. `icount`: on one pcpu unless said otherwise.
+    """
+
+    hypervisor: Path | None = None
+    folder: Path | None = None
+    icount: bool | None = None
+    ring_bytes: int | None = None
+    patience_s: float = PATIENCE_S
+
+
+def plan(
+    system: System, horizon_ns: int, seed: int, options: Options, *, boot_times: int = 1
+) -> Machine:
+    """The machine for a system whose interfaces are known.
+
+    Booting may take `boot_times` as long as thought.
+    """
+    icount = system.pcpus == 1 if options.icount is None else options.icount
+    start_ns = boot_times * epoch_ns(len(system.domains), icount=icount)
+    ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
+    arguments = bootline.xen_arguments(
+        system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
+    )
+    guests = []
+    for number in range(len(system.domains)):
+        memory_bytes = guest_memory_bytes(system, number, horizon_ns)
+        words = bootline.guest_words(
+            system,
+            number,
+            epoch_ns=start_ns,
+            horizon_ns=horizon_ns,
+            seed=seed,
+            memory_bytes=memory_bytes,
+            rate=bootline.ICOUNT_RATE if icount else 0,
+        )
+        line, rest = bootline.split_words(words)
+        vcpus = system.domains[number].vcpus
+        guests.append(Guest(executive(), line, memory_bytes, vcpus=vcpus, ramdisk=rest))
+    return Machine(
+        hypervisor=options.hypervisor or hypervisor(),
+        arguments=f"guest_loglvl=all {arguments}",
+        guests=tuple(guests),
+        pcpus=system.pcpus,
+        icount=icount,
+        heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
+    )
+
+
+def epoch_ns(guests: int, *, icount: bool) -> int:
+    """When a run begins on the machine's counter: once all guests are ready."""
+    if icount:
+        return BOOT_NS + guests * BOOT_PER_GUEST_NS
+    return HOST_BOOT_NS + guests * HOST_BOOT_PER_GUEST_NS
+
+
+def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
+    """Memory of a guest: below its ring, and a ring with five records for each job."""
+    jobs = sum(_jobs(task, horizon_ns) for task in system.domains[number].tasks)
+    ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (6 * jobs + 1024)
+    return rings.GUEST_RING_OFFSET + _round_up(ring_bytes, 4 * MIB)
+
+
+def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
+    """Room for all calls of a run, with as much again to spare (Xen may use half of it).
+
+    A job arrives and departs and makes at most a few picks; a server is refilled and depleted
+    once a period, under the sporadic rule in up to eight parts; turns and extra time end as often
+    as they can.
+    """
+    calls = 4096.0
+    policies = [system.policy, *(swap.policy for swap in system.swaps)]
+    for domain in system.domains:
+        calls += 6 * sum(_jobs(task, horizon_ns) for task in domain.tasks)
+        if domain.interface is not None:
+            per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
+            calls += per_period * domain.vcpus * horizon_ns / domain.interface.period_ns
+            if domain.extra and any(policy.slack is Slack.EXTRA for policy in policies):
+                calls += 3 * domain.vcpus * horizon_ns / domain.interface.budget_ns
+    if sum(domain.vcpus for domain in system.domains if domain.best_effort) > 1:
+        calls += 2 * system.pcpus * horizon_ns / MS
+    if system.quantum_ns is not None:
+        calls += 2 * system.pcpus * horizon_ns / system.quantum_ns
+    return min(_round_up(4 * int(calls) * RECORD.itemsize, MIB), LARGEST_RING_BYTES)
+
+
+def _jobs(task: Task, horizon_ns: int) -> int:
+    """So many jobs, and no more, have a task's records to be kept for."""
+    apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
+    return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
