@@ -17,8 +17,8 @@
 // a task with an unfinished job releases changes nothing and waits for the next pass. Whenever
 // this leaves a vcpu with too late an alarm it is poked, which is rare.
 //
-// What a job is charged: the instructions that its release, dispatch and completion take
-// are part of its execution time, not on top of it.
+// The instructions that a job's release, dispatch and completion take are part of its execution
+// time, not on top of it.
 
 #include "guests/executive/guest.h"
 
@@ -39,7 +39,6 @@ struct run {
 
 struct place {
     hp_u32 running;  /* the task whose loop this vcpu executes, or HP_NONE */
-    hp_u64 job;      /* and its job */
     hp_u32 recorded; /* what the ring says about this vcpu: a task, HP_NONE for idle */
     hp_u64 recorded_job;
     hp_u64 alarm_ns; /* when it is interrupted next, or HP_NEVER; 0: it has not started */
