@@ -83,3 +83,16 @@ def test_what_xen_needs_is_asked_for_only_with_xen(machine: Path) -> None:
     assert done.returncode == 3
     assert "qemu-system-arm device-tree-compiler gcc-aarch64-linux-gnu" in done.stderr
     assert check(machine).returncode == 0
+
+
+def test_without_a_machine_to_boot_the_demo_ends_well(machine: Path) -> None:
+    done = subprocess.run(
+        [machine / "bash", "tools/demo_on_xen", "python3", "none.toml", "none.html"],
+        cwd=SCRIPT.parents[1],
+        env={"PATH": str(machine)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "qemu-system-arm" in done.stderr
+    assert done.stdout == "Without that the demo ends here; everything else works.\n"
