@@ -14,7 +14,8 @@ from tests.xen_images import guest, image
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.measure import Measured, measure
-from hyperperiod.hosts.xen.run import Options, run
+from hyperperiod.hosts.xen.plan import Options
+from hyperperiod.hosts.xen.run import run
 from hyperperiod.model import MissingError, System
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.difference import Trace
