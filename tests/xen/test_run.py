@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,32 +240,32 @@ def test_prediction_beside_measurement(tmp_path: Path, monkeypatch: pytest.Monke
     )
 
 
-def test_ctrl_c_gives_what_was_reached(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hyperperiod", "run", str(SYSTEMS / "flight-control.toml")]
-    process = subprocess.Popen(
-        [*command, "--on", "xen", "--horizon", "1000s", "--json", "--trace", "t.hpt"],
-        cwd=tmp_path,
-        env={**os.environ, "HYPERPERIOD_BUILD": str(hypervisor().parents[2])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    log = tmp_path / "out" / "flight-control-xen" / "console.log"
-    while not (log.exists() and "Freed" in log.read_text()):
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        time.sleep(0.05)
-    time.sleep(2)
-    machines = children(process.pid)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    result = json.loads(stdout)
+def test_ctrl_c_gives_what_was_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal comes while the machine is looked at, somewhere after 50 ms of the run."""
+
+    @contextlib.contextmanager
+    def impatient(_title: str, _total_ns: int) -> Iterator[Callable[[int], None]]:
+        sent: list[int] = []
+
+        def progress(now_ns: int) -> None:
+            if now_ns > 50 * MS and not sent:
+                sent.append(now_ns)
+                signal.raise_signal(signal.SIGINT)
+
+        yield progress
+
+    monkeypatch.setattr("hyperperiod.cli.execute.bar", impatient)
+    monkeypatch.setenv("HYPERPERIOD_BUILD", str(hypervisor().parents[2]))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--on", "xen", "--horizon", "1000s", "--json", "--trace", "t.hpt"]
+    done = CliRunner().invoke(main, ["run", str(SYSTEMS / "flight-control.toml"), *arguments])
+    assert done.exit_code == 130, done.stderr
+    result = json.loads(done.stdout)
     assert result["interrupted"]
-    assert 0 < result["horizon_ns"] < 1000 * 10**9
+    assert 50 * MS < result["horizon_ns"] < 1000 * 10**9
+    assert all(task["jobs"] > 0 for task in tasks(result))
     header, records = read(tmp_path / "t.hpt")
     assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
-    assert len(machines) == 1
-    assert not Path(f"/proc/{machines[0]}").exists()
 
 
 def children(pid: int) -> list[str]:
@@ -278,18 +280,26 @@ def test_a_killed_run_leaves_no_machine(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not (tmp_path / "out" / "overload-xen" / "console.log").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    eventually((tmp_path / "out" / "overload-xen" / "console.log").exists)
     (machine,) = children(process.pid)
     process.kill()
     process.wait()
-    for _ in range(100):
-        status = Path(f"/proc/{machine}/stat")
-        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            return
-        time.sleep(0.05)
-    pytest.fail("QEMU outlived its run")
+    eventually(lambda: is_gone(machine))
+
+
+def is_gone(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def eventually(happens: Callable[[], object]) -> None:
+    """Waits for what must come, a minute at most."""
+    until = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,11 +352,9 @@ def test_memory_of_a_stopped_machine_does_not_change(tmp_path: Path) -> None:
         running.wait_for("Freed")
         addresses = rings.announced(running.console())
         assert list(addresses) == [0]
-        while rings.last_time(running.read, addresses[0]) is None:
-            time.sleep(0.02)
+        eventually(lambda: rings.last_time(running.read, addresses[0]) is not None)
         running.stop()
         assert running.read(addresses[0], 4096) == running.read(addresses[0], 4096)
         before = rings.last_time(running.read, addresses[0]) or 0
         running.go_on()
-        while (rings.last_time(running.read, addresses[0]) or 0) <= before:
-            time.sleep(0.02)
+        eventually(lambda: (rings.last_time(running.read, addresses[0]) or 0) > before)
