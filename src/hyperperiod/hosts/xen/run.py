@@ -135,7 +135,7 @@ def _record(
 
     def look() -> int | None:
         console = running.console()
-        _require_no_complaint(console)
+        require_no_complaint(console)
         addresses = rings.announced(console)
         reached = rings.last_time(running.read, min(addresses.values())) if addresses else None
         if reached is not None and progress is not None:
@@ -149,7 +149,7 @@ def _record(
     except KeyboardInterrupt:
         interrupted = True
     running.stop()
-    _require_no_complaint(running.console())
+    require_no_complaint(running.console())
     hypervisor_rings = _hypervisor_rings(running, machine)
     if interrupted:
         horizon_ns = min(horizon_ns, _reached(hypervisor_rings))
@@ -165,7 +165,8 @@ def _record(
     return Recorded(hypervisor_rings, guests, horizon_ns, interrupted)
 
 
-def _require_no_complaint(console: str) -> None:
+def require_no_complaint(console: str) -> None:
+    """FailedError if Xen or a guest has said that it is late or does not take what it was told."""
     complaints = COMPLAINT.findall(console)
     if any(LATE_GUEST in complaint for complaint in complaints):
         raise LateError("a guest was not ready at the epoch", "\n".join(complaints))
