@@ -2,8 +2,8 @@
 """A domain with several vcpus that share one pcpu: its jobs are where the simulator has them.
 
 This needs the hypervisor's grants to be those of the simulator, so it runs under our scheduler.
-`CROWDED` is fifo, where no job is displaced: one that is displaced from a vcpu without a pcpu cannot
-go elsewhere at once, as it can in the simulator (docs/xen/guests.md).
+`CROWDED` is fifo, where no job is displaced: one that is displaced from a vcpu without a pcpu
+cannot go elsewhere at once, as it can in the simulator (docs/xen/guests.md).
 """
 
 import shutil
