@@ -43,7 +43,7 @@ def program(folder: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gone", "command"), [("xen/arm64/xen", "make xen"), ("guests/executive.bin", "make guests")]
+    ("gone", "command"), [("xen/arm64/xen", "make xen"), ("guests/executive.bin", "make xen")]
 )
 def test_what_is_not_built_is_named(built: Path, gone: str, command: str) -> None:
     (built / gone).unlink()

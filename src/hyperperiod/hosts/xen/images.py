@@ -38,7 +38,7 @@ def hypervisor(variant: str = "arm64") -> Path:
 
 def executive() -> Path:
     """The bare-metal guest that runs the tasks of a domain."""
-    return _built("guests/executive.bin", "the executive for guests", "make guests")
+    return _built("guests/executive.bin", "the executive for guests", "make xen")
 
 
 def tool(name: str) -> Path:
