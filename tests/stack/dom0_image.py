@@ -41,7 +41,8 @@ PROGRAMS = (
     *(f"usr/lib/xen-4.20/bin/{tool}" for tool in TOOLS),
 )  # fmt: skip
 LINKS = {
-    "usr/bin/sh": "busybox", "bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+    "bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+    "usr/bin/sh": "busybox",
     "var/run": "../run", "var/lock": "../run/lock",
     **{f"usr/bin/xenstore-{verb}": "xenstore" for verb in ("ls", "read", "write", "rm", "list")},
 }  # fmt: skip

@@ -59,7 +59,8 @@ class Machine:
         return [
             SYSTEM, *time, "-M", "q35", "-cpu", "max,-smap", "-smp", str(self.pcpus),
             "-m", "1024", "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
-            "-serial", f"file:{folder / 'console.log'}", "-serial", f"file:{folder / 'out.tar.gz'}",
+            "-serial", f"file:{folder / 'console.log'}",
+            "-debugcon", f"file:{folder / 'out.tar.gz'}",
             "-kernel", str(self.xen), "-append", xen_line,
             "-initrd", f"{dom0},{folder / 'initrd'}",
         ]  # fmt: skip

@@ -49,7 +49,7 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
     if (server.budget_us > server.period_us)
         fail(BAD_INPUT, "--budget: found %s; allowed: at most the period, %s", budget, period);
     if (priority != NULL)
-        server.order = (uint32_t)read_number(priority, "--priority", HP_PRIORITY_MAX);
+        server.order = (uint32_t)read_number(priority, "--priority", XEN_HYPERPERIOD_PRIORITY - 1);
     if (extra)
         server.order |= XEN_HYPERPERIOD_EXTRA;
     return server;

@@ -10,8 +10,7 @@ says 'vcpu 59 *1ms in 100ms' hyperperiod-xen get large --vcpu 59
 guest wide 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
 refused 1 'no place is left' hyperperiod-xen move wide real-time
 says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
-alive wide 0
-alive wide 1
+alive wide:0 wide:1
 guest one 1 workload=sleep period=20000 work=1000 report=100
 ok hyperperiod-xen move one real-time
 says '"vcpus": 64' hyperperiod-xen pool-info real-time --json
@@ -19,7 +18,7 @@ alive one
 ok xl destroy large
 ok hyperperiod-xen move wide real-time
 says '"vcpus": 6' hyperperiod-xen pool-info real-time --json
-alive wide 1
+alive wide:1
 ok xl destroy wide
 ok xl destroy one
 for _ in 1 2 3 4 5 6; do
@@ -29,7 +28,7 @@ for _ in 1 2 3 4 5 6; do
   ok xl destroy vast
 done
 says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
-alive busy 0
+alive busy:0
 # The hypervisor's memory comes back, but for what it keeps in caches.
 sleep 1
 echo "free memory: $memory MiB before, $(free_memory) MiB after"

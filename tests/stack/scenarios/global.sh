@@ -14,20 +14,16 @@ ok hyperperiod-xen set gs --period 10ms --budget 1ms
 for policy in rtds ertds deferrable+edf+none periodic+fp+none cbs+edf+extra rtds; do
   [ $policy != ertds ] || ok hyperperiod-xen spare all --period 10ms --budget 1ms
   ok hyperperiod-xen policy all $policy
-  for name in ga gb gc; do
-    alive $name 0
-    alive $name 1
-  done
-  alive gs
+  alive ga:0 ga:1 gb:0 gb:1 gc:0 gc:1 gs
 done
 refused 2 'is not defined for all pcpus' hyperperiod-xen policy all crps
 for _ in 1 2 3; do
   ok xl cpupool-cpu-remove all 2
-  alive ga 0
+  alive ga:0
   ok xl cpupool-cpu-add all 2
-  alive gc 1
+  alive gc:1
   ok xl cpupool-cpu-remove all 1
-  alive gb 0
+  alive gb:0
   ok xl cpupool-cpu-add all 1
 done
 for _ in 1 2 3; do
@@ -35,7 +31,7 @@ for _ in 1 2 3; do
   ok hyperperiod-xen move ga 0
   ok xl unpause ga
   ok hyperperiod-xen move ga all
-  alive ga 1
+  alive ga:1
 done
 ok hyperperiod-xen trace all -o /results/ring-global
 ok xl destroy ga

@@ -54,22 +54,33 @@ CFG
   ok xl create -q "/tmp/$guest_name.cfg"
 }
 
-# The last line that a guest printed about a vcpu, and a number in it.
-seen() {
-  grep "^seen vcpu=$2 " "/var/log/xen/guest-$1.log" 2>/dev/null | tail -n 1 \
-    | tr ' ' '\n' | sed -n "s/^$3=//p"
+# How far a vcpu, NAME:VCPU or NAME, has come, by the last line that its guest printed about it.
+progress() {
+  tail -n 12 "/var/log/xen/guest-${1%:*}.log" | awk -v vcpu="vcpu=$(vcpu_of "$1")" \
+    '$1 == "seen" && $2 == vcpu { got = $4 " " $7 } END { print got }'
 }
 
-# Waits until a guest's vcpu has got on: its time (spin) or its jobs (sleep, storm) have grown.
+vcpu_of() {
+  case $1 in
+    *:*) echo "${1#*:}" ;;
+    *) echo 0 ;;
+  esac
+}
+
+# Waits until all of these vcpus have got on: their time (spin) or their jobs (sleep, storm) grew.
 alive() {
-  alive_was=$(seen "$1" "${2:-0}" got_ns)+$(seen "$1" "${2:-0}" jobs)
-  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-    usleep 200000
-    if [ "$(seen "$1" "${2:-0}" got_ns)+$(seen "$1" "${2:-0}" jobs)" != "$alive_was" ]; then
-      return 0
-    fi
+  : >/tmp/was
+  for vcpu in "$@"; do
+    echo "$vcpu $(progress "$vcpu")" >>/tmp/was
   done
-  fail "vcpu ${2:-0} of guest $1 makes no progress"
+  alive_tries=0
+  while read -r vcpu was; do
+    while [ "$(progress "$vcpu")" = "$was" ]; do
+      alive_tries=$((alive_tries + 1))
+      [ "$alive_tries" -lt 200 ] || fail "vcpu $vcpu makes no progress"
+      usleep 50000
+    done
+  done </tmp/was
 }
 
 free_memory() {

@@ -3,15 +3,11 @@
 for _ in 1 2 3; do
   ok xl cpupool-cpu-remove real-time 2
   says '"pcpus": \[1\]' hyperperiod-xen pool-info real-time --json
-  alive busy 0
-  alive busy 1
-  alive sleep
+  alive busy:0 busy:1 sleep
   ok xl cpupool-cpu-add real-time 2
-  alive busy 0
-  alive busy 1
+  alive busy:0 busy:1
   ok xl cpupool-cpu-remove real-time 1
-  alive busy 0
-  alive busy 1
+  alive busy:0 busy:1
   ok xl cpupool-cpu-add real-time 1
   alive sleep
 done
@@ -20,7 +16,7 @@ ok xl cpupool-cpu-remove real-time 2
 ok xl cpupool-cpu-add Pool-0 2
 ok xl cpupool-cpu-remove Pool-0 2
 ok xl cpupool-cpu-add real-time 2
-alive busy 1
+alive busy:1
 
 for _ in 1 2 3 4 5; do
   ok xl pause busy
@@ -36,7 +32,7 @@ for _ in 1 2 3 4 5; do
   ok hyperperiod-xen move busy real-time
 done
 says 'vcpu 0 *best effort' hyperperiod-xen get busy
-alive busy 0
+alive busy:0
 
 for number in 1 2 3; do
   guest short$number 1 workload=storm work=200 report=100
@@ -48,4 +44,4 @@ for number in 1 2 3; do
   ok xl destroy short$number
 done
 says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
-alive busy 0
+alive busy:0

@@ -5,9 +5,7 @@ says 'spare *1ms in 20ms' hyperperiod-xen pool-info real-time
 for policy in wcps crps ds polling sporadic cbs partitioned-hsf-fp ptps deferrable+edf+extra \
   periodic+edf+reclaim cbs+fp+spare deferrable+fp+none crps; do
   ok hyperperiod-xen policy real-time $policy
-  alive busy 0
-  alive busy 1
-  alive sleep
+  alive busy:0 busy:1 sleep
 done
 says 'policy *crps, partitioned' hyperperiod-xen pool-info real-time
 # As fast as it goes.
@@ -17,6 +15,4 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   done
 done
 ok hyperperiod-xen policy real-time crps
-alive busy 0
-alive busy 1
-alive sleep
+alive busy:0 busy:1 sleep

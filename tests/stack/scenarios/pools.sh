@@ -25,10 +25,8 @@ says 'vcpu 0 *1ms in 10ms, priority 10000, extra time' hyperperiod-xen get busy
 says 'vcpu 1 *5ms in 20ms, priority 9' hyperperiod-xen get busy
 hyperperiod-xen get busy --json >/results/busy.json
 hyperperiod-xen get sleep --json >/results/sleep.json
-alive busy 0
-alive busy 1
-alive sleep
+alive busy:0 busy:1 sleep
 ok hyperperiod-xen set busy --vcpu 1 --best-effort
 says 'vcpu 1 *best effort' hyperperiod-xen get busy --vcpu 1
 ok hyperperiod-xen set busy --vcpu 1 --period 20ms --budget 5ms --priority 9
-alive busy 1
+alive busy:1

@@ -11,8 +11,8 @@ refused 2 "found '10'; allowed: a whole number with a unit" \
 refused 2 'no --budget' hyperperiod-xen set busy --period 10ms
 refused 2 '--best-effort with a server' \
   hyperperiod-xen set busy --best-effort --period 10ms --budget 1ms
-refused 2 'a number from 0 to 65535' \
-  hyperperiod-xen set busy --period 10ms --budget 1ms --priority 65536
+refused 2 'a number from 0 to 16777214' \
+  hyperperiod-xen set busy --period 10ms --budget 1ms --priority 16777215
 refused 2 "allowed: 0 to 1, those of domain 'busy'" \
   hyperperiod-xen set busy --vcpu 2 --period 10ms --budget 1ms
 refused 2 "no domain 'nobody'" hyperperiod-xen get nobody
@@ -41,4 +41,4 @@ refused 2 "which this command does not know" hyperperiod-xen pool-info real-time
 hyperperiod-xen get busy >/tmp/after
 ok cmp /tmp/before /tmp/after
 says '^Pool-0 *2 ' xl cpupool-list
-alive busy 0
+alive busy:0

@@ -8,7 +8,7 @@ ok xl sched-credit2
 ok xentop -b -i 1
 ok xl pause busy
 ok xl unpause busy
-alive busy 0
+alive busy:0
 ok xl vcpu-pin busy 0 1
 says '^busy *[0-9]* *0 *1 ' xl vcpu-list busy
 ok xl vcpu-pin busy 0 all
@@ -25,5 +25,4 @@ ok xl cpupool-migrate other edf
 alive other
 ok xl destroy other
 # The pool stays: Xen 4.20 itself panics when the last pcpu leaves a pool of RTDS.
-alive busy 0
-alive sleep
+alive busy:0 sleep

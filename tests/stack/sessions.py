@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sessions on the whole machine, each run once however many tests look at it.
+
+Tests run in several processes, so a session's results are kept as files beside the tests' own
+folders: whoever comes first boots the machine, the others wait and read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from tests.building import make
+from tests.stack.dom0_image import MissingPackagesError, dom0_image
+from tests.stack.machine import SYSTEM, Machine, Ran
+from tests.xen_images import image
+
+TOP = Path(__file__).parents[2]
+SCENARIOS = Path(__file__).parent / "scenarios"
+PROGRAMS = (
+    "build/guests/x86/guest.elf",
+    "build/xen-control/hyperperiod-xen",
+    "build/stack/fuzz",
+    "build/stack/send",
+)
+TOOLS = {
+    SYSTEM: "qemu-system-x86",
+    "dpkg-deb": "dpkg",
+    "apt-get": "apt",
+    "readelf": "binutils",
+    "gcc": "gcc",
+    "make": "make",
+}
+DOM0 = "dom0_max_vcpus=1 dom0_vcpus_pin"
+"""One vcpu: a Linux of several patches its own code, which multi-threaded QEMU gets wrong."""
+
+
+def need_tools() -> None:
+    """Skips a test where a tool of the stack is missing."""
+    for tool, package in TOOLS.items():
+        if not shutil.which(tool):
+            pytest.skip(f"{tool}: not found; apt-get install {package}")
+
+
+def _shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this test run have."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def run_session(
+    factory: pytest.TempPathFactory,
+    name: str,
+    scenarios: Iterable[str],
+    *,
+    flavour: str = "x86_64-debug",
+    files: dict[str, bytes] | None = None,
+    boot_line: str = "",
+    pcpus: int = 4,
+    exact: bool = False,
+    limit_s: int = 600,
+) -> Ran:
+    """Runs the scenarios in one boot, or returns what an earlier call of this name got."""
+    need_tools()
+    folder = _shared_folder(factory) / f"stack-{name}"
+    folder.mkdir(exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = folder / "ran"
+        if kept.exists():
+            ran: Ran = pickle.loads(kept.read_bytes())
+            return ran
+        xen = image(flavour)
+        try:
+            # What the programs are built with, and dom0, come from Debian's mirror.
+            subprocess.run(
+                [str(TOP / "tools" / "trixie_packages"), "amd64", "libxen-dev"],
+                check=True, capture_output=True,
+            )  # fmt: skip
+            dom0 = dom0_image()
+        except (MissingPackagesError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no dom0: {error}")
+        make("tests/stack/Makefile")
+        session = {path.name: path.read_bytes() for path in SCENARIOS.iterdir()}
+        session |= {Path(path).name: (TOP / path).read_bytes() for path in PROGRAMS}
+        session |= {"names": "".join(f"{one}\n" for one in scenarios).encode(), **(files or {})}
+        machine = Machine(xen, dom0, pcpus, exact, f"{DOM0} {boot_line}")
+        ran = machine.run(folder, session, limit_s)
+        kept.write_bytes(pickle.dumps(ran))
+        return ran

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scheduler under a real toolstack: Xen with its assertions on, Debian's dom0, xl, guests.
+
+One machine runs all scenarios of `scenarios/`, in the order below: each goes on where the one
+before it ended. A test looks at what one of them left behind. Several pcpus run at once here, so
+nothing is timed, but every decision that was made is made again by the core in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from tests.stack.machine import Ran
+from tests.stack.sessions import run_session
+
+from hyperperiod.hosts.xen.replay import Replayed, replay
+from hyperperiod.hosts.xen.rings import Ring, read_ring
+
+SCENARIOS = (
+    "pools", "stock", "policies", "refusals", "events", "pcpus", "capacity", "leave", "global",
+    "fuzz",
+)  # fmt: skip
+CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
+"""What Xen's console must not say."""
+KNOWN = "arch/x86/xstate.c"
+"""A warning that stock Xen gives at boot about QEMU's processor."""
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The session with all scenarios."""
+    # Rings that lose nothing, so that they can be played again.
+    return run_session(tmp_path_factory, "functional", SCENARIOS, boot_line="hyperperiod=ring=4M")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(ran: Ran, name: str) -> None:
+    """Every step of the scenario did what it must."""
+    status = ran.results.get(f"{name}.status", b"none").decode().strip()
+    output = ran.results.get(f"{name}.out", b"").decode(errors="replace")
+    assert status == "0", f"{output[-3000:]}\n--- console ---\n{ran.log[-6000:]}"
+
+
+def test_the_hypervisor_lives(ran: Ran) -> None:
+    """The machine powered itself off, and Xen neither warned nor asserted on the way."""
+    told = [line for line in ran.log.splitlines() if CALAMITIES.search(line) and KNOWN not in line]
+    assert not told, ran.log[-6000:]
+    assert ran.ended, ran.log[-3000:]
+
+
+def _json(ran: Ran, name: str) -> Any:
+    return json.loads(ran.results[name])
+
+
+def test_servers_are_read_as_they_were_set(ran: Ran) -> None:
+    """The servers of two vcpus, set one by one, in the machine-readable form."""
+    busy = _json(ran, "busy.json")
+    assert busy["name"] == "busy"
+    assert busy["vcpus"] == [
+        {
+            "vcpu": 0, "best_effort": False, "period_ns": 10_000_000, "budget_ns": 1_000_000,
+            "priority": 10_000, "extra": True,
+        },
+        {
+            "vcpu": 1, "best_effort": False, "period_ns": 20_000_000, "budget_ns": 5_000_000,
+            "priority": 9, "extra": False,
+        },
+    ]  # fmt: skip
+    (sleep,) = _json(ran, "sleep.json")["vcpus"]
+    assert (sleep["period_ns"], sleep["budget_ns"]) == (20_000_000, 2_500_000)
+
+
+def test_a_pool_is_read_as_it_was_made(ran: Ran) -> None:
+    """Name, policy, pcpus and capacity of a new pool."""
+    (pool,) = _json(ran, "pool.json")["pools"]
+    assert pool["name"] == "real-time"
+    assert (pool["policy"], pool["scope"], pool["pcpus"]) == ("ptps", "partitioned", [1, 2])
+    assert (pool["vcpus"], pool["capacity"], pool["domains"]) == (0, 64, [])
+
+
+def _ring(ran: Ran, name: str) -> Ring:
+    data = ran.results[name]
+    return read_ring(lambda at, size: data[at : at + size], 0, name)
+
+
+def _played(ran: Ran, name: str) -> tuple[Ring, Replayed]:
+    ring = _ring(ran, name)
+    return ring, replay(ring, int(ring.records["time_ns"][-1]))
+
+
+@pytest.mark.parametrize("name", ["ring1", "ring2", "ring-end1", "ring-end2", "ring-global"])
+def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
+    """The events of the whole life of a pool, played again by the core here: the same grants.
+
+    Swaps of policies, pcpus that leave and join, domains that come and die are among them.
+    """
+    ring, played = _played(ran, name)
+    assert len(ring.records) > 500
+    assert len(played.records) > 500
+
+
+def test_the_ring_is_the_same_in_every_form(ran: Ran) -> None:
+    """As JSON, as a file, and followed while it filled: the same records."""
+    ring, followed = _ring(ran, "ring1").records, _ring(ran, "followed").records
+    listed = _json(ran, "trace.json")["records"]
+    count = len(ring)
+    assert min(len(listed), len(followed)) >= count
+    assert (followed[:count] == ring).all()
+    assert [(one["time_ns"], one["value"]) for one in listed[:count]] == [
+        (int(one["time_ns"]), int(one["value"])) for one in ring
+    ]
+
+
+def test_the_fuzzer_reached_everything(ran: Ran) -> None:
+    """At least 100,000 calls, a good part of which Xen did."""
+    output = ran.results["fuzz.out"].decode()
+    assert int(re.findall(r"fuzz: (\d+) calls", output)[-1]) >= 100_000
+    assert int(re.findall(r"fuzz: +(\d+) times: done", output)[-1]) >= 20_000
+    for refusal in ("Invalid argument", "Bad address", "No such process"):
+        assert f"times: {refusal}" in output, output
