@@ -268,9 +268,12 @@ def _clocktick_cells(row: Json) -> tuple[str, ...]:
 
 def _response_cells(row: Json) -> tuple[str, ...]:
     found = row["response_ns"] or {}
+    known = row["source"] != "paper"
+    # Without a response all of them are waiting.
+    waiting = row["unanswered"] if found else row["runs"]
     return (
-        _NO_VALUE if row["source"] == "paper" else str(row["runs"]),
-        str(row["runs"] if row["unanswered"] is None else row["unanswered"]),
+        str(row["runs"]) if known else _NO_VALUE,
+        str(waiting) if known else _NO_VALUE,
         *(time_text(found.get(key)) for key in ("min", "mean", "max")),
     )
 

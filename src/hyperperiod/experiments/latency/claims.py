@@ -134,7 +134,7 @@ def _interrupt(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[
         return policy.order is Order.FP and policy.budget is not Budget.POLLING
 
     def at_once(_setting: Setting, row: Row) -> str | None:
-        if row.response is None or row.response.unanswered:
+        if row.response is None or row.response.max_ns is None or row.response.unanswered:
             return f"{row.policy}: some not at all"
         if row.response.max_ns > scenario.tick_limit_ns:
             return f"{row.policy}: {format_time(row.response.max_ns)}"

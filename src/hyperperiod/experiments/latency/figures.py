@@ -15,12 +15,15 @@ from hyperperiod.experiments.latency.settings import Figures, Scenario, Setting
 
 @dataclass(frozen=True)
 class Response:
-    """How long interrupts waited for their handler; `unanswered` are still waiting."""
+    """How long interrupts waited for their handler; `unanswered` are still waiting.
 
-    unanswered: int
-    min_ns: int
+    The paper prints one figure, which is taken for the mean.
+    """
+
+    unanswered: int | None
+    min_ns: int | None
     mean_ns: int
-    max_ns: int
+    max_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,6 @@ def paper_row(scenario: Scenario, setting: Setting, printed: Figures) -> Row:
         if longest_ns
         else None,
         stretch=None if printed.executed_ns is None else printed.executed_ns / time_ns,
-        response=None
-        if response_ns is None
-        else Response(0, response_ns, response_ns, response_ns),
+        response=None if response_ns is None else Response(None, None, response_ns, None),
         table=printed.table,
     )
