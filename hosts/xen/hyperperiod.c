@@ -288,7 +288,7 @@ static COLD void detach(struct place *place)
     kick(ld);
 }
 
-/* Gives a place another server. Best effort and served are two kinds: such a change is a new start. */
+/* Gives a place another server. From best effort to served, or back, is a new start. */
 static COLD unsigned int install(struct place *place, const struct hp_params *params)
 {
     struct lock_domain *ld = place->home;
@@ -336,7 +336,8 @@ static uint64_t event_time(const struct lock_domain *ld)
 }
 
 /* Begins a life of the core, with this pcpu as its first seat. */
-static COLD void begin(struct lock_domain *ld, enum life life, unsigned int cpu, s_time_t base)
+static COLD void begin(struct lock_domain *ld, enum life life, unsigned int cpu,
+                       s_time_t base)
 {
     struct private *private = ld->private;
     struct hp_config config = private->config;
@@ -487,7 +488,8 @@ static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, uns
     return seat;
 }
 
-static unsigned int take_seat(struct lock_domain *ld, unsigned int cpu, bool valid, s_time_t now)
+static unsigned int take_seat(struct lock_domain *ld, unsigned int cpu, bool valid,
+                              s_time_t now)
 {
     const unsigned int seat = ld->life == DORMANT ? HP_NONE : seat_of(ld, cpu);
 
@@ -1008,7 +1010,8 @@ static COLD bool read_server(const struct xen_domctl_sched_hyperperiod *from, ui
     return params->period_ns && params->budget_ns && params->budget_ns <= params->period_ns;
 }
 
-static COLD void write_server(const struct hp_params *params, struct xen_domctl_sched_hyperperiod *to)
+static COLD void write_server(const struct hp_params *params,
+                              struct xen_domctl_sched_hyperperiod *to)
 {
     to->period_us = params->period_ns / MICROSECS(1);
     to->budget_us = params->budget_ns / MICROSECS(1);
