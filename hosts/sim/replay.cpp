@@ -98,6 +98,7 @@ class Replay {
     hp_config config_{};
     Ns budget_ns_ = 0;
     Ns now_ns_ = 0;
+    Ns traced_ns_ = 0;
     Ns lateness_ns_ = 0;
     bool started_ = false;
     bool ended_ = false;
@@ -113,7 +114,9 @@ void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value)
 void Replay::add(Ns now_ns, const Entry &entry) {
     if (now_ns > end_ns_)
         return;
-    trace_.push_back({now_ns, entry.value, static_cast<u32>(entry.job),
+    // A core that began anew may be told a time before the last one of the core before it.
+    traced_ns_ = std::max(traced_ns_, now_ns);
+    trace_.push_back({traced_ns_, entry.value, static_cast<u32>(entry.job),
                       static_cast<u16>(entry.pcpu), static_cast<u16>(entry.vcpu),
                       static_cast<u16>(entry.payer), static_cast<u16>(entry.task),
                       static_cast<u8>(entry.event), entry.flags, 0});
@@ -124,6 +127,9 @@ bool Replay::play(const hp_record &record) {
     now_ns_ = std::max<Ns>(now_ns_, record.time);
     switch (record.kind) {
     case HP_RECORD_QUANTUM:
+        // A core begins, perhaps again: a pool's last pcpu left and another came. Its time is new.
+        started_ = false;
+        now_ns_ = record.time;
         config_.quantum_ns = record.value;
         return true;
     case HP_RECORD_BUDGET:

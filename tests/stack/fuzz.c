@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xencall.h>
 
 #define __XEN_TOOLS__ 1
@@ -24,20 +25,21 @@
 #include "core/hyperperiod.h"
 #include "hosts/xen/public.h"
 
-#define AREA_BYTES 65536
+#define PAGE 4096
+#define AREA_BYTES (64 * PAGE)
 #define PCPUS 4
 #define MAX_POOLS 8
 #define MAX_DOMAINS 64
 #define ERRNOS 256
 
-/* Memory that Xen may read and write. */
+/* Memory that Xen may read and write; behind it is a page that it may not. */
 static struct shared {
     struct xen_sysctl sysctl;
     struct xen_domctl domctl;
     struct xen_sysctl_hyperperiod hyperperiod;
     uint8_t map[64];
     struct xen_domctl_getdomaininfo domains[MAX_DOMAINS];
-    uint8_t area[AREA_BYTES];
+    uint8_t area[AREA_BYTES] __attribute__((aligned(PAGE)));
 } *shared;
 
 static xencall_handle *calls;
@@ -347,8 +349,9 @@ int main(int count, char **word) {
     uint64_t seed = strtoull(word[1], NULL, 10), wanted = strtoull(word[2], NULL, 10);
     state = seed * 0x9e3779b97f4a7c15ull + 1;
     calls = xencall_open(NULL, 0);
-    shared = calls ? xencall_alloc_buffer(calls, sizeof(*shared)) : NULL;
-    if (shared == NULL) {
+    shared = calls ? xencall_alloc_buffer_pages(calls, sizeof(*shared) / PAGE + 1) : NULL;
+    /* Xen writes on from a pointer as long as it may: not into the memory of this program. */
+    if (shared == NULL || mprotect(shared + 1, PAGE, PROT_NONE) != 0) {
         fprintf(stderr, "no way to the hypervisor\n");
         return 3;
     }

@@ -72,7 +72,7 @@ def _charged(ran: Ran) -> Iterator[dict[str, float]]:
         begin_ns = swap_ns + SETTLING_NS
         inside = charges[(charges["time_ns"] > begin_ns) & (charges["time_ns"] <= next_ns)]
         yield {
-            guest: inside["value"][inside["vcpu"] == place].sum() / (next_ns - begin_ns)
+            guest: inside["value"][inside["payer"] == place].sum() / (next_ns - begin_ns)
             for place, guest in enumerate(BUDGETS)
         }
 

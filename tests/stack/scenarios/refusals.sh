@@ -40,5 +40,5 @@ refused 2 'a pcpu of the pool' hyperperiod-xen trace real-time --cpu 3
 refused 2 "which this command does not know" hyperperiod-xen pool-info real-time --loud
 hyperperiod-xen get busy >/tmp/after
 ok cmp /tmp/before /tmp/after
-says '^Pool-0 *2 ' xl cpupool-list
+says '^Pool-0 *1 ' xl cpupool-list
 alive busy:0
