@@ -44,7 +44,6 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
 
 /* Puts the server where its account says: among the funded, on an extra level, or neither. */
 HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
-
     /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
     if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
         || core->policy.order == HP_ORDER_EDF)
@@ -57,13 +56,14 @@ HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
 
 /*
  * Called whenever 'remaining' has passed zero in either direction, or level or deadline have
- * changed.
+ * changed: every rule comes here, on many paths. Returns the server's rank.
  */
-HP_STEP void hp_enlist(struct hp_core *core, hp_u32 vcpu) {
+HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     if (core->policy.order == HP_ORDER_EDF)
         hp_rank_move(core, vcpu);
     hp_sort_in(core, hp_server_of(core, vcpu));
     hp_watch(core, vcpu);
+    return hp_server_of(core, vcpu)->rank;
 }
 
 /*

@@ -36,6 +36,9 @@ typedef long long hp_i64;
  *
  *  - A function is either part of its caller or a step of its own, whose inner state is gone when
  *    it returns. Steps nest at most eight deep.
+ *  - A step is walked anew for everything its callers may know. One that many paths lead to is
+ *    walked once instead, for any numbers: HP_ONCE. Such a step is told which pointers it may rely
+ *    on (HP_NOT_NULL), and has to return a number.
  *  - A loop's counter starts as a number the verifier does not know, is forgotten before every
  *    round, and the loop may be left at any time (may_goto): so the second round looks like the
  *    first and is not walked again. What else a loop carries is forgotten too: HP_FORGET.
@@ -45,6 +48,8 @@ typedef long long hp_i64;
 #define HP_FN static __attribute__((always_inline, unused))
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
+#define HP_ONCE __attribute__((__noinline__))
+#define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
 #define HP_COLD HP_FN
 
 /* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
@@ -87,6 +92,9 @@ extern volatile hp_u64 hp_zero;
 #ifndef HP_STEP
 #define HP_STEP HP_FN
 #endif
+/* A step that a verifier looks at once, and what it has to be told about a pointer there. */
+#define HP_ONCE HP_STEP
+#define HP_NOT_NULL
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)

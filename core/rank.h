@@ -30,7 +30,7 @@ HP_FN void hp_rank_shift(struct hp_core *core, hp_u32 from, hp_u32 to) {
 }
 
 /* How far up the order the vcpu moves from its rank, past those with earlier deadlines. */
-HP_STEP hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
+HP_FN hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
     const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = from;
@@ -52,7 +52,7 @@ HP_STEP hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /* How far down the order, past those with later ones. */
-HP_STEP hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
+HP_FN hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
     const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = from;

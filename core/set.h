@@ -41,7 +41,7 @@ HP_FN hp_u32 hp_set_has(const struct hp_set *set, hp_u32 rank) {
  * A member of the order moves from one rank to another, and those in between close up: what was
  * said of their ranks is said of the new ones.
  */
-HP_STEP void hp_set_move(const struct hp_core *core, struct hp_set *set, hp_u32 from, hp_u32 to) {
+HP_FN void hp_set_move(const struct hp_core *core, struct hp_set *set, hp_u32 from, hp_u32 to) {
     const hp_u32 first = from < to ? from : to;
     const hp_u32 last = from < to ? to : from;
     const hp_u32 member = hp_set_has(set, from);
