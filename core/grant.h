@@ -8,27 +8,31 @@
 #include "plan.h"
 #include "rank.h"
 
+/* This payer pays from the start of a grant to now, by so much later than it should. */
+HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, hp_u64 late_ns) {
+    if (hp_is_vcpu(payer)) {
+        hp_server_of(core, payer)->late_ns = late_ns;
+        hp_charge(core, payer, from_ns, core->now_ns);
+    } else if (payer == HP_SPARE) {
+        core->spare.late_ns = late_ns;
+        hp_spare_charge(core, from_ns, core->now_ns);
+    }
+}
+
 /* Whoever pays for this pcpu pays up to now. */
 HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
     struct hp_grant *grant = &seat->grant;
-    const hp_u64 now_ns = core->now_ns;
+    const hp_u64 from_ns = grant->start_ns;
     const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
-    const hp_u64 late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
+    const hp_u64 late_ns = core->now_ns > due_ns ? core->now_ns - due_ns : 0;
 
-    if (grant->start_ns >= now_ns)
+    if (from_ns >= core->now_ns)
         return;
-    HP_FOR (turn, 2u) {
-        const hp_u32 payer = turn == 0 ? grant->pay : grant->also;
-
-        if (hp_is_vcpu(payer)) {
-            hp_server_of(core, payer)->late_ns = late_ns;
-            hp_charge(core, payer, grant->start_ns, now_ns);
-        } else if (payer == HP_SPARE) {
-            core->spare.late_ns = late_ns;
-            hp_spare_charge(core, grant->start_ns, now_ns);
-        }
-    }
-    grant->start_ns = now_ns;
+    grant->start_ns = core->now_ns;
+    if (grant->pay != HP_NONE)
+        hp_charge_payer(core, grant->pay, from_ns, late_ns);
+    if (grant->also != HP_NONE)
+        hp_charge_payer(core, grant->also, from_ns, late_ns);
 }
 
 /* Whoever pays pays up to now, on every pcpu. Calls at one instant find it done already. */
@@ -201,6 +205,29 @@ HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32
         hp_server_of(core, now)->held_on = HP_NONE;
 }
 
+/* Makes the planned grant of the only pcpu the grant in force, where there are no turns. */
+HP_FN void hp_commit_plain(struct hp_core *core) {
+    struct hp_seat *seat = hp_seat_of(core, 0);
+    struct hp_grant *grant = &seat->grant;
+
+    grant->start_ns = core->now_ns;
+    grant->run = core->holds ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
+    grant->pay = seat->plan_pay;
+    grant->also = seat->plan_also;
+    grant->level = 0;
+    seat->effort = HP_NONE;
+    seat->holder = seat->plan_holder;
+    seat->stale = 0;
+    seat->plan_new = 0;
+    seat->wrong_from_ns = HP_NEVER;
+    if (hp_is_vcpu(grant->pay)) {
+        grant->level = hp_server_of(core, grant->pay)->level;
+        seat->last[HP_PAYER] = grant->pay;
+    }
+    if (hp_is_vcpu(grant->run))
+        seat->last[HP_RUNNER] = grant->run;
+}
+
 /* Makes the planned grant of this pcpu the grant in force. */
 HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
@@ -226,6 +253,18 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))
         hp_server_of(core, grant->run)->last_pcpu = pcpu;
+}
+
+/* Until when, on the only pcpu and without turns: the budget's end, or the next alarm. */
+HP_FN void hp_set_until_plain(struct hp_core *core) {
+    struct hp_grant *grant = &hp_seat_of(core, 0)->grant;
+    hp_u64 end_ns = hp_next_alarm(core);
+
+    if (grant->pay != HP_NONE)
+        end_ns = hp_least(end_ns, hp_pays_until(core, grant->pay));
+    if (grant->also != HP_NONE)
+        end_ns = hp_least(end_ns, hp_pays_until(core, grant->also));
+    grant->until_ns = end_ns;
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */

@@ -72,6 +72,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     if (config->spare_period_ns > 0)
         core->spare.deadline_ns = hp_first_refill(core, config->spare_period_ns);
     hp_clear_sets(core);
+    hp_see_plain(core);
     return HP_OK;
 }
 
@@ -82,8 +83,13 @@ HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_g
     HP_ASSERT(pcpu < core->pcpus);
     hp_settle(core, now_ns);
     hp_plan(core);
-    hp_commit(core, pcpu);
-    hp_set_until(core, pcpu);
+    if (core->plain) {
+        hp_commit_plain(core);
+        hp_set_until_plain(core);
+    } else {
+        hp_commit(core, pcpu);
+        hp_set_until(core, pcpu);
+    }
     out->start_ns = grant->start_ns;
     out->until_ns = grant->until_ns;
     out->run = grant->run;
@@ -96,7 +102,8 @@ HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_g
 HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
     const struct hp_grant *grant = &seat->grant;
-    const hp_u32 run = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
+    const hp_u32 planned = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
+    const hp_u32 run = core->holds ? hp_able_to_run(core, planned, 0) : planned;
 
     if (seat->stale)
         return 1;

@@ -44,6 +44,7 @@ HP_COLD hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
     hp_clear_seat(hp_seat_of(core, core->pcpus), core->now_ns);
     core->pcpus++;
     core->planned = 0;
+    hp_see_plain(core);
     return HP_OK;
 }
 
@@ -93,6 +94,7 @@ HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
     }
     core->pcpus = last;
     core->planned = 0;
+    hp_see_plain(core);
     return HP_OK;
 }
 

@@ -58,7 +58,7 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
 HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
     if (!core->planned)
         return 0;
-    if (core->planned_ns == core->now_ns)
+    if (core->plain || core->planned_ns == core->now_ns)
         return 1;
     return core->quantum_ns == 0 && !core->effort_waits;
 }
@@ -108,7 +108,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     return hp_before(core, vcpu, seat->plan_holder, HP_RUNNER);
 }
 
-HP_STEP void hp_make_plan(struct hp_core *core) {
+HP_RARE void hp_plan_all(struct hp_core *core) {
     const hp_u64 free = hp_plan_holders(core);
 
     HP_FOR (pcpu, HP_PCPUS) {
@@ -123,6 +123,23 @@ HP_STEP void hp_make_plan(struct hp_core *core) {
         hp_plan_effort(core);
     if (core->quantum_ns > 0 || core->efforts > 0)
         hp_plan_turns(core);
+}
+
+/* The same where there is one pcpu and neither turns nor best effort nor a spare. */
+HP_FN void hp_plan_plain(struct hp_core *core) {
+    struct hp_seat *seat = hp_seat_of(core, 0);
+
+    hp_candidates(core);
+    seat->plan_holder = hp_choose_one(core, hp_holder_role(core));
+    seat->plan_new = 1;
+    hp_plan_seat(core, seat);
+}
+
+HP_STEP void hp_make_plan(struct hp_core *core) {
+    if (core->plain)
+        hp_plan_plain(core);
+    else
+        hp_plan_all(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
 }

@@ -141,6 +141,12 @@ HP_FN hp_u32 hp_is_peer(struct hp_core *core, hp_u32 rank, hp_u32 priority) {
     return hp_server_of(core, hp_vcpu_at(core, rank))->priority == priority;
 }
 
+/* Finds out whether nothing but the order and the slack of one pcpu has to be looked at. */
+HP_FN void hp_see_plain(struct hp_core *core) {
+    core->plain = core->pcpus == 1 && core->quantum_ns == 0 && core->efforts == 0
+                  && core->policy.slack != HP_SLACK_SPARE;
+}
+
 /* Gives every vcpu its rank, and makes the sets anew. */
 HP_RARE void hp_rank_all(struct hp_core *core) {
     hp_clear_sets(core);
@@ -159,6 +165,7 @@ HP_RARE void hp_rank_all(struct hp_core *core) {
         hp_set_put(&core->funded, rank, server->remaining_ns > 0);
         hp_set_put(&core->lowered, rank, server->level > 0);
     }
+    hp_see_plain(core);
 }
 
 /* Ranks all vcpus from scratch. */

@@ -189,6 +189,7 @@ struct hp_core {
     hp_u32 planned;      /* the plan of every seat is what it should be */
     hp_u32 unsorted;     /* a priority has changed since the ranks were given */
     hp_u32 efforts;      /* best-effort vcpus that are present */
+    hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
     hp_u64 now_ns;     /* the latest time that the core was told */
