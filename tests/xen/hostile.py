@@ -39,8 +39,20 @@ VICTIM = Domain(
     interface=SERVER,
     priority=0,
     tasks=(
-        Task(name="fast", period_ns=10 * _MS, wcet_ns=1500 * _US, offset_ns=1 * _MS),
-        Task(name="slow", period_ns=20 * _MS, wcet_ns=3 * _MS, offset_ns=3300 * _US),
+        Task(
+            name="fast",
+            period_ns=10 * _MS,
+            wcet_ns=1500 * _US,
+            deadline_ns=5 * _MS,
+            offset_ns=1 * _MS,
+        ),
+        Task(
+            name="slow",
+            period_ns=20 * _MS,
+            wcet_ns=2 * _MS,
+            deadline_ns=10 * _MS,
+            offset_ns=3300 * _US,
+        ),
     ),
 )
 
@@ -131,9 +143,14 @@ def _responses(rings: list[Ring]) -> Responses:
         assert its.period_ns is not None
         span_ns = int(row["time_ns"]) - its.offset_ns - job * its.period_ns
         by_job[task, job] = span_ns
-        misses += span_ns > its.period_ns
+        misses += span_ns > _deadline_ns(its)
     for task, its in enumerate(VICTIM.tasks):
         assert its.period_ns is not None
-        due = range((HORIZON_NS - its.offset_ns) // its.period_ns)
+        due = range(-(-(HORIZON_NS - its.offset_ns - _deadline_ns(its)) // its.period_ns))
         misses += sum((task, job) not in by_job for job in due)
     return Responses(by_job, misses, rings[1].header.reserved if len(rings) > 1 else 0)
+
+
+def _deadline_ns(task: Task) -> int:
+    assert task.deadline_ns is not None
+    return task.deadline_ns

@@ -30,9 +30,8 @@ def test_every_preset_has_its_robust_systems() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_first_ones_are_robust(preset: str) -> None:
-    for number in NUMBERS[preset][:2]:
-        assert is_robust(candidate(preset, number)), number
+def test_the_first_one_is_robust(preset: str) -> None:
+    assert is_robust(candidate(preset, NUMBERS[preset][0]))
 
 
 @pytest.mark.slow
@@ -44,8 +43,8 @@ def test_all_of_them_are_robust(preset: str) -> None:
 
 def test_most_systems_are_not_robust() -> None:
     """So the search has something to find, and the test of robustness something to refuse."""
-    refused = [number for number in range(20) if not is_robust(candidate("crps", number))]
-    assert len(refused) > 10
+    refused = [number for number in range(9) if not is_robust(candidate("crps", number))]
+    assert len(refused) > 5
 
 
 def test_the_robust_systems_are_not_dull() -> None:
@@ -60,7 +59,7 @@ def test_the_robust_systems_are_not_dull() -> None:
         assert len(sequence(simulated(system, HORIZON_NS))) >= 40, system.name
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", ["crps", "sporadic", "rtds"])
 def test_a_perturbed_run_agrees(preset: str) -> None:
     system = robust_systems(preset)[0]
     own = simulated(system, HORIZON_NS)
