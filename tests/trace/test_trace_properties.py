@@ -103,6 +103,42 @@ def test_demand_trips_on_a_job_that_ran_too_long(tmp_path: Path) -> None:
     trips("demand", script.idle(3).end(20), tmp_path, "ran 3 ns; its range is 2 to 2")
 
 
+def pieces(first_ns: int, **more: Any) -> Script:
+    """A job of 2 in two pieces, one with an arrival inside; the other one takes 4."""
+    tasks = [task("high", "t", 40, 2)]
+    vcpus = [vcpu("high", 40, 20), vcpu("low", 40, 20)]
+    script = Script(make_header("ds", vcpus, tasks, **more)).release(0, 0, 0)
+    script.run(0, H, task=0).arrive(1, L).run(first_ns, L)
+    end_ns = first_ns + 5
+    script.run(first_ns + 1, H, task=0).complete(end_ns, 0, 0, end_ns)
+    return script.idle(end_ns).end(40)
+
+
+def test_demand_allows_overheads_at_the_ends_of_pieces_and_inside(tmp_path: Path) -> None:
+    """Two pieces have four ends, and one has an instant inside: 2 + 6 are allowed."""
+    script = pieces(4, lateness_ns=1)
+    assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
+    trips("demand", pieces(5, lateness_ns=1), tmp_path, "ran 9 ns; its range is 2 to 8")
+    trips("demand", pieces(5, overheads={"pick_ns": 1}), tmp_path, "ran 9 ns; its range is 2 to 8")
+    script = pieces(5, lateness_ns=1, job_overhead_ns=1)
+    assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
+    trips("demand", pieces(6, lateness_ns=1, job_overhead_ns=1), tmp_path, "range is 1 to 9")
+
+
+def test_demand_trips_on_a_job_that_ran_too_short_whatever_the_overheads(tmp_path: Path) -> None:
+    script = one_task().release(0, 0, 0).run(0, H, task=0).complete(1, 0, 0, 1).idle(1)
+    script.header["lateness_ns"] = 5
+    trips("demand", script.end(20), tmp_path, "ran 1 ns; its range is 2 to 12")
+    script.header["job_overhead_ns"] = 1
+    assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
+
+
+def test_demand_says_nothing_of_times_of_a_busy_machine(tmp_path: Path) -> None:
+    script = one_task().release(0, 0, 0).run(0, H, task=0).complete(1, 0, 0, 1).idle(1)
+    script.header["timing"] = "host"
+    assert CHECK["demand"](*script.end(20).trace(tmp_path)).status is Status.SKIPPED
+
+
 def test_paid_time_trips_on_a_charge_to_the_wrong_server(tmp_path: Path) -> None:
     script = pair("ds").run(0, H).add(3, Kind.CHARGE, pcpu=0, payer=L, value=3)
     script.open.clear()
@@ -260,7 +296,7 @@ def test_spare_overrun_trips_the_budget(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "text"),
     [
-        (pair("ds", guarantees=True).arrive(0, H).idle(0), "got 0 of 4 ns"),
+        (pair("ds", guarantees=True).arrive(0, H).idle(0), "got 0 of 8 ns"),
         (pair("ds", guarantees=True).arrive(0, H).run(0, H).idle(2), "got 2 of"),
         (pair("polling", guarantees=True).arrive(1, H).idle(0), "got 0 of 3 ns"),
     ],
@@ -268,6 +304,86 @@ def test_spare_overrun_trips_the_budget(tmp_path: Path) -> None:
 def test_guarantee_trips(script: Script, text: str, tmp_path: Path) -> None:
     script.rows.sort()
     trips("guarantee", script.end(20), tmp_path, text)
+
+
+MS = 1_000_000
+LATE_NS = 5_000
+
+
+def in_ms(periods: int, robbed_ns: int, **more: Any) -> Script:
+    """High with work throughout and 4 of 10 ms; once it gets its budget less what is robbed."""
+    vcpus = [vcpu("high", 10 * MS, 4 * MS), vcpu("low", 20 * MS, 10 * MS)]
+    script = Script(make_header("ds", vcpus, guarantees=True, lateness_ns=LATE_NS, **more))
+    script.arrive(0, H, L)
+    for number in range(periods):
+        start_ns = number * 10 * MS
+        lost_ns = robbed_ns if number == periods // 2 else 0
+        script.run(start_ns, H).run(start_ns + 4 * MS - lost_ns, L)
+    return script.end(periods * 10 * MS)
+
+
+def test_guarantee_trips_beside_late_picks_on_a_tenth_of_one_budget(tmp_path: Path) -> None:
+    trips("guarantee", in_ms(8, 4 * MS // 10), tmp_path, "high got 19600000 of 19920000 ns")
+
+
+@pytest.mark.parametrize("robbed_ns", [0, LATE_NS, 6 * LATE_NS])
+def test_guarantee_allows_what_late_picks_take(robbed_ns: int, tmp_path: Path) -> None:
+    """Two servers: one window of one period may lose (2 + 3 * 2) picks of 5 us."""
+    finding = CHECK["guarantee"](*in_ms(8, robbed_ns).trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
+
+
+def test_guarantee_is_exact_to_the_nanosecond_beside_late_picks(tmp_path: Path) -> None:
+    finding = CHECK["guarantee"](*in_ms(8, 8 * LATE_NS).trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
+    trips("guarantee", in_ms(8, 8 * LATE_NS + 1), tmp_path, "high got 3959999 of 3960000 ns")
+
+
+def test_guarantee_trips_on_a_nanosecond_where_picks_are_in_time(tmp_path: Path) -> None:
+    """The window is one that starts at a refill: the whole budget is due by the next one."""
+    script = pair("ds", guarantees=True).arrive(0, H, L).run(0, H).run(3, L).run(10, H).run(14, L)
+    trips("guarantee", script.end(20), tmp_path, "high got 3 of 4 ns in a window of 10 ns")
+
+
+def test_guarantee_counts_no_debt_twice(tmp_path: Path) -> None:
+    """High runs 5 us too long in every period and pays that back each time."""
+    vcpus = [vcpu("high", 10 * MS, 4 * MS), vcpu("low", 10 * MS, 6 * MS, priority=11 * MS)]
+    script = Script(make_header("ds", vcpus, guarantees=True, lateness_ns=LATE_NS))
+    script.arrive(0, H, L).run(0, H)
+    for number in range(8):
+        start_ns = number * 10 * MS
+        script.run(start_ns + 4 * MS + LATE_NS, L).run(start_ns + 10 * MS + LATE_NS, H)
+    header, records = script.end(80 * MS + 2 * LATE_NS).trace(tmp_path)
+    for name in ("budget", "depleted", "order", "guarantee"):
+        finding = CHECK[name](header, records)
+        assert finding.status is Status.HOLDS, (name, finding.violations)
+
+
+def test_guarantee_says_when_late_picks_leave_nothing(tmp_path: Path) -> None:
+    late = in_ms(4, 0)
+    late.header["lateness_ns"] = 5 * MS
+    finding = CHECK["guarantee"](*late.trace(tmp_path))
+    assert finding.status is Status.SKIPPED
+    assert "leaves no bound" in finding.reason
+
+
+def test_guarantee_says_nothing_of_late_picks_on_shared_pcpus(tmp_path: Path) -> None:
+    header = make_header("rtds", examples.PAIR, pcpus=2, guarantees=True, lateness_ns=1)
+    script = Script(header).arrive(0, H).idle(0).idle(0, pcpu=1)
+    finding = CHECK["guarantee"](*script.end(20).trace(tmp_path))
+    assert finding.status is Status.SKIPPED
+    assert "shared" in finding.reason
+
+
+def test_guarantee_allows_more_beside_a_server_with_extra_time(tmp_path: Path) -> None:
+    """What that one runs too long it need not pay back: two of its periods touch one of high's."""
+    script = in_ms(8, 10 * LATE_NS)
+    script.header["vcpus"][L]["extra"] = True
+    finding = CHECK["guarantee"](*script.trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
+    script = in_ms(8, 11 * LATE_NS + 1)
+    script.header["vcpus"][L]["extra"] = True
+    trips("guarantee", script, tmp_path, "high got 3944999 of 3945000 ns")
 
 
 def test_guarantee_needs_the_promise(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ COMPLAINT = re.compile(
 
 BOOT_TIMES = (1, 2, 4)
 """How many times longer booting may take, one try after the other."""
+JOB_OVERHEAD_NS = 1_000
+"""What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
@@ -88,7 +90,8 @@ def run(
     jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
-        _write_trace(trace_path, system, horizon_ns, seed, records, lateness_ns(replayed))
+        measured = _measured(machine, replayed)
+        _write_trace(trace_path, system, horizon_ns, seed, records, measured)
     result = _result(system, seed, recorded, replayed, records)
     _require_life(recorded, result)
     return result if machine.icount else {**result, "timing": "host"}
@@ -209,13 +212,26 @@ def _drawn_releases(system: System, seed: int, end_ns: int) -> list[list[int]]:
     return [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)]
 
 
+def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
+    """What a reader of the trace must allow for."""
+    late = {"lateness_ns": lateness_ns(replayed)}
+    if machine.icount:
+        return {**late, "job_overhead_ns": JOB_OVERHEAD_NS}
+    return {**late, "timing": "host"}
+
+
 def _write_trace(
-    path: Path, system: System, horizon_ns: int, seed: int, records: Records, late_ns: int
+    path: Path,
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    records: Records,
+    measured: dict[str, Any],
 ) -> None:
     """The overheads of the file are the simulator's; here the real ones show as lateness."""
     plain = system.model_copy(update={"overheads": Overheads()})
     header = make_header(plain, HOST, horizon_ns, seed, guarantees=guaranteed(system))
-    write_header(path, {**header, "lateness_ns": late_ns})
+    write_header(path, {**header, **measured})
     with path.open("ab") as file:
         file.write(records.tobytes())
 
