@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Random hypercalls on the paths of the scheduler, from dom0: fuzz SEED CALLS.
+ * Random hypercalls on the paths of the scheduler, from dom0: fuzz SEED CALLS [pools].
  *
  * Every call is drawn: which domctl or sysctl, which of its fields are sound and which are
  * nonsense, where pointers lead. Sound ones in between keep things moving: servers change,
- * policies are swapped, domains are moved, paused and pinned, pcpus leave and join. Spared are
- * dom0 and pcpu 0, without which nothing would be left to judge by. Nothing is expected of an
+ * policies are swapped, domains are paused and pinned; with 'pools' also domains are moved, pools
+ * come and go, pcpus leave and join. Spared are dom0 and pcpu 0, without which nothing would be
+ * left to judge by. Nothing is expected of an
  * answer; the hypervisor must live on, and so must the guests.
  *
  * At the end all guests are unpaused and unpinned. Prints how often Xen said what.
@@ -342,10 +343,11 @@ static void release_guests(void) {
 }
 
 int main(int count, char **word) {
-    if (count != 3) {
-        fprintf(stderr, "usage: fuzz SEED CALLS\n");
+    if (count != 3 && count != 4) {
+        fprintf(stderr, "usage: fuzz SEED CALLS [pools]\n");
         return 2;
     }
+    int with_pools = count == 4;
     uint64_t seed = strtoull(word[1], NULL, 10), wanted = strtoull(word[2], NULL, 10);
     state = seed * 0x9e3779b97f4a7c15ull + 1;
     calls = xencall_open(NULL, 0);
@@ -365,7 +367,7 @@ int main(int count, char **word) {
             fuzz_servers();
         else if (choice < 190)
             fuzz_pool();
-        else if (choice < 197)
+        else if (choice < 197 || !with_pools)
             fuzz_domain();
         else
             fuzz_pools();

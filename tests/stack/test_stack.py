@@ -33,19 +33,33 @@ KNOWN = "arch/x86/xstate.c"
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The session with all scenarios."""
     # Rings that lose nothing, so that they can be played again.
-    return run_session(tmp_path_factory, "functional", SCENARIOS, boot_line="hyperperiod=ring=4M")
+    return run_session(
+        tmp_path_factory,
+        "functional",
+        SCENARIOS,
+        files={"calls": b"20260101 100000"},
+        boot_line="hyperperiod=ring=4M",
+    )
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenario(ran: Ran, name: str) -> None:
     """Every step of the scenario did what it must."""
+    _check_scenario(ran, name)
+
+
+def test_the_hypervisor_lives(ran: Ran) -> None:
+    """The machine powered itself off, and Xen neither warned nor asserted on the way."""
+    _check_alive(ran)
+
+
+def _check_scenario(ran: Ran, name: str) -> None:
     status = ran.results.get(f"{name}.status", b"none").decode().strip()
     output = ran.results.get(f"{name}.out", b"").decode(errors="replace")
     assert status == "0", f"{output[-3000:]}\n--- console ---\n{ran.log[-6000:]}"
 
 
-def test_the_hypervisor_lives(ran: Ran) -> None:
-    """The machine powered itself off, and Xen neither warned nor asserted on the way."""
+def _check_alive(ran: Ran) -> None:
     told = [line for line in ran.log.splitlines() if CALAMITIES.search(line) and KNOWN not in line]
     assert not told, ran.log[-6000:]
     assert ran.ended, ran.log[-3000:]
@@ -121,3 +135,13 @@ def test_the_fuzzer_reached_everything(ran: Ran) -> None:
     assert int(re.findall(r"fuzz: +(\d+) times: done", output)[-1]) >= 20_000
     for refusal in ("Invalid argument", "Bad address", "No such process"):
         assert f"times: {refusal}" in output, output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pools_that_come_and_go(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """The fuzzer once more, which now also makes and ends pools and moves pcpus and domains."""
+    calls = f"{seed} 100000 pools".encode()
+    ran = run_session(tmp_path_factory, f"pools-{seed}", ["fuzz"], files={"calls": calls})
+    _check_scenario(ran, "fuzz")
+    _check_alive(ran)

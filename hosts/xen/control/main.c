@@ -61,10 +61,11 @@ static int help(struct arguments *arguments) {
     printf("Pools of pcpus that Xen schedules by servers: budgets in periods.\n\n");
     for (unsigned int i = 0; i < COMMANDS; i++)
         print_usage(&commands[i]);
-    printf("\nDOMAIN and POOL are numbers or the names that xl shows; TIME is a whole number with a\n"
-           "unit (ns, us, ms, s), such as 10ms; LIST is 1,3-5. POLICY is a name (ptps, crps, rtds,\n"
-           "...) or rules such as deferrable+edf+none.\n"
-           "Exit codes: 0 done, 1 refused by the hypervisor, 2 bad input, 3 something is missing.\n");
+    printf("\nDOMAIN and POOL are numbers or the names that xl shows; TIME is a whole number with "
+           "a\nunit (ns, us, ms, s), such as 10ms; LIST is 1,3-5. POLICY is a name (ptps, crps, "
+           "rtds,\n...) or rules such as deferrable+edf+none.\n"
+           "Exit codes: 0 done, 1 refused by the hypervisor, 2 bad input, 3 something is "
+           "missing.\n");
     return DONE;
 }
 

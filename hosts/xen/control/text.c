@@ -99,8 +99,8 @@ const char *take_word(struct arguments *arguments, const char *what) {
 
 void take_no_more(const struct arguments *arguments) {
     if (arguments->count > 0)
-        fail(BAD_INPUT, "found '%s', which this command does not know; `hyperperiod-xen help` lists "
-                        "what it does",
+        fail(BAD_INPUT, "found '%s', which this command does not know; `hyperperiod-xen help` "
+                        "lists what it does",
              arguments->word[0]);
 }
 
