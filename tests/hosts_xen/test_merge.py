@@ -16,7 +16,7 @@ from hyperperiod.hosts.counts import count_domains, count_pcpus, count_tasks
 from hyperperiod.hosts.prepare import complete
 from hyperperiod.hosts.result import Counts, make_result
 from hyperperiod.hosts.sim import make_scenario, simulate
-from hyperperiod.hosts.xen.merge import jobs_of, merge
+from hyperperiod.hosts.xen.merge import Jobs, jobs_of, merge
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Header as RingHeader
 from hyperperiod.hosts.xen.rings import Ring
@@ -193,6 +193,25 @@ def test_a_guest_s_own_work_names_no_task() -> None:
         (5000, "IDLE", NONE),
         (9000, "END", NONE),
     ]
+
+
+def test_a_swap_names_its_pcpu_where_there_are_several_lock_domains() -> None:
+    domains = [{"name": name, "pcpu": pcpu, "best_effort": True} for pcpu, name in enumerate("ab")]
+    system = System.model_validate(
+        {"name": "s", "policy": "ptps", "pcpus": 2, "overheads": Overheads(), "domain": domains}
+    )
+    nobody = {"pcpu": NONE, "vcpu": NONE, "payer": NONE, "task": NONE}
+    parts = [
+        Replayed(pcpu, 1, 0, rows({"time_ns": at_ns, "kind": Kind.SWAP, "value": 1, **nobody}))
+        for pcpu, at_ns in ((0, 500), (1, 300))
+    ]
+    none = Jobs(rows(), rows(), rows())
+    merged = merge(system, parts, none, 9000)
+    swaps = merged[merged["kind"] == Kind.SWAP]
+    assert swaps["time_ns"].tolist() == [300, 500]
+    assert swaps["pcpu"].tolist() == [1, 0]
+    alone = merge(system, parts[:1], none, 9000)
+    assert alone["pcpu"][alone["kind"] == Kind.SWAP].tolist() == [NONE]
 
 
 def rows(*found: dict[str, int]) -> Records:

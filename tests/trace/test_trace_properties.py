@@ -392,6 +392,32 @@ def test_guarantee_needs_the_promise(tmp_path: Path) -> None:
     assert "host-level test" in finding.reason
 
 
+DEFERRABLE = 1
+"""The value of a swap to deferrable servers, fixed priority and no slack."""
+
+
+def swapped(*swaps: tuple[int, int]) -> Script:
+    """Both are empty-handed for an instant: a is deferrable by then and keeps 1, b is polling."""
+    vcpus = [vcpu("a", 10, 4), vcpu("b", 10, 4, pcpu=1)]
+    script = Script(make_header("polling", vcpus, pcpus=2, swaps=[{}])).arrive(0, 0, 1)
+    script.run(0, 0, pcpu=0).run(0, 1, pcpu=1).depart(3, 0, 1).idle(3, pcpu=0).idle(3, pcpu=1)
+    script.arrive(5, 0, 1).run(5, 0, pcpu=0).idle(6, pcpu=0)
+    script.run(10, 0, pcpu=0).run(10, 1, pcpu=1).idle(14, pcpu=0).idle(14, pcpu=1).end(20)
+    for time_ns, pcpu in swaps:
+        script.add(time_ns, Kind.SWAP, pcpu=pcpu, value=DEFERRABLE)
+    script.rows.sort(key=lambda row: row[0])
+    return script
+
+
+def test_partitioned_pcpus_swap_one_after_the_other(tmp_path: Path) -> None:
+    header, records = swapped((2, 0), (7, 1)).trace(tmp_path)
+    for one in PROPERTIES:
+        finding = one.check(header, records)
+        assert finding.status is not Status.FAILS, (one.name, finding.violations)
+    trips("order", swapped((2, NONE)), tmp_path, "pcpu 1: nobody runs, not b")
+    trips("order", swapped((2, 1), (7, 0)), tmp_path, "pcpu 0: a runs, not nobody")
+
+
 def test_every_property_has_a_sentence_and_a_name() -> None:
     assert len({one.name for one in PROPERTIES}) == len(PROPERTIES)
     for one in PROPERTIES:

@@ -167,8 +167,10 @@ def _jobs(header: Header, records: Records) -> list[list[int]]:
 
 
 def _swaps(records: Records) -> list[list[int | str]]:
+    """Each once: pcpus that swap one by one do so at nearly the same time."""
     swaps: list[list[int | str]] = []
-    for record in each(records[records["kind"] == Kind.SWAP]):
+    first = (records["kind"] == Kind.SWAP) & np.isin(records["pcpu"], (0, NONE))
+    for record in each(records[first]):
         rules = (
             BUDGETS[record.value & 0xFF],
             ORDERS[record.value >> 8 & 0xFF],

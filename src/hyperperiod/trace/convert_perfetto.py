@@ -82,7 +82,9 @@ class _Writer:
                 notes = {"deadline_ns": record.value}
                 self._event(record.time_ns, self.task_tracks[record.task], name, notes=notes)
             case Kind.SWAP:
-                self._event(record.time_ns, self.machine, f"swap to {_policy(record.value)}")
+                where = "" if record.pcpu == NONE else f" on pcpu {record.pcpu}"
+                name = f"swap to {_policy(record.value)}{where}"
+                self._event(record.time_ns, self.machine, name)
 
     def close(self, last_ns: int) -> None:
         """End every slice that is still open."""

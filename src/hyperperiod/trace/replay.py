@@ -47,14 +47,21 @@ class Grant:
 IDLE: Final = Grant(None, None)
 
 
+class Rules(NamedTuple):
+    """The rules of a policy."""
+
+    budget: str
+    order: str
+    slack: str
+
+
 @dataclass
 class Moment:
     """The state from `now_ns` to `until_ns`. It is the replay's own: read it, do not keep it."""
 
     header: Header
-    budget: str
-    order: str
-    slack: str
+    rules: list[Rules]
+    """By pcpu: partitioned ones may be swapped one after the other."""
     now_ns: int = 0
     until_ns: int = 0
     grants: list[Grant] = field(default_factory=list)
@@ -69,6 +76,16 @@ class Moment:
     def partitioned(self) -> bool:
         """Whether every vcpu belongs to one pcpu."""
         return self.header["scope"] == "partitioned"
+
+    def rules_of(self, key: int) -> Rules:
+        """The rules for a server: those of its pcpu, or of all pcpus."""
+        return self.rules[self.home(key)]
+
+    def home(self, key: int) -> int:
+        """The pcpu of a server; 0 if all pcpus are shared."""
+        if not self.partitioned:
+            return 0
+        return key >> 16 if is_spare(key) else self.header["vcpus"][key]["pcpu"] or 0
 
     def is_best_effort(self, vcpu: int) -> bool:
         """Whether the vcpu has no server."""
@@ -99,12 +116,12 @@ class Moment:
             yield list(range(len(self.grants))), ids
             return
         for pcpu in range(len(self.grants)):
-            yield [pcpu], [vcpu for vcpu in ids if self.header["vcpus"][vcpu]["pcpu"] == pcpu]
+            yield [pcpu], [vcpu for vcpu in ids if self.home(vcpu) == pcpu]
 
     def rank(self, vcpu: int) -> tuple[int, int]:
         """The place of a server in the order; the smaller comes first, equal is a tie."""
         server = self.servers[vcpu]
-        if self.order == "edf":
+        if self.rules_of(vcpu).order == "edf":
             return server.level, server.deadline_ns
         return server.level, server.priority
 
@@ -123,12 +140,14 @@ class Replay:
         self.header = header
         self.records = records
         pcpus = header["pcpus"]
-        self.state = Moment(header, header["budget"], header["order"], header["slack"])
+        rules = Rules(header["budget"], header["order"], header["slack"])
+        self.state = Moment(header, [rules] * pcpus)
         self.state.grants = [IDLE] * pcpus
         self.state.last_payer = [None] * pcpus
         self.state.last_run = [None] * pcpus
         self.changes = sorted(header["changes"], key=lambda change: change["at_ns"])
-        self._add_servers()
+        for vcpu in range(len(header["vcpus"])):
+            self._add_server(vcpu)
         self._add_spares()
 
     def moments(self) -> Iterator[Moment]:
@@ -149,16 +168,18 @@ class Replay:
             self._apply_changes()
             self._settle()
 
-    def _add_servers(self) -> None:
-        state = self.state
-        rule = RULES[state.budget]
-        for vcpu, entry in enumerate(self.header["vcpus"]):
-            period_ns, budget_ns = entry["period_ns"], entry["budget_ns"]
-            if entry["best_effort"] or period_ns is None or budget_ns is None:
-                continue
-            extra = entry["extra"] and state.slack == "extra"
-            priority = entry["priority"] or 0
-            state.servers[vcpu] = rule(period_ns, budget_ns, priority=priority, extra=extra)
+    def _add_server(self, vcpu: int) -> None:
+        """A new server under the rules of now, in the place of one before it."""
+        entry = self.header["vcpus"][vcpu]
+        period_ns, budget_ns = entry["period_ns"], entry["budget_ns"]
+        if entry["best_effort"] or period_ns is None or budget_ns is None:
+            return
+        rules = self.state.rules_of(vcpu)
+        extra = entry["extra"] and rules.slack == "extra"
+        priority = entry["priority"] or 0
+        self.state.servers[vcpu] = RULES[rules.budget](
+            period_ns, budget_ns, priority=priority, extra=extra
+        )
 
     def _add_spares(self) -> None:
         """The spare is refilled at its multiples even while the policy has no use for it."""
@@ -225,7 +246,7 @@ class Replay:
             if record.vcpu in state.servers:
                 state.servers[record.vcpu].depart()
         elif record.kind == Kind.SWAP:
-            self._swap(record.value)
+            self._swap(record)
 
     def _decide(self, record: "Record") -> None:
         state = self.state
@@ -240,20 +261,22 @@ class Replay:
             job=record.job,
         )
 
-    def _swap(self, value: int) -> None:
+    def _swap(self, record: "Record") -> None:
+        """New rules on one pcpu, or on all."""
         state = self.state
-        state.budget = BUDGETS[value & 0xFF]
-        state.order = ORDERS[value >> 8 & 0xFF]
-        state.slack = SLACKS[value >> 16 & 0xFF]
-        before = dict(state.servers)
-        self._add_servers()
-        for vcpu, server in state.servers.items():
-            if is_spare(vcpu):
+        value = record.value
+        rules = Rules(BUDGETS[value & 0xFF], ORDERS[value >> 8 & 0xFF], SLACKS[value >> 16 & 0xFF])
+        alone = state.partitioned and record.pcpu != NONE
+        for pcpu in [record.pcpu] if alone else range(len(state.rules)):
+            state.rules[pcpu] = rules
+        for vcpu, before in list(state.servers.items()):
+            if is_spare(vcpu) or (alone and state.home(vcpu) != record.pcpu):
                 continue
-            server.adopt(before[vcpu], state.now_ns)
-            wanted = before[vcpu].wanted
-            if wanted is not None:
-                server.want(wanted, state.now_ns)
+            self._add_server(vcpu)
+            server = state.servers[vcpu]
+            server.adopt(before, state.now_ns)
+            if before.wanted is not None:
+                server.want(before.wanted, state.now_ns)
         # A change that waited may find that nothing is owed under the new rule.
         self._refill_due()
 

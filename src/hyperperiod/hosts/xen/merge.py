@@ -59,7 +59,9 @@ def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int)
     """All records of a run from 0 to `end_ns`, in the order of a trace file."""
     parts = [_with_tasks(part, jobs.changes, end_ns) for part in replayed]
     if len(parts) > 1:
-        parts[1:] = [part[part["kind"] != Kind.SWAP] for part in parts[1:]]
+        parts = [
+            _with_own_swaps(part, one.first_pcpu) for part, one in zip(parts, replayed, strict=True)
+        ]
     misses = _misses(system, jobs, end_ns)
     end = _new(1, Kind.END, end_ns)
     every = np.concatenate([*parts, jobs.releases, misses, jobs.completions, end])
@@ -174,6 +176,12 @@ def _misses(system: System, jobs: Jobs, end_ns: int) -> Records:
 def _keys(records: Records) -> NDArray[np.uint64]:
     """Jobs as single numbers."""
     return records["task"].astype(np.uint64) << np.uint64(32) | records["job"].astype(np.uint64)
+
+
+def _with_own_swaps(records: Records, pcpu: int) -> Records:
+    """A swap names its pcpu where others make theirs a little earlier or later."""
+    records["pcpu"] = np.where(records["kind"] == Kind.SWAP, pcpu, records["pcpu"])
+    return records
 
 
 def _with_tasks(part: Replayed, changes: Records, end_ns: int) -> Records:

@@ -13,7 +13,7 @@ from hyperperiod.trace.properties.choice import able
 from hyperperiod.trace.properties.finding import Finding, Watch
 from hyperperiod.trace.properties.order import first_able, periodic_choice
 from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Grant, Moment
+from hyperperiod.trace.replay import Moment
 
 TURN_NS: Final = 1_000_000
 
@@ -50,7 +50,7 @@ class BestEffortWatcher(Watcher):
         grant = moment.grants[pcpu]
         assert grant.run is not None
         name = server_name(self.header, grant.run)
-        if grant.also or not _may_pay(moment, grant):
+        if grant.also or not _may_pay(moment, pcpu):
             self.wrong(moment, (pcpu, "pay"), f"{name} runs best effort and is charged")
         if grant.run not in moment.work:
             self.wrong(moment, (pcpu, "work"), f"{name} runs best effort without work")
@@ -77,15 +77,14 @@ def check(header: Header, records: Records) -> Finding:
     return watched(BestEffortWatcher(header), records)
 
 
-def _may_pay(moment: Moment, grant: Grant) -> bool:
-    if grant.pay is None:
-        return True
-    return grant.pay == SPARE or moment.budget == "periodic"
+def _may_pay(moment: Moment, pcpu: int) -> bool:
+    pay = moment.grants[pcpu].pay
+    return pay is None or pay == SPARE or moment.rules[pcpu].budget == "periodic"
 
 
 def _taken(moment: Moment, pcpu: int, pcpus: list[int], ids: list[int]) -> bool:
     """Whether somebody with a server should have that pcpu instead."""
-    if moment.budget == "periodic":
+    if moment.rules[pcpu].budget == "periodic":
         return bool(periodic_choice(moment, pcpu, ids))
     if len(pcpus) == 1:
         return bool(first_able(moment, pcpu, ids))

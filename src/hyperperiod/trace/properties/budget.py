@@ -85,11 +85,12 @@ class BudgetWatcher(Watcher):
     def _charge(self, moment: Moment, payer: int, server: Server) -> None:
         """Charge the moment, cut where a period of a sporadic server ends in it."""
         now_ns = moment.now_ns
+        any_start = moment.rules_of(payer).budget != "sporadic"
         while now_ns < moment.until_ns:
             period = self._period(moment, payer, server, now_ns)
             stop_ns = min(moment.until_ns, period.end_ns)
             excess_ns = self.accounts[payer].charge(
-                period, server.budget_ns, stop_ns - now_ns, any_start=moment.budget != "sporadic"
+                period, server.budget_ns, stop_ns - now_ns, any_start=any_start
             )
             now_ns = stop_ns
             if excess_ns > self.allowed_ns and (payer, period) not in self.told:
@@ -99,10 +100,10 @@ class BudgetWatcher(Watcher):
 
     def _note_starts(self, moment: Moment) -> None:
         """Since when each sporadic server has had work, this rule and this interface."""
-        if moment.budget != "sporadic":
-            self.busy_since.clear()
-            return
         for vcpu, server in moment.servers.items():
+            if moment.rules_of(vcpu).budget != "sporadic":
+                self.busy_since.pop(vcpu, None)
+                continue
             terms = (server.period_ns, server.budget_ns)
             since = self.busy_since.get(vcpu)
             if vcpu not in moment.work or (since is not None and since[1] != terms):
@@ -113,12 +114,13 @@ class BudgetWatcher(Watcher):
     def _period(self, moment: Moment, payer: int, server: Server, now_ns: int) -> _Period:
         """The server's current period; periodic rules and cbs have one deadline in each."""
         terms = (server.period_ns, server.budget_ns)
-        if moment.budget == "sporadic" and payer in self.busy_since:
+        budget = moment.rules_of(payer).budget
+        if budget == "sporadic" and payer in self.busy_since:
             since_ns = self.busy_since[payer][0]
             index = (now_ns - since_ns) // server.period_ns
             end_ns = since_ns + (index + 1) * server.period_ns
             return _Period(("from", since_ns, *terms), index, end_ns)
-        if moment.budget == "cbs":
+        if budget == "cbs":
             return _Period(("to", server.deadline_ns, *terms), 0, NEVER)
         phase_ns = server.deadline_ns % server.period_ns
         return _Period(("phase", phase_ns, *terms), server.deadline_ns // server.period_ns, NEVER)

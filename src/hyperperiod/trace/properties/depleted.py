@@ -39,5 +39,5 @@ def _helped(moment: Moment, pcpu: int) -> bool:
     grant = moment.grants[pcpu]
     if grant.pay is None or grant.pay == grant.run:
         return False
-    allowed = grant.pay == SPARE or moment.slack == "reclaim"
+    allowed = grant.pay == SPARE or moment.rules[pcpu].slack == "reclaim"
     return allowed and all(moment.usable(payer) for payer in moment.payers(pcpu))

@@ -45,7 +45,7 @@ from typing import Final
 from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.finding import Finding, lateness_ns
 from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment, is_spare
+from hyperperiod.trace.replay import Moment, Rules, is_spare
 from hyperperiod.trace.servers import Server
 
 WINDOW_PERIODS: Final = 64
@@ -97,9 +97,10 @@ class GuaranteeWatcher(Watcher):
         return self.finding
 
     def _see_server(self, moment: Moment, vcpu: int, server: Server) -> None:
-        terms = (moment.budget, server.period_ns, server.budget_ns)
+        rules = moment.rules_of(vcpu)
+        terms = (rules.budget, server.period_ns, server.budget_ns)
         stretch = self.open.get(vcpu)
-        bound = vcpu in moment.work and server.settled and self._is_bounded(moment)
+        bound = vcpu in moment.work and server.settled and self._is_bounded(rules)
         if stretch is not None and not (bound and stretch.terms == terms):
             del self.open[vcpu]
             stretch = None
@@ -114,9 +115,9 @@ class GuaranteeWatcher(Watcher):
             stretch.end_ns = moment.until_ns
         self.deadlines[vcpu] = server.deadline_ns
 
-    def _is_bounded(self, moment: Moment) -> bool:
-        endless = (moment.budget, moment.order, moment.slack) == ("polling", "edf", "extra")
-        return moment.budget in BOUNDED and not (self.allowed_ns and endless)
+    def _is_bounded(self, rules: Rules) -> bool:
+        endless = rules == ("polling", "edf", "extra")
+        return rules.budget in BOUNDED and not (self.allowed_ns and endless)
 
 
 @dataclass(frozen=True)

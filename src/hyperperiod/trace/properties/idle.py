@@ -22,7 +22,7 @@ class IdleWatcher(Watcher):
             idle = [pcpu for pcpu in pcpus if moment.grants[pcpu].run is None]
             if not idle:
                 continue
-            for vcpu in _wronged(moment, ids):
+            for vcpu in _wronged(moment, pcpus[0], ids):
                 if moment.runs_on(vcpu) is None:
                     name = server_name(self.header, vcpu)
                     self.wrong(moment, vcpu, f"pcpu {idle[0]} idles although {name} may run")
@@ -33,11 +33,12 @@ def check(header: Header, records: Records) -> Finding:
     return watched(IdleWatcher(header), records)
 
 
-def _wronged(moment: Moment, ids: list[int]) -> list[int]:
-    """Who may not be left waiting while one of the pcpus idles."""
-    if moment.budget == "periodic" and moment.slack == "none":
+def _wronged(moment: Moment, pcpu: int, ids: list[int]) -> list[int]:
+    """Who may not be left waiting while that pcpu, or one that shares its servers, idles."""
+    rules = moment.rules[pcpu]
+    if rules.budget == "periodic" and rules.slack == "none":
         paying = {grant.pay for grant in moment.grants}
         return [vcpu for vcpu in able(moment, ids) if vcpu in paying]
-    if moment.slack == "reclaim" and any(moment.servers[vcpu].usable for vcpu in ids):
+    if rules.slack == "reclaim" and any(moment.servers[vcpu].usable for vcpu in ids):
         return [vcpu for vcpu in ids if vcpu in moment.work]
     return able(moment, ids)

@@ -19,7 +19,7 @@ class OrderWatcher(Watcher):
 
     def see(self, moment: Moment) -> None:
         for pcpus, ids in moment.groups():
-            if moment.budget == "periodic":
+            if moment.rules[pcpus[0]].budget == "periodic":
                 wrong = _periodic(moment, pcpus, ids)
             elif len(pcpus) == 1:
                 wrong = _single(moment, pcpus[0], first_able(moment, pcpus[0], ids))
@@ -46,10 +46,11 @@ def periodic_choice(moment: Moment, pcpu: int, ids: list[int]) -> list[int]:
         return []
     if payer in moment.work:
         return [payer]
-    if moment.slack == "none":
+    slack = moment.rules[pcpu].slack
+    if slack == "none":
         return []
     chosen = first_able(moment, pcpu, ids)
-    if chosen or moment.slack == "lend":
+    if chosen or slack == "lend":
         return chosen
     depleted = [vcpu for vcpu in ids if vcpu in moment.work]
     return first(moment, depleted, moment.last_run[pcpu])

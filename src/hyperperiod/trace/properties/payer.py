@@ -18,14 +18,14 @@ class PayerWatcher(Watcher):
     """Compares the payers of every grant with those that the policy names."""
 
     def see(self, moment: Moment) -> None:
-        named = _periodic(moment) if moment.budget == "periodic" else _own(moment)
-        for pcpu, right in named.items():
-            pay = moment.grants[pcpu].pay
-            if pay not in right:
-                who, others = _name(self.header, pay), _names(self.header, right)
-                self.wrong(moment, (pcpu, pay), f"pcpu {pcpu}: {who} pays, not {others}")
+        for pcpus, ids in moment.groups():
+            for pcpu, right in _named(moment, pcpus, ids).items():
+                pay = moment.grants[pcpu].pay
+                if pay not in right:
+                    who, others = _name(self.header, pay), _names(self.header, right)
+                    self.wrong(moment, (pcpu, pay), f"pcpu {pcpu}: {who} pays, not {others}")
         for pcpu, grant in enumerate(moment.grants):
-            if grant.also != _must_also_pay(moment, grant):
+            if grant.also != _must_also_pay(moment, pcpu, grant):
                 who = _name(self.header, grant.run)
                 text = f"pcpu {pcpu}: {who} pays as well: {grant.also}"
                 self.wrong(moment, (pcpu, "also"), text)
@@ -36,18 +36,16 @@ def check(header: Header, records: Records) -> Finding:
     return watched(PayerWatcher(header), records)
 
 
-def _periodic(moment: Moment) -> dict[int, set[int | None]]:
+def _named(moment: Moment, pcpus: list[int], ids: list[int]) -> dict[int, set[int | None]]:
     """By pcpu, who may be the payer: one server, or any of several equals."""
-    named: dict[int, set[int | None]] = {}
-    for pcpus, ids in moment.groups():
-        able = [vcpu for vcpu in ids if moment.servers[vcpu].usable]
-        if moment.partitioned:
-            named[pcpus[0]] = {None, *first(moment, able, moment.last_payer[pcpus[0]])}
-            if able:
-                named[pcpus[0]].discard(None)
-        else:
-            named.update(_wrong_global(moment, pcpus, able))
-    return named
+    if moment.rules[pcpus[0]].budget != "periodic":
+        return _own(moment, pcpus)
+    able = [vcpu for vcpu in ids if moment.servers[vcpu].usable]
+    if not moment.partitioned:
+        return _wrong_global(moment, pcpus, able)
+    if not able:
+        return {pcpus[0]: {None}}
+    return {pcpus[0]: {*first(moment, able, moment.last_payer[pcpus[0]])}}
 
 
 def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int, set[int | None]]:
@@ -62,11 +60,12 @@ def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int
     return {pcpu: {*missing} if missing else {None} for pcpu in wrong}
 
 
-def _own(moment: Moment) -> dict[int, set[int | None]]:
+def _own(moment: Moment, pcpus: list[int]) -> dict[int, set[int | None]]:
     """By pcpu, who may be the payer when a server pays only for itself."""
     named: dict[int, set[int | None]] = {}
-    has_spare = moment.slack == "spare"
-    for pcpu, grant in enumerate(moment.grants):
+    has_spare = moment.rules[pcpus[0]].slack == "spare"
+    for pcpu in pcpus:
+        grant = moment.grants[pcpu]
         if grant.run is None or moment.is_best_effort(grant.run):
             named[pcpu] = {None, SPARE} if has_spare else {None}
         elif moment.servers[grant.run].usable:
@@ -76,8 +75,9 @@ def _own(moment: Moment) -> dict[int, set[int | None]]:
     return named
 
 
-def _must_also_pay(moment: Moment, grant: Grant) -> bool:
-    if moment.slack != "lend" or grant.run is None or moment.is_best_effort(grant.run):
+def _must_also_pay(moment: Moment, pcpu: int, grant: Grant) -> bool:
+    lends = moment.rules[pcpu].slack == "lend"
+    if not lends or grant.run is None or moment.is_best_effort(grant.run):
         return False
     return grant.pay != grant.run
 

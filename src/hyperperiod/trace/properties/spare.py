@@ -19,9 +19,8 @@ class SpareWatcher(Watcher):
         super().__init__(header, "" if header["spare"] else "this run has no spare")
 
     def see(self, moment: Moment) -> None:
-        if moment.slack == "spare":
-            for key, text in _wrong(moment).items():
-                self.wrong(moment, key, text)
+        for key, text in _wrong(moment).items():
+            self.wrong(moment, key, text)
 
 
 def check(header: Header, records: Records) -> Finding:
@@ -33,6 +32,8 @@ def _wrong(moment: Moment) -> dict[object, str]:
     """What is wrong with the spare, or with each of them: partitioned pcpus have their own."""
     wrong: dict[object, str] = {}
     for pcpus, ids in moment.groups():
+        if moment.rules[pcpus[0]].slack != "spare":
+            continue
         here = [pcpu for pcpu in pcpus if moment.grants[pcpu].pay == SPARE]
         if len(here) > 1:
             wrong["two", pcpus[0]] = f"the spare is on pcpus {here} at once"
