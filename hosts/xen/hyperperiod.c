@@ -30,6 +30,7 @@
 #include <xen/guest_access.h>
 #include <xen/init.h>
 #include <xen/mm.h>
+#include <xen/rcupdate.h>
 #include <xen/sched.h>
 #include <xen/softirq.h>
 #include <xen/time.h>
@@ -56,8 +57,10 @@ struct private {
     struct hp_config config; /* what lock domains start with; pcpus is set when they do */
     bool global;
     unsigned int ended; /* lock domains that have reached the horizon */
+    unsigned int pcpus; /* that have not left entirely, whatever the pool says */
     struct lock_domain *all; /* under a global policy */
     struct place *at[HP_VCPUS];
+    struct rcu_head rcu;
 };
 
 enum life {
@@ -891,10 +894,14 @@ static COLD void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
     struct lock_domain *ld;
 
     if ( private->global && private->all )
+    {
+        private->pcpus++;
         return NULL;
+    }
     ld = make_lock_domain(private, cpu);
     if ( !ld )
         return ERR_PTR(-ENOMEM);
+    private->pcpus++;
     if ( !private->global )
         return ld;
     /* The pool's, made with its first pcpu. */
@@ -904,6 +911,7 @@ static COLD void *cf_check hyp_alloc_pdata(const struct scheduler *ops, int cpu)
 
 static COLD void cf_check hyp_free_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
+    private_of(ops)->pcpus--;
     free_lock_domain(pdata);
 }
 
@@ -976,12 +984,21 @@ static COLD int cf_check hyp_init(struct scheduler *ops)
     return 0;
 }
 
-static COLD void cf_check hyp_deinit(struct scheduler *ops)
+static COLD void cf_check free_private(struct rcu_head *head)
 {
-    struct private *private = private_of(ops);
+    struct private *private = container_of(head, struct private, rcu);
 
     free_lock_domain(private->all);
     xfree(private);
+}
+
+/*
+ * A pcpu that has left may still wait for the lock that was its own, to find that it has another
+ * now. It does so inside of a read side of RCU.
+ */
+static COLD void cf_check hyp_deinit(struct scheduler *ops)
+{
+    call_rcu(&private_of(ops)->rcu, free_private);
     ops->sched_data = NULL;
 }
 
@@ -1163,14 +1180,17 @@ static COLD void act_spare(struct lock_domain *ld, const struct private *private
     note(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
 }
 
-/* Another scope means other locks: only a pool without pcpus can change it. */
+/*
+ * Another scope means other locks: only a pool without pcpus can change it. One that is about to
+ * leave is not valid any more, but still here.
+ */
 static COLD int set_scope(const struct scheduler *ops, bool global)
 {
     struct private *private = private_of(ops);
 
     if ( global == private->global )
         return 0;
-    if ( !cpumask_empty(ops->cpupool->cpu_valid) )
+    if ( private->pcpus )
         return -EBUSY;
     private->global = global;
     return 0;
