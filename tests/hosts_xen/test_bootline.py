@@ -51,7 +51,7 @@ def test_items_are_what_the_system_says() -> None:
         "d2=5ms:1ms:p0:extra",
         "d3=best-effort",
         "swap=1s:crps",
-        "change=3s:d2:20ms:8ms:p2",
+        "change=3s:d2:20ms:8ms:p2:extra",
         "swap=4s:periodic+edf+lend",
     ]
 

@@ -214,6 +214,8 @@ def _change(system: System, change: Change, priorities: Priorities) -> str:
     names = [domain.name for domain in system.domains]
     who = f"d{names.index(change.domain) + 1}"
     server = f"{_interface(change.interface)}:p{priorities.after(change)}"
+    if system.domains[names.index(change.domain)].extra:
+        server += ":extra"
     return f"change={exact_time(change.at_ns)}:{who}:{server}"
 
 
