@@ -289,6 +289,9 @@ static void fuzz_pools(void) {
     op->cpu = some_pcpu();
     if (op->op == XEN_SYSCTL_CPUPOOL_OP_CREATE && pool_count >= 4)
         op->op = XEN_SYSCTL_CPUPOOL_OP_DESTROY;
+    /* Guests stay in pools of the scheduler under test. */
+    if (op->op == XEN_SYSCTL_CPUPOOL_OP_MOVEDOMAIN && op->cpupool_id == 0)
+        op->cpupool_id = pool_count > 1 ? pools[1] : UINT32_MAX - 1;
     set_xen_guest_handle(op->cpumap.bitmap, shared->map);
     op->cpumap.nr_bits = one_in(20) ? (uint32_t)odd_number() : 64;
     sysctl();

@@ -9,6 +9,7 @@ done
 ok hyperperiod-xen move fa one
 ok hyperperiod-xen move fb one
 ok hyperperiod-xen move fc two
+ok hyperperiod-xen move fd two
 # shellcheck disable=SC2046 # words: seed, calls, perhaps 'pools'
 ok fuzz $(cat calls)
 ok hyperperiod-xen pool-info
