@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hyperperiod.cli import main
 from hyperperiod.hosts.xen import images
 from hyperperiod.hosts.xen.machine import Guest, Machine, boot
+from hyperperiod.hosts.xen.run import require_no_complaint
 from hyperperiod.model import FailedError, MissingError
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -135,3 +136,10 @@ def test_a_machine_that_hangs_is_ended(
     assert time.monotonic() - before < 20
     assert last in error.value.log
     assert running._process.poll() is not None
+
+
+def test_half_a_line_is_no_complaint() -> None:
+    """The console is read while Xen prints."""
+    require_no_complaint("(XEN) Freed memory\n(XEN) hyperperiod: ring ")
+    with pytest.raises(FailedError, match="does not run this system"):
+        require_no_complaint("(XEN) hyperperiod: d9: what is that; the default instead\n")

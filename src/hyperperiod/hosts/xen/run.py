@@ -169,8 +169,11 @@ def _record(
 
 
 def require_no_complaint(console: str) -> None:
-    """FailedError if Xen or a guest has said that it is late or does not take what it was told."""
-    complaints = COMPLAINT.findall(console)
+    """FailedError if Xen or a guest has said that it is late or does not take what it was told.
+
+    A line that is still being printed says nothing yet.
+    """
+    complaints = COMPLAINT.findall(console[: console.rfind("\n") + 1])
     if any(LATE_GUEST in complaint for complaint in complaints):
         raise LateError("a guest was not ready at the epoch", "\n".join(complaints))
     if complaints:
