@@ -72,9 +72,9 @@ xen: guests
 xen-x86:
 	@$(XEN_BUILD) x86_64
 
-## make xen-debug    Xen for arm64 with the scheduler, which checks itself at every decision
+## make xen-debug    Xen for both with the scheduler, which checks itself at every decision
 xen-debug:
-	@$(XEN_BUILD) arm64-debug
+	@$(XEN_BUILD) arm64-debug x86_64-debug
 
 ## make xen-stock    Xen for arm64 without it: the peers that it is compared with
 xen-stock:

@@ -382,7 +382,8 @@ static COLD void end(struct lock_domain *ld, const struct cpumask *cpus)
         printk("hyperperiod: horizon reached\n");
 }
 
-static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy, uint64_t now_ns)
+static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy,
+                             uint64_t now_ns)
 {
     const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
 
@@ -537,7 +538,8 @@ static struct sched_unit *pick(struct lock_domain *ld, unsigned int seat, uint64
  * Who was granted this seat but was not the one on it never got there: its context needs no
  * saving, so nobody will say that it is saved.
  */
-static COLD void release_absent(struct lock_domain *ld, hp_u32 before, const struct sched_unit *curr)
+static COLD void release_absent(struct lock_domain *ld, hp_u32 before,
+                                const struct sched_unit *curr)
 {
     if ( !ld->at[before] || ld->at[before]->unit == curr )
         return;
