@@ -119,6 +119,6 @@ def test_all_pairs_of_periodic_policies(tmp_path: Path) -> None:
 def test_many_swaps_of_many_systems(tmp_path: Path) -> None:
     need_xen()
     for each in islice(systems(), 6):
-        system = swapped(each, 20, 20 * _MS)
-        horizon_ns = 2_500 * _MS
+        system = swapped(each, 10, 20 * _MS)
+        horizon_ns = 1_300 * _MS
         nothing_is_lost(run_on_xen(system, horizon_ns, 1, tmp_path), system, horizon_ns)
