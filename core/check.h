@@ -3,7 +3,8 @@
  * The conservation laws, as one function: what is true between any two calls into the core.
  *
  * Tests, fuzzers and debug builds call it; a law that does not hold is named, and nothing is
- * repaired. It first brings the accounts up to now, which changes no decision.
+ * repaired. It brings the accounts up to now and makes the plan, as asking for kicks does; a
+ * server that nobody watches is left as stale as it is.
  */
 #pragma once
 
@@ -22,11 +23,13 @@ enum hp_law {
     HP_LAW_SPARE,    /* the spare is on one pcpu at most and within its budget */
 };
 
-HP_FN hp_u32 hp_account_holds(struct hp_core *core, const struct hp_server *server) {
+HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
     if (server->remaining_ns > (hp_i64)server->budget_ns)
         return 0;
     if (server->remaining_ns > 0 && core->policy.budget <= HP_BUDGET_POLLING
-        && server->deadline_ns <= core->now_ns)
+        && server->deadline_ns <= core->now_ns && hp_watched(core, vcpu))
         return 0;
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
@@ -76,7 +79,7 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_SETS;
     if (server->flags & HP_BEST_EFFORT)
         return server->remaining_ns == 0 ? HP_LAW_HOLDS : HP_LAW_ACCOUNT;
-    if (!hp_account_holds(core, server))
+    if (!hp_account_holds(core, vcpu))
         return HP_LAW_ACCOUNT;
     if (!hp_level_holds(core, server))
         return HP_LAW_LEVEL;
@@ -152,8 +155,6 @@ HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
 
         if (!server->present)
             continue;
-        if (!(server->flags & HP_BEST_EFFORT))
-            hp_catch_up(core, vcpu, core->now_ns);
         law = hp_check_server(core, vcpu);
         if (law != HP_LAW_HOLDS)
             return law;

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -144,6 +145,7 @@ class World {
   private:
     Random &random_;
     std::unique_ptr<hp_core> core_;
+    std::unique_ptr<hp_core> before_ = std::make_unique<hp_core>();
     hp_config config_{};
     std::vector<Vcpu> vcpus_;
     Time now_ = 0;
@@ -559,9 +561,14 @@ class World {
         }
     }
 
+    // The laws hold; and looking changes nothing that asking for kicks has not changed.
     void check() {
+        hp_kicks(core_.get(), now_);
+        std::memcpy(before_.get(), core_.get(), sizeof(hp_core));
         const hp_u32 law = hp_check(core_.get(), now_);
-        events_++;
+        events_ += 2;
+        require(std::memcmp(before_.get(), core_.get(), sizeof(hp_core)) == 0,
+                "the check changes the core");
         if (law != HP_LAW_HOLDS)
             fail("law " + std::to_string(law) + " is broken");
     }
