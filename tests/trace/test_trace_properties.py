@@ -133,6 +133,50 @@ def test_demand_trips_on_a_job_that_ran_too_short_whatever_the_overheads(tmp_pat
     assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
 
 
+def test_demand_knows_what_follows_a_pick_and_a_switch(tmp_path: Path) -> None:
+    """Three events of 1 + 2, and 4 for each of the two pieces."""
+    costs = {"lateness_ns": 1, "resume_ns": 2, "switch_ns": 4}
+    script = pieces(15, **costs)
+    assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
+    trips("demand", pieces(16, **costs), tmp_path, "ran 20 ns; its range is 2 to 19")
+
+
+def test_demand_counts_no_event_of_another_pcpu(tmp_path: Path) -> None:
+    tasks = [task("high", "t", 40, 2)]
+    vcpus = [vcpu("high", 40, 20), vcpu("low", 40, 20, pcpu=1)]
+    script = Script(make_header("ds", vcpus, tasks, pcpus=2, lateness_ns=1)).release(0, 0, 0)
+    script.run(0, H, task=0).run(2, L, pcpu=1).complete(5, 0, 0, 5).idle(5)
+    trips("demand", script.end(40), tmp_path, "ran 5 ns; its range is 2 to 4")
+
+
+US = 1_000
+
+
+def in_quanta(ran_ns: int) -> Script:
+    """A job of 400 us that nobody pays for, picked anew every 100 us, which no record tells.
+
+    The costs are those that are stated for Xen; each pick takes some 2.6 us there, in all.
+    """
+    tasks = [task("rest", "t", 1_000 * US, 400 * US)]
+    costs = {"lateness_ns": 1_296, "resume_ns": 2_300, "switch_ns": 1_500, "job_overhead_ns": 1_000}
+    script = Script(make_header("ds", [vcpu("rest")], tasks, quantum_ns=100 * US, **costs))
+    script.release(0, 0, 0).run(0, 0, payer=NONE, value=100 * US)
+    end_ns = 3 * US + ran_ns
+    script.run(3 * US, 0, payer=NONE, value=100 * US, task=0).complete(end_ns, 0, 0, end_ns)
+    return script.idle(end_ns).end(1_000 * US)
+
+
+def test_demand_counts_quanta_that_leave_no_record(tmp_path: Path) -> None:
+    """Four of them and the piece itself, 3,596 for each; a twentieth of the job is too much."""
+    assert CHECK["demand"](*in_quanta(410_600).trace(tmp_path)).status is Status.HOLDS
+    trips("demand", in_quanta(420_000), tmp_path, "ran 420000 ns; its range is 399000 to 418980")
+    trips("demand", in_quanta(380_000), tmp_path, "ran 380000 ns; its range is 399000 to 415384")
+    unhurried = in_quanta(400_001)
+    for key in ("lateness_ns", "resume_ns", "switch_ns", "job_overhead_ns"):
+        unhurried.header.pop(key)
+    trips("demand", unhurried, tmp_path, "its range is 400000 to 400000")
+
+
 def test_demand_says_nothing_of_times_of_a_busy_machine(tmp_path: Path) -> None:
     script = one_task().release(0, 0, 0).run(0, H, task=0).complete(1, 0, 0, 1).idle(1)
     script.header["timing"] = "host"

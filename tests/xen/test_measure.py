@@ -9,6 +9,7 @@ from tests.xen.on_xen import measured, need_xen
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.xen.measure import GAPS, Measured, costs, measure
+from hyperperiod.hosts.xen.run import RESUME_NS, SWITCH_NS
 from hyperperiod.model import Overheads, load_system
 
 EXAMPLE = Path(__file__).parents[2] / "systems" / "flight-control.toml"
@@ -59,6 +60,15 @@ def test_what_was_measured_is_plausible() -> None:
         assert 500 < gap.longest_ns < 15_000
     covered = gaps_of(measured().overheads)
     assert all(covered[name] >= gap.longest_ns for name, gap in measured().gaps.items())
+
+
+def test_what_a_trace_states_is_what_was_measured() -> None:
+    """Before a pick comes an interrupt, so what follows it is the gap without one."""
+    need_xen()
+    gaps, interrupt_ns = measured().gaps, measured().overheads.interrupt_ns
+    still_ns, turn_ns = gaps["still"].longest_ns, gaps["turn"].longest_ns
+    assert 0.8 * RESUME_NS <= still_ns - interrupt_ns <= RESUME_NS
+    assert 0.8 * SWITCH_NS <= turn_ns - still_ns <= SWITCH_NS
 
 
 def test_the_table_is_that_of_a_system_file(tmp_path: Path) -> None:

@@ -154,6 +154,8 @@ class Header(TypedDict):
     changes: list[ChangeEntry]
     guarantees: NotRequired[bool]
     lateness_ns: NotRequired[Count]
+    resume_ns: NotRequired[Count]
+    switch_ns: NotRequired[Count]
     job_overhead_ns: NotRequired[Count]
     timing: NotRequired[Literal["host"]]
 

@@ -3,14 +3,24 @@
 
 With overheads (picks may come late, by L at most) a job's pieces on the pcpu are longer than what
 it executed, by what the host did in them. It does that at the ends of a piece, and wherever
-anything is recorded inside: what comes before a pick (the interrupt, the pick) takes at most L,
-that is how L is measured, and what comes after one (the switch, the way back) is taken to be no
-longer. So a job may have run longer by
+something happens inside that leaves the piece whole. What comes before a pick (the interrupt, what
+wakes or is refilled) takes at most L, that is how L is measured. What comes after one (the pick
+itself, the way back) is not in L: it takes at most A, and C more if the pcpu was another vcpu's
+before. The header has A as `resume_ns` and C as `switch_ns`; without them A is L and C is 0. So a
+job may have run longer by
 
-    L * (2 for each piece, 2 for each instant inside a piece at which anything is recorded)
+    (L + A) * (1 for each piece, 1 for each event inside a piece) + C * (pieces after another vcpu)
 
-but not shorter. Where the header has `job_overhead_ns` a job may miss its range by that much more,
-both ways: what the guest itself needs for a job lies in part outside the pieces that name the job.
+but not shorter. The events inside a piece are
+
+- the instants at which anything is recorded, except what names another pcpu;
+- where nobody pays, the ends of quanta: a pick there leaves no charge, and no record if the same
+  job goes on. The first is due when the piece's record says, and each quantum begins anew with a
+  pick. One that is due less than L before the piece ends is not counted: what is left of the piece
+  is no longer than the L for its end.
+
+Where the header has `job_overhead_ns` a job may miss its range by that much more, both ways: what
+the guest itself needs for a job lies in part outside the pieces that name the job.
 """
 
 from collections import defaultdict
@@ -29,24 +39,24 @@ def check(header: Header, records: Records) -> Finding:
     if header.get("timing") == "host":
         return skipped("execution times are those of a busy machine")
     finding = Finding()
-    late_ns, own_ns = lateness_ns(header), header.get("job_overhead_ns", 0)
+    own_ns = header.get("job_overhead_ns", 0)
     ran_ns: dict[tuple[int, int], int] = defaultdict(int)
-    sides: dict[tuple[int, int], int] = defaultdict(int)
-    instants = _instants(records) if late_ns > 0 else np.empty(0, np.uint64)
-    for spans in all_spans(header, records):
-        ran = spans[(spans["kind"] == Kind.RUN) & (spans["task"] != NONE)]
-        lengths = ran["end_ns"] - ran["start_ns"]
-        columns = (ran["task"], ran["job"], lengths, _inside(ran, instants))
-        for task, job, length_ns, inside in zip(*(one.tolist() for one in columns), strict=True):
+    host_ns: dict[tuple[int, int], int] = defaultdict(int)
+    for pcpu, found in enumerate(all_spans(header, records)):
+        ran = (found["kind"] == Kind.RUN) & (found["task"] != NONE)
+        lengths = found["end_ns"] - found["start_ns"]
+        columns = (found["task"], found["job"], lengths, _host_ns(header, records, pcpu, found))
+        chosen = (column[ran].tolist() for column in columns)
+        for task, job, length_ns, most_ns in zip(*chosen, strict=True):
             ran_ns[task, job] += length_ns
-            sides[task, job] += 2 + 2 * inside
+            host_ns[task, job] += most_ns
     for record in each(records[records["kind"] == Kind.COMPLETE]):
         entry = header["tasks"][record.task]
         if entry["bcet_ns"] is None or entry["wcet_ns"] is None:
             continue
         key = (record.task, record.job)
         least_ns = max(0, entry["bcet_ns"] - own_ns)
-        most_ns = entry["wcet_ns"] + own_ns + late_ns * sides[key]
+        most_ns = entry["wcet_ns"] + own_ns + host_ns[key]
         if not least_ns <= ran_ns[key] <= most_ns:
             who = f"{task_name(header, record.task)} job {record.job}"
             text = f"{who} ran {ran_ns[key]} ns; its range is {least_ns} to {most_ns}"
@@ -54,9 +64,33 @@ def check(header: Header, records: Records) -> Finding:
     return finding
 
 
-def _instants(records: Records) -> NDArray[np.uint64]:
-    """When anything is recorded, each instant once."""
-    times = records["time_ns"]
+def _host_ns(header: Header, records: Records, pcpu: int, spans: Spans) -> NDArray[np.intp]:
+    """The most that the host took of each of a pcpu's spans."""
+    late_ns = lateness_ns(header)
+    if late_ns == 0:
+        return np.zeros(len(spans), np.intp)
+    events = 1 + _inside(spans, _instants(records, pcpu))
+    events += _unrecorded(spans, header["quantum_ns"], late_ns)
+    switched = np.ones(len(spans), bool)
+    switched[1:] = spans["vcpu"][1:] != spans["vcpu"][:-1]
+    event_ns = late_ns + header.get("resume_ns", late_ns)
+    most: NDArray[np.intp] = event_ns * events + header.get("switch_ns", 0) * switched
+    return most
+
+
+def _unrecorded(spans: Spans, quantum_ns: int | None, late_ns: int) -> NDArray[np.intp]:
+    """How many ends of quanta lie inside each span of which no record tells."""
+    if quantum_ns is None:
+        return np.zeros(len(spans), np.intp)
+    left_ns = spans["end_ns"] - np.minimum(spans["until_ns"], spans["end_ns"])
+    left_ns = np.maximum(left_ns.astype(np.intp) - late_ns, 0)
+    ends: NDArray[np.intp] = np.where(spans["payer"] == NONE, -(-left_ns // quantum_ns), 0)
+    return ends
+
+
+def _instants(records: Records, pcpu: int) -> NDArray[np.uint64]:
+    """When anything is recorded that may concern a pcpu, each instant once."""
+    times = records["time_ns"][np.isin(records["pcpu"], (pcpu, NONE))]
     different: NDArray[np.uint64] = times[np.append(True, times[1:] != times[:-1])[: len(times)]]
     return different
 
