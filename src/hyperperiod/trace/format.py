@@ -121,13 +121,17 @@ class TaskEntry(TypedDict):
 
 
 class ChangeEntry(TypedDict):
-    """An interface that a domain gets at some instant, and the priority that goes with it."""
+    """An interface that a domain gets at some instant, and the priority that goes with it.
+
+    `vcpus`: those of the domain that get it then, if others do not.
+    """
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     at_ns: Count
     domain: str
     interface: InterfaceEntry
     priority: NotRequired[Count]
+    vcpus: NotRequired[list[Count]]
 
 
 class Header(TypedDict):

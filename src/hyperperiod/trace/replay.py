@@ -19,6 +19,7 @@ from hyperperiod.trace.format import (
     EXTRA,
     NONE,
     SPARE,
+    ChangeEntry,
     Header,
     Kind,
     Records,
@@ -287,11 +288,17 @@ class Replay:
             change = self.changes.pop(0)
             interface = change["interface"]
             for vcpu, server in self.state.servers.items():
-                if not is_spare(vcpu) and self.header["vcpus"][vcpu]["domain"] == change["domain"]:
+                if self._concerns(change, vcpu):
                     priority = change.get("priority", server.priority)
                     wanted = Wanted(interface["period_ns"], interface["budget_ns"], priority)
                     server.want(wanted, self.state.now_ns)
         self._refill_due()
+
+    def _concerns(self, change: ChangeEntry, key: int) -> bool:
+        """Whether this server gets a new interface by that change."""
+        if is_spare(key) or self.header["vcpus"][key]["domain"] != change["domain"]:
+            return False
+        return key in change.get("vcpus", [key])
 
 
 class Record(NamedTuple):

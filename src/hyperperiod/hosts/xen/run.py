@@ -26,6 +26,7 @@ from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.result import Counts, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import bootline, rings
+from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, Options, plan
@@ -47,11 +48,6 @@ BOOT_TIMES = (1, 2, 4)
 """How many times longer booting may take, one try after the other."""
 JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
-RESUME_NS = 2_300
-"""What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
-measure.py without its interrupt."""
-SWITCH_NS = 1_500
-"""How much more it takes if another vcpu had the pcpu: the gap `turn` without `still`."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
@@ -96,7 +92,10 @@ def run(
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
         measured = _measured(machine, replayed)
-        _write_trace(trace_path, system, horizon_ns, seed, records, measured)
+        header = _header(system, horizon_ns, seed, recorded, measured)
+        write_header(trace_path, header)
+        with trace_path.open("ab") as file:
+            file.write(records.tobytes())
     result = _result(system, seed, recorded, replayed, records)
     _require_life(recorded, result)
     return result if machine.icount else {**result, "timing": "host"}
@@ -224,25 +223,18 @@ def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
     """What a reader of the trace must allow for."""
     late = {"lateness_ns": lateness_ns(replayed)}
     if machine.icount:
-        own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": JOB_OVERHEAD_NS}
-        return {**late, **own}
+        return {**late, "job_overhead_ns": JOB_OVERHEAD_NS}
     return {**late, "timing": "host"}
 
 
-def _write_trace(
-    path: Path,
-    system: System,
-    horizon_ns: int,
-    seed: int,
-    records: Records,
-    measured: dict[str, Any],
-) -> None:
+def _header(
+    system: System, horizon_ns: int, seed: int, recorded: Recorded, measured: dict[str, Any]
+) -> dict[str, Any]:
     """The overheads of the file are the simulator's; here the real ones show as lateness."""
     plain = system.model_copy(update={"overheads": Overheads()})
     header = make_header(plain, HOST, horizon_ns, seed, guarantees=guaranteed(system))
-    write_header(path, {**header, **measured})
-    with path.open("ab") as file:
-        file.write(records.tobytes())
+    made = changes_made(header, recorded.hypervisor)
+    return {**header, "changes": made, **measured}
 
 
 def _require_life(recorded: Recorded, result: dict[str, Any]) -> None:
