@@ -48,6 +48,11 @@ BOOT_TIMES = (1, 2, 4)
 """How many times longer booting may take, one try after the other."""
 JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
+RESUME_NS = 2_300
+"""What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
+measure.py without its interrupt."""
+SWITCH_NS = 1_500
+"""How much more it takes if another vcpu had the pcpu: the gap `turn` without `still`."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
@@ -223,7 +228,8 @@ def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
     """What a reader of the trace must allow for."""
     late = {"lateness_ns": lateness_ns(replayed)}
     if machine.icount:
-        return {**late, "job_overhead_ns": JOB_OVERHEAD_NS}
+        own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": JOB_OVERHEAD_NS}
+        return {**late, **own}
     return {**late, "timing": "host"}
 
 
