@@ -289,7 +289,7 @@ static void fuzz_pools(void) {
     op->cpu = some_pcpu();
     if (op->op == XEN_SYSCTL_CPUPOOL_OP_CREATE && pool_count >= 4)
         op->op = XEN_SYSCTL_CPUPOOL_OP_DESTROY;
-    /* Guests stay in pools of the scheduler under test. */
+    /* To credit2 and back Xen 4.20 itself loses a running guest: docs/xen/toolstack.md. */
     if (op->op == XEN_SYSCTL_CPUPOOL_OP_MOVEDOMAIN && op->cpupool_id == 0)
         op->cpupool_id = pool_count > 1 ? pools[1] : UINT32_MAX - 1;
     set_xen_guest_handle(op->cpumap.bitmap, shared->map);
