@@ -23,11 +23,12 @@ HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_u64 due;
 
     if (server->change_at_ns <= now_ns) {
-        hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
+        const hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
+        const hp_u64 at_ns = server->change_at_ns;
 
         hp_take_change(core, server);
         server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
-        server->deadline_ns = now_ns + server->period_ns;
+        server->deadline_ns = at_ns + server->period_ns;
         hp_refilled(core, vcpu);
     }
     if (server->remaining_ns > 0 || server->deadline_ns > now_ns)

@@ -143,11 +143,12 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->change_at_ns <= now_ns) {
-        const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, now_ns);
+        const hp_u64 at_ns = server->change_at_ns;
+        const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, at_ns);
 
         hp_take_change(core, server);
-        hp_sporadic_start(core, vcpu, now_ns, hp_least(usable_ns, server->budget_ns),
-                          now_ns + server->period_ns);
+        hp_sporadic_start(core, vcpu, at_ns, hp_least(usable_ns, server->budget_ns),
+                          at_ns + server->period_ns);
         hp_refilled(core, vcpu);
     }
     if (server->remaining_ns > 0 || hp_refill_of(core, vcpu, 0)->time_ns > now_ns)
@@ -179,24 +180,26 @@ HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 roun
 
 /*
  * Moves what is used from 'at' on from the head of the queue to its end. Returns whether the
- * head is another one now.
+ * head is another one now; the deadline is then the one that it has if it is usable.
  */
-HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, hp_u64 span_ns) {
+HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 at_ns,
+                               hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u32 popped = 0;
 
     hp_refill_renew(core, vcpu, at_ns);
-    if (span_ns >= server->budget_ns) {
+    if (span_ns / 2u >= server->budget_ns) {
         popped = 1;
-        hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns);
-        at_ns += span_ns - span_ns % server->budget_ns;
-        span_ns %= server->budget_ns;
+        hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns - 1u);
+        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
+        at_ns += span_ns - span_ns % server->budget_ns - server->budget_ns;
+        span_ns = span_ns % server->budget_ns + server->budget_ns;
     }
-    /* What is left is less than the budget: no refill is met twice. */
+    /* What is left is less than two budgets: no refill is met three times. */
     at_ns = HP_FORGET(at_ns);
     span_ns = HP_FORGET(span_ns);
     popped = HP_FORGET(popped);
-    HP_FOR (i, HP_REFILLS + 1u) {
+    HP_FOR (i, 2u * HP_REFILLS + 1u) {
         struct hp_refill *head;
         hp_u64 used_ns;
         hp_u64 back_ns;
@@ -216,6 +219,8 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
             popped = 1;
         }
         hp_refill_append(core, vcpu, back_ns, used_ns, stays);
+        if (!stays)
+            server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
         at_ns = HP_FORGET(at_ns + used_ns);
         span_ns = HP_FORGET(span_ns - used_ns);
         popped = HP_FORGET(popped);
@@ -227,18 +232,26 @@ HP_RARE hp_u32 hp_sporadic_use(struct hp_core *core, hp_u32 vcpu, hp_u64 at_ns, 
 /* Charges the queue, and takes the account from it. */
 HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 deadline_ns;
+    hp_u32 popped;
 
     if (span_ns == 0)
         return;
-    if (!hp_sporadic_use(core, vcpu, to_ns - span_ns, span_ns) && server->remaining_ns > 0) {
+    popped = hp_sporadic_use(core, vcpu, to_ns - span_ns, span_ns);
+    if (!popped && server->remaining_ns > 0) {
         server->remaining_ns = (hp_i64)hp_refill_of(core, vcpu, 0)->amount_ns;
         return;
     }
+    deadline_ns = server->deadline_ns;
     hp_sporadic_account(core, vcpu, to_ns);
-    if (server->remaining_ns > 0)
+    if (server->remaining_ns > 0) {
+        /* An overrun has used of the new head already: that moves its time, not its deadline. */
+        if (popped)
+            server->deadline_ns = deadline_ns;
         hp_enlist(core, vcpu);
-    else
+    } else {
         hp_deplete(core, vcpu);
+    }
 }
 
 /*

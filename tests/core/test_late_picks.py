@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A late pick moves nothing but what it used: neither a change of parameters nor a deadline."""
+
+from __future__ import annotations
+
+import pytest
+
+from hyperperiod import _sim
+
+_, DEFERRABLE, POLLING, SPORADIC, CBS = range(5)
+EDF = 1
+LATE = 2
+
+
+def core(budget: int) -> _sim.Core:
+    """One pcpu under EDF, without a spare."""
+    return _sim.Core(budget, EDF, 0, 1, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("budget", [DEFERRABLE, POLLING, SPORADIC, CBS])
+def test_a_change_counts_from_its_time_however_late_the_pick(budget: int) -> None:
+    deadlines = []
+    for late in (0, LATE):
+        one = core(budget)
+        one.add(0, 20, 5, 0, 0, 0)
+        one.arrive(0, 0)
+        one.pick(0, 0)
+        one.pick(0, 5)
+        one.update(0, 10, 5, 0, 0, 6)
+        one.pick(0, 6)
+        one.pick(0, 20 + late)
+        deadlines.append((one.remaining(0), one.deadline(0)))
+    assert deadlines == [(5, 30), (5, 30)]
+
+
+def test_an_overrun_into_the_next_refill_leaves_its_deadline() -> None:
+    """Used from 0 to 2 and from 10 to 14, a budget of 6 comes back as 2 at 20 and 4 at 30.
+
+    The server waits for a more urgent one until 35. At 37 the first refill is used up and the
+    second, which has been there since 30, is the head: its deadline is 50 whenever the pick comes.
+    """
+    one = core(SPORADIC)
+    one.add(0, 20, 6, 0, 0, 0)
+    one.add(1, 19, 15, 0, 0, 0)
+    for begin, end in ((0, 2), (10, 14)):
+        one.arrive(0, begin)
+        one.pick(0, begin)
+        one.depart(0, end)
+        one.pick(0, end)
+    one.arrive(0, 20)
+    one.arrive(1, 20)
+    assert one.pick(0, 20)[2] == 1
+    one.depart(1, 35)
+    assert one.pick(0, 35)[1:3] == (37, 0)
+    in_time = one.copy()
+    in_time.pick(0, 37)
+    in_time.pick(0, 37 + LATE)
+    one.pick(0, 37 + LATE)
+    assert [(it.remaining(0), it.deadline(0)) for it in (in_time, one)] == [(2, 50), (2, 50)]
