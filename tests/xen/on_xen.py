@@ -67,14 +67,12 @@ def run_on_xen(
     folder: Path,
     *,
     flavour: str = "arm64",
-    check: bool = True,
 ) -> OnXen:
     """Run a system; its decisions are replayed by the runner, its trace is checked here."""
     options = Options(hypervisor=need_xen(flavour), folder=folder)
     path = folder / f"{system.name}.hpt"
     result = run(system, horizon_ns, seed, path, options=options)
-    if check:
-        require_properties(path)
+    require_properties(path)
     return OnXen(result, read(path))
 
 

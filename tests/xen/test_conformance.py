@@ -71,7 +71,7 @@ def fragile(number: int) -> System | None:
 def replays(numbers: Iterable[int], folder: Path) -> None:
     """Instants coincide, policies are swapped, parameters change: every decision is the same."""
     for system in filter(None, map(fragile, numbers)):
-        run_on_xen(system, min(200 * step_of(system), 100_000_000), SEED, folder, check=False)
+        run_on_xen(system, min(200 * step_of(system), 100_000_000), SEED, folder)
 
 
 def test_fragile_systems_by_replay(tmp_path: Path) -> None:
