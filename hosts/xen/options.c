@@ -114,7 +114,7 @@ static const struct preset presets[] __initconst = { HP_POLICIES(ROW) };
 
 #undef ROW
 
-/* Whether the text begins with this word, and then ends or has one of these; then it moves on. */
+/* Whether the text begins with this word; then the text moves on past it. */
 static bool __init take(const char **text, const char *word)
 {
     const size_t length = strlen(word);
