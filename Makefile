@@ -20,7 +20,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
-        xen xen-x86 xen-debug xen-stock guests linux-guest \
+        xen xen-x86 xen-debug xen-stock guests linux-guest always \
         check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
@@ -32,11 +32,16 @@ build:
 	@mkdir -p build
 	@flock build/.lock $(MAKE) --silent .venv/.project
 
+# Edits of a module are live; a module that came, moved or went needs an installation.
+build/.modules: always
+	@find src/hyperperiod -name '*.py' | sort | cmp -s - $@ || \
+	  find src/hyperperiod -name '*.py' | sort > $@
+
 .venv/.dependencies: requirements.lock
 	@$(STEP) "virtual environment" tools/make_venv $(PYTHON)
 	@touch $@
 
-.venv/.project: .venv/.dependencies pyproject.toml CMakeLists.txt $(NATIVE)
+.venv/.project: .venv/.dependencies pyproject.toml CMakeLists.txt build/.modules $(NATIVE)
 	@$(STEP) "native modules and package" $(BIN)/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --editable .
 	@touch $@

@@ -11,9 +11,9 @@ from tests.analysis import plain
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.algorithm_1 import optimal_interface
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.harmonic_supply import refusal
+from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
+from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.model import Budget
 
 FARTHEST = 150

@@ -12,7 +12,7 @@ import numpy as np
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Supply
 
 LONGEST = 1_000_000
 

@@ -18,9 +18,9 @@ from tests.model_naive.model import Policy as NaivePolicy
 from tests.model_naive.workload import Run
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.host_level import host_level
-from hyperperiod.analysis.servers import Group, Server
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
 from hyperperiod.model.policy import LEGAL_SLACK
 

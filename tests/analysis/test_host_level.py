@@ -8,13 +8,13 @@ from math import lcm
 
 import pytest
 
-from hyperperiod.analysis.deferrable_edf import deferrable_edf, most_work
-from hyperperiod.analysis.deferrable_fp import deferrable_fp
-from hyperperiod.analysis.edf_utilization import edf_utilization
-from hyperperiod.analysis.fp_response_time import fp_response_time
-from hyperperiod.analysis.gfb import gfb
-from hyperperiod.analysis.host_level import host_level
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.multiprocessor.gfb import gfb
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
+from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.edf_utilization import edf_utilization
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Order, parse_policy
 
 

@@ -14,8 +14,8 @@ import pytest
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.gfb import gfb
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.multiprocessor.gfb import gfb
+from hyperperiod.analysis.servers.server import Group, Server
 
 DATA = Path(__file__).parent.parent / "data" / "peers"
 

@@ -11,10 +11,10 @@ from tests.analysis import plain
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.demand_bound import dbf, deadlines_up_to
-from hyperperiod.analysis.prm_fifo import fifo
-from hyperperiod.analysis.request_bound import rbf
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.prm_fifo import fifo
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.tasks.demand_bound import dbf, deadlines_up_to
+from hyperperiod.analysis.tasks.request_bound import rbf
 
 WORLDS = 700
 PLAIN = {Local.FIXED_PRIORITY: plain.fixed_priority, Local.EDF: plain.edf}

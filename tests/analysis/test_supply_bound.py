@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Supply
 
 SMALL = [(period, budget) for period in range(1, 5) for budget in range(1, period + 1)]
 

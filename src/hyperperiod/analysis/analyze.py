@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import Any, Required, TypedDict, cast
 
-from hyperperiod.analysis.domain_level import DomainVerdict, Promise, judge_domain
-from hyperperiod.analysis.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
+from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.explain import explain_task
-from hyperperiod.analysis.groups import domains_by_group, groups_of
-from hyperperiod.analysis.host_level import HostVerdict, host_level
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
-from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
+from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
+from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
 

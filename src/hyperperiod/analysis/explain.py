@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.demand_bound import dbf, deadlines_up_to
-from hyperperiod.analysis.domain_level import NotCovered, Promise, components_of, supply_of
-from hyperperiod.analysis.groups import domains_by_group
+from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, components_of, supply_of
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.overheads import overhead_loads
-from hyperperiod.analysis.request_bound import rbf, testing_points
 from hyperperiod.analysis.resolve import Resolution
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.servers.groups import domains_by_group
+from hyperperiod.analysis.tasks.demand_bound import dbf, deadlines_up_to
+from hyperperiod.analysis.tasks.request_bound import rbf, testing_points
 from hyperperiod.model import Budget, Domain, InputError, System, format_time
 
 MAX_ROWS = 200

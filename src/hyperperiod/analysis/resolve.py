@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.algorithm_1 import Optimum, optimal_interface
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.domain_level import NotCovered, Promise, components_of, shape_for
-from hyperperiod.analysis.ertds import default_spare_ns, hyperperiod_ns
-from hyperperiod.analysis.groups import domains_by_group, groups_of
-from hyperperiod.analysis.minimal_budget import Found, minimal_budget
+from hyperperiod.analysis.domains.algorithm_1 import Optimum, optimal_interface
+from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, components_of, shape_for
+from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.overheads import overhead_loads
-from hyperperiod.analysis.request_bound import rbf
+from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
+from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
+from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
     Budget,

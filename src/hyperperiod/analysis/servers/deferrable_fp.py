@@ -19,8 +19,8 @@ Errors: none.
 from __future__ import annotations
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.fp_response_time import fp_response_time, respond
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time, respond
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict
 
 

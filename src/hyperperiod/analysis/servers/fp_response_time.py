@@ -24,7 +24,7 @@ from __future__ import annotations
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
 
 

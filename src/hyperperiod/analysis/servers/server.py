@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.request_bound import rbf
+from hyperperiod.analysis.tasks.request_bound import rbf
 
 
 class Server(NamedTuple):

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, lcm
 
-from hyperperiod.analysis.gfb import gfb_bound
-from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.multiprocessor.gfb import gfb_bound
+from hyperperiod.analysis.servers.server import Group
 
 
 @dataclass(frozen=True)

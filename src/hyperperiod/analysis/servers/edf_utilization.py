@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.prm_edf import edf
-from hyperperiod.analysis.servers import Group
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
 
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.prm_fixed_priority import NOT_EXACT, TOO_HARD
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.prm_fixed_priority import NOT_EXACT, TOO_HARD
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import format_time
 

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hyperperiod.analysis.deferrable_edf import deferrable_edf
-from hyperperiod.analysis.deferrable_fp import deferrable_fp
-from hyperperiod.analysis.edf_utilization import edf_utilization
-from hyperperiod.analysis.fp_response_time import fp_response_time
-from hyperperiod.analysis.gfb import gfb
-from hyperperiod.analysis.servers import Group
+from hyperperiod.analysis.multiprocessor.gfb import gfb
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
+from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.edf_utilization import edf_utilization
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Order, Policy
 

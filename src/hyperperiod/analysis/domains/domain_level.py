@@ -29,11 +29,11 @@ from hyperperiod.analysis.component import (
     component_of_domains,
     component_of_tasks,
 )
-from hyperperiod.analysis.harmonic_supply import refusal
-from hyperperiod.analysis.prm_edf import edf
-from hyperperiod.analysis.prm_fifo import fifo
-from hyperperiod.analysis.prm_fixed_priority import fixed_priority
-from hyperperiod.analysis.supply_bound import Supply
+from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.domains.prm_fifo import fifo
+from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Sbf, Scheduler
 

@@ -22,7 +22,7 @@ m. Errors: none.
 
 from __future__ import annotations
 
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 

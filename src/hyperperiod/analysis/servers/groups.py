@@ -8,7 +8,7 @@ are those given, or the period itself: equal periods are equal priorities.
 from __future__ import annotations
 
 from hyperperiod.analysis.overheads import overhead_loads
-from hyperperiod.analysis.servers import Group, Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Domain, Scope, System, vcpus_of
 
 
