@@ -32,7 +32,7 @@ class Axis:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Round places at most a quarter of the axis apart, with their labels."""
-        step = _round_up(self.most / 6)
+        step = round_up(self.most / 6)
         count = floor(self.most / step + 1e-9)
         return [(self.x(at * step), f"{at * step:g}") for at in range(count + 1)]
 
@@ -136,7 +136,7 @@ def _path(chart: CdfChart, found: Distribution) -> str:
     return "".join(parts)
 
 
-def _round_up(value: float) -> float:
+def round_up(value: float) -> float:
     """The next of 1, 2, 2.5, 5 times a power of ten."""
     power = 10.0 ** floor(log10(value))
     for factor in (1, 2, 2.5, 5):

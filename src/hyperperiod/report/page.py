@@ -23,6 +23,11 @@ _TEMPLATES.filters.update(duration=duration, percent=percent, whole=whole)
 _TEMPLATES.globals.update(times=times)
 
 
+def fill(template: str, **values: Any) -> str:
+    """The text of a template, such as a picture that stands in a page or alone."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
 def render(path: Path, template: str, **values: Any) -> None:
     """Write the page."""
-    path.write_text(_TEMPLATES.get_template(template).render(values), encoding="utf-8")
+    path.write_text(fill(template, **values), encoding="utf-8")

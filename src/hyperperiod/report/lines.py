@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Charts of named lines over one axis, each a picture of its own: SVG that needs nothing else.
+
+For whatever grows or falls with something: demand and supply over the length of a window, the
+accepted fraction over the load. A curve is straight between its points, or a staircase that
+jumps at them. Beside the curves there may be dots, vertical rulers, gaps between two heights and
+shaded bands, each with a few words. Lines differ by colour and dash, so no line is told by its
+colour alone. Values stay in the units of their maker; a `Scale` says how they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor
+from typing import Final, Literal, NamedTuple
+
+from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.report.charts import round_up
+from hyperperiod.report.page import fill
+from hyperperiod.report.palette import color, dash
+
+Tone = Literal["good", "bad", "soft"]
+
+LEFT: Final = 64.0
+RIGHT: Final = 22.0
+HEAD: Final = 30.0
+ROW: Final = 18.0
+BELOW: Final = 46.0
+CHARACTER: Final = 6.6
+"""About how wide a letter of the labels is: fonts differ, and nothing here can measure them."""
+
+
+class Scale(NamedTuple):
+    """How values are shown: in units of `size`, whose sign is `unit`."""
+
+    label: str
+    unit: str = ""
+    size: float = 1.0
+
+
+ACCEPTED: Final = Scale("accepted", "%", 0.01)
+
+
+def time_scale(label: str, most_ns: float) -> Scale:
+    """Nanoseconds in the largest unit that is below the largest time."""
+    size, unit = max((ns, unit) for unit, ns in NS_PER_UNIT.items() if ns <= max(most_ns, 1))
+    return Scale(label, unit.replace("us", "µs"), size)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line; with `steps` it stays level from each point to the next and then jumps."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    steps: bool = False
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A circle where something happens, with what it is."""
+
+    x: float
+    y: float
+    text: str
+    tone: Tone = "soft"
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """A vertical line through the whole chart, such as a deadline."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """From one height to another at one place: what is missing there, or left."""
+
+    x: float
+    low: float
+    high: float
+    text: str
+    tone: Tone = "bad"
+
+
+@dataclass(frozen=True)
+class Band:
+    """A shaded part of the axis."""
+
+    start: float
+    end: float
+    text: str
+    tone: Tone = "soft"
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """What is to be drawn; an axis reaches as far as the values, or to `x_most`, `y_most`."""
+
+    title: str
+    x_scale: Scale
+    y_scale: Scale
+    curves: Sequence[Curve]
+    subtitle: str = ""
+    dots: Sequence[Dot] = ()
+    rulers: Sequence[Ruler] = ()
+    gaps: Sequence[Gap] = ()
+    bands: Sequence[Band] = ()
+    x_least: float = 0.0
+    x_most: float | None = None
+    y_most: float | None = None
+    width: float = 820.0
+    plot_height: float = 320.0
+
+
+class Key(NamedTuple):
+    """One entry of the legend and where it stands."""
+
+    name: str
+    color: str
+    dash: str
+    x: float
+    y: float
+
+
+class Label(NamedTuple):
+    """Words beside a place."""
+
+    x: float
+    y: float
+    anchor: str
+    text: str
+    tone: str
+
+
+class Drawing:
+    """The places of everything, in drawing units; the template turns them into SVG."""
+
+    def __init__(self, chart: LineChart) -> None:
+        self.chart = chart
+        self.width = chart.width
+        self.right = chart.width - RIGHT
+        self.keys = list(self._keys())
+        self.top = (self.keys[-1].y if self.keys else HEAD) + 36
+        self.bottom = self.top + chart.plot_height
+        self.height = self.bottom + BELOW
+        points = [point for curve in chart.curves for point in curve.points]
+        self.x_most = chart.x_most or max((x for x, _ in points), default=1.0) or 1.0
+        self.y_most = chart.y_most or max((y for _, y in points), default=1.0) * 1.06 or 1.0
+
+    def x(self, value: float) -> float:
+        share = (value - self.chart.x_least) / (self.x_most - self.chart.x_least)
+        return round(LEFT + share * (self.right - LEFT), 2)
+
+    def y(self, value: float) -> float:
+        return round(self.bottom - value / self.y_most * (self.bottom - self.top), 2)
+
+    @property
+    def x_ticks(self) -> list[tuple[float, str]]:
+        found = _ticks(self.chart.x_least, self.x_most, self.chart.x_scale, 9)
+        return [(self.x(value), text) for value, text in found]
+
+    @property
+    def y_ticks(self) -> list[tuple[float, str]]:
+        return [
+            (self.y(value), text) for value, text in _ticks(0, self.y_most, self.chart.y_scale, 6)
+        ]
+
+    @property
+    def paths(self) -> list[tuple[str, str, str]]:
+        """Path, colour and dash of each curve."""
+        return [
+            (self._path(curve), color(index), dash(index))
+            for index, curve in enumerate(self.chart.curves)
+        ]
+
+    @property
+    def points(self) -> list[tuple[float, float, str]]:
+        """The small dots of the curves that want them."""
+        return [
+            (self.x(x), self.y(y), color(index))
+            for index, curve in enumerate(self.chart.curves)
+            if curve.dots
+            for x, y in curve.points
+        ]
+
+    @property
+    def labels(self) -> list[Label]:
+        """The words of gaps and dots, on the side that has room."""
+        gaps, dots = self.chart.gaps, self.chart.dots
+        places = [(gap.x, self.y((gap.low + gap.high) / 2) + 4, gap.text, gap.tone) for gap in gaps]
+        places += [(dot.x, self.y(dot.y) - 9, dot.text, dot.tone) for dot in dots]
+        labels: list[Label] = []
+        for x, y, text, tone in places:
+            at, anchor = self._beside(self.x(x), text)
+            labels.append(Label(at, self._free(labels, y), anchor, text, tone))
+        return labels
+
+    @property
+    def ruler_labels(self) -> list[Label]:
+        """The words of rulers, over the plot; a second line where two would touch."""
+        labels: list[Label] = []
+        for ruler in sorted(self.chart.rulers, key=lambda one: one.x):
+            at, anchor = self._beside(self.x(ruler.x), ruler.text)
+            last = labels[-1] if labels else None
+            near = last is not None and abs(at - last.x) < CHARACTER * len(ruler.text + last.text)
+            low = near and last is not None and last.y == self.top + 13
+            labels.append(Label(at, self.top + (28 if low else 13), anchor, ruler.text, "soft"))
+        return labels
+
+    def _free(self, labels: Sequence[Label], y: float) -> float:
+        """A height at which no label stands yet, at or below `y`, inside the plot."""
+        y = min(max(y, self.top + 44), self.bottom - 8)
+        while any(abs(label.y - y) < 15 for label in labels):
+            y -= 15
+        return y
+
+    def _beside(self, at: float, text: str) -> tuple[float, str]:
+        if at + 10 + CHARACTER * len(text) < self.right:
+            return at + 8, "start"
+        return at - 8, "end"
+
+    def _keys(self) -> list[Key]:
+        """The legend: from left to right, in as many rows as it needs."""
+        keys: list[Key] = []
+        x, y = LEFT, HEAD + (ROW if self.chart.subtitle else 0) + 14
+        for index, curve in enumerate(self.chart.curves):
+            wide = 38 + CHARACTER * len(curve.name) + 14
+            if keys and x + wide > self.right:
+                x, y = LEFT, y + ROW
+            keys.append(Key(curve.name, color(index), dash(index), x, y))
+            x += wide
+        return keys
+
+    def _path(self, curve: Curve) -> str:
+        if not curve.points:
+            return ""
+        parts = [f"M{self.x(curve.points[0][0])} {self.y(curve.points[0][1])}"]
+        for x, y in curve.points[1:]:
+            at, height = self.x(x), self.y(y)
+            parts.append(f"H{at}V{height}" if curve.steps else f"L{at} {height}")
+        return "".join(parts)
+
+
+def line_svg(chart: LineChart) -> str:
+    """The chart as one SVG element, which is a file of its own or stands inside a page."""
+    return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT)
+
+
+def _ticks(least: float, most: float, scale: Scale, count: int) -> list[tuple[float, str]]:
+    """Round values from `least` to `most` with their labels."""
+    step = round_up((most - least) / scale.size / count)
+    first = -floor(-least / scale.size / step + 1e-9)
+    last = floor(most / scale.size / step + 1e-9)
+    return [(at * step * scale.size, f"{at * step:.10g}") for at in range(first, last + 1)]
