@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The native analysis kernels; hyperperiod.analysis has the functions to call.
 #
-# A row is wcet, period, deadline, jitter; rows come in order of priority.
+# A row is wcet, period, deadline, jitter, blocking; rows come in order of priority.
 # judge            the verdict, and a response bound (holds) or a window that breaks a deadline
 #                  (or 0)
 # last_response    the response bound of the last load below the others
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TypeAlias
 
-Row: TypeAlias = tuple[int, int, int, int]
+Row: TypeAlias = tuple[int, int, int, int, int]
 
 class Shape(Enum):
     GENERAL = 0

@@ -2,7 +2,7 @@
 """The definitions, written to be checked by reading: every window is looked at, one by one.
 
 Supply comes in unit slots; a window is a number of slots. Nothing here is clever or fast, and
-nothing is shared with the code under test but the order of the four numbers of a load.
+nothing is shared with the code under test but the order of the five numbers of a load.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def due(loads: Sequence[Load], window: int) -> int:
 
 
 def fixed_priority(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool:
-    """Every job of every busy window is done by its deadline."""
+    """Every job of every busy window is done by its deadline, also if it is blocked once."""
     sums = supply(shape, period, budget)
     for index, own in enumerate(loads):
         job = 0
@@ -64,7 +64,8 @@ def fixed_priority(loads: Sequence[Load], shape: Shape, period: int, budget: int
                 (
                     window
                     for window in range(1, min(LONGEST, release + own.deadline + 1))
-                    if sums[window] >= (job + 1) * own.wcet + released(loads[:index], window)
+                    if sums[window]
+                    >= own.blocking + (job + 1) * own.wcet + released(loads[:index], window)
                 ),
                 None,
             )
@@ -77,7 +78,10 @@ def fixed_priority(loads: Sequence[Load], shape: Shape, period: int, budget: int
 
 
 def edf(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool | None:
-    """Every window up to the hyperperiod and a bit holds its demand; None: it is too long."""
+    """Every window up to the hyperperiod and a bit holds its demand; None: it is too long.
+
+    Beside the demand it holds what may block a job that is due in it.
+    """
     if sum(Fraction(load.wcet, load.period) for load in loads) > Fraction(budget, period):
         return False
     longest = lcm(period, *(load.period for load in loads)) + 2 * period
@@ -85,11 +89,19 @@ def edf(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool |
     if longest > LONGEST:
         return None
     sums = supply(shape, period, budget)
-    return all(due(loads, window) <= sums[window] for window in range(1, longest + 1))
+    return all(
+        due(loads, window) + held_up(loads, window) <= sums[window]
+        for window in range(1, longest + 1)
+    )
+
+
+def held_up(loads: Sequence[Load], window: int) -> int:
+    """The longest blocking of a job that is released and due in the window."""
+    return max([0, *(load.blocking for load in loads if load.deadline <= window)])
 
 
 def some_loads(draw: random.Random, *, plain: bool = False) -> list[Load]:
-    """One to four loads with small periods; `plain` leaves jitter and late deadlines out."""
+    """One to four loads with small periods; `plain` leaves jitter and the like out."""
     count = draw.randint(1, 4)
     loads = []
     for _ in range(count):
@@ -101,5 +113,6 @@ def some_loads(draw: random.Random, *, plain: bool = False) -> list[Load]:
         else:
             deadline = draw.randint(wcet, period if kind < 0.8 else 3 * period)
         jitter = 0 if plain or draw.random() < 0.7 else draw.randint(0, 2 * period)
-        loads.append(Load(wcet, period, deadline, jitter))
+        blocking = 0 if plain or draw.random() < 0.7 else draw.randint(1, period)
+        loads.append(Load(wcet, period, deadline, jitter, blocking))
     return loads

@@ -119,12 +119,21 @@ def test_too_small_an_interface_is_false() -> None:
     assert result["tasks"][0]["response_bound_ns"] is None
 
 
-def test_jitter_and_offsets_make_no_a_maybe() -> None:
-    for more in ({"jitter_ns": MS}, {"offset_ns": MS}):
+def test_jitter_offsets_and_blocking_make_no_a_maybe() -> None:
+    for more in ({"jitter_ns": MS}, {"offset_ns": MS}, {"blocking_ns": MS}):
         small = system(domain("d", task("t", 5, 20, **more), interface=interface(4, 10)))
         holds, reason = verdict(small, "d")
         assert holds is None
         assert "sufficient" in reason
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.RM, Scheduler.EDF, Scheduler.FIFO])
+def test_blocking_takes_of_the_supply_once(scheduler: Scheduler) -> None:
+    """Budget 5 every 10: 10 without, then 5; a task of 4 with deadline 25 has a second budget."""
+    for blocking_ms, holds in ((6, True), (7, None)):
+        tight = task("t", 4, 30, deadline_ns=25 * MS, blocking_ns=blocking_ms * MS)
+        one = system(domain("d", tight, scheduler=scheduler, interface=interface(5, 10)))
+        assert verdict(one, "d")[0] is holds
 
 
 def test_what_the_host_does_not_promise_the_domain_does_not_have() -> None:
@@ -280,6 +289,7 @@ def test_harmonic_where_it_is_sound() -> None:
         ("cbs", [task("a", 2, 20)], "cbs"),
         ("ptps", [task("a", 2, 20, offset_ns=1)], "offset or jitter"),
         ("ptps", [task("a", 2, 20, jitter_ns=1)], "offset or jitter"),
+        ("ptps", [task("a", 2, 20, blocking_ns=1)], "may be blocked"),
         ("ptps", [task("a", 2, 20, kind=TaskKind.SPORADIC)], "not periodic"),
         ("ptps", [task("a", 2, 20), task("b", 2, 30)], "do not divide"),
         ("ptps", [task("a", 2, 25)], "do not divide"),

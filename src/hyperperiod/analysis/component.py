@@ -5,6 +5,8 @@ A `Load` is work that comes again and again; a `Component` is the loads of one v
 priority under a local scheduler. From tasks to loads:
 - periodic: as it stands. An offset is left out, because releasing everything at once is the
   worst case; the test is then sufficient, no longer exact. Jitter lets releases come closer.
+- blocking: work of lower priority that runs although the task waits (a lock, a section that
+  cannot be preempted), at its longest, once while the task's level is busy; sufficient as well.
 - sporadic and event: at least the period apart (an event task's next release comes its period
   after the previous job *finished*).
 - busy: never a load. Below every other task it takes nothing from them: under rm and dm it
@@ -26,12 +28,16 @@ from hyperperiod.model import Domain, Scheduler, Task, TaskKind
 
 
 class Load(NamedTuple):
-    """Work `wcet` at least `period` apart, up to `jitter` closer; `deadline` from the release."""
+    """Work `wcet` at least `period` apart, up to `jitter` closer; `deadline` from the release.
+
+    `blocking` is the most that work behind it can run while the load's level is busy.
+    """
 
     wcet: int
     period: int
     deadline: int
     jitter: int = 0
+    blocking: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Source:
     @property
     def exact(self) -> bool:
         """Whether the worst case that the tests assume is one that can happen."""
-        return self.offset_ns == 0 and self.load.jitter == 0
+        return self.offset_ns == 0 and self.load.jitter == 0 and self.load.blocking == 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def source_of_task(task: Task) -> Source:
     assert task.deadline_ns is not None, "the model fills deadlines in"
     return Source(
         task.name,
-        Load(task.wcet_ns, task.period_ns, task.deadline_ns, task.jitter_ns),
+        Load(task.wcet_ns, task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns),
         task.offset_ns,
         task.kind is TaskKind.PERIODIC,
     )

@@ -67,13 +67,15 @@ def task(one: Task) -> Iterator[Finding]:
 
 
 def _busy_task(one: Task) -> Iterator[Finding]:
-    allowed = "a busy task has no period, deadline or jitter (offset and wcet are free)"
+    allowed = "a busy task has no period, deadline, jitter or blocking (offset and wcet are free)"
     if one.period_ns is not None:
         yield Finding(("period",), format_time(one.period_ns), allowed)
     elif one.deadline_ns is not None:
         yield Finding(("deadline",), format_time(one.deadline_ns), allowed)
     if one.jitter_ns:
         yield Finding(("jitter",), format_time(one.jitter_ns), allowed)
+    if one.blocking_ns:
+        yield Finding(("blocking",), format_time(one.blocking_ns), allowed)
     if one.wcet_ns is None and one.etf != 1:
         yield Finding(("etf",), str(float(one.etf)), "etf only beside wcet: endless work has none")
 

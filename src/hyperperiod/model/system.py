@@ -130,6 +130,7 @@ class Task(_Part):
     deadline_ns: PositiveTime | None = _key("deadline", default=None, validate_default=True)
     offset_ns: Time = _key("offset", default=0)
     jitter_ns: Time = _key("jitter", default=0)
+    blocking_ns: Time = _key("blocking", default=0)
     etf: Etf = Fraction(1)
     priority: Priority | None = None
     vcpu: StrictInt | None = Field(default=None, ge=0, lt=VCPU_LIMIT)

@@ -7,14 +7,14 @@ Taken literally that is unsound: it says nothing about phases, jitter or the bud
 What is required, and why it is enough. The server refills at multiples of its period and gets
 its budget in every period in which it has work throughout (periodic or deferrable rule). All
 task periods and the interface period divide one another pairwise, all tasks release at
-multiples of their periods without offset or jitter, and deadlines lie within periods. Take the
-first deadline missed and the busy window before it; it begins with a release. If that is at a
-multiple of the interface period, whole server periods follow and the bound is plain. If not,
-the releasing task has a period that divides the interface period; up to the next refill only
-such tasks release, and each of their jobs is due by that refill. So either the missed deadline
-lies before the refill, and the window within one server period, where at most period - budget
-is without supply; or nothing is pending at the refill, and the busy window did not begin where
-we said it did.
+multiples of their periods without offset, jitter or blocking, and deadlines lie within periods.
+Take the first deadline missed and the busy window before it; it begins with a release. If that
+is at a multiple of the interface period, whole server periods follow and the bound is plain. If
+not, the releasing task has a period that divides the interface period; up to the next refill
+only such tasks release, and each of their jobs is due by that refill. So either the missed
+deadline lies before the refill, and the window within one server period, where at most period -
+budget is without supply; or nothing is pending at the refill, and the busy window did not begin
+where we said it did.
 
 Inputs: the budget rule, the interface period and the tasks. Result: None, or the reason why the
 bound is refused, as a text. Errors: none.
@@ -38,6 +38,8 @@ def refusal(rule: Budget, period_ns: int | None, sources: Sequence[Source]) -> s
     for source in sources:
         if source.offset_ns or source.load.jitter:
             return f"harmonic sbf: task {source.name} has an offset or jitter"
+        if source.load.blocking:
+            return f"harmonic sbf: task {source.name} may be blocked"
         if not source.in_phase:
             return f"harmonic sbf: task {source.name} is not periodic"
         if source.load.deadline > source.load.period:

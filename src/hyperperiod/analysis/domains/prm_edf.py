@@ -7,8 +7,10 @@ with EDF scheduling", IEEE Trans. Computers 2009 (QPA), for the order in which w
 looked at.
 
 Assumptions: preemptive, independent tasks; releases at least a period apart, up to the jitter
-closer; absolute deadlines count from the release. Exact for the interface; with offsets or
-jitter only sufficient, and "no" becomes null.
+closer; absolute deadlines count from the release. Exact for the interface; with offsets, jitter
+or blocking only sufficient, and "no" becomes null. Blocking: a window holds, beside its demand,
+the longest blocking of a task that can be due in it (Baker, "Stack-based scheduling of realtime
+processes", Real-Time Systems 1991; Zhang and Burns, section 6).
 
 No hyperperiod is enumerated. Windows are bounded by where a line above the demand and one below
 the supply cross, and by the busy window; far out only windows near coinciding deadlines are

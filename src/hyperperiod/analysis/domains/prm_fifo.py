@@ -4,7 +4,8 @@
 Paper: none; the argument is short. A job released a into a busy window waits only for jobs
 released no later, so it is done when the supply bound covers all work released in [0, a]:
 time_for(sum of (floor((a + jitter) / period) + 1) wcet) - a after its release. The largest of
-these over the busy window bounds every response. It needs no order among equals.
+these over the busy window bounds every response. It needs no order among equals. Blocking is added
+once, at its longest.
 
 Assumptions: releases at least a period apart, up to the jitter closer; no busy task in the
 domain (with one, a job waits behind work whose length the bound does not count).

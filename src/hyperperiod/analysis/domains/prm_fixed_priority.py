@@ -9,8 +9,10 @@ Tindell, Burns and Wellings, 1994.
 Assumptions: preemptive, unique priorities, independent tasks; releases at least a period apart,
 up to the jitter closer; deadlines count from the release. The supply bound is sound for the
 server (`supply_bound`). The test is exact for the interface: "no" means that some supply which
-the interface allows, with some phases of the tasks, misses a deadline. With offsets or jitter
-it is only sufficient, and its "no" becomes null.
+the interface allows, with some phases of the tasks, misses a deadline. With offsets, jitter or
+blocking it is only sufficient, and its "no" becomes null. Blocking (a lock held, a section that
+cannot be preempted) counts once in a busy window: Sha, Rajkumar and Lehoczky, IEEE Trans.
+Computers 1990; nothing of lower priority begins while the window lasts.
 
 Inputs: a component, a supply. Results: per task, in order of priority, a verdict with a
 response-time bound in nanoseconds, counted from the release. Errors: none; what takes too many
@@ -25,7 +27,7 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict
 
 TOO_HARD = "too close to the edge: undecided after millions of steps"
-NOT_EXACT = "the test is only sufficient with offsets or jitter, and does not confirm it"
+NOT_EXACT = "with offsets, jitter or blocking the test is only sufficient: it does not confirm it"
 
 
 def fixed_priority(component: Component, supply: Supply) -> list[Verdict]:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The Python face of the kernels: hyperperiod._analysis. Loads come as (wcet, period,
-// deadline, jitter) in whole units, in order of priority; the typed functions around these are
-// in hyperperiod.analysis.
+// deadline, jitter, blocking) in whole units, in order of priority; the typed functions around
+// these are in hyperperiod.analysis.
 
 #include <array>
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@ using namespace hyperperiod::analysis;
 
 namespace {
 
-using Row = std::array<u64, 4>;
+using Row = std::array<u64, 5>;
 using Rows = std::vector<Row>;
 
 void require(bool condition, const char *message) {
@@ -39,7 +39,8 @@ std::vector<Load> loads_of(const Rows &rows) {
     loads.reserve(rows.size());
     for (const Row &row : rows) {
         require(row[0] != 0 && row[1] != 0 && row[2] != 0, "a wcet, period or deadline of 0");
-        loads.push_back({checked(row[0]), checked(row[1]), checked(row[2]), checked(row[3])});
+        loads.push_back(
+            {checked(row[0]), checked(row[1]), checked(row[2]), checked(row[3]), checked(row[4])});
     }
     return loads;
 }

@@ -3,8 +3,9 @@
 // A component: the loads on one vcpu and who is first among them.
 //
 // A load asks for `wcet` at releases that are at least `period` apart, up to `jitter` closer
-// for a while; `deadline` counts from the release. Under fixed priority the order of the loads
-// is the order of priority. Offsets are not here: releasing everything at once is the worst
+// for a while; `deadline` counts from the release; `blocking` is the most that work behind it can
+// run in a busy window of the load's level. Under fixed priority the order of the loads is the
+// order of priority. Offsets are not here: releasing everything at once is the worst
 // case, so leaving them out is safe.
 //
 // A test can say that all deadlines hold, that some window breaks one, or that finding out
@@ -20,7 +21,7 @@
 namespace hyperperiod::analysis {
 
 struct Load {
-    u64 wcet, period, deadline, jitter;
+    u64 wcet, period, deadline, jitter, blocking = 0;
 };
 
 using Loads = std::span<const Load>;
@@ -67,8 +68,10 @@ Answer schedulable(const Component &component, const Supply &supply, Effort &eff
 
 // Work released in a window of length `window` that begins with a release of every load.
 u64 request(Loads loads, u64 window);
-// Work with both release and deadline in a window of that length (dbf).
+// Work with both release and deadline in a window of that length (dbf), and what may block one of
+// those jobs.
 u64 demand(Loads loads, u64 window);
+u64 longest_blocking(Loads loads);
 
 struct Budget {
     u64 budget; // 0: none up to the period will do

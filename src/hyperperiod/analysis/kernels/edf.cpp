@@ -3,9 +3,10 @@
 // EDF under a supply: every window must hold the demand in it (Baruah, Rosier and Howell 1990;
 // Shin and Lee 2003). Which windows need a look is bounded twice: by where the lines around
 // demand and supply cross (trend.hpp), and by the busy window, since demand cannot first
-// overtake after everything released so far is done. Neither needs the hyperperiod. Where
-// utilisation equals bandwidth only the second bound and the hyperperiod remain; the test uses
-// what is short enough and says unknown otherwise.
+// overtake after everything released so far is done. A window is blocked by at most what can hold
+// up one job that is due in it (Baker 1991; Zhang and Burns 2009, section 6). Neither needs the
+// hyperperiod. Where utilisation equals bandwidth only the second bound and the hyperperiod remain;
+// the test uses what is short enough and says unknown otherwise.
 
 #include "src/hyperperiod/analysis/kernels/windows.hpp"
 
@@ -49,9 +50,10 @@ void note(Window &window, u64 length) {
 // The end of the busy window if it is at most `enough`, else `enough`.
 u64 busy_window(Loads loads, const Supply &supply, u64 enough) {
     constexpr int patience = 256;
+    const u64 blocking = longest_blocking(loads);
     u64 time = 1;
     for (int step = 0; step < patience; step++) {
-        const u64 next = supply.time_for(request(loads, time));
+        const u64 next = supply.time_for(clamp(u128{request(loads, time)} + blocking));
         if (next >= enough)
             return enough;
         if (next <= time)
@@ -100,14 +102,18 @@ u64 longest_deadline(Loads loads) {
 
 Window window_up_to(Loads loads, u64 length) {
     Window window{0, 0, 0};
+    u64 blocking = 0;
     for (const Load &load : loads) {
         const Due due = due_by(load, length);
         window.demand = clamp(u128{due.jobs} * load.wcet + window.demand);
         if (window.demand == never)
             return {length, never, 0};
+        if (due.jobs != 0 && load.blocking > blocking)
+            blocking = load.blocking;
         note(window, due.last);
         note(window, due_before(load, due.last));
     }
+    window.demand = clamp(u128{window.demand} + blocking);
     return window;
 }
 

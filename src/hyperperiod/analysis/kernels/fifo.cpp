@@ -2,9 +2,9 @@
 //
 // First in, first out under a supply. A job released `offset` into a busy window waits only for
 // jobs that came no later, so it is done once the supply covers all of those: at most
-// time_for(work released in [0, offset]) - offset after its release. The bound is the largest
-// of these over all offsets at which some load can release, up to the end of the busy window.
-// It is the same for every load; a deadline holds if it is not below it.
+// time_for(work released in [0, offset], and the longest blocking) - offset after its release. The
+// bound is the largest of these over all offsets at which some load can release, up to the end of
+// the busy window. It is the same for every load; a deadline holds if it is not below it.
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
 
@@ -34,6 +34,7 @@ Step step(Loads loads, u64 offset) {
 } // namespace
 
 Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
+    const u64 blocking = longest_blocking(loads);
     u64 patience = never, longest = 0, worst = 0;
     for (const Load &load : loads) {
         patience = load.deadline < patience ? load.deadline : patience;
@@ -43,7 +44,7 @@ Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
         if (!effort.spend(loads.size()))
             return {Verdict::unknown, 0};
         const Step here = step(loads, offset);
-        const u64 finish = supply.time_for(here.work);
+        const u64 finish = supply.time_for(clamp(u128{here.work} + blocking));
         if (finish == never || finish - offset > longest)
             return {Verdict::misses, never};
         worst = finish - offset > worst ? finish - offset : worst;

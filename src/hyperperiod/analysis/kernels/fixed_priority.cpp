@@ -4,7 +4,7 @@
 // those above it ask for (Lehoczky, Sha and Ding 1989; Shin and Lee 2003), by the fixed-point
 // iteration of Joseph and Pandya. Where a job can still be pending when its successor comes
 // (deadline above the period, or jitter), all jobs of the busy window are looked at
-// (Lehoczky 1990; Tindell, Burns and Wellings 1994).
+// (Lehoczky 1990; Tindell, Burns and Wellings 1994). Blocking counts once in that window.
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
 
@@ -40,13 +40,20 @@ Answer finish(Loads above, u64 own, const Supply &supply, u64 start, u64 last, E
 }
 
 u64 first_guess(Loads above, const Load &own, const Supply &supply) {
-    u128 work = own.wcet;
+    u128 work = u128{own.wcet} + own.blocking;
     for (const Load &load : above)
         work += load.wcet;
     return supply.time_for(clamp(work));
 }
 
 } // namespace
+
+u64 longest_blocking(Loads loads) {
+    u64 longest = 0;
+    for (const Load &load : loads)
+        longest = load.blocking > longest ? load.blocking : longest;
+    return longest;
+}
 
 u64 request(Loads loads, u64 window) {
     if (window == never)
@@ -68,7 +75,7 @@ Answer response(Loads above, const Load &own, const Supply &supply, Effort &effo
     for (u64 job = 0;; job++) {
         const u64 release = earliest_release(own, job);
         const u64 last = clamp(u128{release} + own.deadline);
-        const u64 work = clamp(u128{job + 1} * own.wcet);
+        const u64 work = clamp(u128{job + 1} * own.wcet + own.blocking);
         if (release == never || work == never)
             return {Verdict::unknown, 0};
         if (time > last)

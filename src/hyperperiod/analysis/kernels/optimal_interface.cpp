@@ -69,7 +69,8 @@ Condition first_job(Loads loads, std::size_t index, Effort &effort) {
     const Load &own = loads[index];
     const Loads above = loads.first(index);
     const auto add = [&](u64 window) {
-        condition.points.push_back({window, clamp(u128{request(above, window)} + own.wcet)});
+        condition.points.push_back(
+            {window, clamp(u128{request(above, window)} + own.wcet + own.blocking)});
     };
     for (const Load &load : above) {
         const u64 skip = load.jitter / load.period + 1;
@@ -166,9 +167,10 @@ u64 shortest_deadline(const Component &component) {
 // The end of the busy window when nothing comes for `blackout` and everything from then on.
 u64 busy_after(Loads loads, u64 blackout, u64 otherwise) {
     constexpr int patience = 4096;
+    const u64 blocking = longest_blocking(loads);
     u64 time = blackout + 1;
     for (int step = 0; step < patience; step++) {
-        const u64 next = clamp(u128{request(loads, time)} + blackout);
+        const u64 next = clamp(u128{request(loads, time)} + blocking + blackout);
         if (next >= limit)
             return otherwise;
         if (next <= time)

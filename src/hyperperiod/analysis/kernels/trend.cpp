@@ -47,7 +47,7 @@ struct Fraction {
 } // namespace
 
 Trend::Trend(Loads loads) : loads_(loads) {
-    u128 lateness = 0;
+    u128 lateness = longest_blocking(loads);
     for (const Load &load : loads) {
         rate_ += ratio(load.wcet, load.period);
         tight_ = tight_ && load.deadline <= load.period;

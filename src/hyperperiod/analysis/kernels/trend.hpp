@@ -4,7 +4,8 @@
 // above the bandwidth of a supply, and beyond which window can demand no longer overtake?
 //
 // Demand stays below utilisation * t + lateness, where a load adds
-// utilisation * (period - deadline + jitter) to the lateness if that is positive; supply stays
+// utilisation * (period - deadline + jitter) to the lateness if that is positive, and the longest
+// blocking comes on top; supply stays
 // above bandwidth * (t - blackout). The lines cross at
 //   (bandwidth * blackout + lateness) / (bandwidth - utilisation).
 // Ratios are kept as 64.64 fixed point, rounded so that every error makes the window longer;
