@@ -40,7 +40,14 @@ def _run(factory: pytest.TempPathFactory, name: str, policies: tuple[str, ...]) 
     files = {"policies": "".join(f"{policy}\n" for policy in policies).encode()}
     line = "hyperperiod=ring=4M hyperperiod=spare=20ms:1ms"
     ran = run_session(
-        factory, name, ["shares"], flavour="x86_64", files=files, boot_line=line, pcpus=2, exact=True
+        factory,
+        name,
+        ["shares"],
+        flavour="x86_64",
+        files=files,
+        boot_line=line,
+        pcpus=2,
+        exact=True,
     )
     output = ran.results.get("shares.out", b"").decode()
     assert ran.results.get("shares.status") == b"0\n", output + ran.log[-4000:]
