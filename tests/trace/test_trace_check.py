@@ -15,6 +15,7 @@ from tests.trace import examples
 from tests.trace.examples import H
 from tests.trace.writer import Script, make_header
 
+from hyperperiod.cli.tables import check_table
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.trace.check import CheckResult, check_file
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read
@@ -23,7 +24,7 @@ from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 
 def printed(result: CheckResult) -> str:
     out = StringIO()
-    Console(file=out, width=120).print(result.table())
+    Console(file=out, width=120).print(check_table(result.as_json()))
     return out.getvalue()
 
 

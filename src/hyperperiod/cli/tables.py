@@ -235,6 +235,38 @@ def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]
     return table
 
 
+SHOWN_VIOLATIONS = 3
+
+
+def check_table(check: Json) -> Table:
+    """Every property of a trace: what it says, and where it fails or why it was skipped."""
+    title = f"{check['system']} · {check['policy']} · {check['host']}"
+    table = _table(title, ["property", "verdict", "what it says, and where it fails"], 3)
+    for one in check["properties"]:
+        table.add_row(one["name"], _status_text(one["status"]), _property_text(one))
+    return table
+
+
+def _status_text(status: str) -> Text:
+    from rich.text import Text
+
+    style = {"holds": "green", "fails": "bold red", "skipped": "yellow"}
+    return Text(status, style=style[status])
+
+
+def _property_text(one: Json) -> Text:
+    from rich.text import Text
+
+    text = Text(one["statement"])
+    if one["status"] == "skipped":
+        text.append(f"\n{one['reason']}", style="yellow")
+    for violation in one["examples"][:SHOWN_VIOLATIONS]:
+        text.append(f"\n{violation['time_ns']} ns: {violation['text']}", style="red")
+    if one["violations"] > SHOWN_VIOLATIONS:
+        text.append(f"\n… {one['violations']} in all", style="red")
+    return text
+
+
 def latency_table(settings: Sequence[Json], test: str) -> Table:
     """One row per setting and server, the paper's before ours."""
     response = test == "response"

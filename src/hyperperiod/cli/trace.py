@@ -81,13 +81,14 @@ def jobs(trace_file: str, as_csv: bool) -> None:
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
     from hyperperiod.cli.output import console, print_json
+    from hyperperiod.cli.tables import check_table
     from hyperperiod.trace.check import check_file
 
     result = check_file(_existing(trace_file))
     if as_json:
         print_json(result.as_json())
     else:
-        console().print(result.table())
+        console().print(check_table(result.as_json()))
     ctx.exit(result.exit_code)
 
 

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from hyperperiod.trace.format import end_ns, is_complete, read
 from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status, check_all
 
@@ -49,16 +46,6 @@ class CheckResult:
             "properties": [_finding_json(one, finding) for one, finding in self.findings],
         }
 
-    def table(self) -> Table:
-        """The result as a table for the terminal."""
-        table = Table(title=f"{self.system} · {self.policy} · {self.host}", title_justify="left")
-        table.add_column("property", no_wrap=True)
-        table.add_column("verdict", no_wrap=True)
-        table.add_column("what it says, and where it fails", overflow="fold")
-        for one, finding in self.findings:
-            table.add_row(one.name, _verdict(finding), _explanation(one, finding))
-        return table
-
 
 def check_file(path: Path) -> CheckResult:
     """Run every property over a trace file."""
@@ -88,19 +75,3 @@ def _finding_json(one: Property, finding: Finding) -> dict[str, Any]:
             for violation in finding.violations
         ],
     }
-
-
-def _verdict(finding: Finding) -> Text:
-    style = {Status.HOLDS: "green", Status.FAILS: "bold red", Status.SKIPPED: "yellow"}
-    return Text(finding.status.value, style=style[finding.status])
-
-
-def _explanation(one: Property, finding: Finding) -> Text:
-    text = Text(one.statement)
-    if finding.status is Status.SKIPPED:
-        text.append(f"\n{finding.reason}", style="yellow")
-    for violation in finding.violations[:3]:
-        text.append(f"\n{violation.time_ns} ns: {violation.text}", style="red")
-    if finding.count > 3:
-        text.append(f"\n… {finding.count} in all", style="red")
-    return text
