@@ -74,14 +74,29 @@ def analysis_tables(analysis: Json) -> Iterable[Table]:
     yield _task_verdicts(analysis["domains"])
 
 
+SHOWN_SUBJECTS = 6
+
+
 def reasons(analysis: Json) -> Iterable[str]:
-    """Why what is promised is not proven, each reason once: pcpus, domains, tasks."""
-    said: set[str] = set()
+    """Why what is promised is not proven: each reason once, behind all that it is about."""
+    subjects: dict[str, list[str]] = {}
     for name, part in _promised(analysis):
-        reason = part.get("reason")
-        if reason and not any(reason in other for other in said):
-            said.add(reason)
-            yield reason if reason.startswith(name) else f"{name}: {reason}"
+        if part.get("reason"):
+            subject, reason = _of_whom(part["reason"], name)
+            named = subjects.setdefault(reason, [])
+            # A domain comes after its tasks, which say more.
+            if subject not in named and not any(one.startswith(f"{subject}.") for one in named):
+                named.append(subject)
+    for reason, named in subjects.items():
+        more = len(named) - SHOWN_SUBJECTS
+        shown = named if more <= 1 else [*named[:SHOWN_SUBJECTS], f"{more} more"]
+        yield f"{', '.join(shown)}: {reason}"
+
+
+def _of_whom(reason: str, name: str) -> tuple[str, str]:
+    """What a reason is about and the reason itself: one from the host level names its server."""
+    subject, found, rest = reason.partition(": ")
+    return (subject, rest) if found and " " not in subject else (name, reason)
 
 
 def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
