@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from math import lcm
 
 import pytest
@@ -174,3 +175,31 @@ def test_global_policies() -> None:
 
 def test_no_servers() -> None:
     assert host_level(parse_policy("ptps"), group()).whole.holds is True
+
+
+def test_every_test_that_applies_is_shown() -> None:
+    """The chosen one first; what is published but does not hold comes last and never counts."""
+    two_pcpus = group((4, 12), (4, 12), (2, 5), pcpus=2)
+    found = host_level(parse_policy("rtds"), two_pcpus)
+    assert [(said.test, said.sound, said.verdict.holds) for said in found.tests] == [
+        ("deferrable edf", True, None),
+        ("theorem 4", False, True),
+    ]
+    assert found.tests[1].source == "ERTDS paper"
+    tight = host_level(parse_policy("ds"), group((3, 4), (1, 8)))
+    assert (tight.tests[-1].sound, tight.tests[-1].verdict.holds) == (False, True)
+    assert tight.whole.holds is not False
+
+
+def test_the_bandwidth_of_a_spare_is_part_of_the_papers_sum() -> None:
+    half = group((1, 4), (1, 4))
+    with_spare = host_level(parse_policy("ertds"), half, Fraction(2, 3)).tests[-1]
+    assert (with_spare.test, with_spare.verdict.holds) == ("theorem 3", False)
+
+
+def test_a_group_holds_if_one_sound_test_accepts_it() -> None:
+    """Below the GFB bound, and too much for the test that lets servers idle first."""
+    one = group((4, 12), (4, 12), (2, 5), pcpus=2)
+    found = host_level(parse_policy("periodic+edf+global"), one)
+    assert (found.test, found.whole.holds) == ("gfb", True)
+    assert [said.test for said in found.tests] == ["gfb", "deferrable edf"]

@@ -32,6 +32,20 @@ class Verdict:
         return cls(None, reason)
 
 
+@dataclass(frozen=True)
+class NamedVerdict:
+    """What one test says of a whole group, with the test's name and where it was published.
+
+    `sound` is false for a test that is published but accepts what does not hold, or whose proof
+    we do not have: it is shown beside the others and never counts.
+    """
+
+    test: str
+    source: str
+    sound: bool
+    verdict: Verdict
+
+
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     """False if one is false, else None if one is, else true; with the reason of the first such."""
     unknown: Verdict | None = None

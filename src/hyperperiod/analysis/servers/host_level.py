@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which host-level test fits a policy, and what it says.
+"""Which host-level tests fit a policy, and what they say.
 
 | budget | order | one pcpu | several pcpus together |
 | --- | --- | --- | --- |
-| periodic, polling | fp | `fp_response_time` | none |
-| periodic, polling | edf | `edf_utilization` | `gfb`, else `deferrable_edf` |
-| deferrable | fp | `deferrable_fp` | none |
+| periodic, polling | fp | `fp_response_time` | |
+| periodic, polling | edf | `edf_utilization` | `gfb`, `deferrable_edf` |
+| deferrable | fp | `deferrable_fp` | |
 | deferrable | edf | `deferrable_edf` | `deferrable_edf` |
 | cbs | edf | `edf_utilization` | `gfb` |
-| cbs | fp | only alone | none |
-| sporadic | any | only alone | |
+
+A group holds if one sound test accepts it. Tests that are published but not sound for the
+policy, or not proved, are asked as well, and never count: the ERTDS paper's theorems, and the
+test of periodic servers where deferrable ones are meant.
 
 Slack rules change none of this. Under lend and reclaim the payer is a server that would have
 been charged anyway; spare and extra time are background, below every server with budget. As
@@ -19,94 +21,151 @@ many pcpus as servers are never too few. A deferrable or periodic server under a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
 
 from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
+from hyperperiod.analysis.servers.ertds import paper_verdict
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.server import Group
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Order, Policy
+
+Judge = Callable[[Group], list[Verdict]]
+Judged = tuple["HostTest", list[Verdict]]
+
+NO_TEST = "none"
+
+
+class HostTest(NamedTuple):
+    """A test, where it was published, and whether its "yes" counts."""
+
+    name: str
+    source: str
+    judge: Judge
+    sound: bool = True
 
 
 @dataclass(frozen=True)
 class HostVerdict:
-    """One verdict per server of the group, the test that gave them, and all of them together."""
+    """One verdict per server of the group, the test that gave them, and what every test says.
+
+    The chosen test is the first of `tests`; those that do not count come last.
+    """
 
     test: str
     servers: tuple[Verdict, ...]
+    tests: tuple[NamedVerdict, ...] = ()
 
     @property
     def whole(self) -> Verdict:
         return all_of(self.servers)
 
 
-def host_level(policy: Policy, group: Group) -> HostVerdict:
-    """The verdicts of the test that fits."""
-    count = len(group.servers)
-    if count <= group.pcpus and not group.overhead:
-        return HostVerdict("a pcpu for every server", (Verdict.yes(),) * count)
-    if group.pcpus == 1:
-        name, test = _one_pcpu(policy)
-    else:
-        name, test = _several_pcpus(policy)
-    verdicts = tuple(test(group))
-    if group.overloaded:
-        # Some server does not get its budget whatever the test at hand can show.
+def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> HostVerdict:
+    """What the tests that fit say; `spare` is the bandwidth of the spare where there is one."""
+    judged = [(test, test.judge(group)) for test in _tests_for(policy, group, spare)]
+    name, servers = _choose(policy, group, [(t, said) for t, said in judged if t.sound])
+    judged.sort(key=lambda pair: (not pair[0].sound, pair[0].name != name))
+    tests = (NamedVerdict(t.name, t.source, t.sound, all_of(said)) for t, said in judged)
+    return HostVerdict(name, tuple(servers), tuple(tests))
+
+
+def _choose(
+    policy: Policy, group: Group, judged: Sequence[Judged]
+) -> tuple[str, Sequence[Verdict]]:
+    """The first test that accepts all, else for each server what the tests together know."""
+    for test, verdicts in judged:
+        if all(verdict.holds for verdict in verdicts):
+            return test.name, verdicts
+    name = ", ".join(test.name for test, _ in judged) or NO_TEST
+    verdicts = _together(policy, group, judged)
+    if group.overloaded and not any(verdict.holds is False for verdict in verdicts):
+        # Some server does not get its budget whatever the tests at hand can show.
         reason = f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
-        proven = any(verdict.holds is False for verdict in verdicts)
-        if not proven:
-            verdicts = (Verdict.no(reason),) * count
-    return HostVerdict(name, verdicts)
+        verdicts = [Verdict.no(reason)] * len(group.servers)
+    return name, verdicts
 
 
-_Test = Callable[[Group], list[Verdict]]
+def _together(policy: Policy, group: Group, judged: Sequence[Judged]) -> list[Verdict]:
+    """A sound yes or no of any test counts; else the reason of the first."""
+    if not judged:
+        return [Verdict.unknown(f"no test covers {policy.rules}")] * len(group.servers)
+    return [
+        next((said for said in verdicts if said.holds is not None), verdicts[0])
+        for verdicts in zip(*(verdicts for _, verdicts in judged), strict=True)
+    ]
 
 
-def _one_pcpu(policy: Policy) -> tuple[str, _Test]:
+def _tests_for(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
+    """All tests that say something about the policy, in order of preference."""
+    tests = _one_pcpu(policy) if group.pcpus == 1 else _several_pcpus(policy)
+    if len(group.servers) <= group.pcpus and not group.overhead:
+        tests = [ENOUGH, *tests]
+    if policy.budget is Budget.DEFERRABLE:
+        tests = [*tests, *_of_the_papers(policy, group, spare)]
+    return tests
+
+
+def _one_pcpu(policy: Policy) -> list[HostTest]:
+    fixed = policy.order is Order.FP
+    if policy.budget is Budget.DEFERRABLE:
+        return [DEFERRABLE_FP if fixed else DEFERRABLE_EDF]
+    if policy.budget is Budget.CBS:
+        return [] if fixed else [CBS_UTILIZATION]
     if policy.budget is Budget.SPORADIC:
-        return "none", _uncovered("sporadic servers have no test that we trust yet")
-    if policy.budget is Budget.CBS and policy.order is Order.FP:
-        return "none", _uncovered("no test covers constant bandwidth servers under priorities")
-    if policy.budget is Budget.DEFERRABLE:
-        if policy.order is Order.FP:
-            return "deferrable response time", deferrable_fp
-        return "deferrable edf", deferrable_edf
+        return []
+    return [RESPONSE_TIME if fixed else UTILIZATION]
+
+
+def _several_pcpus(policy: Policy) -> list[HostTest]:
     if policy.order is Order.FP:
-        return "response time", fp_response_time
-    if policy.budget is Budget.CBS:
-        return "edf utilization", _cbs_on_one_pcpu
-    return "edf utilization", _for_all(edf_utilization)
-
-
-def _several_pcpus(policy: Policy) -> tuple[str, _Test]:
-    if policy.order is Order.FP:
-        return "none", _uncovered("no test covers global fixed priority")
+        return []
     if policy.budget is Budget.DEFERRABLE:
-        return "deferrable edf", deferrable_edf
+        return [DEFERRABLE_EDF]
     if policy.budget is Budget.CBS:
-        return "gfb", _for_all(gfb)
-    return "gfb, deferrable edf", _gfb_or_deferrable_edf
+        return [GFB]
+    return [GFB, DEFERRABLE_EDF]
 
 
-def _for_all(test: Callable[[Group], Verdict]) -> _Test:
+def _of_the_papers(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
+    """What is published for deferrable servers and does not hold for them."""
+    if policy.order is Order.FP:
+        name = "response time, as if periodic"
+        return [HostTest(name, RESPONSE_TIME.source, fp_response_time, sound=False)]
+    paper = paper_verdict(group, spare)
+    source, theorem = paper.theorem.split(", ")
+    verdict = Verdict.yes()
+    if not paper.schedulable:
+        verdict = Verdict.no(
+            f"bandwidths sum to {float(paper.total):.6g}, above {float(paper.bound):.6g}"
+        )
+    return [
+        HostTest(theorem.lower(), source, lambda whole: [verdict] * len(whole.servers), sound=False)
+    ]
+
+
+def _for_all(test: Callable[[Group], Verdict]) -> Judge:
     return lambda group: [test(group)] * len(group.servers)
-
-
-def _uncovered(reason: str) -> _Test:
-    return lambda group: [Verdict.unknown(reason)] * len(group.servers)
 
 
 def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
     """Deadlines begin with arrivals, so windows of any length matter: overheads do not fit."""
     if group.overhead and not group.overloaded:
-        return _uncovered("no test covers constant bandwidth servers with overheads")(group)
+        reason = "no test covers constant bandwidth servers with overheads"
+        return [Verdict.unknown(reason)] * len(group.servers)
     return _for_all(edf_utilization)(group)
 
 
-def _gfb_or_deferrable_edf(group: Group) -> list[Verdict]:
-    whole = gfb(group)
-    return [whole] * len(group.servers) if whole.holds is not None else deferrable_edf(group)
+ENOUGH = HostTest("a pcpu for every server", "", _for_all(lambda group: Verdict.yes()))
+RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", fp_response_time)
+UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_utilization))
+CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
+DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", deferrable_fp)
+DEFERRABLE_EDF = HostTest("deferrable edf", "Bertogna et al. 2005", deferrable_edf)
+GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all(gfb))
