@@ -9,11 +9,11 @@ from math import lcm
 
 import pytest
 
-from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.global_edf import gfb_of_servers
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Order, parse_policy
@@ -120,7 +120,7 @@ def test_counterexamples_to_the_ertds_paper() -> None:
     assert one_pcpu.bandwidth == 1
     assert deferrable_edf(one_pcpu)[0].holds is None
     two_pcpus = group((4, 12), (4, 12), (2, 5), pcpus=2)
-    assert gfb(two_pcpus).holds is True
+    assert gfb_of_servers(two_pcpus).holds is True
     assert deferrable_edf(two_pcpus)[2].holds is None
     assert host_level(parse_policy("rtds"), two_pcpus).whole.holds is None
 

@@ -14,8 +14,6 @@ import pytest
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.multiprocessor.gfb import gfb
-from hyperperiod.analysis.servers.server import Group, Server
 
 DATA = Path(__file__).parent.parent / "data" / "peers"
 
@@ -46,16 +44,6 @@ def test_one_pcpu(name: str, local: Local, accepted: int) -> None:
     ]
     assert verdicts.count(Verdict.UNKNOWN) == 0
     assert verdicts.count(Verdict.HOLDS) == accepted
-
-
-def test_gfb_on_four_pcpus() -> None:
-    groups = [
-        Group(tuple(Server(t["id"], str(t["id"]), t["T"], t["C"], 0) for t in tasks), 4)
-        for tasks in task_sets("an1000_m4_implicit.json")
-    ]
-    verdicts = [gfb(group).holds for group in groups]
-    assert verdicts.count(True) == 567
-    assert verdicts.count(False) == 0
 
 
 @pytest.mark.parametrize("local", [Local.FIXED_PRIORITY, Local.EDF])

@@ -1,44 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Global EDF on m pcpus: the GFB bound, sum U <= m - (m - 1) max U.
+"""Global EDF on m pcpus: the GFB bound, in its density form.
 
-Paper: Goossens, Funk and Baruah, "Priority-driven scheduling of periodic task systems on
-multiprocessors", Real-Time Systems 2003. The ERTDS paper quotes it as "if and only if"; it is
-sufficient only.
+Papers: Goossens, Funk and Baruah, "Priority-driven scheduling of periodic task systems on
+multiprocessors", Real-Time Systems 2003, for utilizations; Bertogna, Cirinei and Lipari, ECRTS
+2005, for densities: all deadlines are met if
+  sum d_i <= m - (m - 1) max d_i,   d_i = C_i / D_i.
+The ERTDS paper quotes it as "if and only if"; it is sufficient only.
 
-Assumptions: periodic servers, or hard constant bandwidth servers: at every arrival such a
-server holds a deadline and an amount that a pcpu of speed budget / period would finish by that
-deadline, and that is all the theorem asks of a set of jobs. It does not hold for deferrable
-servers: (4, 12), (4, 12), (2, 5) as (budget, period) on two pcpus pass, and if the two long
-ones begin at 20, the short one gets 1 of 2 in [20, 25).
+Assumptions: whatever behaves as sporadic tasks with deadlines within periods; jitter as in
+`sporadic`. The theorem is about sets of jobs: it asks only that each load, alone on a pcpu of
+speed d_i, would meet its deadlines. Periodic servers and hard constant bandwidth servers do
+(`servers.global_edf`); deferrable servers do not: (4, 12), (4, 12), (2, 5) as (budget, period)
+on two pcpus pass, and if the two long ones begin at 20, the short one gets 1 of 2 in [20, 25).
 
-Inputs: a group. Result: one verdict for all its servers; "no" is null unless bandwidths sum to
-more than m. Overheads are not covered: null. Errors: none.
+Inputs: loads in one unit of time, the number of pcpus. Result: one verdict for all of them; "no"
+is null, unless they ask for more than there is. Errors: ValueError without a pcpu.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
 from hyperperiod.analysis.verdict import Verdict
 
 
-def gfb_bound(group: Group) -> Fraction:
-    """The largest sum of bandwidths that the theorem accepts."""
-    largest = max((server.bandwidth for server in group.servers), default=Fraction(0))
-    return group.pcpus - (group.pcpus - 1) * largest
-
-
-def gfb(group: Group) -> Verdict:
-    """Exact comparison of the sum with the bound."""
-    if group.overloaded:
-        return Verdict.no(f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}")
-    if group.overhead:
-        return Verdict.unknown("the GFB bound does not cover overheads")
-    bound = gfb_bound(group)
-    if group.bandwidth <= bound:
+def gfb(loads: Sequence[Load], pcpus: int) -> Verdict:
+    """Exact comparison of the sum of densities with the bound."""
+    sporadic = as_sporadic(loads, pcpus)
+    if isinstance(sporadic, Verdict):
+        return sporadic
+    densities = [Fraction(load.wcet, load.deadline) for load in sporadic]
+    total, bound = sum(densities, Fraction(0)), density_bound(densities, pcpus)
+    if total <= bound:
         return Verdict.yes()
     return Verdict.unknown(
-        f"bandwidths sum to {float(group.bandwidth):.6g}, above the GFB bound of"
-        f" {float(bound):.6g}, which is only sufficient"
+        f"densities sum to {float(total):.6g}, above the GFB bound of {float(bound):.6g},"
+        " which is only sufficient"
     )
+
+
+def density_bound(densities: Sequence[Fraction], pcpus: int) -> Fraction:
+    """The largest sum of densities that the theorem accepts."""
+    return pcpus - (pcpus - 1) * max(densities, default=Fraction(0))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, lcm
 
-from hyperperiod.analysis.multiprocessor.gfb import gfb_bound
+from hyperperiod.analysis.servers.global_edf import gfb_bound
 from hyperperiod.analysis.servers.server import Group
 
 

@@ -4,10 +4,10 @@
 | budget | order | one pcpu | several pcpus together |
 | --- | --- | --- | --- |
 | periodic, polling | fp | `fp_response_time` | |
-| periodic, polling | edf | `edf_utilization` | `gfb`, `deferrable_edf` |
+| periodic, polling | edf | `edf_utilization` | `global_edf`, `deferrable_edf` |
 | deferrable | fp | `deferrable_fp` | |
 | deferrable | edf | `deferrable_edf` | `deferrable_edf` |
-| cbs | edf | `edf_utilization` | `gfb` |
+| cbs | edf | `edf_utilization` | `global_edf`: only GFB |
 
 A group holds if one sound test accepts it. Tests that are published but not sound for the
 policy, or not proved, are asked as well, and never count: the ERTDS paper's theorems, and the
@@ -26,12 +26,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.ertds import paper_verdict
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.global_edf import (
+    baker_of_servers,
+    gfb_of_servers,
+    iterative_bcl_of_servers,
+)
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Order, Policy
@@ -130,7 +134,7 @@ def _several_pcpus(policy: Policy) -> list[HostTest]:
         return [DEFERRABLE_EDF]
     if policy.budget is Budget.CBS:
         return [GFB]
-    return [GFB, DEFERRABLE_EDF]
+    return [GFB, ITERATIVE_BCL, BAKER, DEFERRABLE_EDF]
 
 
 def _of_the_papers(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
@@ -168,4 +172,6 @@ UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_u
 CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
 DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", deferrable_fp)
 DEFERRABLE_EDF = HostTest("deferrable edf", "Bertogna et al. 2005", deferrable_edf)
-GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all(gfb))
+GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all(gfb_of_servers))
+ITERATIVE_BCL = HostTest("iterative bcl", "Bertogna et al. 2009", iterative_bcl_of_servers)
+BAKER = HostTest("baker", "Baker 2003", _for_all(baker_of_servers))

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Tests of global EDF on m pcpus, for sets of sporadic loads with deadlines within periods.
+//
+//   gfb            densities: sum d_i <= m - (m - 1) max d_i
+//   bcl            work that can get in the way of one job, load by load
+//   iterative_bcl  the same, with the slack found for one load helping the others
+//
+// The typed functions, and why the tests hold, are in hyperperiod.analysis.multiprocessor. All
+// are sufficient: "no" is unknown, and misses only where no scheduler could do it. Everything is
+// decided in integers.
+#pragma once
+
+#include <vector>
+
+#include "src/hyperperiod/analysis/kernels/component.hpp"
+
+namespace hyperperiod::analysis {
+
+// Scratch space that outlives one set, so that a set costs no allocation.
+struct GlobalEdf {
+    Verdict gfb(Loads set, u64 pcpus);
+    Verdict bcl(Loads set, u64 pcpus);
+    // `bounds` is empty or has a slot per load for its response bound (never: none).
+    Verdict iterative_bcl(Loads set, u64 pcpus, std::span<u64> bounds);
+
+  private:
+    struct Work {
+        u64 whole, rest; // floor(D_k / T_i) C_i and D_k mod T_i
+    };
+    struct Progress {
+        bool all, moved; // every load is confirmed; some slack grew
+    };
+    void prepare(Loads set);
+    Progress improve(u64 pcpus);
+
+    std::vector<Load> sporadic_;
+    std::vector<Work> work_;
+    std::vector<u64> slack_;
+};
+
+} // namespace hyperperiod::analysis
