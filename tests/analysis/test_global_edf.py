@@ -141,7 +141,7 @@ def test_periodic_servers_may_take_any_test() -> None:
     group = servers((20, 30), (20, 30), (5, 30), pcpus=2)
     assert gfb_of_servers(group).holds is None
     assert baker_of_servers(group).holds is None
-    assert [verdict.bound_ns for verdict in iterative_bcl_of_servers(group)] == [22, 22, 25]
+    assert [verdict.bound_ns for verdict in iterative_bcl_of_servers(group)] == [28, 28, 25]
     host = host_level(parse_policy("periodic+edf+none+global"), group)
     assert host.whole.holds is True
     assert host.test == "iterative bcl"

@@ -202,4 +202,9 @@ def test_a_group_holds_if_one_sound_test_accepts_it() -> None:
     one = group((4, 12), (4, 12), (2, 5), pcpus=2)
     found = host_level(parse_policy("periodic+edf+global"), one)
     assert (found.test, found.whole.holds) == ("gfb", True)
-    assert [said.test for said in found.tests] == ["gfb", "deferrable edf"]
+    assert [said.test for said in found.tests] == [
+        "gfb",
+        "iterative bcl",
+        "baker",
+        "deferrable edf",
+    ]
