@@ -9,11 +9,17 @@
 #                  whether it surely is the least
 # optimal_interface  period, budget (0: none), periods tried, pruned, the last bound, whether all
 #                  was judged
+# processor_demand the verdict, the shortest window that is short (misses) or the last one looked
+#                  at, the demand in it, and how far there was to look (None: no bound is known)
+# judge_batch      fills in the arrays: 1, 0 or -1 (unknown) per set, a bound or -1 per load
 # sbf              the least supply in any window of that length
 
 from collections.abc import Sequence
 from enum import Enum
 from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 Row: TypeAlias = tuple[int, int, int, int, int]
 
@@ -32,6 +38,11 @@ class Verdict(Enum):
     MISSES = 1
     UNKNOWN = 2
 
+class Test(Enum):
+    RESPONSE_TIME = 0
+    QPA = 1
+    PROCESSOR_DEMAND = 2
+
 def judge(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int
 ) -> tuple[Verdict, int]: ...
@@ -44,4 +55,13 @@ def minimal_budget(
 def optimal_interface(
     components: Sequence[tuple[Local, Sequence[Row]]], shape: Shape, quantum: int
 ) -> tuple[int, int, int, int, int, bool]: ...
+def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None]: ...
+def judge_batch(
+    test: Test,
+    loads: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    pcpus: int,
+    verdicts: NDArray[np.int8],
+    bounds: NDArray[np.int64] | None,
+) -> None: ...
 def sbf(shape: Shape, period: int, budget: int, window: int) -> int: ...

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -14,7 +15,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "src/hyperperiod/analysis/kernels/batch.hpp"
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
+#include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
 
 namespace nb = nanobind;
 using namespace hyperperiod::analysis;
@@ -100,6 +103,56 @@ Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shap
     return {best.period, best.budget, best.tried, best.pruned, best.bound, best.exact};
 }
 
+// Verdict, window, demand, bound (None: no bound is known).
+std::tuple<Verdict, u64, u64, std::optional<u64>> demand_test(const Rows &rows) {
+    Effort effort(default_effort);
+    const Demand found = processor_demand(loads_of(rows), effort);
+    return {found.verdict, found.window, found.demand,
+            found.bound == never ? std::nullopt : std::optional<u64>(found.bound)};
+}
+
+template <typename Item, typename... More>
+using Array = nb::ndarray<Item, nb::c_contig, nb::device::cpu, More...>;
+
+// Rows of an array of numpy, in place.
+Loads loads_in(const Array<const std::int64_t, nb::shape<-1, 5>> &rows) {
+    static_assert(sizeof(Load) == 5 * sizeof(u64) && alignof(Load) == alignof(u64));
+    const Loads loads(reinterpret_cast<const Load *>(rows.data()), rows.shape(0));
+    for (const Load &load : loads) {
+        require(load.wcet != 0 && load.period != 0 && load.deadline != 0,
+                "a wcet, period or deadline of 0");
+        require((load.wcet | load.period | load.deadline | load.jitter | load.blocking) < limit,
+                "a time below 0, or of 2^62 or more");
+    }
+    return loads;
+}
+
+// Writes 1 (holds), 0 (misses) or -1 (unknown) per set; bounds are -1 where there is none.
+void judge_batch(Test which, const Array<const std::int64_t, nb::shape<-1, 5>> &rows,
+                 const Array<const std::int64_t, nb::ndim<1>> &starts, u64 pcpus,
+                 const Array<std::int8_t, nb::ndim<1>> &verdicts,
+                 const std::optional<Array<std::int64_t, nb::ndim<1>>> &bounds) {
+    const Loads loads = loads_in(rows);
+    const std::size_t sets = verdicts.shape(0);
+    require(starts.shape(0) == sets + 1, "as many starts as sets, and the end of the last");
+    require(pcpus >= 1, "no pcpu");
+    std::vector<u64> firsts(starts.data(), starts.data() + sets + 1);
+    require(firsts.front() == 0 && firsts.back() == loads.size(), "starts that leave out loads");
+    for (std::size_t set = 0; set < sets; set++)
+        require(firsts[set] <= firsts[set + 1], "starts that go back");
+    std::vector<u64> slots(bounds ? loads.size() : 0);
+    require(!bounds || bounds->shape(0) == loads.size(), "a bound for each load");
+    std::vector<Verdict> found(sets);
+    judge_sets(*make_test(which), {loads, firsts, pcpus}, found, slots, check_signals);
+    for (std::size_t set = 0; set < sets; set++)
+        verdicts.data()[set] = found[set] == Verdict::holds    ? 1
+                               : found[set] == Verdict::misses ? 0
+                                                               : -1;
+    for (std::size_t index = 0; index < slots.size(); index++)
+        bounds->data()[index] =
+            slots[index] == never ? -1 : static_cast<std::int64_t>(slots[index]);
+}
+
 } // namespace
 
 NB_MODULE(_analysis, module) {
@@ -116,6 +169,13 @@ NB_MODULE(_analysis, module) {
         .value("HOLDS", Verdict::holds)
         .value("MISSES", Verdict::misses)
         .value("UNKNOWN", Verdict::unknown);
+    nb::enum_<Test>(module, "Test")
+        .value("RESPONSE_TIME", Test::response_time)
+        .value("QPA", Test::qpa)
+        .value("PROCESSOR_DEMAND", Test::processor_demand);
+    module.def("judge_batch", &judge_batch, nb::arg("test"), nb::arg("loads"), nb::arg("starts"),
+               nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
+    module.def("processor_demand", &demand_test, nb::arg("loads"));
     module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"));
     module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),

@@ -76,7 +76,7 @@ Answer response(Loads above, const Load &own, const Supply &supply, Effort &effo
         const u64 release = earliest_release(own, job);
         const u64 last = clamp(u128{release} + own.deadline);
         const u64 work = clamp(u128{job + 1} * own.wcet + own.blocking);
-        if (release == never || work == never)
+        if (last == never || work == never)
             return {Verdict::unknown, 0};
         if (time > last)
             return {Verdict::misses, time};
