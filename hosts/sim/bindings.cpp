@@ -73,27 +73,77 @@ void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time b
     domain.tasks.push_back(task);
 }
 
+// The numbers of the tasks, which must be event tasks, count over all domains.
+void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitter_ns, u64 burst,
+              u64 queue, Ns deadline_ns, const std::vector<u32> &hops) {
+    Flow flow;
+
+    if (kind > static_cast<u32>(Kind::sporadic))
+        throw std::invalid_argument("a source is periodic or sporadic");
+    if (period_ns == 0 || burst == 0 || queue == 0 || hops.empty() || hops.size() > 0xFFFF
+        || scenario.flows.size() >= 0xFFFF)
+        throw std::invalid_argument("a flow needs a period, items, a queue and hops");
+    flow.source.kind = static_cast<Kind>(kind);
+    flow.source.period_ns = period_ns;
+    flow.source.offset_ns = offset_ns;
+    flow.source.jitter_ns = jitter_ns;
+    flow.burst = burst;
+    flow.queue = queue;
+    flow.deadline_ns = deadline_ns;
+    flow.hops = hops;
+    for (u32 hop : hops) {
+        Task &task = scenario.task(hop);
+
+        if (task.kind != Kind::event && task.kind != Kind::hop)
+            throw std::invalid_argument("a hop is an event task");
+        task.kind = Kind::hop;
+    }
+    scenario.flows.push_back(std::move(flow));
+}
+
 nb::int_ exact_sum(const Histogram &histogram) {
     return nb::cast<nb::int_>((nb::int_(histogram.sum_high()) << nb::int_(64))
                               | nb::int_(histogram.sum_low()));
 }
 
+void add_responses(nb::dict &counts, const Histogram &responses) {
+    counts["finished"] = responses.count();
+    if (responses.count() == 0)
+        return;
+    counts["sum_ns"] = exact_sum(responses);
+    counts["min_ns"] = responses.min_ns();
+    counts["max_ns"] = responses.max_ns();
+    counts["p50_ns"] = responses.percentile_ns(50);
+    counts["p99_ns"] = responses.percentile_ns(99);
+}
+
 nb::dict task_counts(const TaskRun &task, Ns end_ns) {
-    const Histogram &responses = task.responses;
     nb::dict counts;
 
     counts["jobs"] = task.next.job;
-    counts["finished"] = responses.count();
     counts["misses"] = task.late;
     counts["due"] = task.due(end_ns);
-    if (responses.count() > 0) {
-        counts["sum_ns"] = exact_sum(responses);
-        counts["min_ns"] = responses.min_ns();
-        counts["max_ns"] = responses.max_ns();
-        counts["p50_ns"] = responses.percentile_ns(50);
-        counts["p99_ns"] = responses.percentile_ns(99);
-    }
+    add_responses(counts, task.responses);
     return counts;
+}
+
+nb::dict flow_counts(const FlowRun &flow, Ns end_ns) {
+    nb::dict counts;
+
+    counts["items"] = flow.items();
+    counts["dropped"] = flow.dropped();
+    counts["misses"] = flow.late();
+    counts["due"] = flow.due(end_ns);
+    add_responses(counts, flow.responses());
+    return counts;
+}
+
+nb::list buckets_of(const Histogram &responses) {
+    nb::list list;
+
+    for (const Bucket &bucket : responses.buckets())
+        list.append(nb::make_tuple(bucket.low_ns, bucket.high_ns, bucket.count));
+    return list;
 }
 
 // A run with its own records; what Python holds.
@@ -125,11 +175,17 @@ class Run {
         return list;
     }
     nb::list responses(u32 task) const {
+        return buckets_of(simulation_->tasks().at(task).responses);
+    }
+    nb::list flows() const {
         nb::list list;
 
-        for (const Bucket &bucket : simulation_->tasks().at(task).responses.buckets())
-            list.append(nb::make_tuple(bucket.low_ns, bucket.high_ns, bucket.count));
+        for (const FlowRun &flow : simulation_->flows())
+            list.append(flow_counts(flow, now_ns_));
         return list;
+    }
+    nb::list flow_responses(u32 flow) const {
+        return buckets_of(simulation_->flows().at(flow).responses());
     }
     nb::list domains() const {
         nb::list list;
@@ -229,6 +285,8 @@ void bind_scenario(nb::module_ &module) {
         .def("add_task", &add_task, nb::kw_only(), arg("kind"), arg("period_ns").none(),
              arg("wcet_ns").none(), arg("bcet_ns").none(), arg("deadline_ns").none(),
              arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())
+        .def("add_flow", &add_flow, nb::kw_only(), arg("kind"), arg("period_ns"), arg("offset_ns"),
+             arg("jitter_ns"), arg("burst"), arg("queue"), arg("deadline_ns"), arg("hops"))
         .def(
             "add_swap",
             [](Scenario &self, Ns at_ns, u32 budget, u32 order, u32 slack) {
@@ -257,6 +315,8 @@ void bind_run(nb::module_ &module) {
         .def_prop_ro("now_ns", &Run::now_ns)
         .def("tasks", &Run::tasks)
         .def("responses", &Run::responses, arg("task"))
+        .def("flows", &Run::flows)
+        .def("flow_responses", &Run::flow_responses, arg("flow"))
         .def("domains", &Run::domains)
         .def("pcpus", &Run::pcpus);
 }

@@ -10,7 +10,8 @@
 //
 // Virtual time jumps from one instant to the next. Within an instant t:
 //   1. jobs that finish at t finish; vcpus left without a job depart;
-//   2. releases at t, in the order of the tasks; vcpus that get their first job arrive;
+//   2. sources of flows release items; releases at t, in the order of the tasks, items that have
+//      reached a hop among them; vcpus that get their first job arrive;
 //   3. scripted swaps and changes of parameters;
 //   4. picks, on every pcpu whose grant ends at t, whose vcpu departed or that is kicked, in the
 //      order of the pcpus, again and again until no pcpu is kicked;
@@ -184,6 +185,12 @@ class Engine final : public Simulation {
     void arrive(u32 id);
     void depart(u32 id);
 
+    // Flows, which most systems do without: kept out of what all of them run.
+    [[gnu::cold]] void come(u32 flow);
+    [[gnu::cold]] void pass_on(u32 task);
+    [[gnu::cold]] void release_items(u32 task);
+    void reach(const Passage &passage);
+
     void act();
     void swap_policy(const Policy &policy);
     void change_interface(const Change &change);
@@ -209,6 +216,7 @@ class Engine final : public Simulation {
     }
 
     Ns now_ns_ = 0;
+    Ns next_source_ns_ = NEVER; // of sources_
     bool overheads_;
     Recorder &trace_;
     // A deque because a core must stay where it is.
@@ -217,6 +225,7 @@ class Engine final : public Simulation {
     std::vector<Guest> guests_;
     std::vector<Pcpu> pcpu_;
     Calendar calendar_;
+    Calendar sources_; // the same of flows
     std::vector<Action> script_;
     std::size_t next_action_ = 0;
 

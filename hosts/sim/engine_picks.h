@@ -7,7 +7,7 @@
 namespace hyperperiod::sim::HP_SIM_CAPACITY {
 
 inline Ns Engine::next_instant_ns() const {
-    Ns next_ns = calendar_.next_ns();
+    Ns next_ns = std::min(calendar_.next_ns(), next_source_ns_);
 
     if (next_action_ < script_.size())
         next_ns = std::min(next_ns, script_[next_action_].at_ns);
@@ -31,6 +31,8 @@ inline Ns Engine::advance(Ns until_ns, u64 instants) {
 
 inline void Engine::instant() {
     completions();
+    while (next_source_ns_ == now_ns_) [[unlikely]]
+        come(sources_.next_task());
     while (calendar_.next_ns() == now_ns_)
         release(calendar_.next_task());
     act();

@@ -8,9 +8,13 @@ namespace hyperperiod::sim::HP_SIM_CAPACITY {
 
 inline Engine::Engine(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
     : Simulation(scenario, std::move(recorder)), overheads_(scenario.overheads.any()),
-      trace_(*recorder_), pcpu_(scenario.pcpus), calendar_(static_cast<u32>(tasks_.size())) {
+      trace_(*recorder_), pcpu_(scenario.pcpus), calendar_(static_cast<u32>(tasks_.size())),
+      sources_(static_cast<u32>(flows_.size())) {
     make_locks();
     make_guests();
+    for (u32 flow = 0; flow < flows_.size(); flow++)
+        sources_.set(flow, flows_[flow].next_ns());
+    next_source_ns_ = sources_.next_ns();
     for (std::size_t i = 0; i < scenario.swaps.size(); i++)
         script_.push_back({scenario.swaps[i].at_ns, true, i});
     for (std::size_t i = 0; i < scenario.changes.size(); i++)
@@ -85,6 +89,8 @@ inline void Engine::finish(Ns end_ns) {
                        {.event = Event::miss, .value = deadline_ns, .task = task, .job = job});
         });
     }
+    for (FlowRun &flow : flows_)
+        flow.close(end_ns);
     trace_.add(end_ns, {.event = Event::end});
     trace_.flush();
 }

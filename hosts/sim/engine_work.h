@@ -80,7 +80,49 @@ inline void Engine::drop_head(u32 task) {
         run.next = run.head;
         run.next.job++;
         break;
+    case Kind::hop:
+        pass_on(task);
+        break;
     }
+}
+
+// The source of a flow releases its next items.
+inline void Engine::come(u32 number) {
+    FlowRun &flow = flows_[number];
+
+    flow.come(
+        now_ns_, [&](u64 item) { reach({number, 0, item}); },
+        [&](u64 item) {
+            const Passage dropped{number, 0, item};
+
+            trace_.add(now_ns_, {.event = Event::drop, .value = dropped.packed()});
+        });
+    sources_.set(number, flow.next_ns());
+    next_source_ns_ = sources_.next_ns();
+}
+
+// An item is at the task of a hop, which releases a job for it when its turn comes.
+inline void Engine::reach(const Passage &passage) {
+    const u32 task = flows_[passage.flow].hops()[passage.hop];
+
+    tasks_[task].items->reaching.push_back(passage);
+    calendar_.set(task, now_ns_);
+}
+
+// The oldest job of a hop has finished: its item reaches the next hop, or leaves.
+inline void Engine::pass_on(u32 task) {
+    TaskRun &run = tasks_[task];
+    std::deque<Passage> &waiting = run.items->waiting;
+    const Passage done = waiting.front();
+
+    waiting.pop_front();
+    run.head.job++;
+    if (!waiting.empty())
+        run.head.release_ns = waiting.front().release_ns;
+    if (done.hop + 1 < flows_[done.flow].hops().size())
+        reach({done.flow, done.hop + 1, done.item});
+    else
+        flows_[done.flow].leave(now_ns_);
 }
 
 inline void Engine::record_release(u32 task, const Workload::Cursor &released) {
@@ -92,9 +134,37 @@ inline void Engine::record_release(u32 task, const Workload::Cursor &released) {
                          .job = released.job});
 }
 
+inline void Engine::release_items(u32 task) {
+    TaskRun &run = tasks_[task];
+    HopItems &items = *run.items;
+    const bool first = run.unfinished() == 0;
+
+    std::sort(items.reaching.begin(), items.reaching.end());
+    run.next.release_ns = now_ns_;
+    if (first)
+        run.head = run.next;
+    for (Passage &passage : items.reaching) {
+        passage.release_ns = now_ns_;
+        record_release(task, run.next);
+        trace_.add(
+            now_ns_,
+            {.event = Event::item, .value = passage.packed(), .task = task, .job = run.next.job});
+        run.keep_open_deadline(now_ns_);
+        items.waiting.push_back(passage);
+        run.next.job++;
+    }
+    items.reaching.clear();
+    calendar_.set(task, NEVER);
+    if (first)
+        offer_head(task);
+}
+
 inline void Engine::release(u32 task) {
     TaskRun &run = tasks_[task];
     const bool first = run.unfinished() == 0;
+
+    if (run.workload.is_hop()) [[unlikely]]
+        return release_items(task);
 
     record_release(task, run.next);
     if (first)
@@ -116,7 +186,7 @@ inline void Engine::release(u32 task) {
 inline void Engine::offer_head(u32 task) {
     TaskRun &run = tasks_[task];
 
-    run.remaining_ns = run.workload.execution_ns(run.head.job);
+    run.remaining_ns = run.head_execution_ns();
     run.last_pcpu = NONE;
     const u32 woken = guests_[run.guest].place(task, run.head.release_ns,
                                                run.workload.deadline_of(run.head.release_ns),

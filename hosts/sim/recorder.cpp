@@ -29,6 +29,8 @@ u8 step_of(Event event) {
     case Event::replenish:
         return 3;
     case Event::release:
+    case Event::item:
+    case Event::drop:
     case Event::arrive:
         return 4;
     case Event::swap:

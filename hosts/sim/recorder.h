@@ -27,6 +27,8 @@ enum class Event : u8 {
     kick,
     swap,
     end,
+    item,
+    drop,
 };
 
 inline constexpr u8 FLAG_ALSO = 1;  // run: the vcpu itself pays as well (lend)

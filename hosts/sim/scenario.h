@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 namespace hyperperiod::sim {
@@ -30,7 +31,8 @@ inline constexpr u32 MAX_IDS = 0xFFFE;
 // The scheduler inside a domain.
 enum class Scheduler : u8 { rm, dm, fp, edf, fifo };
 
-enum class Kind : u8 { periodic, sporadic, busy, event };
+// A hop has no releases of its own: it is an event task whose jobs are the items of flows.
+enum class Kind : u8 { periodic, sporadic, busy, event, hop };
 
 // A busy task without a wcet never finishes: its only job has this much work.
 inline constexpr Ns ENDLESS = NEVER;
@@ -59,6 +61,15 @@ struct Domain {
     bool best_effort = false;
     bool extra = false;
     std::vector<Task> tasks;
+};
+
+// Items that travel through tasks: a job that is done at one hop is a release at the next.
+struct Flow {
+    Task source;           // when items come: periodic or sporadic, offset and jitter
+    u64 burst = 1;         // how many come together
+    u64 queue = 1;         // how many may be on their way; more are dropped
+    Ns deadline_ns = 0;    // from the source to the end of the last hop
+    std::vector<u32> hops; // tasks, by their numbers in the whole scenario
 };
 
 struct Policy {
@@ -107,8 +118,19 @@ struct Scenario {
     bool check = false; // ask the core for its conservation laws after every instant
     Overheads overheads;
     std::vector<Domain> domains;
+    std::vector<Flow> flows;
     std::vector<Swap> swaps;
     std::vector<Change> changes;
+
+    // A task by its number over all domains; std::out_of_range if there is none.
+    Task &task(u32 number) {
+        for (Domain &domain : domains) {
+            if (number < domain.tasks.size())
+                return domain.tasks[number];
+            number -= static_cast<u32>(domain.tasks.size());
+        }
+        throw std::out_of_range("no such task");
+    }
 };
 
 } // namespace hyperperiod::sim

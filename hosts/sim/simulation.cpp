@@ -19,6 +19,8 @@ Simulation::Simulation(const Scenario &scenario, std::unique_ptr<Recorder> recor
             tasks_.back().guest = domain;
         }
     }
+    for (u32 flow = 0; flow < scenario.flows.size(); flow++)
+        flows_.emplace_back(scenario.flows[flow], flow, scenario.seed);
 }
 
 namespace {

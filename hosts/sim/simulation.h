@@ -5,8 +5,8 @@
 // domain a few KiB) and once for up to 1024.
 #pragma once
 
+#include "hosts/sim/flow.h"
 #include "hosts/sim/recorder.h"
-#include "hosts/sim/workload.h"
 
 #include <memory>
 
@@ -39,6 +39,7 @@ class Simulation {
     virtual void finish(Ns end_ns) = 0;
 
     const std::vector<TaskRun> &tasks() const { return tasks_; }
+    const std::vector<FlowRun> &flows() const { return flows_; }
     const std::vector<DomainCount> &domains() const { return domains_; }
     const std::vector<PcpuCount> &pcpus() const { return pcpus_; }
 
@@ -48,6 +49,7 @@ class Simulation {
     Scenario scenario_;
     std::unique_ptr<Recorder> recorder_;
     std::vector<TaskRun> tasks_;
+    std::vector<FlowRun> flows_;
     std::vector<DomainCount> domains_;
     std::vector<PcpuCount> pcpus_;
 };

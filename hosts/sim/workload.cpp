@@ -22,6 +22,15 @@ Ns Workload::drawn_execution_ns(u64 job) const {
     return draw_between(task_, seed_, job, HP_DRAW_EXECUTION, task_.bcet_ns, task_.wcet_ns);
 }
 
+Ns Workload::execution_ns(const Passage &passage) const {
+    if (task_.bcet_ns == task_.wcet_ns)
+        return task_.wcet_ns;
+    const u64 draw = hp_draw(seed_, FLOWS, draw_index(passage.flow, passage.hop + 1), passage.item,
+                             HP_DRAW_EXECUTION);
+
+    return hp_draw_between(draw, task_.bcet_ns, task_.wcet_ns);
+}
+
 Ns Workload::jitter_ns(u64 job) const {
     if (task_.jitter_ns == 0)
         return 0;
@@ -29,6 +38,8 @@ Ns Workload::jitter_ns(u64 job) const {
 }
 
 Workload::Cursor Workload::first() const {
+    if (task_.kind == Kind::hop)
+        return {0, NEVER, NEVER};
     return {0, task_.offset_ns, task_.offset_ns + jitter_ns(0)};
 }
 
@@ -50,21 +61,11 @@ void Workload::follow(Cursor &cursor, Ns finish_ns) const {
         cursor.release_ns += jitter_ns(cursor.job);
 }
 
-void TaskRun::keep_open_deadline(Ns now_ns) {
-    if (workload.task().deadline_ns == NEVER)
-        return;
-    std::erase_if(open_deadlines, [=](Ns deadline_ns) { return deadline_ns <= now_ns; });
-    open_deadlines.push_back(workload.deadline_of(next.release_ns));
-}
-
 u64 TaskRun::due(Ns end_ns) const {
     if (workload.task().deadline_ns == NEVER)
         return 0;
-    if (!workload.releases_ahead()) {
-        const auto open = std::count_if(open_deadlines.begin(), open_deadlines.end(),
-                                        [=](Ns deadline_ns) { return deadline_ns > end_ns; });
-        return next.job - static_cast<u64>(open);
-    }
+    if (!workload.releases_ahead())
+        return next.job - open_deadlines.after(end_ns);
     Workload::Cursor cursor = workload.first();
 
     while (cursor.job < next.job && workload.deadline_of(cursor.release_ns) <= end_ns)

@@ -5,20 +5,32 @@
 // Every draw is a function of (seed, domain, task, job, stream), never of the schedule
 // (core/draw.h), so the same job looks the same under every policy and on every host. That also
 // bounds memory: a backlog of any length is two cursors over the same deterministic sequence,
-// one at the next job to be released and one at the oldest unfinished job.
+// one at the next job to be released and one at the oldest unfinished job. A hop keeps a list
+// instead, which the queues of its flows bound.
 //
 //   periodic  arrives at offset + k * period, released up to `jitter` later
 //   sporadic  gaps between arrivals are uniform in [period, 2 * period], jitter as above
 //   event     released `period` (and jitter) after the job before it finished; the first at offset
 //   busy      one endless job from offset; with a wcet, jobs back to back
+//   hop       when an item of a flow reaches it (flow.h): no sequence that draws could give
 //
 // Releases of a task never overtake one another: one that would come before its predecessor
 // comes with it. A deadline counts from the release.
 #pragma once
 
 #include "hosts/sim/histogram.h"
+#include "hosts/sim/items.h"
+
+#include <memory>
 
 namespace hyperperiod::sim {
+
+// Flows draw like tasks of a domain with this number, which no domain has.
+inline constexpr u32 FLOWS = 0xFFFFFF;
+// The number of the task there: 0 of a flow is its source, the others are its hops.
+inline u32 draw_index(u32 flow, u32 place) {
+    return flow << 16 | place;
+}
 
 class Workload {
   public:
@@ -48,9 +60,12 @@ class Workload {
     Ns execution_ns(u64 job) const {
         return task_.bcet_ns == task_.wcet_ns ? task_.wcet_ns : drawn_execution_ns(job);
     }
+    // Of a hop: what an item takes there is its own, whichever job of the task it is.
+    Ns execution_ns(const Passage &passage) const;
     Ns deadline_of(Ns release_ns) const {
         return task_.deadline_ns == NEVER ? NEVER : release_ns + task_.deadline_ns;
     }
+    bool is_hop() const { return task_.kind == Kind::hop; }
     // Whether the next release is known while a job is unfinished.
     bool releases_ahead() const {
         return task_.kind == Kind::periodic || task_.kind == Kind::sporadic;
@@ -68,17 +83,31 @@ class Workload {
 // One task while it runs.
 struct TaskRun {
     TaskRun(const Task &task, u64 seed)
-        : workload(task, seed), next(workload.first()), head(next) {}
+        : workload(task, seed), next(workload.first()), head(next),
+          items(workload.is_hop() ? std::make_unique<HopItems>() : nullptr) {}
 
     u64 unfinished() const { return next.job - head.job; }
-    // Of an event task, when `next` is released at `now_ns`.
-    void keep_open_deadline(Ns now_ns);
+    Ns head_execution_ns() const {
+        if (workload.is_hop()) [[unlikely]]
+            return workload.execution_ns(items->waiting.front());
+        return workload.execution_ns(head.job);
+    }
+    // Of a task whose releases no cursor can repeat, when `next` is released at `now_ns`.
+    void keep_open_deadline(Ns now_ns) {
+        if (workload.task().deadline_ns != NEVER)
+            open_deadlines.add(now_ns, workload.deadline_of(next.release_ns));
+    }
     // Released jobs whose deadline is at or before `end_ns`.
     u64 due(Ns end_ns) const;
     // Calls visit(job, deadline_ns) for every unfinished job, oldest first.
     template <class Visit> void each_unfinished(Visit &&visit) const {
         Workload::Cursor cursor = head;
 
+        if (workload.is_hop()) {
+            for (const Passage &passage : items->waiting)
+                visit(cursor.job++, workload.deadline_of(passage.release_ns));
+            return;
+        }
         for (u64 left = unfinished(); left > 0; left--) {
             visit(cursor.job, workload.deadline_of(cursor.release_ns));
             if (left > 1)
@@ -94,9 +123,9 @@ struct TaskRun {
     u32 guest = 0;         // the index of its domain
 
     Histogram responses;
-    u64 late = 0; // finished after the deadline
-    // Event tasks only: the deadlines that had not passed at the latest release.
-    std::vector<Ns> open_deadlines;
+    u64 late = 0;                    // finished after the deadline
+    OpenDeadlines open_deadlines;    // of event tasks and hops
+    std::unique_ptr<HopItems> items; // of a hop
 };
 
 } // namespace hyperperiod::sim

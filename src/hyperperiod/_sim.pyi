@@ -10,17 +10,23 @@ from typing import TypeAlias, TypedDict
 RELATIVE_ERROR: float
 # How far a percentile may be off, as a fraction of itself.
 
-class TaskCounts(TypedDict, total=False):
-    jobs: int
+class ResponseCounts(TypedDict, total=False):
     finished: int
     misses: int
     due: int
-    # Only if a job has finished:
+    # Only if something has finished:
     sum_ns: int
     min_ns: int
     max_ns: int
     p50_ns: int
     p99_ns: int
+
+class TaskCounts(ResponseCounts):
+    jobs: int
+
+class FlowCounts(ResponseCounts):
+    items: int
+    dropped: int
 
 class DomainCounts(TypedDict):
     supply_ns: int
@@ -85,6 +91,19 @@ class Scenario:
         priority: int | None,
         vcpu: int | None,
     ) -> None: ...
+    # The hops are tasks by their numbers over all domains, of kind event until they are hops.
+    def add_flow(
+        self,
+        *,
+        kind: int,
+        period_ns: int,
+        offset_ns: int,
+        jitter_ns: int,
+        burst: int,
+        queue: int,
+        deadline_ns: int,
+        hops: list[int],
+    ) -> None: ...
     def add_swap(self, at_ns: int, budget: int, order: int, slack: int) -> None: ...
     def add_change(
         self, at_ns: int, domain: int, period_ns: int, budget_ns: int, priority: int
@@ -107,6 +126,8 @@ class Run:
     def tasks(self) -> list[TaskCounts]: ...
     # The histogram of response times: (lowest, highest, how many), ascending.
     def responses(self, task: int) -> list[tuple[int, int, int]]: ...
+    def flows(self) -> list[FlowCounts]: ...
+    def flow_responses(self, flow: int) -> list[tuple[int, int, int]]: ...
     def domains(self) -> list[DomainCounts]: ...
     def pcpus(self) -> list[PcpuCounts]: ...
 

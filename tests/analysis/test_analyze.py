@@ -418,7 +418,7 @@ def test_explain_cuts_long_tables() -> None:
 
 def test_a_flow_releases_its_hops_when_it_likes() -> None:
     one = system(
-        domain("a", task("t", 1, 40), task("u", 1, 40), interface=interface(5, 10)),
+        domain("a", task("t", 1, 40, kind="event"), task("u", 1, 40), interface=interface(5, 10)),
         domain("b", task("t", 1, 40), interface=interface(2, 10)),
         flows=(Flow(name="f", source=Source(period_ns=MS), hops=("a.t",), deadline_ns=40 * MS),),
     )

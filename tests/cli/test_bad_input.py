@@ -451,9 +451,31 @@ CASES = [
     case(
         "flow_hop",
         f'{TOP}{DOMAIN}[[flow]]\nname = "f"\ndeadline = "1ms"\n'
-        'hops = ["a.t", "a.x"] # <-\nsource = { period = "1ms" }',
-        "flow[0].hops[1]",
+        'hops = ["a.x"] # <-\nsource = { period = "1ms" }',
+        "flow[0].hops[0]",
         "'a.x'",
+    ),
+    case(
+        "flow_hop_jitter",
+        TOP + DOMAIN + 'kind = "event"\njitter = "1ms"\n[[flow]]\nname = "f"\ndeadline = "1ms"\n'
+        'hops = ["a.t"] # <-\nsource = { period = "1ms" }',
+        "flow[0].hops[0]",
+        "offset or jitter",
+    ),
+    case(
+        "flow_burst",
+        f'{TOP}{DOMAIN}kind = "event"\n[[flow]]\nname = "f"\ndeadline = "1ms"\n'
+        'hops = ["a.t"]\nsource = { period = "1ms", burst = 0 } # <-',
+        "flow[0].source.burst",
+        "1",
+    ),
+    case(
+        "flow_hop_kind",
+        f'{TOP}{DOMAIN}[[flow]]\nname = "f"\ndeadline = "1ms"\n'
+        'hops = ["a.t"] # <-\nsource = { period = "1ms" }',
+        "flow[0].hops[0]",
+        "kind periodic",
+        'kind "event"',
     ),
     case(
         "flow_no_hops",

@@ -3,11 +3,11 @@
  * A fuzzer for the simulator, meant to run under the address and undefined-behaviour sanitizers.
  *
  * It makes random scenarios - every policy, up to four pcpus, all kinds of tasks and local
- * schedulers, overheads, swaps, changes of parameters - runs each in pieces of random size, and
- * checks what must hold of any run: time moves on and stops at the horizon, no more jobs finish
- * than are released, nothing misses more deadlines than it had, vcpus run no longer than pcpus
- * were busy, and the core's conservation laws hold (the engine, asked in one of four scenarios,
- * throws if not).
+ * schedulers, flows, overheads, swaps, changes of parameters - runs each in pieces of random size,
+ * and checks what must hold of any run: time moves on and stops at the horizon, no more jobs
+ * finish than are released, nothing misses more deadlines than it had, vcpus run no longer than
+ * pcpus were busy, and the core's conservation laws hold (the engine, asked in one of four
+ * scenarios, throws if not).
  *
  * Usage: fuzz_simulation [scenarios [seed]]. The same seed gives the same runs.
  */
@@ -78,6 +78,34 @@ Policy random_policy(Dice &dice) {
     return {dice.below(5), dice.below(2), dice.below(5)};
 }
 
+// Through tasks of any domains, some of them more than once; or no flow.
+void add_flow(Dice &dice, Scenario &scenario) {
+    Flow flow;
+    u32 tasks = 0;
+
+    for (const Domain &domain : scenario.domains)
+        tasks += static_cast<u32>(domain.tasks.size());
+    if (tasks == 0)
+        return;
+    for (u32 hop = 0, hops = 1 + dice.below(4); hop < hops; hop++) {
+        const u32 number = dice.below(tasks);
+        Task &task = scenario.task(number);
+
+        if (task.kind == Kind::busy)
+            return;
+        task.kind = Kind::hop;
+        flow.hops.push_back(number);
+    }
+    flow.source.kind = dice.one_in(2) ? Kind::periodic : Kind::sporadic;
+    flow.source.period_ns = UNIT_NS * (5 + dice.below(100));
+    flow.source.offset_ns = dice.time(50);
+    flow.source.jitter_ns = dice.one_in(3) ? dice.time(200) : 0;
+    flow.burst = 1 + dice.below(3);
+    flow.queue = 1 + dice.below(6);
+    flow.deadline_ns = UNIT_NS * (1 + dice.below(200));
+    scenario.flows.push_back(flow);
+}
+
 Scenario random_scenario(Dice &dice, u64 seed) {
     Scenario scenario;
 
@@ -95,6 +123,8 @@ Scenario random_scenario(Dice &dice, u64 seed) {
                               dice.below(300), dice.below(200), dice.below(900)};
     for (u32 number = 0, domains = 1 + dice.below(6); number < domains; number++)
         scenario.domains.push_back(random_domain(dice, scenario, number));
+    while (dice.one_in(2))
+        add_flow(dice, scenario);
     for (Ns at = dice.time(2000); dice.one_in(2); at += dice.time(500))
         scenario.swaps.push_back({at, random_policy(dice)});
     for (Ns at = dice.time(2000); dice.one_in(2); at += dice.time(500)) {
@@ -120,6 +150,10 @@ void check_counts(const Simulation &run, Ns end_ns) {
         require(task.responses.count() <= task.next.job, "more jobs finish than are released");
         require(task.late <= task.next.job, "more jobs are late than are released");
         require(task.due(end_ns) <= task.next.job, "more deadlines pass than jobs are released");
+    }
+    for (const FlowRun &flow : run.flows()) {
+        require(flow.responses().count() + flow.dropped() <= flow.items(), "items from nowhere");
+        require(flow.late() <= flow.due(end_ns), "more items are late than due");
     }
     for (const DomainCount &domain : run.domains())
         supply_ns += domain.supply_ns;

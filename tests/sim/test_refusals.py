@@ -10,7 +10,7 @@ from tests.sim.worlds import alone, domain, server, system, task
 
 from hyperperiod import _sim
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Domain, Flow, InputError, Source
+from hyperperiod.model import Domain, InputError
 
 
 def test_domains_in_domains() -> None:
@@ -18,13 +18,6 @@ def test_domains_in_domains() -> None:
     outer = Domain(name="outer", interface=server(5, 10), domains=(inner,))
     with pytest.raises(InputError, match="two levels"):
         simulate(system("ptps", outer), 100)
-
-
-def test_flows() -> None:
-    flow = Flow(name="f", source=Source(period_ns=10), hops=("d.t",), deadline_ns=50)
-    one = system("ptps", domain("d", (5, 10), task("t", 10, 1)), flow=(flow,))
-    with pytest.raises(InputError, match="flow"):
-        simulate(one, 100)
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 2**62])

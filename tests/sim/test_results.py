@@ -129,7 +129,17 @@ def test_histograms_hold_every_response() -> None:
 def test_the_mean_is_exact_beyond_64_bits() -> None:
     one = alone("rm", task("t", 10, 1))
     total = 3 * 2**64
-    task_count = TaskCount(4, 3, 0, 3, total + 1, 1, 2**64, 1, 1)
+    task_count = TaskCount(
+        jobs=4,
+        finished=3,
+        misses=0,
+        due=3,
+        sum_ns=total + 1,
+        min_ns=1,
+        max_ns=2**64,
+        p50_ns=1,
+        p99_ns=1,
+    )
     result = make_result(one, _counts(one, task_count))
     responses = result["domains"][0]["tasks"][0]["response_ns"]
     assert responses is not None

@@ -62,7 +62,7 @@ def compare(
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.systems import about
-    from hyperperiod.cli.tables import misses
+    from hyperperiod.cli.tables import is_well
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
@@ -75,7 +75,7 @@ def compare(
         _show(systems[0].name, results)
     if interrupted:
         ctx.exit(EXIT_INTERRUPTED)
-    if any(misses(result) for result in results):
+    if not all(is_well(result) for result in results):
         ctx.exit(EXIT_MISSED)
 
 

@@ -20,7 +20,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import console, print_json, require_different, whole_file
 from hyperperiod.cli.progress import Progress, bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.cli.tables import misses, misses_text, result_tables
+from hyperperiod.cli.tables import is_well, misses_text, result_tables
 from hyperperiod.model import Policy, System, format_time
 
 
@@ -105,7 +105,7 @@ def exit_code(result: dict[str, Any]) -> int:
     """Interrupted before missed before well."""
     if result.get("interrupted"):
         return EXIT_INTERRUPTED
-    return EXIT_MISSED if misses(result) else EXIT_WELL
+    return EXIT_WELL if is_well(result) else EXIT_MISSED
 
 
 @contextlib.contextmanager

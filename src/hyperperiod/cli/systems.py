@@ -17,7 +17,7 @@ def read_system(system_file: str, policy: Policy | None) -> System:
 
 
 def require_host_levels(system: System, system_file: str) -> None:
-    """Hosts run two levels, domains and tasks; flows are not run yet either."""
+    """Hosts run two levels, domains and tasks."""
     for index, domain in enumerate(system.domains):
         if domain.domains:
             raise InputError(
@@ -27,10 +27,6 @@ def require_host_levels(system: System, system_file: str) -> None:
                 f"domains inside {domain.name!r}",
                 "two levels on hosts: domains and their tasks (analyze takes any depth)",
             )
-    if system.flows:
-        raise InputError(
-            system_file, None, "flow", f"{len(system.flows)} flows", "no flows on this host"
-        )
 
 
 @contextlib.contextmanager

@@ -179,8 +179,10 @@ def _task_verdicts(domains: Iterable[Json]) -> Table:
 
 
 def result_tables(result: Json) -> Iterable[Table]:
-    """tasks, domains, pcpus of a run."""
+    """tasks, flows, domains, pcpus of a run."""
     yield _task_results(result["domains"])
+    if result.get("flows"):
+        yield _flow_results(result["flows"])
     yield _domain_results(result["domains"], result["horizon_ns"])
     yield _pcpu_results(result["pcpus"], result["horizon_ns"])
 
@@ -203,6 +205,27 @@ def _task_results(domains: Iterable[Json]) -> Table:
                 *(time_text(response.get(key)) for key in ("min", "mean", "p50", "p99", "max")),
             )
     return table
+
+
+def _flow_results(flows: Iterable[Json]) -> Table:
+    from rich.text import Text
+
+    columns = ("flow", "items", "dropped", "misses", "dmr", "min", "mean", "p50", "p99", "max")
+    table = _table("flows", columns, 1)
+    for flow in flows:
+        lost = [Text(str(flow[key]), style="bold red" if flow[key] else "") for key in _LOST]
+        response = flow["response_ns"] or {}
+        table.add_row(
+            flow["name"],
+            str(flow["items"]),
+            *lost,
+            share_text(flow["dmr"]),
+            *(time_text(response.get(key)) for key in ("min", "mean", "p50", "p99", "max")),
+        )
+    return table
+
+
+_LOST = ("dropped", "misses")
 
 
 def _domain_results(domains: Iterable[Json], horizon_ns: int) -> Table:
@@ -247,6 +270,9 @@ def _comparison(title: str, results: Sequence[Json], cell: Callable[[Json], str]
         for index, task in enumerate(domain["tasks"]):
             same = (result["domains"][at]["tasks"][index] for result in results)
             table.add_row(domain["name"], task["name"], *(cell(one) for one in same))
+    for at, flow in enumerate(results[0].get("flows", ())):
+        same = (result["flows"][at] for result in results)
+        table.add_row("flow", flow["name"], *(cell(one) for one in same))
     return table
 
 
@@ -326,15 +352,33 @@ def _response_cells(row: Json) -> tuple[str, ...]:
 
 
 def misses(result: Json) -> int:
-    """All missed deadlines of a run."""
-    return sum(task["misses"] for domain in result["domains"] for task in domain["tasks"])
+    """All missed deadlines of a run, those of flows among them."""
+    late = [task["misses"] for domain in result["domains"] for task in domain["tasks"]]
+    return sum(late + [flow["misses"] for flow in result.get("flows", ())])
+
+
+def dropped(result: Json) -> int:
+    """All items of flows that were dropped."""
+    return sum(flow["dropped"] for flow in result.get("flows", ()))
+
+
+def is_well(result: Json) -> bool:
+    """Whether nothing was late and nothing was dropped."""
+    return misses(result) == 0 and dropped(result) == 0
 
 
 def misses_text(result: Json) -> Text:
     """The verdict of a run."""
     from rich.text import Text
 
-    missed = misses(result)
-    if missed == 0:
+    if is_well(result):
         return Text("no deadline missed", style="green")
-    return Text(f"{missed} deadline{'s' if missed > 1 else ''} missed", style="bold red")
+    found = [
+        f"{count} {what}{'s' if count > 1 else ''} {how}"
+        for count, what, how in (
+            (misses(result), "deadline", "missed"),
+            (dropped(result), "item", "dropped"),
+        )
+        if count
+    ]
+    return Text(", ".join(found), style="bold red")

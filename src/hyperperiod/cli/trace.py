@@ -60,6 +60,23 @@ def intervals(trace_file: str, as_csv: bool) -> None:
 @trace.command()
 @trace_argument
 @csv_option
+def items(trace_file: str, as_csv: bool) -> None:
+    """Every item of a flow: when it came and left, its deadline, and whether it was dropped."""
+    from dataclasses import astuple
+
+    from hyperperiod.trace.items import COLUMNS, write_items_csv
+    from hyperperiod.trace.items import items as all_items
+
+    header, records = _read(trace_file)
+    if as_csv:
+        write_items_csv(header, records, sys.stdout)
+    else:
+        _print_rows(COLUMNS, (astuple(item) for item in all_items(header, records)))
+
+
+@trace.command()
+@trace_argument
+@csv_option
 def jobs(trace_file: str, as_csv: bool) -> None:
     """Every job: release, start, finish and deadline."""
     from dataclasses import astuple

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.model import Change, Interface, System, tasks_of, vcpus_of
+from hyperperiod.model import Change, Interface, System, hops_of, tasks_of, vcpus_of
 from hyperperiod.trace.format import FORMAT
 
 
@@ -38,6 +38,7 @@ def make_header(
         "swaps": [{"at_ns": swap.at_ns, "policy": str(swap.policy)} for swap in system.swaps],
         "changes": [_change(change, priorities) for change in system.changes],
         "guarantees": guarantees,
+        **({"flows": _flows(system)} if system.flows else {}),
     }
 
 
@@ -72,6 +73,23 @@ def _tasks(system: System) -> list[dict[str, Any]]:
             "priority": placed.task.priority,
         }
         for placed in tasks_of(system)
+    ]
+
+
+def _flows(system: System) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": flow.name,
+            "kind": str(flow.source.kind),
+            "period_ns": flow.source.period_ns,
+            "offset_ns": flow.source.offset_ns,
+            "jitter_ns": flow.source.jitter_ns,
+            "burst": flow.source.burst,
+            "queue": flow.queue,
+            "deadline_ns": flow.deadline_ns,
+            "hops": list(hops),
+        }
+        for flow, hops in zip(system.flows, hops_of(system), strict=True)
     ]
 
 

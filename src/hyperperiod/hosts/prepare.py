@@ -17,8 +17,6 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
                 f"domains inside {domain.name!r}",
                 "two levels: domains and their tasks",
             )
-    if system.flows:
-        raise InputError(system.name, None, "flow", f"{len(system.flows)} flows", "no flows")
     if not 0 < horizon_ns < 2**62:
         raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
     if not 0 <= seed < 2**64:

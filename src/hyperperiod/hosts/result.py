@@ -39,6 +39,18 @@ class TaskResult(TypedDict):
     histogram: NotRequired[list[tuple[int, int, int]]]
 
 
+class FlowResult(TypedDict):
+    """What the items of one flow came to: `misses` are among those that were not dropped."""
+
+    name: str
+    items: int
+    dropped: int
+    misses: int
+    dmr: float | None
+    response_ns: Responses | None
+    histogram: NotRequired[list[tuple[int, int, int]]]
+
+
 class InterfaceResult(TypedDict):
     """What each vcpu of a domain was promised."""
 
@@ -72,7 +84,8 @@ class PcpuResult(TypedDict):
 class Result(TypedDict):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
-    `timing` is there, and "host", if times are those of a busy machine and not of the run alone.
+    `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
+    `flows` is there if the system has any.
     """
 
     system: str
@@ -86,14 +99,14 @@ class Result(TypedDict):
     response_error: float
     domains: list[DomainResult]
     pcpus: list[PcpuResult]
+    flows: NotRequired[list[FlowResult]]
     timing: NotRequired[str]
 
 
-@dataclass(frozen=True)
-class TaskCount:
-    """What a host counted of one task; `sum_ns` and on are None until a job has finished."""
+@dataclass(frozen=True, kw_only=True)
+class ResponseCount:
+    """What finished and what was late; `sum_ns` and on are None until something has finished."""
 
-    jobs: int
     finished: int
     misses: int
     due: int
@@ -103,6 +116,21 @@ class TaskCount:
     p50_ns: int | None = None
     p99_ns: int | None = None
     histogram: list[tuple[int, int, int]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskCount(ResponseCount):
+    """What a host counted of one task."""
+
+    jobs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowCount(ResponseCount):
+    """What a host counted of one flow: `items` came, of which `dropped` were not let in."""
+
+    items: int
+    dropped: int
 
 
 @dataclass(frozen=True)
@@ -136,6 +164,7 @@ class Counts:
     tasks: Sequence[TaskCount]
     domains: Sequence[DomainCount]
     pcpus: Sequence[PcpuCount]
+    flows: Sequence[FlowCount] = ()
 
 
 def make_result(system: System, counts: Counts) -> Result:
@@ -151,7 +180,7 @@ def make_result(system: System, counts: Counts) -> Result:
         )
         for domain, given in zip(system.domains, counts.domains, strict=True)
     ]
-    return Result(
+    result = Result(
         system=system.name,
         host=counts.host,
         policy=str(system.policy),
@@ -164,6 +193,11 @@ def make_result(system: System, counts: Counts) -> Result:
         domains=domains,
         pcpus=[_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)],
     )
+    if counts.flows:
+        result["flows"] = [
+            _flow(flow.name, count) for flow, count in zip(system.flows, counts.flows, strict=True)
+        ]
+    return result
 
 
 def series_names(results: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -192,7 +226,7 @@ def _task(name: str, count: TaskCount) -> TaskResult:
         name=name,
         jobs=count.jobs,
         misses=count.misses,
-        dmr=count.misses / count.due if count.due else None,
+        dmr=_ratio(count),
         response_ns=_responses(count),
     )
     if count.histogram is not None:
@@ -200,7 +234,25 @@ def _task(name: str, count: TaskCount) -> TaskResult:
     return result
 
 
-def _responses(count: TaskCount) -> Responses | None:
+def _flow(name: str, count: FlowCount) -> FlowResult:
+    result = FlowResult(
+        name=name,
+        items=count.items,
+        dropped=count.dropped,
+        misses=count.misses,
+        dmr=_ratio(count),
+        response_ns=_responses(count),
+    )
+    if count.histogram is not None:
+        result["histogram"] = count.histogram
+    return result
+
+
+def _ratio(count: ResponseCount) -> float | None:
+    return count.misses / count.due if count.due else None
+
+
+def _responses(count: ResponseCount) -> Responses | None:
     if (
         count.sum_ns is None
         or count.min_ns is None

@@ -17,14 +17,23 @@ from hyperperiod import _sim
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
+from hyperperiod.hosts.result import (
+    Counts,
+    DomainCount,
+    FlowCount,
+    PcpuCount,
+    TaskCount,
+    make_result,
+)
 from hyperperiod.model import (
     Domain,
+    Flow,
     InputError,
     Policy,
     Scope,
     System,
     Task,
+    hops_of,
 )
 
 HOST = "sim"
@@ -47,7 +56,7 @@ def simulate(
     """Run `system` from 0 to `horizon_ns` and return the result object.
 
     Missing interfaces are computed first. `progress` is called with the instant that the run has
-    reached. With `histograms` every task has its response times as (lowest, highest, count);
+    reached. With `histograms` tasks and flows have response times as (lowest, highest, count);
     with `check` the core's conservation laws are tested at every instant (slow).
 
     Raises InputError for what this host cannot run.
@@ -87,6 +96,8 @@ def make_scenario(
     priorities = Priorities(system)
     for domain in system.domains:
         _add_domain(scenario, domain, priorities)
+    for flow, hops in zip(system.flows, hops_of(system), strict=True):
+        _add_flow(scenario, flow, hops)
     for swap in system.swaps:
         scenario.add_swap(swap.at_ns, **_rules(swap.policy))
     names = [domain.name for domain in system.domains]
@@ -131,6 +142,19 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
     )
 
 
+def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> None:
+    scenario.add_flow(
+        kind=_number(flow.source.kind),
+        period_ns=flow.source.period_ns,
+        offset_ns=flow.source.offset_ns,
+        jitter_ns=flow.source.jitter_ns,
+        burst=flow.source.burst,
+        queue=flow.queue,
+        deadline_ns=flow.deadline_ns,
+        hops=list(hops),
+    )
+
+
 def _number(rule: StrEnum) -> int:
     """The place of a word in its enum, which is its number in native code."""
     return list(type(rule)).index(rule)
@@ -163,6 +187,10 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
         TaskCount(**count, histogram=run.responses(task) if histograms else None)
         for task, count in enumerate(run.tasks())
     ]
+    flows = [
+        FlowCount(**count, histogram=run.flow_responses(flow) if histograms else None)
+        for flow, count in enumerate(run.flows())
+    ]
     return Counts(
         host=HOST,
         end_ns=run.now_ns,
@@ -172,6 +200,7 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
         tasks=tasks,
         domains=[DomainCount(**count) for count in run.domains()],
         pcpus=[PcpuCount(**count) for count in run.pcpus()],
+        flows=flows,
     )
 
 

@@ -25,7 +25,7 @@ from hyperperiod.model.system import (
     TaskKind,
 )
 from hyperperiod.model.units import format_time, parse_time
-from hyperperiod.model.vcpus import PlacedTask, Vcpu, tasks_of, vcpus_of
+from hyperperiod.model.vcpus import PlacedTask, Vcpu, hops_of, tasks_of, vcpus_of
 from hyperperiod.model.write import to_toml
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "Vcpu",
     "fitting_policies",
     "format_time",
+    "hops_of",
     "load_system",
     "parse_policy",
     "parse_time",

@@ -18,7 +18,7 @@ from hyperperiod.model.policy import ONE_PCPU_ONLY, Scope
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 
 if TYPE_CHECKING:
-    from hyperperiod.model.system import Domain, Interface, System, Task
+    from hyperperiod.model.system import Domain, Flow, Interface, System, Task
 
 Path = tuple[str | int, ...]
 
@@ -342,11 +342,45 @@ def _changes(one: System) -> Iterator[Finding]:
 
 
 def _flows(one: System) -> Iterator[Finding]:
+    from hyperperiod.model.system import FLOW_LIMIT
+
     yield from _duplicates(("flow",), [flow.name for flow in one.flows])
-    hops = {f"{member.name}.{task.name}" for member in one.domains for task in member.tasks}
-    for index, flow in enumerate(one.flows):
-        if not flow.hops:
-            yield Finding(("flow", index, "hops"), "an empty list", "at least one domain.task")
-        for place, hop in enumerate(flow.hops):
-            if hop not in hops:
-                yield Finding(("flow", index, "hops", place), repr(hop), "domain.task of a task")
+    if len(one.flows) > FLOW_LIMIT:
+        yield Finding(("flow",), f"{len(one.flows)} flows", f"at most {FLOW_LIMIT}")
+    named: dict[str, list[Task]] = {}
+    for member in one.domains:
+        for inside in member.tasks:
+            named.setdefault(f"{member.name}.{inside.name}", []).append(inside)
+    for index, route in enumerate(one.flows):
+        for place, hop in enumerate(route.hops):
+            here = ("flow", index, "hops", place)
+            yield from _hop(here, hop, named.get(hop, []))
+
+
+def _hop(here: Path, name: str, tasks: list[Task]) -> Iterator[Finding]:
+    """A hop is one task, and its items alone say when its jobs are released."""
+    if not tasks:
+        yield Finding(here, repr(name), "domain.task of a task")
+    elif len(tasks) > 1:
+        yield Finding(here, f"{name!r}, which are {len(tasks)} tasks", "a name of one task only")
+    elif tasks[0].kind.value != "event":
+        yield Finding(
+            here,
+            f"{name!r} of kind {tasks[0].kind.value}",
+            'a task of kind "event": items release its jobs',
+        )
+    elif tasks[0].offset_ns or tasks[0].jitter_ns:
+        yield Finding(here, f"{name!r} with an offset or jitter", "neither: items release its jobs")
+
+
+def flow(one: Flow) -> Iterator[Finding]:
+    from hyperperiod.model.system import HOP_LIMIT
+
+    if not one.hops:
+        yield Finding(("hops",), "an empty list", "at least one domain.task")
+    if len(one.hops) > HOP_LIMIT:
+        yield Finding(("hops",), f"{len(one.hops)} hops", f"at most {HOP_LIMIT}")
+    if one.source.offset_ns + one.source.jitter_ns + one.deadline_ns >= TIME_LIMIT_NS:
+        yield Finding(
+            ("deadline",), "offset + jitter + deadline above 2^62 ns", "a sum below 2^62 ns"
+        )

@@ -42,6 +42,9 @@ PCPU_LIMIT = 64
 VCPU_LIMIT = 1024
 TASK_LIMIT = 4096
 PRIORITY_LIMIT = 2**31
+FLOW_LIMIT = 1024
+HOP_LIMIT = 256
+QUEUE_LIMIT = 65536
 
 Priority = Annotated[StrictInt, Field(ge=0, lt=PRIORITY_LIMIT)]
 PcpuId = Annotated[StrictInt, Field(ge=0, lt=PCPU_LIMIT)]
@@ -207,22 +210,31 @@ class Domain(_Part):
 
 
 class Source(_Part):
-    """Where the items of a flow come from: releases without work of their own."""
+    """Where the items of a flow come from: `burst` of them at each release, like a task's."""
 
     kind: SourceKind = SourceKind.PERIODIC
     period_ns: PositiveTime = _key("period")
     offset_ns: Time = _key("offset", default=0)
     jitter_ns: Time = _key("jitter", default=0)
+    burst: StrictInt = Field(default=1, ge=1, le=QUEUE_LIMIT)
 
 
 class Flow(_Part):
-    """Items that travel through tasks of several domains, each hop releasing the next."""
+    """Items that travel through tasks of several domains, each hop releasing the next.
+
+    At most `queue` of them are on their way; those that come meanwhile are dropped.
+    """
 
     name: Name
     source: Source
     hops: tuple[Name, ...]
     deadline_ns: PositiveTime = _key("deadline")
-    queue: StrictInt = Field(default=1, ge=1, le=65536)
+    queue: StrictInt = Field(default=1, ge=1, le=QUEUE_LIMIT)
+
+    @model_validator(mode="after")
+    def _sound(self) -> Flow:
+        rules.enforce(rules.flow(self))
+        return self
 
 
 PolicyField = Annotated[Policy, BeforeValidator(read_policy), WithJsonSchema(POLICY_SCHEMA)]

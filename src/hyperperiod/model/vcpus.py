@@ -72,6 +72,12 @@ def tasks_of(system: System) -> tuple[PlacedTask, ...]:
     return tuple(placed)
 
 
+def hops_of(system: System) -> tuple[tuple[int, ...], ...]:
+    """For each flow the ids of its hops among `tasks_of`."""
+    ids = {f"{one.domain.name}.{one.task.name}": one.id for one in tasks_of(system)}
+    return tuple(tuple(ids[hop] for hop in flow.hops) for flow in system.flows)
+
+
 def _priorities(system: System) -> list[int | None]:
     """One per domain; None for best effort, and for all while a period is unknown."""
     if any(domain.priority is not None for domain in system.domains):

@@ -43,7 +43,7 @@ SCHEMA: Final = pa.schema(
         ("extra_time", pa.bool_()),
     ]
 )
-_JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS)
+_JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
 
 
 def write_csv(header: Header, records: Records, path: Path) -> None:

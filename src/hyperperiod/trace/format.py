@@ -21,7 +21,7 @@ import mmap
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NotRequired, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,8 @@ class Kind(IntEnum):
     KICK = 11
     SWAP = 12
     END = 13
+    ITEM = 14
+    DROP = 15
 
 
 Count = Annotated[int, Field(ge=0)]
@@ -134,6 +136,29 @@ class ChangeEntry(TypedDict):
     vcpus: NotRequired[list[Count]]
 
 
+class FlowEntry(TypedDict):
+    """A flow: which tasks its items pass, by their ids; its place in the list is its number."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    name: str
+    kind: str
+    period_ns: Positive
+    offset_ns: Count
+    jitter_ns: Count
+    burst: Positive
+    queue: Positive
+    deadline_ns: Positive
+    hops: list[Count]
+
+
+class Item(NamedTuple):
+    """What the value of an item or drop record says: which item of which flow at which hop."""
+
+    flow: int
+    hop: int
+    number: int
+
+
 class Header(TypedDict):
     """What a reader must know to understand the records. Further keys are kept as they are."""
 
@@ -156,6 +181,7 @@ class Header(TypedDict):
     tasks: list[TaskEntry]
     swaps: list[dict[str, Any]]
     changes: list[ChangeEntry]
+    flows: NotRequired[list[FlowEntry]]
     guarantees: NotRequired[bool]
     lateness_ns: NotRequired[Count]
     resume_ns: NotRequired[Count]
@@ -248,6 +274,11 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
+def item_of(value: int) -> Item:
+    """The item in the value of an item or drop record."""
+    return Item(value >> 48, value >> 32 & 0xFFFF, value & 0xFFFFFFFF)
+
+
 def server_name(header: Header, server: int) -> str:
     """How a payer is called in everything that users read."""
     if server in (SPARE, NONE):
@@ -297,6 +328,7 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
     Kind.RELEASE: {"task": NONE},
     Kind.COMPLETE: {"task": NONE},
     Kind.MISS: {"task": NONE},
+    Kind.ITEM: {"task": NONE},
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 

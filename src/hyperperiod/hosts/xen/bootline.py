@@ -57,6 +57,9 @@ NEVER = 2**64
 
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
+    if system.flows:
+        flows = f"{len(system.flows)} flows"
+        raise InputError(system.name, None, "flow", flows, "no flows on Xen: use the simulator")
     counted = [
         ("pcpus", system.pcpus, PCPU_LIMIT),
         ("domain", len(system.domains), DOMAIN_LIMIT),

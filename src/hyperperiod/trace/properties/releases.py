@@ -4,16 +4,43 @@
 Periodic: at offset + k * period, up to `jitter` later. Sporadic: at least one period after the
 release before, less the jitter. Event: exactly one period after the job before has finished.
 A release never overtakes the one before it.
+
+Hops of flows: each release carries an item. At the first hop items come as the source says, in
+whole bursts, and one is dropped exactly if as many as the queue holds are on their way. At each
+further hop an item is released at the instant at which it has finished the one before.
 """
 
-from hyperperiod.trace.format import Header, Kind, Records, TaskEntry, task_name
+from collections.abc import Iterator
+from itertools import groupby
+
+from hyperperiod.trace.format import (
+    FlowEntry,
+    Header,
+    Item,
+    Kind,
+    Records,
+    TaskEntry,
+    end_ns,
+    task_name,
+)
+from hyperperiod.trace.items import visits
 from hyperperiod.trace.properties.finding import Finding
 from hyperperiod.trace.replay import Record, each
 
 
 def check(header: Header, records: Records) -> Finding:
-    """Check each release against the one before it and against the task."""
+    """Check each release against the one before it and against the task, items hop by hop."""
     finding = Finding()
+    flows = header.get("flows", [])
+    hops = {task for flow in flows for task in flow["hops"]}
+    _check_tasks(header, records, hops, finding)
+    if flows:
+        _check_hops(header, records, hops, finding)
+        _Items(flows, finding).follow(records)
+    return finding
+
+
+def _check_tasks(header: Header, records: Records, hops: set[int], finding: Finding) -> None:
     tasks = header["tasks"]
     last_ns: list[int | None] = [None] * len(tasks)
     count = [0] * len(tasks)
@@ -24,16 +51,17 @@ def check(header: Header, records: Records) -> Finding:
         if record.kind == Kind.COMPLETE:
             finished_ns[task] = record.time_ns
             continue
+        if task in hops:
+            continue
         low_ns, high_ns = _range(tasks[task], count[task], last_ns[task], finished_ns[task])
         if record.time_ns < low_ns or (high_ns is not None and record.time_ns > high_ns):
             finding.add(record.time_ns, _text(header, record, low_ns, high_ns))
         last_ns[task] = record.time_ns
         count[task] += 1
-    return finding
 
 
 def _range(
-    entry: TaskEntry, index: int, last_ns: int | None, finished_ns: int | None
+    entry: TaskEntry | FlowEntry, index: int, last_ns: int | None, finished_ns: int | None
 ) -> tuple[int, int | None]:
     """The earliest and the latest instant for a release; None: no latest."""
     period_ns, jitter_ns, offset_ns = entry["period_ns"], entry["jitter_ns"], entry["offset_ns"]
@@ -54,3 +82,102 @@ def _text(header: Header, record: Record, low_ns: int, high_ns: int | None) -> s
     who = f"{task_name(header, record.task)} job {record.job}"
     until = "" if high_ns is None else f" to {high_ns}"
     return f"{who} is released outside {low_ns}{until}"
+
+
+def _check_hops(header: Header, records: Records, hops: set[int], finding: Finding) -> None:
+    """Every release of a hop carries an item, and nothing else does."""
+    kinds = records["kind"]
+    released: set[tuple[int, int]] = set()
+    for record in each(records[(kinds == Kind.RELEASE) | (kinds == Kind.ITEM)]):
+        job = (record.task, record.job)
+        who = f"{task_name(header, record.task)} job {record.job}"
+        if record.kind == Kind.RELEASE and record.task in hops:
+            released.add(job)
+        elif record.kind == Kind.ITEM and job not in released:
+            finding.add(record.time_ns, f"{who} carries an item but is not released")
+        elif record.kind == Kind.ITEM:
+            released.remove(job)
+    for task, number in sorted(released):
+        finding.add(end_ns(records), f"{task_name(header, task)} job {number} carries no item")
+
+
+def _in_turn(records: Records) -> Iterator[tuple[Record, Item]]:
+    """Within an instant what completes is first; then items come, by flow and number."""
+    for _, together in groupby(visits(records), key=lambda visit: visit[0].time_ns):
+        yield from sorted(
+            together,
+            key=lambda visit: (visit[0].kind != Kind.COMPLETE, visit[1].flow, visit[1].number),
+        )
+
+
+class _Items:
+    """Where the items are while the records pass."""
+
+    def __init__(self, flows: list[FlowEntry], finding: Finding) -> None:
+        self.flows = flows
+        self.finding = finding
+        self.under_way = [0] * len(flows)
+        self.came = [0] * len(flows)
+        self.last_ns: list[int | None] = [None] * len(flows)
+        self.ready: dict[tuple[int, int], tuple[int, int]] = {}  # item: next hop, since when
+
+    def follow(self, records: Records) -> None:
+        for record, item in _in_turn(records):
+            if item.flow >= len(self.flows) or item.hop >= len(self.flows[item.flow]["hops"]):
+                self.finding.add(record.time_ns, f"{item} is an item of no flow")
+            elif record.kind == Kind.COMPLETE:
+                self._complete(record, item)
+            elif item.hop == 0:
+                self._come(record, item)
+            else:
+                self._go_on(record, item)
+        last_ns = end_ns(records)
+        for (flow, number), (hop, since_ns) in sorted(self.ready.items()):
+            if since_ns < last_ns:
+                name = self.flows[flow]["name"]
+                text = f"{name} item {number} is done before hop {hop} and never gets there"
+                self.finding.add(since_ns, text)
+
+    def _complete(self, record: Record, item: Item) -> None:
+        if item.hop + 1 < len(self.flows[item.flow]["hops"]):
+            self.ready[item.flow, item.number] = (item.hop + 1, record.time_ns)
+        else:
+            self.under_way[item.flow] -= 1
+
+    def _come(self, record: Record, item: Item) -> None:
+        flow = self.flows[item.flow]
+        who = f"{flow['name']} item {item.number}"
+        full = self.under_way[item.flow] >= flow["queue"]
+        if item.number != self.came[item.flow]:
+            self.finding.add(record.time_ns, f"{who} comes as number {self.came[item.flow]}")
+        release, place = divmod(self.came[item.flow], flow["burst"])
+        last_ns = self.last_ns[item.flow]
+        low_ns, high_ns = _range(flow, release, last_ns, None)
+        if place > 0 and last_ns is not None:
+            low_ns = high_ns = last_ns
+        if record.time_ns < low_ns or (high_ns is not None and record.time_ns > high_ns):
+            until = "" if high_ns is None else f" to {high_ns}"
+            self.finding.add(record.time_ns, f"{who} comes outside {low_ns}{until}")
+        if full != (record.kind == Kind.DROP):
+            what = "is dropped" if record.kind == Kind.DROP else "comes"
+            on_way = self.under_way[item.flow]
+            self.finding.add(record.time_ns, f"{who} {what} with {on_way} on their way")
+        if record.kind == Kind.ITEM:
+            self._at(record, item)
+            self.under_way[item.flow] += 1
+        self.came[item.flow] += 1
+        self.last_ns[item.flow] = record.time_ns
+
+    def _go_on(self, record: Record, item: Item) -> None:
+        self._at(record, item)
+        ready = self.ready.pop((item.flow, item.number), None)
+        if ready != (item.hop, record.time_ns):
+            name = self.flows[item.flow]["name"]
+            text = f"{name} item {item.number} is at hop {item.hop} but was not done before it"
+            self.finding.add(record.time_ns, text)
+
+    def _at(self, record: Record, item: Item) -> None:
+        flow = self.flows[item.flow]
+        if flow["hops"][item.hop] != record.task:
+            text = f"{flow['name']} item {item.number} is at a task that is not hop {item.hop}"
+            self.finding.add(record.time_ns, text)

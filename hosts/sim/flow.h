@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A flow: items come from a source, pass through tasks (its hops), and leave.
+//
+// The source is a sequence like that of a periodic or sporadic task; each of its releases brings
+// `burst` items, numbered through the run. An item that comes while `queue` others are on their
+// way is dropped. Hops serve items in the order in which they reach them, so items of one flow
+// never overtake one another: those on their way are a list, taken from the front.
+#pragma once
+
+#include "hosts/sim/workload.h"
+
+namespace hyperperiod::sim {
+
+class FlowRun {
+  public:
+    FlowRun(const Flow &flow, u32 number, u64 seed);
+
+    // When the source releases next.
+    Ns next_ns() const { return next_.release_ns; }
+    const std::vector<u32> &hops() const { return flow_.hops; }
+
+    // The source releases at `now_ns`. Calls enter(item) or drop(item) for each item of it.
+    template <class Enter, class Drop> void come(Ns now_ns, Enter &&enter, Drop &&drop) {
+        for (u64 i = 0; i < flow_.burst; i++) {
+            const u64 item = items_++;
+
+            if (under_way_.size() >= flow_.queue) {
+                dropped_++;
+                drop(item);
+            } else {
+                under_way_.push_back(now_ns);
+                open_.add(now_ns, now_ns + flow_.deadline_ns);
+                enter(item);
+            }
+        }
+        source_.advance(next_);
+    }
+    // The oldest item has left its last hop.
+    void leave(Ns now_ns);
+    // The run ends; items on their way whose deadline has come are late.
+    void close(Ns end_ns);
+
+    const Histogram &responses() const { return responses_; }
+    u64 items() const { return items_; }
+    u64 dropped() const { return dropped_; }
+    u64 late() const { return late_; }
+    // Items that were not dropped and whose deadline is at or before `end_ns`.
+    u64 due(Ns end_ns) const { return items_ - dropped_ - open_.after(end_ns); }
+
+  private:
+    Flow flow_;
+    Workload source_;
+    Workload::Cursor next_;
+    std::deque<Ns> under_way_; // when each was released by the source
+    OpenDeadlines open_;
+    Histogram responses_;
+    u64 items_ = 0;
+    u64 dropped_ = 0;
+    u64 late_ = 0; // left after the deadline
+};
+
+} // namespace hyperperiod::sim

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every item of the flows of a run: when it came, when it left, and whether it was dropped.
+
+An item that was still on its way at the end has an empty finish, and so has one that was dropped.
+Items are sorted by flow, in file order, and then by number.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Final, TextIO
+
+import numpy as np
+
+from hyperperiod.trace.format import Header, Item, Kind, Records, item_of
+from hyperperiod.trace.replay import Record, each
+
+COLUMNS: Final = ("flow", "item", "release_ns", "finish_ns", "deadline_ns", "dropped")
+
+
+@dataclass
+class FlowItem:
+    """One row of `trace items`."""
+
+    flow: str
+    item: int
+    release_ns: int
+    finish_ns: int | None
+    deadline_ns: int
+    dropped: bool
+
+
+def items(header: Header, records: Records) -> list[FlowItem]:
+    """All items that came in the run."""
+    flows = header.get("flows", [])
+    found: dict[tuple[int, int], FlowItem] = {}
+    for record, item in visits(records):
+        flow = flows[item.flow]
+        key = (item.flow, item.number)
+        if record.kind != Kind.COMPLETE and item.hop == 0:
+            deadline_ns = record.time_ns + flow["deadline_ns"]
+            dropped = record.kind == Kind.DROP
+            found[key] = FlowItem(
+                flow["name"], item.number, record.time_ns, None, deadline_ns, dropped
+            )
+        elif record.kind == Kind.COMPLETE and item.hop + 1 == len(flow["hops"]) and key in found:
+            found[key].finish_ns = record.time_ns
+    return [found[key] for key in sorted(found)]
+
+
+def write_items_csv(header: Header, records: Records, out: TextIO) -> None:
+    """The items as CSV with a heading."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(astuple(item) for item in items(header, records))
+
+
+def visits(records: Records) -> Iterator[tuple[Record, Item]]:
+    """The records that say where items are, with the item: item, drop, and the hop's complete."""
+    kinds = records["kind"]
+    carried: dict[tuple[int, int], Item] = {}
+    if not np.isin(kinds, (Kind.ITEM, Kind.DROP)).any():
+        return
+    for record in each(records[np.isin(kinds, (Kind.ITEM, Kind.DROP, Kind.COMPLETE))]):
+        if record.kind == Kind.COMPLETE:
+            item = carried.pop((record.task, record.job), None)
+            if item is not None:
+                yield record, item
+            continue
+        item = item_of(record.value)
+        if record.kind == Kind.ITEM:
+            carried[record.task, record.job] = item
+        yield record, item

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Flows in the simulator: what items do, by hand and against the naive model."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+from tests.model_naive import flows as naive
+from tests.model_naive.model import Params, Policy, Setup
+from tests.sim.worlds import Run, domain, run, server, swap, system, task
+
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import (
+    Domain,
+    Flow,
+    Scheduler,
+    Scope,
+    SourceKind,
+    System,
+    Task,
+    TaskKind,
+    hops_of,
+    tasks_of,
+)
+from hyperperiod.trace.format import Kind
+from hyperperiod.trace.items import FlowItem, items
+from hyperperiod.trace.properties import check_all
+
+
+def event(name: str, wcet: int, period: int = 20, **more: Any) -> Task:
+    return task(name, period, wcet, kind="event", **more)
+
+
+def flow(name: str, period: int, *hops: str, **more: Any) -> Flow:
+    source: dict[str, Any] = {"period": period}
+    source |= {key: more.pop(key) for key in ("kind", "offset", "jitter", "burst") if key in more}
+    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
+    return Flow.model_validate(fields | more)
+
+
+def came(ran: Run, name: str) -> list[FlowItem]:
+    found = [item for item in items(ran.header, ran.records) if item.flow == name]
+    assert [item.item for item in found] == list(range(len(found)))
+    return found
+
+
+def violations(ran: Run) -> list[str]:
+    """What the checks of the trace find."""
+    found = check_all(ran.header, ran.records)
+    return [one.text for finding in found for one in finding.violations]
+
+
+def whole(*tasks: Task, **more: Any) -> System:
+    """A pcpu of its own for one domain."""
+    return system("ptps", domain("d", (10, 10), *tasks), **more)
+
+
+def test_an_item_goes_from_hop_to_hop_at_once() -> None:
+    """Driver in, control, driver out: 2 + 3 + 1 ticks of work, and nobody else."""
+    one = whole(
+        event("in", 2),
+        event("control", 3),
+        event("out", 1),
+        flow=(flow("f", 10, "d.in", "d.control", "d.out"),),
+    )
+    ran = run(one, 30)
+    assert ran.drawn().startswith("0 in 2 control 5 out 6 - 10 in 12")
+    assert [item.finish_ns for item in came(ran, "f")] == [6, 16, 26]
+    assert ran.releases("control") == [2, 12, 22]
+    assert ran.result["flows"][0]["response_ns"]["max"] == 6
+
+
+def test_hops_in_two_domains() -> None:
+    """The driver's budget of 2 in 10 is used up by one item: the next hop waits for its own."""
+    one = system(
+        "ptps",
+        domain("driver", (2, 10), event("in", 1), event("out", 1)),
+        domain("control", (3, 20), event("c", 3)),
+        flow=(flow("f", 20, "driver.in", "control.c", "driver.out"),),
+    )
+    ran = run(one, 60)
+    # 0-1 in; the driver's other tick idles away; 2-5 control; out waits for the refill at 10.
+    assert [item.finish_ns for item in came(ran, "f")] == [11, 31, 51]
+
+
+def test_more_than_the_queue_is_dropped_and_counted() -> None:
+    ran = run(whole(event("t", 25), flow=(flow("f", 10, "d.t", queue=2),)), 100)
+    found = came(ran, "f")
+    assert [item.item for item in found if item.dropped] == [2, 4, 6, 7, 9]
+    (result,) = ran.result["flows"]
+    assert (result["items"], result["dropped"]) == (10, 5)
+    assert [item.finish_ns for item in found if item.finish_ns] == [25, 50, 75, 100]
+    assert ran.task("t")["jobs"] == 5
+
+
+def test_an_item_that_leaves_makes_room_at_that_instant() -> None:
+    ran = run(whole(event("t", 10), flow=(flow("f", 10, "d.t", queue=1),)), 100)
+    assert ran.result["flows"][0]["dropped"] == 0
+
+
+def test_bursts() -> None:
+    ran = run(whole(event("t", 2), flow=(flow("f", 10, "d.t", burst=3, queue=2),)), 30)
+    found = came(ran, "f")
+    assert [item.release_ns for item in found] == [0, 0, 0, 10, 10, 10, 20, 20, 20]
+    assert [item.finish_ns for item in found] == [2, 4, None, 12, 14, None, 22, 24, None]
+
+
+def test_deadlines_count_from_the_release_and_unfinished_items_miss_too() -> None:
+    """Work of 8 in each 6: responses 8, 10, 12, 14, ... A deadline of 11 holds twice."""
+    one = whole(event("t", 8), flow=(flow("f", 6, "d.t", queue=100, deadline=11),))
+    (result,) = run(one, 40).result["flows"]
+    # Items 0 to 4 finish at 8, 16, 24, 32, 40; item 5 came at 30: its deadline 41 is not over.
+    assert (result["items"], result["misses"]) == (7, 3)
+    assert result["dmr"] == 3 / 5
+    assert result["response_ns"] == {"min": 8, "mean": 12, "p50": 12, "p99": 16, "max": 16}
+
+
+def test_a_hop_of_two_flows_serves_items_in_the_order_in_which_they_come() -> None:
+    """At 0 both come: the flow that stands first in the file is first."""
+    one = whole(
+        event("t", 3),
+        flow=(flow("a", 20, "d.t", queue=9), flow("b", 5, "d.t", queue=9)),
+    )
+    ran = run(one, 20)
+    assert [item.finish_ns for item in came(ran, "a")] == [3]
+    assert [item.finish_ns for item in came(ran, "b")] == [6, 9, 13, 18]
+
+
+def test_two_hops_in_one_task() -> None:
+    """The item is its own successor: it waits behind what came meanwhile."""
+    one = whole(
+        event("t", 2), event("u", 1), flow=(flow("f", 100, "d.t", "d.u", "d.t", burst=2, queue=2),)
+    )
+    ran = run(one, 30)
+    # rm: equal periods, so t is first: items 0 and 1, then u for both, each followed by t.
+    assert ran.drawn() == "0 t 4 u 5 t 7 u 8 t 10 - 30"
+    assert [item.finish_ns for item in came(ran, "f")] == [7, 10]
+
+
+def test_the_own_deadline_of_a_hop_counts_from_its_own_release() -> None:
+    one = whole(event("t", 4, 20, deadline=4), flow=(flow("f", 10, "d.t", burst=2, queue=2),))
+    ran = run(one, 20)
+    assert ran.task("t")["misses"] == 2
+    assert ran.result["flows"][0]["misses"] == 0
+
+
+def test_an_item_takes_the_same_at_a_hop_whatever_came_before() -> None:
+    """What another flow does to the order of jobs changes no item's own work."""
+    tasks = (event("t", 9, etf=0.2), event("u", 9, etf=0.2))
+    alone = whole(*tasks, flow=(flow("f", 60, "d.t", "d.u", queue=9),))
+    beside = whole(
+        *tasks,
+        flow=(flow("f", 60, "d.t", "d.u", queue=9), flow("g", 60, "d.t", offset=30)),
+    )
+    assert [item.finish_ns for item in came(run(alone, 2000), "f")] == [
+        item.finish_ns for item in came(run(beside, 2000), "f")
+    ]
+
+
+def test_the_whole_trace_checks_with_swaps_and_several_vcpus() -> None:
+    one = system(
+        "rtds",
+        domain("driver", (3, 10), event("t", 2, etf=0.5), event("u", 1), vcpus=2),
+        domain("control", (4, 12), event("c", 3, etf=0.3), task("p", 30, 2), scheduler="edf"),
+        flow=(
+            flow("f", 17, "driver.t", "control.c", "driver.t", jitter=25, queue=3),
+            flow("g", 23, "control.c", "driver.u", kind="sporadic", burst=2, queue=3),
+        ),
+        pcpus=2,
+        swap=(swap(700, "ertds"), swap(1500, "rtds")),
+        spare=server(1, 60),
+    )
+    ran = run(one, 4000)
+    assert ran.result["flows"][0]["items"] > 200
+    assert violations(ran) == []
+
+
+def test_histograms() -> None:
+    one = whole(event("t", 2), flow=(flow("f", 10, "d.t"),))
+    assert simulate(one, 50, histograms=True)["flows"][0]["histogram"] == [(2, 2, 5)]
+    assert "flows" not in simulate(whole(task("t", 10, 2)), 50)
+
+
+# Against the naive model.
+
+PARTITIONED = (
+    "periodic+fp+none", "periodic+fp+lend", "periodic+fp+reclaim", "periodic+edf+none",
+    "deferrable+fp+none", "deferrable+edf+none", "polling+fp+none", "sporadic+fp+none",
+    "cbs+edf+none", "deferrable+fp+extra",
+)  # fmt: skip
+GLOBAL = ("deferrable+edf+none+global", "periodic+fp+none+global", "cbs+edf+none+global")
+ORDERS = {"rm": "static", "fp": "static", "edf": "edf", "fifo": "fifo"}
+
+
+def draw_task(rng: random.Random, name: str, scheduler: str, *, hop: bool) -> Task:
+    more: dict[str, Any] = {"deadline": rng.randint(2, 40)}
+    if scheduler == "fp":
+        more["priority"] = rng.randint(0, 3)
+    if hop:
+        more |= {"kind": "event", "etf": rng.choice((1.0, 0.3))}
+    else:
+        more["offset"] = rng.randint(0, 9)
+    return task(name, rng.randint(6, 40), rng.randint(1, 5), **more)
+
+
+def draw_domain(rng: random.Random, name: str, **place: Any) -> Domain:
+    length = rng.randint(2, 12)
+    scheduler = rng.choice(list(ORDERS))
+    inside = [
+        draw_task(rng, f"t{number}", scheduler, hop=number == 0 or rng.random() < 0.5)
+        for number in range(rng.randint(1, 3))
+    ]
+    given = (rng.randint(1, length), length)
+    return domain(name, given, *inside, scheduler=scheduler, **place)
+
+
+def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
+    return flow(
+        name,
+        rng.randint(5, 40),
+        *hops,
+        queue=rng.randint(1, 4),
+        kind=rng.choice(("periodic", "sporadic")),
+        offset=rng.randint(0, 9),
+        jitter=rng.choice((0, 0, 7, 60)),
+        burst=rng.choice((1, 1, 2, 3)),
+    )
+
+
+def draw_system(rng: random.Random, policy: str) -> System:
+    """Two or three domains of up to three tasks; one or two flows through some of them."""
+    pcpus = rng.choice((1, 2))
+    pinned = pcpus > 1 and not policy.endswith("+global")
+    domains = [
+        draw_domain(rng, f"d{d}", **({"pcpu": d % pcpus} if pinned else {}))
+        for d in range(rng.choice((2, 3)))
+    ]
+    hops = [
+        f"{one.name}.{inside.name}"
+        for one in domains
+        for inside in one.tasks
+        if inside.kind is TaskKind.EVENT
+    ]
+    flows = [
+        draw_flow(rng, f"f{f}", [rng.choice(hops) for _ in range(rng.randint(1, 4))])
+        for f in range(rng.choice((1, 2)))
+    ]
+    # Event tasks outside all flows release themselves, which is not what is tested here.
+    used = {hop for one in flows for hop in one.hops}
+    unused = [hop for hop in hops if hop not in used]
+    flows += [draw_flow(rng, f"u{f}", [hop]) for f, hop in enumerate(unused)]
+    return system(policy, *domains, pcpus=pcpus, flow=tuple(flows))
+
+
+def rank_of(one: Domain, inside: Task) -> int:
+    """Under rm, dm and fp; the others do not look at it."""
+    if one.scheduler is Scheduler.DM:
+        return inside.deadline_ns or 0
+    return (inside.priority if one.scheduler is Scheduler.FP else inside.period_ns) or 0
+
+
+def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
+    """The same system, in the words of the naive model."""
+    together = one.policy.scope is Scope.GLOBAL
+    words = (one.policy.budget, one.policy.order, one.policy.slack)
+    rules = Policy(*map(str, words))  # type: ignore[arg-type]
+    setup = Setup(rules, one.pcpus if together else 1)
+    periods = sorted({d.interface.period_ns for d in one.domains if d.interface})
+    domains = []
+    for d in one.domains:
+        assert d.interface is not None
+        params = Params(
+            d.interface.period_ns, d.interface.budget_ns, periods.index(d.interface.period_ns)
+        )
+        world = 0 if together else d.pcpu or 0
+        domains.append(naive.DomainSpec(params, world, ORDERS[str(d.scheduler)]))
+    placed = tasks_of(one)
+    tasks = [
+        naive.TaskSpec(
+            at.domain_index,
+            at.task.wcet_ns or 0,
+            at.task.deadline_ns or 0,
+            rank_of(at.domain, at.task),
+            range(at.task.offset_ns, ticks, at.task.period_ns or 1)
+            if at.task.kind is TaskKind.PERIODIC
+            else (),
+        )
+        for at in placed
+    ]
+    flows, ranges = [], {}
+    for number, (each, hops) in enumerate(zip(one.flows, hops_of(one), strict=True)):
+        source = naive.SourceSpec(
+            each.source.kind is SourceKind.SPORADIC,
+            each.source.period_ns,
+            each.source.offset_ns,
+            each.source.jitter_ns,
+            each.source.burst,
+        )
+        releases = naive.source_releases(seed, number, source, ticks)
+        flows.append(naive.FlowSpec(releases, hops, each.queue))
+        for place, hop in enumerate(hops):
+            ranges[number, place] = (placed[hop].task.bcet_ns or 1, placed[hop].task.wcet_ns or 1)
+    setups = [setup] * (1 if together else one.pcpus)
+    return naive.play(setups, domains, tasks, flows, ticks, naive.item_work(seed, ranges))
+
+
+def grants_of(one: System, out: naive.Outcome, pcpu: int) -> list[str]:
+    """Who runs in each tick on a pcpu, by name."""
+    together = one.policy.scope is Scope.GLOBAL
+    names = [d.name for d in one.domains if together or (d.pcpu or 0) == pcpu]
+    runs = [row[pcpu].run for row in out.grants]
+    return ["idle" if run is None else names[run] for run in runs]
+
+
+def agree(one: System, seed: int, ticks: int) -> None:
+    """Plays one system on both sides."""
+    ran = run(one, ticks, seed)
+    out = naive_outcome(one, seed, ticks)
+    for number, each in enumerate(one.flows):
+        found = came(ran, each.name)
+        assert [item.item for item in found if item.dropped] == out.dropped[number]
+        finished = {item.item: item.finish_ns for item in found if item.finish_ns is not None}
+        assert finished == out.finished[number]
+        assert ran.result["flows"][number]["dropped"] == len(out.dropped[number])
+    for placed, jobs in zip(tasks_of(one), out.jobs, strict=True):
+        mine = [
+            (job.release_ns, job.finish_ns)
+            for job in ran.jobs(placed.task.name)
+            if job.domain == placed.domain.name
+        ]
+        assert mine == jobs
+    for pcpu in range(one.pcpus):
+        got = [who for start, end, who, _ in ran.paid(pcpu) for _ in range(end - start)]
+        assert got == grants_of(one, out, pcpu)
+    assert violations(ran) == []
+
+
+def hunt(policy: str, worlds: int, ticks: int) -> None:
+    for number in range(worlds):
+        rng = random.Random(f"{policy}:{number}")
+        agree(draw_system(rng, policy), rng.randint(1, 99), ticks)
+
+
+@pytest.mark.parametrize("policy", PARTITIONED + GLOBAL)
+def test_as_the_naive_model_says(policy: str) -> None:
+    hunt(policy, 6, 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", PARTITIONED + GLOBAL)
+def test_as_the_naive_model_says_long(policy: str) -> None:
+    hunt(policy, 1500, 200)
+
+
+@pytest.mark.parametrize("given", [((1, 3), (2, 4)), ((2, 3), (1, 4)), ((1, 2), (1, 2))])
+def test_every_small_world(given: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    """All wcets, bursts and queues of 1 and 2: a way through two domains and back."""
+    for first, second, third, queue, burst, offset in itertools.product(
+        (1, 2), (1, 2), (1, 2), (1, 2), (1, 2), (0, 1, 2)
+    ):
+        route = flow("f", 12, "a.t0", "b.t1", "a.t2", queue=queue, burst=burst, offset=offset)
+        one = system(
+            "ptps",
+            domain("a", given[0], event("t0", first, 12), event("t2", third, 12)),
+            domain("b", given[1], event("t1", second, 12)),
+            flow=(route,),
+        )
+        agree(one, 1, 48)
+
+
+def test_the_records_of_items() -> None:
+    ran = run(whole(event("t", 25), flow=(flow("f", 10, "d.t", queue=2),)), 100)
+    assert len(ran.times_of(Kind.ITEM)) == 5
+    assert ran.times_of(Kind.DROP) == [20, 40, 60, 70, 90]
