@@ -17,6 +17,7 @@ from hyperperiod.cli.doctor import doctor
 from hyperperiod.cli.export import export
 from hyperperiod.cli.group import ErrorGroup
 from hyperperiod.cli.latency import latency
+from hyperperiod.cli.reproduce import reproduce
 from hyperperiod.cli.run import run
 from hyperperiod.cli.schema import schema
 from hyperperiod.cli.simulate import simulate
@@ -39,5 +40,8 @@ def main() -> None:
     """
 
 
-for _command in (analyze, simulate, run, compare, latency, export, trace, doctor, schema):
+_COMMANDS = (
+    analyze, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+)  # fmt: skip
+for _command in _COMMANDS:
     main.add_command(_command)

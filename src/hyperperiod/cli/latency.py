@@ -141,7 +141,7 @@ def _show(plan: Plan, results: Results) -> None:
     from rich.text import Text
 
     from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import latency_table
+    from hyperperiod.cli.tables import claim_text, latency_table
 
     out = console()
     if results.interrupted:
@@ -151,6 +151,5 @@ def _show(plan: Plan, results: Results) -> None:
         out.print(Text(f"{found['title']} on {plan.host} ({found['source']})"))
         out.print(latency_table(found["settings"], outcome.scenario.test))
         for claim in found["claims"]:
-            sign = Text("holds", style="green") if claim["holds"] else Text("fails", style="red")
-            out.print(sign + f": {claim['text']} ({claim['ours']}; paper: {claim['paper']})")
+            out.print(claim_text(claim))
         out.print()

@@ -308,6 +308,28 @@ def _property_text(one: Json) -> Text:
     return text
 
 
+def claim_text(claim: Json) -> Text:
+    """Whether a claim holds, what we found, and what the paper did."""
+    from rich.text import Text
+
+    sign = Text("holds", style="green") if claim["holds"] else Text("fails", style="red")
+    return sign + f": {claim['text']} ({claim['ours']}; paper: {claim['paper']})"
+
+
+def figure_table(columns: Sequence[str], rows: Iterable[Json]) -> Table:
+    """The rows of a figure; keys that end in _ns are times."""
+    table = _table("", [column.removesuffix("_ns") for column in columns], 1)
+    for row in rows:
+        table.add_row(*(_figure_cell(column, row[column]) for column in columns))
+    return table
+
+
+def _figure_cell(column: str, value: Any) -> str:
+    if column.endswith("_ns"):
+        return time_text(value)
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
 def latency_table(settings: Sequence[Json], test: str) -> Table:
     """One row per setting and server, the paper's before ours."""
     response = test == "response"

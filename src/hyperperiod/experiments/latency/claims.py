@@ -9,9 +9,8 @@ when the interrupt comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.latency.figures import Row
 from hyperperiod.experiments.latency.settings import Scenario, Setting
 from hyperperiod.model import Budget, Order, Policy, Slack, format_time, parse_policy
@@ -19,19 +18,6 @@ from hyperperiod.model import Budget, Order, Policy, Slack, format_time, parse_p
 SettingRows = tuple[Setting, Sequence[Row]]
 Check = Callable[[Setting, Row], str | None]
 """What is wrong with a row, or None."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, what the paper found, what we found, and whether the sentence holds."""
-
-    text: str
-    paper: str
-    ours: str
-    holds: bool
-
-    def as_json(self) -> dict[str, Any]:
-        return {"text": self.text, "paper": self.paper, "ours": self.ours, "holds": self.holds}
 
 
 def claims_of(scenario: Scenario, measured: Sequence[SettingRows]) -> list[Claim]:

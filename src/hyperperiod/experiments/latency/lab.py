@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hyperperiod.experiments.latency.claims import Claim, claims_of
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.latency.claims import claims_of
 from hyperperiod.experiments.latency.figures import Row, paper_row
 from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS, measure_defect
 from hyperperiod.experiments.latency.settings import Scenario, Setting

@@ -7,31 +7,22 @@ has at most its period, so `Server.interface` is the period then, and `Server.cu
 
 from __future__ import annotations
 
-import tomllib
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
+from pydantic import Field, StrictBool, StrictInt
 
-from hyperperiod.model import InputError, Interface, MissingError, Problem, format_time
-from hyperperiod.model.load import explain, read_text
-from hyperperiod.model.values import FROM_FILE, PositiveTime
+from hyperperiod.experiments.files import FOLDER, Part, read_experiment
+from hyperperiod.model import Interface, format_time
+from hyperperiod.model.values import PositiveTime
 
-FOLDER = Path(__file__).resolve().parents[4] / "experiments"
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 
 Count = Annotated[StrictInt, Field(ge=1)]
 Percent = Annotated[StrictInt, Field(ge=0, le=100)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True
-    )
-
-
-class Server(_Part):
+class Server(Part):
     """What a VM is given, as the paper prints it."""
 
     budget_ns: PositiveTime = Field(alias="budget")
@@ -58,7 +49,7 @@ class Neighbour(Server):
     running: StrictBool
 
 
-class Figures(_Part):
+class Figures(Part):
     """What the paper measured under one of its servers; `policy` is our name of it."""
 
     server: str
@@ -73,7 +64,7 @@ class Figures(_Part):
     response_ns: PositiveTime | None = Field(alias="response", default=None)
 
 
-class Setting(_Part):
+class Setting(Part):
     """One row of a table: the VM under test, its neighbours, and how often it is tested."""
 
     name: str
@@ -85,7 +76,7 @@ class Setting(_Part):
     paper: tuple[Figures, ...] = ()
 
 
-class Scenario(_Part):
+class Scenario(Part):
     """Settings that belong together.
 
     `clocktick` times a busy loop of `loop_ns` during `test_time`, `runs` times, with `pause`
@@ -105,17 +96,4 @@ class Scenario(_Part):
 
 def load_scenarios(names: tuple[str, ...] = SCENARIOS, folder: Path = FOLDER) -> list[Scenario]:
     """The scenarios by name; InputError for a file that is wrong."""
-    if not folder.is_dir():
-        raise MissingError(f"the folder experiments of a checkout ({folder})", "git clone")
-    return [_load(folder / f"latency-{name}.toml") for name in names]
-
-
-def _load(path: Path) -> Scenario:
-    try:
-        document = tomllib.loads(read_text(str(path)), parse_float=Decimal)
-        return Scenario.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(str(path), None, "", str(error), "TOML 1.0") from None
-    except ValidationError as error:
-        problems = [Problem(str(path), None, *complaint) for complaint in explain(error)]
-        raise InputError.of(problems) from None
+    return [read_experiment(folder / f"latency-{name}.toml", Scenario) for name in names]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod reproduce`: a paper's figure measured again, ours beside theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
+from hyperperiod.cli.options import json_option, read_time, seed_option
+
+if TYPE_CHECKING:
+    from hyperperiod.experiments.reproduce import Figure
+
+NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8")
+
+
+@click.command()
+@click.argument("name", type=click.Choice(NAMES), metavar="NAME")
+@click.option(
+    "--sets",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    help="Random task sets per point.",
+)
+@click.option(
+    "--horizon",
+    "horizon_ns",
+    callback=read_time,
+    default="10s",
+    show_default=True,
+    metavar="TIME",
+    help="How long each of them runs.",
+)
+@seed_option
+@click.option("--plot", "plot_file", metavar="FILE.svg", help="Write the figure as a picture.")
+@json_option
+@click.pass_context
+def reproduce(
+    ctx: click.Context,
+    name: str,
+    sets: int,
+    horizon_ns: int,
+    seed: int,
+    plot_file: str | None,
+    as_json: bool,
+) -> None:
+    """Measure the figure NAME of a paper again, in the simulator.
+
+    \b
+    ertds-fig6  ERTDS over RTDS, two VMs on one pcpu (Experiment A)
+    ertds-fig7  ERTDS over RTDS, four VMs on one pcpu (Experiment B)
+    ertds-fig8  ERTDS over RTDS, four VMs on two pcpus (Experiment C)
+
+    The paper's claims are checked against our rows; the exit code is 1 when one does not hold.
+    """
+    from hyperperiod.cli.output import print_json, whole_file
+    from hyperperiod.cli.progress import bar
+    from hyperperiod.experiments.reproduce import Asked, load_experiment
+
+    experiment, asked = load_experiment(name), Asked(sets, horizon_ns, seed)
+    with whole_file(plot_file, "--plot") as plot_path:
+        with bar(name, experiment.steps(asked)) as progress:
+            figure = experiment.reproduce(asked, progress)
+        if plot_path is not None:
+            from hyperperiod.report.lines import line_svg
+
+            plot_path.write_text(line_svg(figure.chart))
+    if as_json:
+        print_json(figure.as_json())
+    else:
+        _show(figure)
+    if figure.interrupted:
+        ctx.exit(EXIT_INTERRUPTED)
+    if not all(claim.holds for claim in figure.claims):
+        ctx.exit(EXIT_MISSED)
+
+
+def _show(figure: Figure) -> None:
+    from rich.text import Text
+
+    from hyperperiod.cli.output import console
+    from hyperperiod.cli.tables import claim_text, figure_table
+
+    out = console()
+    if figure.interrupted:
+        out.print(Text("interrupted: the rows are those measured up to there", style="yellow"))
+    out.print(Text(f"{figure.title} ({figure.source})"))
+    out.print(figure_table(figure.columns, figure.rows))
+    for claim in figure.claims:
+        out.print(claim_text(claim.as_json()))

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which figures can be drawn again, and the files that describe them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hyperperiod.experiments.files import FOLDER, read_experiment
+from hyperperiod.experiments.reproduce.figure import Experiment
+from hyperperiod.experiments.reproduce.spare_gain import SpareGain
+
+NAMES = {
+    "ertds-fig6": SpareGain,
+    "ertds-fig7": SpareGain,
+    "ertds-fig8": SpareGain,
+}
+
+
+def load_experiment(name: str, folder: Path = FOLDER) -> Experiment:
+    """The experiment of that name; InputError for a file that is wrong."""
+    return read_experiment(folder / f"{name}.toml", NAMES[name])

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every reproduction is: rows that were measured, claims about them, and a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.report.lines import LineChart
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much to measure: random task sets per point, and for how long each runs."""
+
+    sets: int
+    horizon_ns: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A paper's figure as it came out here."""
+
+    name: str
+    title: str
+    source: str
+    rows: Sequence[dict[str, Any]]
+    claims: Sequence[Claim]
+    chart: LineChart
+    columns: Sequence[str]
+    """Those keys of a row that people want to see."""
+    interrupted: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """What `reproduce --json` prints."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "rows": list(self.rows),
+            "claims": [claim.as_json() for claim in self.claims],
+            "interrupted": self.interrupted,
+        }
+
+
+class Experiment(Protocol):
+    """One of the papers' experiments, as its file in `experiments/` describes it."""
+
+    @property
+    def title(self) -> str: ...
+
+    def steps(self, asked: Asked) -> int:
+        """How many steps of progress `reproduce` reports."""
+        ...
+
+    def reproduce(self, asked: Asked, progress: Progress) -> Figure:
+        """Measures everything; Ctrl-C ends it with the points measured so far."""
+        ...

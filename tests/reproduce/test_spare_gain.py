@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The spare of ERTDS: the paper's figures come out, or the reason why one does not."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner
+
+from hyperperiod.cli import main
+from hyperperiod.cli.reproduce import NAMES as OFFERED
+from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
+from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
+from hyperperiod.model import InputError
+
+PAPER = Asked(sets=10, horizon_ns=10**10, seed=1)
+
+
+def reproduced(name: str, asked: Asked = PAPER) -> Figure:
+    return load_experiment(name).reproduce(asked, lambda _done: None)
+
+
+def test_the_command_offers_what_there_is() -> None:
+    assert tuple(NAMES) == OFFERED
+
+
+@pytest.mark.parametrize("name", ["ertds-fig6", "ertds-fig7"])
+def test_on_one_pcpu_the_paper_is_right(name: str) -> None:
+    figure = reproduced(name)
+    assert [claim.holds for claim in figure.claims] == [True] * 3, figure.claims
+
+
+def test_on_two_pcpus_a_spare_as_long_as_the_hyperperiod_idles_away() -> None:
+    figure = reproduced("ertds-fig8")
+    holds = [claim.holds for claim in figure.claims]
+    assert holds == [False] * 6 + [True] * 3, figure.claims
+    assert "idles away" in figure.claims[0].ours
+
+
+@pytest.mark.parametrize("share", [1, 10, 140])
+def test_tasks_ask_for_the_share(share: int) -> None:
+    for seed in range(200):
+        tasks = list(_tasks(Random(seed), share))
+        asked = sum((task.utilization for task in tasks), Fraction(0))
+        assert abs(asked - Fraction(share, 100)) < Fraction(3, 20_000_000)
+
+
+def test_the_same_seed_gives_the_same_rows() -> None:
+    few = Asked(sets=2, horizon_ns=10**9, seed=7)
+    assert reproduced("ertds-fig6", few).rows == reproduced("ertds-fig6", few).rows
+
+
+def test_interrupted_it_keeps_what_it_has() -> None:
+    def after_three(done: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    few = Asked(sets=1, horizon_ns=10**9, seed=1)
+    figure = load_experiment("ertds-fig6").reproduce(few, after_three)
+    assert figure.interrupted
+    assert [row["load"] for row in figure.rows] == [20, 30]
+    assert not figure.claims
+
+
+def test_a_wrong_file_says_where(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "experiments/ertds-fig6.toml").read_text()
+    (tmp_path / "ertds-fig6.toml").write_text(text.replace("loads =", "load ="))
+    with pytest.raises(InputError, match="load"):
+        load_experiment("ertds-fig6", tmp_path)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    picture = tmp_path / "figure.svg"
+    arguments = ["reproduce", "ertds-fig6", "--sets", "2", "--horizon", "1s"]
+    said = CliRunner().invoke(main, [*arguments, "--plot", str(picture), "--json"])
+    document = json.loads(said.stdout)
+    assert document["name"] == "ertds-fig6"
+    assert {"run", "load", "ratio"} <= set(document["rows"][0])
+    assert {"text", "paper", "ours", "holds"} == set(document["claims"][0])
+    assert picture.read_text().startswith("<svg")
+    assert said.exit_code == (0 if all(claim["holds"] for claim in document["claims"]) else 1)
+    for_people = CliRunner().invoke(main, arguments)
+    assert "Experiment A" in for_people.stdout
+
+
+def test_steps_are_what_is_run() -> None:
+    experiment = load_experiment("ertds-fig8")
+    assert isinstance(experiment, SpareGain)
+    assert experiment.steps(PAPER) == 3 * 15 * 10
