@@ -8,11 +8,12 @@
 # minimal_budget   the least multiple of the granule that serves the loads (None: none does), and
 #                  whether it surely is the least
 # optimal_interface  period, budget (0: none), periods tried, pruned, the last bound, whether all
-#                  was judged
+#                  was judged; the grid is granule, first period, step, last period (0: no last)
 # processor_demand the verdict, the shortest window that is short (misses) or the last one looked
 #                  at, the demand in it, and how far there was to look (None: no bound is known)
 # judge_batch      fills in the arrays: 1, 0 or -1 (unknown) per set, a bound or -1 per load
 # sbf              the least supply in any window of that length
+# deadline         of the general shape: when in each period the budget is there; 0: at its end
 
 from collections.abc import Sequence
 from enum import Enum
@@ -44,16 +45,16 @@ class Test(Enum):
     PROCESSOR_DEMAND = 2
 
 def judge(
-    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int
+    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
 ) -> tuple[Verdict, int]: ...
 def last_response(
-    loads: Sequence[Row], shape: Shape, period: int, budget: int
+    loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
 ) -> tuple[Verdict, int]: ...
 def minimal_budget(
-    local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int
+    local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0
 ) -> tuple[int | None, bool]: ...
 def optimal_interface(
-    components: Sequence[tuple[Local, Sequence[Row]]], shape: Shape, quantum: int
+    components: Sequence[tuple[Local, Sequence[Row]]], shape: Shape, grid: tuple[int, int, int, int]
 ) -> tuple[int, int, int, int, int, bool]: ...
 def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None]: ...
 def judge_batch(
@@ -64,4 +65,4 @@ def judge_batch(
     verdicts: NDArray[np.int8],
     bounds: NDArray[np.int64] | None,
 ) -> None: ...
-def sbf(shape: Shape, period: int, budget: int, window: int) -> int: ...
+def sbf(shape: Shape, period: int, budget: int, window: int, deadline: int = 0) -> int: ...

@@ -20,10 +20,11 @@ LONGEST = 4000  # no window beyond this is looked at
 
 
 @cache
-def supply(shape: Shape, period: int, budget: int) -> tuple[int, ...]:
+def supply(shape: Shape, period: int, budget: int, deadline: int = 0) -> tuple[int, ...]:
     """sbf(0), sbf(1), ... as the sum of the slots of the worst pattern."""
     gap = period - budget
-    blackout = {Shape.GENERAL: 2 * gap, Shape.HARMONIC: gap, Shape.POLLING: gap + period}[shape]
+    late = (deadline or period) - budget
+    blackout = {Shape.GENERAL: gap + late, Shape.HARMONIC: gap, Shape.POLLING: gap + period}[shape]
     total, sums = 0, [0]
     for slot in range(LONGEST):
         total += slot >= blackout and (slot - blackout) % period < budget
@@ -53,9 +54,11 @@ def due(loads: Sequence[Load], window: int) -> int:
     return total
 
 
-def fixed_priority(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool:
+def fixed_priority(
+    loads: Sequence[Load], shape: Shape, period: int, budget: int, deadline: int = 0
+) -> bool:
     """Every job of every busy window is done by its deadline, also if it is blocked once."""
-    sums = supply(shape, period, budget)
+    sums = supply(shape, period, budget, deadline)
     for index, own in enumerate(loads):
         job = 0
         while True:
@@ -77,7 +80,9 @@ def fixed_priority(loads: Sequence[Load], shape: Shape, period: int, budget: int
     return True
 
 
-def edf(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool | None:
+def edf(
+    loads: Sequence[Load], shape: Shape, period: int, budget: int, deadline: int = 0
+) -> bool | None:
     """Every window up to the hyperperiod and a bit holds its demand; None: it is too long.
 
     Beside the demand it holds what may block a job that is due in it.
@@ -88,7 +93,7 @@ def edf(loads: Sequence[Load], shape: Shape, period: int, budget: int) -> bool |
     longest += max(load.deadline for load in loads)
     if longest > LONGEST:
         return None
-    sums = supply(shape, period, budget)
+    sums = supply(shape, period, budget, deadline)
     return all(
         due(loads, window) + held_up(loads, window) <= sums[window]
         for window in range(1, longest + 1)

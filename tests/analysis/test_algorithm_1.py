@@ -12,7 +12,7 @@ from tests.analysis import plain
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
+from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface, search_text
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.model import Budget
 
@@ -51,7 +51,7 @@ def test_nothing_longer_or_shorter_is_better(local: Local, shape: Shape) -> None
         count = draw.choice([1, 1, 1, 2])
         plain_only = draw.random() < 0.7
         parts = [component(local, plain.some_loads(draw, plain=plain_only)) for _ in range(count)]
-        optimum = optimal_interface(parts, shape, quantum)
+        optimum = optimal_interface(parts, shape, Grid.of_quanta(quantum))
         best = best_of_all(parts, shape, quantum)
         if optimum.budget_ns is None:
             assert best is None
@@ -73,7 +73,7 @@ def test_harmonic_periods() -> None:
         ]
         loads.sort(key=lambda load: load.period)
         part = component(Local.FIXED_PRIORITY, loads)
-        optimum = optimal_interface([part], Shape.HARMONIC, 1)
+        optimum = optimal_interface([part], Shape.HARMONIC, Grid.of_quanta(1))
         best = best_of_all([part], Shape.HARMONIC, 1)
         found = optimum.budget_ns and Fraction(optimum.budget_ns, optimum.period_ns)
         assert (found or None) == best, loads
@@ -82,9 +82,9 @@ def test_harmonic_periods() -> None:
 def test_equal_bandwidth_keeps_the_longest_task_period_then_the_shortest_period() -> None:
     """Line 3 of the algorithm begins with the longest period; line 7 replaces only if less."""
     part = component(Local.EDF, [Load(10, 10, 10)])
-    assert optimal_interface([part], Shape.GENERAL, 1).period_ns == 10
+    assert optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1)).period_ns == 10
     part = component(Local.FIXED_PRIORITY, [Load(1, 10, 10)])
-    optimum = optimal_interface([part], Shape.GENERAL, 1)
+    optimum = optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1))
     budgets = {
         period: _analysis.minimal_budget(part.local, part.loads, Shape.GENERAL, period, 1)[0]
         for period in range(1, 11)
@@ -96,12 +96,87 @@ def test_equal_bandwidth_keeps_the_longest_task_period_then_the_shortest_period(
 
 def test_the_bound_leaves_periods_out() -> None:
     loads = [Load(22, 500, 500), Load(31, 500, 500), Load(29, 1000, 1000)]
-    optimum = optimal_interface([component(Local.FIXED_PRIORITY, loads)], Shape.GENERAL, 1)
+    part = component(Local.FIXED_PRIORITY, loads)
+    optimum = optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1))
     assert optimum.periods_tried + optimum.periods_pruned == 1000
     assert optimum.periods_tried < 300
     assert optimum.exact
+    assert search_text(optimum) == (
+        f"{optimum.periods_tried} periods tried, {optimum.periods_pruned} ruled out by Theorem 1"
+    )
+
+
+def theorem_1(loads: list[Load], bandwidth: Fraction) -> Fraction:
+    """MaxResPeriod of the paper, with every window up to the period, not only critical ones."""
+    return min(
+        max(
+            (bandwidth * window - plain.released(loads[: index + 1], window))
+            / (bandwidth * (1 - bandwidth))
+            for window in range(1, own.deadline + 1)
+        )
+        for index, own in enumerate(loads)
+    )
+
+
+def test_pruned_periods_are_those_that_the_theorem_prunes() -> None:
+    """The last bound is the theorem's for the bandwidth found; what is beyond it counts."""
+    draw = random.Random(42)
+    bounded = 0
+    for _ in range(200):
+        loads = sorted(plain.some_loads(draw, plain=True), key=lambda load: load.period)
+        part = component(Local.FIXED_PRIORITY, loads)
+        optimum = optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1))
+        if optimum.budget_ns is None or optimum.budget_ns == optimum.period_ns:
+            continue
+        longest = loads[-1].period
+        bandwidth = Fraction(optimum.budget_ns, optimum.period_ns)
+        bound = min(longest, int(theorem_1(loads, bandwidth)))
+        assert optimum.bound_ns == bound
+        # Every period is tried, or pruned; those tried before the bound shrank count as tried.
+        assert optimum.periods_tried + optimum.periods_pruned == longest
+        assert optimum.periods_pruned <= longest - bound
+        if optimum.period_ns < bound < longest:
+            bounded += 1
+            assert optimum.periods_pruned == longest - bound - 1
+    assert bounded > 30
+
+
+@pytest.mark.parametrize("local", [Local.FIXED_PRIORITY, Local.EDF])
+def test_a_range_of_periods_and_finer_budgets(local: Local) -> None:
+    draw = random.Random(43)
+    found = finer = 0
+    for _ in range(150):
+        loads = [Load(*(10 * time for time in load)) for load in plain.some_loads(draw)]
+        part = component(local, loads)
+        granule = draw.choice([1, 5])
+        first, step = granule * draw.randint(1, 30), granule * draw.randint(1, 12)
+        grid = Grid(granule, first, step, first + draw.randint(0, 200))
+        assert grid.last_ns is not None
+        budgets = {
+            period: _analysis.minimal_budget(local, loads, Shape.GENERAL, period, granule)[0]
+            for period in range(first, grid.last_ns + 1, step)
+        }
+        wanted = min((Fraction(b, p) for p, b in budgets.items() if b), default=None)
+        optimum = optimal_interface([part], Shape.GENERAL, grid)
+        if optimum.budget_ns is None:
+            assert wanted is None
+            continue
+        found += 1
+        finer += optimum.budget_ns % 10 != 0
+        assert optimum.budget_ns == budgets[optimum.period_ns]
+        assert Fraction(optimum.budget_ns, optimum.period_ns) == wanted, (loads, grid)
+        assert optimum.periods_tried + optimum.periods_pruned <= len(budgets)
+    assert found > 40
+    assert finer > 20
+
+
+def test_grids_that_make_no_sense_are_refused() -> None:
+    part = component(Local.EDF, [Load(1, 10, 10)])
+    for grid in (Grid(2, 3, 2), Grid(2, 2, 3), Grid(1, 5, 1, 4), Grid(1, 0, 1)):
+        with pytest.raises(ValueError, match="period"):
+            optimal_interface([part], Shape.GENERAL, grid)
 
 
 def test_no_interface_for_more_than_a_pcpu() -> None:
     part = component(Local.EDF, [Load(6, 10, 10), Load(5, 10, 10)])
-    assert optimal_interface([part], Shape.GENERAL, 1).budget_ns is None
+    assert optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1)).budget_ns is None

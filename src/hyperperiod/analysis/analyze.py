@@ -17,6 +17,7 @@ from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.explain import explain_task
+from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -52,6 +53,7 @@ class _Analysis:
         self.resolution = resolution
         self.system = resolution.system
         self.groups = groups_of(self.system)
+        self.promises = promises_of(self.system)
         self.hosts = [host_level(self.system.policy, group) for group in self.groups]
         self.group_of_domain = {
             index: number
@@ -138,9 +140,7 @@ class _Analysis:
         }
 
     def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
-        group = self.groups[self.group_of_domain[index]]
-        host = self._host_of(index)
-        return self._entry(domain, self.system.policy.budget, host, group)
+        return self._entry(domain, self._host_of(index))
 
     def _host_of(self, index: int) -> Verdict:
         """Whether the servers of a domain get their budgets."""
@@ -148,10 +148,9 @@ class _Analysis:
         group, host = self.groups[number], self.hosts[number]
         return all_of(_verdicts_of(index, group, host))
 
-    def _entry(self, domain: Domain, rule: Budget, host: Verdict, group: Group) -> dict[str, Any]:
+    def _entry(self, domain: Domain, host: Verdict) -> dict[str, Any]:
         interface = domain.interface
-        lost_ns = group.lost_ns(interface.period_ns) if interface else 0
-        inside = self._inside(domain, Promise(rule, self.system.sbf, lost_ns))
+        inside = self._inside(domain, self.promises[domain.name])
         unsettled = self._unsettled(domain)
         whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
         parts = {
@@ -177,10 +176,7 @@ class _Analysis:
             **self._how(domain),
         }
         if domain.domains:
-            entry["domains"] = [
-                self._entry(child, Budget.PERIODIC, parts[child.name], group)
-                for child in domain.domains
-            ]
+            entry["domains"] = [self._entry(child, parts[child.name]) for child in domain.domains]
             worst = all_of(
                 Verdict(child["schedulable"], child.get("reason", "")) for child in entry["domains"]
             )

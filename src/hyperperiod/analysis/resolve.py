@@ -3,12 +3,14 @@
 
 A domain with `interface_period` gets the least budget for it (`minimal_budget`), one with
 neither gets the result of Algorithm 1 (`algorithm_1`), in whole quanta, 1 ms where the system
-sets none. Without a quantum the budget for a given period is exact to the nanosecond. For
-sporadic servers, which are promised nothing, it is the budget of a periodic server. Inner
-domains come first, since their interfaces are the outer one's load. Then overheads are added to
-computed budgets (`overheads`), and the default spare server is computed (`ertds`): its period is
-the hyperperiod of all servers, its budget the paper's formula held to one pcpu; on partitioned
-hosts, where each pcpu has a spare of its own with these parameters, the least over the pcpus.
+sets none, or of a range of periods that the domain gives. Without a quantum the budget for a
+given period is exact to the nanosecond, and so are those in a given range. For sporadic servers,
+which are promised nothing, it is the budget of a periodic server. Inner domains come first, since
+their interfaces are the outer one's load. Then overheads are added to computed budgets
+(`overheads`), servers with explicit deadlines give back what they do not need (`trim`), and the
+default spare server is computed (`ertds`): its period is the hyperperiod of all servers, its
+budget the paper's formula held to one pcpu; on partitioned hosts, where each pcpu has a spare of
+its own with these parameters, the least over the pcpus.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from typing import NoReturn
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.domains.algorithm_1 import Optimum, optimal_interface
+from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum, optimal_interface
 from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, components_of, shape_for
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.analysis.trim import trim
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
     Budget,
@@ -55,6 +58,10 @@ class Resolution:
     budgets: dict[str, Found] = field(default_factory=dict)
     failures: dict[str, Verdict] = field(default_factory=dict)
 
+    def computed(self, domain: Domain) -> bool:
+        """Whether the interface of this domain is ours, not given."""
+        return domain.name in self.optima or domain.name in self.budgets
+
 
 def resolve(system: System) -> System:
     """The same system with every interface and the default spare; InputError if one has none."""
@@ -77,6 +84,7 @@ def resolve_what_can_be(system: System) -> Resolution:
     domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)
     resolution.system = system.model_copy(update={"domains": domains})
     _add_overheads(resolution)
+    resolution.system = trim(resolution.system, resolution.computed)
     resolution.system = _with_spare(resolution.system)
     return resolution
 
@@ -104,7 +112,7 @@ class _Filler:
         except Infeasible as error:
             self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
             return domain
-        return domain.model_copy(update={"interface": interface, "interface_period_ns": None})
+        return domain.model_copy(update=_WITHOUT_PERIODS | {"interface": interface})
 
     def _compute(self, domain: Domain, rule: Budget) -> Interface:
         system = self.resolution.system
@@ -114,7 +122,7 @@ class _Filler:
         period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
         shape = shape_for(Promise(rule, system.sbf), period_ns, components)
         if period_ns is None:
-            optimum = optimal_interface(components, shape, quantum_ns or DEFAULT_QUANTUM_NS)
+            optimum = optimal_interface(components, shape, _grid_of(domain, quantum_ns))
             self.resolution.optima[domain.name] = optimum
             budget_ns, period_ns, exact = optimum.budget_ns, optimum.period_ns, optimum.exact
         else:
@@ -129,6 +137,21 @@ class _Filler:
         if budget_ns > period_ns:
             raise NotCovered("overheads leave too little of each period")
         return Interface(period_ns=period_ns, budget_ns=budget_ns)
+
+
+_WITHOUT_PERIODS: dict[str, object] = {
+    "interface_period_ns": None,
+    "interface_period_range": None,
+}
+
+
+def _grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
+    """Where Algorithm 1 looks: whole quanta, or the periods that the domain allows."""
+    step_ns = quantum_ns or DEFAULT_QUANTUM_NS
+    given = domain.interface_period_range
+    if given is None:
+        return Grid.of_quanta(step_ns)
+    return Grid(quantum_ns or 1, given.min_ns, given.step_ns or step_ns, given.max_ns)
 
 
 def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bool) -> NoReturn:
@@ -170,8 +193,7 @@ def _reopened(resolution: Resolution, domain: Domain) -> Domain:
     """The domain with every computed budget taken out again and its period kept."""
     inner = tuple(_reopened(resolution, child) for child in domain.domains)
     update: dict[str, object] = {"domains": inner}
-    computed = domain.name in resolution.optima or domain.name in resolution.budgets
-    if computed and domain.interface is not None:
+    if resolution.computed(domain) and domain.interface is not None:
         update |= {"interface": None, "interface_period_ns": domain.interface.period_ns}
     return domain.model_copy(update=update)
 

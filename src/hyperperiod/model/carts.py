@@ -10,10 +10,10 @@ become nested domains. One CARTS time unit is 1 ms, and the quantum is 1 ms, bec
 computes budgets in whole units. The scheduler of the system becomes the policy: DM and RM are
 periodic servers under fixed priority (ptps), EDF is periodic+edf; RM inside a component is read
 as DM, as CARTS itself does. `min_period` equal to `max_period`, or `period`, gives the period of
-the interface; a range leaves the choice to the analysis. What CARTS knows and we do not model
-(critical sections, cache delays, several vcpus) is refused unless it is zero. Two members of the
-same name become "name" and "name#2"; tasks that ask for no time are left out; `description`
-tells of both.
+the interface; a range of whole periods leaves the choice among them to the analysis. What CARTS
+knows and we do not model (critical sections, cache delays, several vcpus) is refused unless it is
+zero. Two members of the same name become "name" and "name#2"; tasks that ask for no time are left
+out; `description` tells of both.
 
 XML from outside can be hostile: document types (and with them every entity) are refused, and
 the size and depth of a file are bounded before a parser sees it.
@@ -172,9 +172,7 @@ class _Reader:
             "name": name,
             "scheduler": self._choice(element, "scheduler", scheduler, _SCHEDULERS),
         }
-        period = self._interface_period(element)
-        if period is not None:
-            domain["interface_period"] = period
+        domain |= self._interface_period(element)
         tasks = self._tasks(element, path)
         if tasks:
             domain["task"] = tasks
@@ -203,16 +201,21 @@ class _Reader:
                 task[key] = self._time(element, key)
         return task
 
-    def _interface_period(self, element: _Element) -> str | None:
-        """The one period that the component allows, or None when it leaves a choice."""
+    def _interface_period(self, element: _Element) -> dict[str, Any]:
+        """The one period that the component allows, or those among which it leaves the choice."""
         given = {key: self._time(element, key) for key in _PERIODS if key in element.attributes}
         if "period" in given:
-            return given["period"]
-        if given.get("min_period") == given.get("max_period"):
-            return given.get("min_period")
+            return {"interface_period": given["period"]}
+        first, last = given.get("min_period"), given.get("max_period")
+        if first is None and last is None:
+            return {}
+        if first == last:
+            return {"interface_period": first}
         name = element.attributes.get("name", "")
         self.notes.append(f"component {name} allows a range of periods, the analysis chooses")
-        return None
+        if first is None or last is None:
+            return {}
+        return {"interface_period_range": {"min": first, "max": last, "step": "1ms"}}
 
     def _time(self, element: _Element, attribute: str, *, required: bool = False) -> str:
         value = element.attributes.get(attribute)
@@ -270,6 +273,7 @@ class _Reader:
     def _whole_units(self, domains: list[dict[str, Any]]) -> bool:
         return all(
             "." not in domain.get("interface_period", "")
+            and not any("." in time for time in domain.get("interface_period_range", {}).values())
             and self._whole_units(domain.get("domain", []))
             for domain in domains
         )

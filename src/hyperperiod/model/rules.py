@@ -18,7 +18,7 @@ from hyperperiod.model.policy import ONE_PCPU_ONLY, Scope
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 
 if TYPE_CHECKING:
-    from hyperperiod.model.system import Domain, Flow, Interface, System, Task
+    from hyperperiod.model.system import Domain, Flow, Interface, PeriodRange, System, Task
 
 Path = tuple[str | int, ...]
 
@@ -48,6 +48,15 @@ def interface(one: Interface) -> Iterator[Finding]:
             ("budget",),
             f"a budget of {format_time(one.budget_ns)}",
             f"at most the period, {format_time(one.period_ns)}",
+        )
+
+
+def period_range(one: PeriodRange) -> Iterator[Finding]:
+    if one.max_ns < one.min_ns:
+        yield Finding(
+            ("max",),
+            format_time(one.max_ns),
+            f"at least min, {format_time(one.min_ns)}",
         )
 
 
@@ -124,6 +133,7 @@ def _best_effort_domain(one: Domain) -> Iterator[Finding]:
     for key, present in (
         ("interface", one.interface is not None),
         ("interface_period", one.interface_period_ns is not None),
+        ("interface_period_range", one.interface_period_range is not None),
         ("priority", one.priority is not None),
         ("extra", one.extra),
     ):
@@ -145,10 +155,17 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
 
 
 def _interface_once(one: Domain) -> Iterator[Finding]:
-    if one.interface is not None and one.interface_period_ns is not None:
-        yield Finding(
-            ("interface_period",), "interface and interface_period", "one of the two, or neither"
+    given = [
+        key
+        for key, value in (
+            ("interface", one.interface),
+            ("interface_period", one.interface_period_ns),
+            ("interface_period_range", one.interface_period_range),
         )
+        if value is not None
+    ]
+    for key in given[1:]:
+        yield Finding((key,), f"{given[0]} and {key}", "one of the two, or neither")
 
 
 def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
@@ -283,8 +300,19 @@ def _quantum(one: System) -> Iterator[Finding]:
         period_ns = member.interface_period_ns
         if period_ns is not None and period_ns % one.quantum_ns:
             yield _not_whole((*path, "interface_period"), period_ns, one.quantum_ns)
+        for key, time_ns in _times_of_range(member):
+            if time_ns % one.quantum_ns:
+                yield _not_whole((*path, "interface_period_range", key), time_ns, one.quantum_ns)
     for index, change in enumerate(one.changes):
         yield from _whole_quanta(("change", index, "interface"), change.interface, one.quantum_ns)
+
+
+def _times_of_range(member: Domain) -> list[tuple[str, int]]:
+    given = member.interface_period_range
+    if given is None:
+        return []
+    times = [("min", given.min_ns), ("max", given.max_ns)]
+    return times if given.step_ns is None else [*times, ("step", given.step_ns)]
 
 
 def _whole_quanta(path: Path, one: Interface | None, quantum_ns: int) -> Iterator[Finding]:

@@ -81,6 +81,7 @@ class Sbf(StrEnum):
 
     GENERAL = "general"
     HARMONIC = "harmonic"
+    EDP = "edp"
 
 
 class _Part(BaseModel):
@@ -110,6 +111,19 @@ class Interface(_Part):
     @property
     def bandwidth(self) -> Fraction:
         return Fraction(self.budget_ns, self.period_ns)
+
+
+class PeriodRange(_Part):
+    """The periods among which the analysis chooses: `min_ns`, a step on, ... up to `max_ns`."""
+
+    min_ns: PositiveTime = _key("min")
+    max_ns: PositiveTime = _key("max")
+    step_ns: PositiveTime | None = _key("step", default=None)
+
+    @model_validator(mode="after")
+    def _sound(self) -> PeriodRange:
+        rules.enforce(rules.period_range(self))
+        return self
 
 
 class Overheads(_Part):
@@ -171,6 +185,7 @@ class Domain(_Part):
     priority: Priority | None = None
     interface: Interface | None = None
     interface_period_ns: PositiveTime | None = _key("interface_period", default=None)
+    interface_period_range: PeriodRange | None = None
     best_effort: StrictBool = False
     extra: StrictBool = False
     weight: StrictInt | None = Field(default=None, ge=1, le=65535)

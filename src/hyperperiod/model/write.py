@@ -24,6 +24,7 @@ from hyperperiod.model.system import (
     Flow,
     Interface,
     Overheads,
+    PeriodRange,
     Source,
     Swap,
     System,
@@ -91,7 +92,10 @@ def _value(key: str, value: Any) -> str:
 
 _TIME_KEYS = {
     str(field.validation_alias)
-    for part in (System, Domain, Interface, Overheads, Task, Flow, Source, Swap, Change)
+    for part in (
+        *(System, Domain, Interface, PeriodRange, Overheads),
+        *(Task, Flow, Source, Swap, Change),
+    )
     for name, field in part.model_fields.items()
     if name.endswith("_ns")
 }

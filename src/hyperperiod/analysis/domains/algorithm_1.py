@@ -20,13 +20,19 @@ bandwidth: at the longest task period under fixed priority with deadlines within
 the busy window after one blackout of the shortest deadline otherwise, at the shortest deadline
 for polling.
 
+The grid. The paper's has one quantum for period and budget. Ours may begin at a first period,
+go in larger or smaller steps, end at a last period, and have finer budgets: whole granules. With
+a range of periods the search begins at its longest period up to the longest task period. Without
+a quantum there is no best interface at all, as shorter periods never need more bandwidth in the
+limit: the shortest period that the host is to bear must be said, by the quantum, or by the range.
+
 Assumptions: those of the tests (`prm_fixed_priority`, `prm_edf`, `prm_fifo`). Periods with a
 least budget that was too hard to judge are passed over, and `exact` is then false.
 
 Inputs: components (each on a vcpu of its own, all with the same interface), the shape of the
-supply, the quantum. Result: the interface, or None if none serves them, with how many periods
-were tried and how many the bound made unnecessary. Errors: ValueError for a component without
-loads.
+supply, the grid. Result: the interface, or None if none serves them, with how many periods
+were tried and how many only the bound made unnecessary. Errors: ValueError for a component
+without loads or a grid whose periods are no whole granules.
 """
 
 from __future__ import annotations
@@ -40,7 +46,24 @@ from hyperperiod.analysis.component import Component
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Periods first, first + step, ... up to last (None: as far as it pays); whole granules."""
+
+    granule_ns: int
+    first_ns: int
+    step_ns: int
+    last_ns: int | None = None
+
+    @classmethod
+    def of_quanta(cls, quantum_ns: int) -> Grid:
+        """The paper's grid."""
+        return cls(quantum_ns, quantum_ns, quantum_ns)
+
+
+@dataclass(frozen=True)
 class Optimum:
+    """`periods_pruned`: how many periods of the grid Theorem 1 ruled out without a look."""
+
     period_ns: int
     budget_ns: int | None
     periods_tried: int
@@ -49,10 +72,18 @@ class Optimum:
     exact: bool
 
 
-def optimal_interface(components: Sequence[Component], shape: Shape, quantum_ns: int) -> Optimum:
-    """The interface of least bandwidth whose period and budget are whole quanta."""
+def optimal_interface(components: Sequence[Component], shape: Shape, grid: Grid) -> Optimum:
+    """The interface of least bandwidth on the grid."""
     rows = [(component.local, component.loads) for component in components]
     period_ns, budget_ns, tried, pruned, bound_ns, exact = _analysis.optimal_interface(
-        rows, shape, quantum_ns
+        rows, shape, (grid.granule_ns, grid.first_ns, grid.step_ns, grid.last_ns or 0)
     )
     return Optimum(period_ns, budget_ns or None, tried, pruned, bound_ns, exact)
+
+
+def search_text(optimum: Optimum) -> str:
+    """One line on how the interface was found: what was tried and what the bound saved."""
+    looked = (
+        f"{optimum.periods_tried} periods tried, {optimum.periods_pruned} ruled out by Theorem 1"
+    )
+    return looked if optimum.exact else f"{looked}; some were too hard to judge"

@@ -2,8 +2,8 @@
 """What a domain's interface guarantees to the tasks inside it.
 
 First which supply bound is sound for the server:
-- periodic and deferrable: the general one (the harmonic one where it was asked for and is
-  sound, `harmonic_supply`);
+- periodic and deferrable: the general one (the harmonic one or the one with explicit deadlines
+  where it was asked for and is sound, `harmonic_supply` and `edp`);
 - polling: the one with the longer blackout, since work that comes just after a refill waits for
   the next;
 - cbs: the general one. At any time with deadline d and amount q left, d - t - q <= period -
@@ -40,6 +40,7 @@ from hyperperiod.model import Budget, Domain, Sbf, Scheduler
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 SPORADIC = "sporadic servers have no supply bound that we trust yet"
+NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -49,11 +50,17 @@ class NotCovered(Exception):  # noqa: N818 - it is not an error of the user
 
 @dataclass(frozen=True)
 class Promise:
-    """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take."""
+    """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take.
+
+    `deadline_ns`, for `Sbf.EDP`, is when in each period the budget has come, and `refused` why
+    there is none.
+    """
 
     rule: Budget
     sbf: Sbf
     lost_ns: int = 0
+    deadline_ns: int | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,11 @@ def supply_of(domain: Domain, promise: Promise, components: Sequence[Component])
     budget_ns = interface.budget_ns - promise.lost_ns
     if budget_ns <= 0:
         raise NotCovered("overheads may take the whole budget")
-    return Supply(shape, interface.period_ns, budget_ns)
+    if promise.sbf is not Sbf.EDP:
+        return Supply(shape, interface.period_ns, budget_ns)
+    if promise.deadline_ns is None:
+        raise NotCovered(promise.refused or NO_RESPONSE_BOUND)
+    return Supply(shape, interface.period_ns, budget_ns, promise.deadline_ns)
 
 
 def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:

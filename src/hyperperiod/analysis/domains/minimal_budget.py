@@ -10,9 +10,10 @@ Schedulability is monotone in the budget, so the least one exists; it is exact, 
 granules (nanoseconds, or the quantum of the system).
 
 Inputs: components (each on a vcpu of its own, all with the same interface), the shape of the
-supply, the period, the granule. Result: a budget, or None where even the whole period will not
-do; `exact` is false in the rare case that a smaller budget was too hard to judge: the budget is
-then sufficient, but may not be the least. Errors: none.
+supply, the period, the granule, for the general shape a deadline within the period (`edp`).
+Result: a budget, or None where even the largest, the deadline or else the period, will not do;
+`exact` is false in the rare case that a smaller budget was too hard to judge: the budget is then
+sufficient, but may not be the least. Errors: none.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ class Found:
 
 
 def minimal_budget(
-    components: Sequence[Component], shape: Shape, period_ns: int, granule_ns: int = 1
+    components: Sequence[Component],
+    shape: Shape,
+    period_ns: int,
+    granule_ns: int = 1,
+    deadline_ns: int | None = None,
 ) -> Found:
     """The least multiple of the granule that serves every component."""
     largest_ns, exact = granule_ns, True
@@ -43,6 +48,7 @@ def minimal_budget(
             shape,
             period_ns,
             granule_ns,
+            period_ns if deadline_ns is None else deadline_ns,
         )
         exact = exact and sure
         if budget_ns is None:

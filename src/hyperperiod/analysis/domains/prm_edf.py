@@ -34,7 +34,12 @@ from hyperperiod.model import format_time
 def edf(component: Component, supply: Supply) -> Verdict:
     """Whether every window of the supply holds the demand in it."""
     found, window_ns = _analysis.judge(
-        _analysis.Local.EDF, component.loads, supply.shape, supply.period_ns, supply.budget_ns
+        _analysis.Local.EDF,
+        component.loads,
+        supply.shape,
+        supply.period_ns,
+        supply.budget_ns,
+        supply.deadline_ns,
     )
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()

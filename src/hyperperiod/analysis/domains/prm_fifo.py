@@ -33,7 +33,12 @@ def fifo(component: Component, supply: Supply) -> list[Verdict]:
             component.sources
         )
     found, bound_ns = _analysis.judge(
-        _analysis.Local.FIFO, component.loads, supply.shape, supply.period_ns, supply.budget_ns
+        _analysis.Local.FIFO,
+        component.loads,
+        supply.shape,
+        supply.period_ns,
+        supply.budget_ns,
+        supply.deadline_ns,
     )
     if found is _analysis.Verdict.UNKNOWN:
         bound_ns = 0

@@ -38,7 +38,11 @@ def fixed_priority(component: Component, supply: Supply) -> list[Verdict]:
     for index, source in enumerate(component.sources):
         exact = exact and source.exact
         found, bound_ns = _analysis.last_response(
-            loads[: index + 1], supply.shape, supply.period_ns, supply.budget_ns
+            loads[: index + 1],
+            supply.shape,
+            supply.period_ns,
+            supply.budget_ns,
+            supply.deadline_ns,
         )
         if found is _analysis.Verdict.HOLDS:
             verdicts.append(Verdict.yes(bound_ns))

@@ -3,18 +3,22 @@
 
 Papers: Shin and Lee, "Periodic resource model for compositional real-time guarantees", RTSS
 2003; Lee et al., "Realizing compositional scheduling through virtualization", RTAS 2012 (the
-CSA paper), Eq. 1, for the harmonic form.
+CSA paper), Eq. 1, for the harmonic form. Easwaran, Anand and Lee, "Compositional analysis
+framework using EDP resource models", RTSS 2007, for explicit deadlines.
 
 Assumptions: the server gets its whole budget in each of its periods in which it has work
 throughout (the host-level tests are about that), and the vcpu has work throughout the window.
-- GENERAL: nothing else is known. Blackout x = 2 (period - budget).
+- GENERAL: nothing else is known. Blackout x = 2 (period - budget). With an explicit deadline
+  the budget comes in the first `deadline_ns` of every period: x = period + deadline - 2 budget
+  (the EDP model, `edp`; a deadline equal to the period is none).
 - HARMONIC: every window begins where a server period begins, or lies within one period.
   Blackout x = period - budget. `harmonic_supply` says when this may be used.
 - POLLING: the server loses its budget whenever it finds no work, so work that comes just after
   a refill waits for the next one. Blackout x = 2 period - budget.
 
 Inputs and results: integers in nanoseconds (any unit will do, if it is the same everywhere).
-Errors: ValueError for a budget outside 1..period or a negative window.
+Errors: ValueError for a budget outside 1..period or above the deadline, a deadline above the
+period or beside another shape, or a negative window.
 """
 
 from __future__ import annotations
@@ -32,21 +36,33 @@ class Supply:
     shape: Shape
     period_ns: int
     budget_ns: int
+    explicit_deadline_ns: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.budget_ns <= self.period_ns:
             raise ValueError(f"budget {self.budget_ns} outside 1..{self.period_ns}")
+        if not self.budget_ns <= self.deadline_ns <= self.period_ns:
+            raise ValueError(
+                f"deadline {self.deadline_ns} outside {self.budget_ns}..{self.period_ns}"
+            )
+        if self.deadline_ns != self.period_ns and self.shape is not Shape.GENERAL:
+            raise ValueError("an explicit deadline is for the general supply")
 
     @property
     def bandwidth(self) -> Fraction:
         return Fraction(self.budget_ns, self.period_ns)
 
     @property
+    def deadline_ns(self) -> int:
+        """When in each period the budget has come."""
+        return self.period_ns if self.explicit_deadline_ns is None else self.explicit_deadline_ns
+
+    @property
     def blackout_ns(self) -> int:
         """The longest time without any supply (x in Eq. 1)."""
         gap_ns = self.period_ns - self.budget_ns
         if self.shape is Shape.GENERAL:
-            return 2 * gap_ns
+            return gap_ns + self.deadline_ns - self.budget_ns
         return gap_ns if self.shape is Shape.HARMONIC else self.period_ns + gap_ns
 
     def sbf(self, window_ns: int) -> int:

@@ -52,35 +52,46 @@ Component component_of(Local local, const Rows &rows) {
     return {local, loads_of(rows)};
 }
 
-Supply supply_of(Shape shape, u64 period, u64 budget) {
-    require(budget != 0 && budget <= period, "a budget of 0 or above its period");
-    return {shape, checked(period), budget};
+// A deadline of 0 is none: the budget comes by the end of the period.
+Frame frame_of(Shape shape, u64 period, u64 deadline) {
+    require(period != 0, "a period of 0");
+    require(deadline <= period, "a deadline above its period");
+    require(deadline == 0 || deadline == period || shape == Shape::general,
+            "a deadline is for the general shape");
+    return {shape, checked(period), deadline == 0 ? period : deadline};
+}
+
+Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
+    const Frame frame = frame_of(shape, period, deadline);
+    require(budget != 0 && budget <= frame.deadline, "a budget of 0, or above period or deadline");
+    return frame.with(budget);
 }
 
 using Finding = std::pair<Verdict, u64>;
 
-Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
+Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline) {
     Effort effort(default_effort);
     const Answer answer =
-        schedulable(component_of(local, rows), supply_of(shape, period, budget), effort);
+        schedulable(component_of(local, rows), supply_of(shape, period, budget, deadline), effort);
     return {answer.verdict, answer.time};
 }
 
-Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget) {
+Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline) {
     require(!rows.empty(), "no loads");
     const std::vector<Load> loads = loads_of(rows);
     Effort effort(default_effort);
     const Loads above = Loads(loads).first(loads.size() - 1);
-    const Answer answer = response(above, loads.back(), supply_of(shape, period, budget), effort);
+    const Answer answer =
+        response(above, loads.back(), supply_of(shape, period, budget, deadline), effort);
     return {answer.verdict, answer.time};
 }
 
 // Budget (None: none will do) and whether it is certainly the least.
 std::pair<std::optional<u64>, bool> budget_for(Local local, const Rows &rows, Shape shape,
-                                               u64 period, u64 granule) {
-    require(granule != 0 && period != 0, "a period or granule of 0");
-    const Budget found =
-        minimal_budget(component_of(local, rows), shape, checked(period), checked(granule));
+                                               u64 period, u64 granule, u64 deadline) {
+    require(granule != 0, "a granule of 0");
+    const Budget found = minimal_budget(component_of(local, rows),
+                                        frame_of(shape, period, deadline), checked(granule));
     return {found.budget == 0 ? std::nullopt : std::optional<u64>(found.budget), found.exact};
 }
 
@@ -91,15 +102,21 @@ void check_signals() {
 
 using Best = std::tuple<u64, u64, u64, u64, u64, bool>;
 
-Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shape, u64 quantum) {
-    require(quantum != 0, "a quantum of 0");
+// The grid: granule, first period, step, last period (0: as far as it pays).
+Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shape,
+                    const std::array<u64, 4> &grid) {
+    const auto [granule, first, step, last] = grid;
+    require(granule != 0 && first != 0 && step != 0, "a granule, period or step of 0");
+    require(first % granule == 0 && step % granule == 0, "periods that are no whole granules");
+    require(last == 0 || last >= first, "a last period before the first");
     std::vector<Component> components;
     for (const auto &[local, rows] : parts) {
         require(!rows.empty(), "no loads");
         components.push_back(component_of(local, rows));
     }
     require(!components.empty(), "no components");
-    const Optimum best = optimal_interface(components, shape, checked(quantum), check_signals);
+    const Grid whole{granule, checked(first), checked(step), last == 0 ? limit : checked(last)};
+    const Optimum best = optimal_interface(components, shape, whole, check_signals);
     return {best.period, best.budget, best.tried, best.pruned, best.bound, best.exact};
 }
 
@@ -177,17 +194,18 @@ NB_MODULE(_analysis, module) {
                nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
     module.def("processor_demand", &demand_test, nb::arg("loads"));
     module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"));
+               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
     module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"));
+               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("granule"));
+               nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
-               nb::arg("quantum"));
+               nb::arg("grid"));
     module.def(
         "sbf",
-        [](Shape shape, u64 period, u64 budget, u64 window) {
-            return supply_of(shape, period, budget).within(checked(window));
+        [](Shape shape, u64 period, u64 budget, u64 window, u64 deadline) {
+            return supply_of(shape, period, budget, deadline).within(checked(window));
         },
-        nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("window"));
+        nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("window"),
+        nb::arg("deadline") = 0);
 }

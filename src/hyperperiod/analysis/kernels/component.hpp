@@ -78,9 +78,15 @@ struct Budget {
     bool exact; // false: a smaller one may do, but was too expensive to prove
 };
 
+// What is given of a supply when its budget is sought.
+struct Frame {
+    Shape shape;
+    u64 period, deadline;
+    Supply with(u64 budget) const { return {shape, period, budget, deadline}; }
+};
+
 // The least multiple of `granule`, at least `floor`, with which the component is schedulable.
-Budget minimal_budget(const Component &component, Shape shape, u64 period, u64 granule,
-                      u64 floor = 0);
+Budget minimal_budget(const Component &component, const Frame &frame, u64 granule, u64 floor = 0);
 // Utilisation times `period`, rounded down: no smaller budget can do.
 u64 utilisation_floor(Loads loads, u64 period);
 

@@ -4,10 +4,11 @@
 //
 // A larger budget never supplies less in any window (each blackout shrinks, and every arrival
 // of budget begins no later and ends no later), so "schedulable" is monotone in the budget and
-// a least one exists if the period itself will do. Under fixed priority and FIFO it is found by
-// bisection; loads that the budget found so far already serves cost one test each. Under EDF
-// one walk over the windows is enough: a window whose demand is not covered raises the budget
-// to the least that covers it, and longer windows, covered before, stay covered.
+// a least one exists if the largest, the deadline (without one the period), will do. Under fixed
+// priority and FIFO it is found by bisection; loads that the budget found so far already serves
+// cost one test each. Under EDF one walk over the windows is enough: a window whose demand is not
+// covered raises the budget to the least that covers it, and longer windows, covered before, stay
+// covered.
 //
 // Where a test gives up, the next larger budget is tried, in growing steps, and the answer says
 // that it may not be the least.
@@ -38,11 +39,11 @@ template <typename Covers> u64 bisect(u64 low, u64 high, u64 granule, Covers cov
 }
 
 struct Search {
-    Shape shape;
-    u64 period, granule, highest;
+    Frame frame;
+    u64 granule, highest;
     bool exact = true;
 
-    Supply supply(u64 budget) const { return {shape, period, budget}; }
+    Supply supply(u64 budget) const { return frame.with(budget); }
 };
 
 // Fixed priority: the budget that the load at `index` needs, at least `budget`; 0 if none.
@@ -193,16 +194,16 @@ u64 utilisation_floor(Loads loads, u64 period) {
     return clamp(total);
 }
 
-Budget minimal_budget(const Component &component, Shape shape, u64 period, u64 granule, u64 floor) {
-    const u64 highest = period / granule * granule;
-    u64 budget = utilisation_floor(component.loads, period);
+Budget minimal_budget(const Component &component, const Frame &frame, u64 granule, u64 floor) {
+    const u64 highest = frame.deadline / granule * granule;
+    u64 budget = utilisation_floor(component.loads, frame.period);
     if (budget > highest || floor > highest || highest == 0)
         return {0, true};
     budget = rounded_up(budget > floor ? budget : floor, granule);
     budget = budget == 0 ? granule : budget;
     if (budget > highest)
         return {0, true};
-    Search search{shape, period, granule, highest};
+    Search search{frame, granule, highest};
     switch (component.local) {
     case Local::fixed_priority:
         budget = fixed_priority_budget(search, component.loads, budget);

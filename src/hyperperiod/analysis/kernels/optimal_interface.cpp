@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Algorithm 1 of the CSA paper (Lee et al., RTAS 2012), in whole quanta.
+// Algorithm 1 of the CSA paper (Lee et al., RTAS 2012), in whole quanta or on another grid.
 //
-// It begins with the longest period of the loads, then tries every period upward from one
-// quantum, keeps what has strictly less bandwidth, and stops at the bound of Theorem 1. That
+// It begins with the longest period of the loads, then tries every period of the grid upward,
+// keeps what has strictly less bandwidth, and stops at the bound of Theorem 1. That
 // bound: with bandwidth k, supply stays below the line k (t - (period - k period)), so the line
 // must reach the work w due in some window t, hence
 //   period <= (k t - w) / (k (1 - k)),
@@ -210,8 +210,8 @@ bool divides_all(const std::vector<Component> &components, u64 period) {
 
 class Algorithm1 {
   public:
-    Algorithm1(const std::vector<Component> &components, Shape shape, u64 quantum)
-        : components_(components), shape_(shape), quantum_(quantum),
+    Algorithm1(const std::vector<Component> &components, Shape shape, const Grid &grid)
+        : components_(components), shape_(shape), grid_(grid),
           conditions_(conditions_of(components)) {}
 
     Optimum run(void (*interrupted)());
@@ -221,10 +221,17 @@ class Algorithm1 {
     Interface min_exec(u64 period);
     void consider(u64 period);
     bool improvable(u64 period);
+    bool admissible(u64 period) const {
+        return shape_ != Shape::harmonic || divides_all(components_, period);
+    }
+    u64 cap() const;
+    u64 bound(u64 cap) const {
+        return best_.budget == 0 ? cap : theorem_1(conditions_, shape_, best_, cap);
+    }
 
     const std::vector<Component> &components_;
     Shape shape_;
-    u64 quantum_;
+    Grid grid_;
     std::vector<Condition> conditions_;
     Interface best_{1, 0};
     u64 tried_ = 0;
@@ -235,7 +242,8 @@ class Algorithm1 {
 Interface Algorithm1::min_exec(u64 period) {
     u64 budget = 0;
     for (const Component &component : components_) {
-        const Budget found = minimal_budget(component, shape_, period, quantum_, budget);
+        const Budget found =
+            minimal_budget(component, {shape_, period, period}, grid_.granule, budget);
         exact_ = exact_ && found.exact;
         if (found.budget == 0)
             return {period, 0};
@@ -265,7 +273,7 @@ bool Algorithm1::improvable(u64 period) {
     if (best_.budget == 0)
         return true;
     const u64 line = clamp((u128{best_.budget} * period - 1) / best_.period);
-    const Interface highest{period, line / quantum_ * quantum_};
+    const Interface highest{period, line / grid_.granule * grid_.granule};
     return highest.budget != 0 && serves(highest);
 }
 
@@ -278,46 +286,49 @@ void Algorithm1::consider(u64 period) {
         best_ = found;
 }
 
-Optimum Algorithm1::run(void (*interrupted)()) {
+// The longest period of the grid that can be better than all shorter ones. Where even the first
+// is beyond what can pay, it is the only one worth a try.
+u64 Algorithm1::cap() const {
     const u64 longest = longest_period(components_);
-    u64 first = longest / quantum_ * quantum_;
-    first = first == 0 ? quantum_ : first;
-    const u64 cap = search_cap(components_, shape_, longest > first ? longest : first);
-    if (shape_ != Shape::harmonic || divides_all(components_, first))
-        consider(first);
-    const auto bound = [&] {
-        return best_.budget == 0 ? cap : theorem_1(conditions_, shape_, best_, cap);
-    };
-    u64 highest = bound(), period = quantum_;
-    for (; period <= highest; period += quantum_) {
-        if (tried_ >= period_limit) {
+    const u64 pays = search_cap(components_, shape_, longest);
+    return grid_.below(pays > grid_.first ? pays : grid_.first);
+}
+
+Optimum Algorithm1::run(void (*interrupted)()) {
+    const u64 start = grid_.below(longest_period(components_));
+    const u64 cap = this->cap();
+    if (admissible(start))
+        consider(start);
+    u64 highest = bound(cap), period = grid_.first, looked = 0;
+    for (; period <= highest && period <= cap; period += grid_.step) {
+        if (looked == period_limit) {
             exact_ = false;
             break;
         }
-        if (period / quantum_ % 64 == 0)
+        if (looked++ % 64 == 0)
             interrupted();
-        if (period == first || (shape_ == Shape::harmonic && !divides_all(components_, period)))
+        if (period == start || !admissible(period))
             continue;
         const Interface before = best_;
         consider(period);
         if (best_.period != before.period || best_.budget != before.budget) {
-            const u64 now = bound();
+            const u64 now = bound(cap);
             highest = now < highest ? now : highest;
         }
     }
-    // Of the periods up to the cap, those beyond the last one looked at, but for the first.
-    const u64 all = cap / quantum_, seen = period / quantum_ - 1;
-    u64 pruned = all > seen ? all - seen : 0;
-    if (pruned != 0 && first >= period)
-        pruned--;
+    const u64 all = grid_.up_to(cap);
+    const u64 kept = grid_.up_to(highest) > looked ? grid_.up_to(highest) : looked;
+    u64 pruned = all > kept ? all - kept : 0;
+    if (pruned != 0 && grid_.up_to(start) > kept)
+        pruned--; // the first of all, tried before there was a bound
     return {best_.period, best_.budget, tried_, pruned, highest, exact_};
 }
 
 } // namespace
 
-Optimum optimal_interface(const std::vector<Component> &components, Shape shape, u64 quantum,
+Optimum optimal_interface(const std::vector<Component> &components, Shape shape, const Grid &grid,
                           void (*interrupted)()) {
-    return Algorithm1(components, shape, quantum).run(interrupted);
+    return Algorithm1(components, shape, grid).run(interrupted);
 }
 
 } // namespace hyperperiod::analysis

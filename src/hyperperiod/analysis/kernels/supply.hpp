@@ -6,8 +6,9 @@
 // `blackout`; from then on every period brings the whole budget and then a gap of
 // period - budget:
 //
-//   general   blackout 2 (period - budget): the budget of one period came at once, just before
-//             the window, that of the next one comes as late as it may
+//   general   blackout period + deadline - 2 budget: the budget of one period came at once, just
+//             before the window, that of the next one comes as late as it may: by the end of that
+//             period, or by an explicit deadline within it (the EDP model)
 //   harmonic  blackout period - budget: the window begins where a period begins
 //   polling   blackout 2 period - budget: work came just after the server found none
 //
@@ -35,11 +36,12 @@ constexpr u64 clamp(u128 time) {
 enum class Shape { general, harmonic, polling };
 
 struct Supply {
-    Supply(Shape shape, u64 period_, u64 budget_) : period(period_), budget(budget_) {
+    // `deadline` is for the general shape: at least the budget, at most the period.
+    Supply(Shape shape, u64 period_, u64 budget_, u64 deadline) : period(period_), budget(budget_) {
         const u64 gap = period - budget;
         switch (shape) {
         case Shape::general:
-            blackout = 2 * gap;
+            blackout = gap + deadline - budget;
             break;
         case Shape::harmonic:
             blackout = gap;
@@ -49,6 +51,8 @@ struct Supply {
             break;
         }
     }
+
+    Supply(Shape shape, u64 period_, u64 budget_) : Supply(shape, period_, budget_, period_) {}
 
     u64 within(u64 window) const {
         if (window <= blackout)

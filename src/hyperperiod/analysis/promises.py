@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands behind the interface of each domain, at every depth.
+
+The budget rule of its server (that of the policy; inner servers are periodic), the supply bound
+that the system asks for, what overheads may take of one budget, and for `sbf = "edp"` the
+explicit deadline: the latest time after a refill at which the budget has been spent. For the
+servers of the host that is the response bound of `fp_response_time`, where `edp` says that it is
+sound; for an inner server it is its response bound in the test of the domain around it. Several
+vcpus of a domain share the latest deadline of them.
+
+Inputs: a system with its interfaces filled in. Result: a `Promise` for each domain by name.
+Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hyperperiod.analysis.domains.domain_level import Promise, judge_domain
+from hyperperiod.analysis.domains.edp import refusal
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
+from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Budget, Domain, Sbf, System
+
+
+def promises_of(system: System) -> dict[str, Promise]:
+    """One promise per domain; names are unique at every depth."""
+    return {
+        name: promise
+        for group, members in zip(groups_of(system), domains_by_group(system), strict=True)
+        for name, promise in _promises_of_group(system, group, members)
+    }
+
+
+def _promises_of_group(
+    system: System, group: Group, members: list[int]
+) -> Iterator[tuple[str, Promise]]:
+    refused = refusal(system.policy) if system.sbf is Sbf.EDP else ""
+    wanted = system.sbf is Sbf.EDP and refused is None
+    bounds = fp_response_time(group) if wanted else []
+    for index in members:
+        domain = system.domains[index]
+        deadline_ns = _latest(group, bounds, index) if wanted else None
+        promise = Promise(
+            system.policy.budget, system.sbf, _lost_ns(group, domain), deadline_ns, refused or ""
+        )
+        yield domain.name, promise
+        yield from _inside(group, domain, promise)
+
+
+def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:
+    """The deadline that all servers of the domain keep; None if one has none."""
+    own = [
+        bound.bound_ns if bound.holds else None
+        for server, bound in zip(group.servers, bounds, strict=True)
+        if server.domain_index == index
+    ]
+    known = [bound for bound in own if bound is not None]
+    return max(known) if known and len(known) == len(own) else None
+
+
+def _inside(group: Group, domain: Domain, promise: Promise) -> Iterator[tuple[str, Promise]]:
+    """Inner servers: periodic, with their response bound under the server around them."""
+    if not domain.domains:
+        return
+    verdicts = {}
+    if promise.sbf is Sbf.EDP and all(inner.interface is not None for inner in domain.domains):
+        verdicts = judge_domain(domain, promise).parts
+    for inner in domain.domains:
+        found = verdicts.get(inner.name)
+        deadline_ns = found.bound_ns if found is not None and found.holds else None
+        lost_ns = _lost_ns(group, inner)
+        behind = Promise(Budget.PERIODIC, promise.sbf, lost_ns, deadline_ns, promise.refused)
+        yield inner.name, behind
+        yield from _inside(group, inner, behind)
+
+
+def _lost_ns(group: Group, domain: Domain) -> int:
+    return group.lost_ns(domain.interface.period_ns) if domain.interface else 0

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Computed budgets made smaller where servers have explicit deadlines (`sbf = "edp"`).
+
+The budgets come in as those of the general supply bound, whose deadline is the period. A server
+of the host whose budget comes earlier (`edp`) needs less. From the highest priority down, each
+computed budget becomes the least with which its domain is schedulable, given the response bound
+R of its server below the budgets above it; what is above has shrunk by then, which only helps.
+Servers of equal priority count with the budgets that they have at that time.
+
+A smaller budget has a smaller R, but R falls in steps, whenever a refill from above no longer
+comes in time to preempt, so "schedulable" is not monotone in the budget. Between two steps the
+interference I = R - budget is fixed, the blackout period + I - budget falls as the budget
+grows, and bisection is exact. The stretches are looked at from below, a bounded number of them;
+beyond that the budget stays as it was. Domains with several vcpus, which stand in each other's
+way, and inner domains keep theirs.
+
+Inputs: a resolution. Result: its system with smaller budgets. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.domains.domain_level import components_of
+from hyperperiod.analysis.domains.edp import refusal
+from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.model import Domain, Interface, Sbf, System
+
+# So many preemptions from above within one period are more than anybody has.
+STRETCHES = 2000
+
+
+def trim(system: System, computed: Callable[[Domain], bool]) -> System:
+    """The system with the least budgets that explicit deadlines allow, where ours to choose."""
+    if system.sbf is not Sbf.EDP or refusal(system.policy) is not None:
+        return system
+    for number, members in enumerate(domains_by_group(system)):
+        for index in _by_priority(groups_of(system)[number], members):
+            group = groups_of(system)[number]
+            domain = system.domains[index]
+            if computed(domain) and domain.interface is not None and domain.vcpus == 1:
+                budget_ns = _Trimmer(system, group, index).least()
+                interface = Interface(period_ns=domain.interface.period_ns, budget_ns=budget_ns)
+                domains = list(system.domains)
+                domains[index] = domain.model_copy(update={"interface": interface})
+                system = system.model_copy(update={"domains": tuple(domains)})
+    return system
+
+
+def _by_priority(group: Group, members: list[int]) -> list[int]:
+    rank = {server.domain_index: server.priority for server in group.servers}
+    return sorted((index for index in members if index in rank), key=lambda index: rank[index])
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Budgets from `first` to `last` in whole granules, all with the same interference."""
+
+    first: int
+    last: int
+    interference: int
+
+
+class _Trimmer:
+    """The search for one domain's budget, given all the others."""
+
+    def __init__(self, system: System, group: Group, index: int) -> None:
+        domain = system.domains[index]
+        interface = domain.interface
+        assert interface is not None, "only servers are trimmed"
+        own = next(server for server in group.servers if server.domain_index == index)
+        self.period_ns, self.given_ns = interface.period_ns, interface.budget_ns
+        self.granule_ns = system.quantum_ns or 1
+        self.lost_ns = group.lost_ns(self.period_ns)
+        self.above = [*group.overhead, *(_load(s) for s in group.servers if _delays(s, own))]
+        self.components = [part for part in components_of(domain) if part.sources]
+
+    def least(self) -> int:
+        """The least budget that does, at most the one that was given."""
+        for stretch in self._stretches():
+            if self._serves(stretch, stretch.last):
+                return self._bisect(stretch)
+        return self.given_ns
+
+    def _stretches(self) -> Iterator[_Stretch]:
+        asked = max(part.utilization for part in self.components)
+        least_ns = max(1, int(asked * self.period_ns)) + self.lost_ns
+        budget_ns = -(-least_ns // self.granule_ns) * self.granule_ns
+        for _ in range(STRETCHES):
+            if budget_ns > self.given_ns:
+                return
+            response_ns = self._response(budget_ns)
+            if response_ns is None:
+                return
+            interference = response_ns - budget_ns
+            longest = _last_with_same_request(self.above, response_ns) - interference
+            last = min(longest // self.granule_ns * self.granule_ns, self.given_ns)
+            last = max(last, budget_ns)
+            yield _Stretch(budget_ns, last, interference)
+            budget_ns = last + self.granule_ns
+
+    def _response(self, budget_ns: int) -> int | None:
+        own = Load(budget_ns, self.period_ns, self.period_ns)
+        found, bound_ns = _analysis.last_response([*self.above, own], Shape.GENERAL, 1, 1)
+        return bound_ns if found is _analysis.Verdict.HOLDS else None
+
+    def _serves(self, stretch: _Stretch, budget_ns: int) -> bool:
+        response_ns = budget_ns + stretch.interference
+        useful_ns = budget_ns - self.lost_ns
+        if response_ns > self.period_ns or useful_ns <= 0:
+            return False
+        return all(self._holds(part, useful_ns, response_ns) for part in self.components)
+
+    def _holds(self, part: Component, budget_ns: int, deadline_ns: int) -> bool:
+        found, _ = _analysis.judge(
+            part.local, part.loads, Shape.GENERAL, self.period_ns, budget_ns, deadline_ns
+        )
+        return found is _analysis.Verdict.HOLDS
+
+    def _bisect(self, stretch: _Stretch) -> int:
+        if self._serves(stretch, stretch.first):
+            return stretch.first
+        bad, good = 0, (stretch.last - stretch.first) // self.granule_ns
+        while good - bad > 1:
+            middle = (good + bad) // 2
+            if self._serves(stretch, stretch.first + middle * self.granule_ns):
+                good = middle
+            else:
+                bad = middle
+        return stretch.first + good * self.granule_ns
+
+
+def _delays(other: Server, own: Server) -> bool:
+    return other is not own and other.priority <= own.priority
+
+
+def _load(server: Server) -> Load:
+    return Load(server.budget_ns, server.period_ns, server.period_ns)
+
+
+def _last_with_same_request(above: list[Load], window_ns: int) -> int:
+    """The longest window in which no more is asked for than in this one."""
+    ends = [
+        -(-(window_ns + load.jitter) // load.period) * load.period - load.jitter for load in above
+    ]
+    return min(ends, default=2**61)
