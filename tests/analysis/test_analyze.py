@@ -66,7 +66,26 @@ def test_the_object() -> None:
         "policy": "ptps",
         "schedulable": True,
         "pcpus": [
-            {"id": 0, "bandwidth": 0.5, "test": "a pcpu for every server", "schedulable": True}
+            {
+                "id": 0,
+                "bandwidth": 0.5,
+                "test": "a pcpu for every server",
+                "schedulable": True,
+                "tests": [
+                    {
+                        "test": "a pcpu for every server",
+                        "source": "",
+                        "sound": True,
+                        "schedulable": True,
+                    },
+                    {
+                        "test": "response time",
+                        "source": "Joseph and Pandya 1986",
+                        "sound": True,
+                        "schedulable": True,
+                    },
+                ],
+            }
         ],
         "domains": [
             {

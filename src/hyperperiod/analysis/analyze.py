@@ -23,7 +23,7 @@ from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns,
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
 
 
@@ -96,6 +96,7 @@ class _Analysis:
                 "test": host.test,
                 **_said(host.whole),
                 **self._paper(group),
+                "tests": [_told(named) for named in host.tests],
             }
             first = number * group.pcpus
             rows += [{"id": pcpu, **row} for pcpu in range(first, first + group.pcpus)]
@@ -248,6 +249,16 @@ def _under(outside: Verdict, verdict: Verdict) -> Verdict:
     if outside.holds or not verdict.holds:
         return verdict
     return Verdict.unknown(outside.reason)
+
+
+def _told(named: NamedVerdict) -> dict[str, Any]:
+    """One test among several, as a program reads it."""
+    return {
+        "test": named.test,
+        "source": named.source,
+        "sound": named.sound,
+        **_said(named.verdict),
+    }
 
 
 def _said(verdict: Verdict) -> dict[str, Any]:

@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 @system_argument
 @policy_option
 @click.option("--explain", metavar="TASK", help="Show the test of one task (domain.task).")
+@click.option("--tests", is_flag=True, help="Show what every test that applies says.")
 @json_option
 @click.pass_context
 def analyze(
-    ctx: click.Context, system_file: str, policy: Policy | None, explain: str | None, as_json: bool
+    ctx: click.Context,
+    system_file: str,
+    policy: Policy | None,
+    explain: str | None,
+    tests: bool,
+    as_json: bool,
 ) -> None:
     """Compute interfaces and say whether every deadline of SYSTEM holds.
 
@@ -40,20 +46,28 @@ def analyze(
     if as_json:
         print_json(result)
     else:
-        _show(result)
+        _show(result, tests=tests)
     if result["schedulable"] is not True:
         ctx.exit(EXIT_MISSED)
 
 
-def _show(result: AnalyzeResult) -> None:
+def _show(result: AnalyzeResult, *, tests: bool) -> None:
     from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import analysis_tables, interface_text, reasons, verdict_text
+    from hyperperiod.cli.tables import (
+        analysis_tables,
+        interface_text,
+        reasons,
+        tests_table,
+        verdict_text,
+    )
 
     out = console()
     out.print(f"{result['system']} under {result['policy']}: schedulable?", end=" ")
     out.print(verdict_text(result["schedulable"]))
     for table in analysis_tables(result):
         out.print(table)
+    if tests:
+        out.print(tests_table(result))
     if result.get("spare"):
         out.print(f"spare: {interface_text(result['spare'])}")
     if result["schedulable"] is not True:

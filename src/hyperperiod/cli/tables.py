@@ -8,6 +8,7 @@ programs cannot read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.hosts.result import series_names
@@ -72,6 +73,27 @@ def analysis_tables(analysis: Json) -> Iterable[Table]:
     yield _pcpu_verdicts(analysis["pcpus"])
     yield _domain_verdicts(analysis["domains"])
     yield _task_verdicts(analysis["domains"])
+
+
+def tests_table(analysis: Json) -> Table:
+    """Every test that applies, beside each other: pcpus, then domains."""
+    columns = ["of", "test", "published in", "counts", "schedulable"]
+    table = _table("tests", columns, len(columns))
+    for name, part in _tested(analysis):
+        for one in part.get("tests", ()):
+            counts = "yes" if one["sound"] else "no"
+            verdict = verdict_text(one["schedulable"])
+            table.add_row(name, one["test"], one["source"], counts, verdict)
+    return table
+
+
+def _tested(analysis: Json) -> Iterable[tuple[str, Json]]:
+    """What has tests, by name; pcpus of which the same is said stand together."""
+    for _, alike in groupby(analysis["pcpus"], key=lambda pcpu: pcpu["tests"]):
+        pcpus = list(alike)
+        yield f"pcpu {', '.join(str(pcpu['id']) for pcpu in pcpus)}", pcpus[0]
+    for _, domain in _all_depths(analysis["domains"]):
+        yield domain["name"], domain
 
 
 SHOWN_SUBJECTS = 6

@@ -166,7 +166,7 @@ def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
     return _for_all(edf_utilization)(group)
 
 
-ENOUGH = HostTest("a pcpu for every server", "", _for_all(lambda group: Verdict.yes()))
+ENOUGH = HostTest("a pcpu for every server", "", _for_all(lambda _: Verdict.yes()))
 RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", fp_response_time)
 UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_utilization))
 CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
