@@ -406,35 +406,6 @@ def test_fifo_may_hold_but_never_fails_for_sure() -> None:
     assert verdict(system(over), "d")[0] is False
 
 
-def test_explain() -> None:
-    one = system(
-        domain("control", task("fast", 1, 20), task("slow", 6, 40), interface=interface(5, 10)),
-        domain("plan", task("slow", 1, 40), scheduler="edf", interface=interface(1, 10)),
-    )
-    text = analyze(one, explain="control.slow")["explain"]
-    assert "blackout 10ms" in text
-    rows = [line.split() for line in text.splitlines()[4:]]
-    assert rows == [["20ms", "7ms", "5ms", "short"], ["40ms", "8ms", "15ms", "holds"]]
-    text = analyze(one, explain="plan.slow")["explain"]
-    assert "edf" in text
-    assert text.count("40ms") >= 2
-    assert "fast" in analyze(one, explain="fast")["explain"]
-    for name in ("slow", "control.none", "nobody"):
-        with pytest.raises(InputError, match=r"control\.fast"):
-            analyze(one, explain=name)
-    loose = system(domain("d", task("t", 30, 40), task("u", 30, 40)))
-    assert "no interface" in analyze(loose, explain="d.t")["explain"]
-
-
-def test_explain_cuts_long_tables() -> None:
-    one = system(
-        domain("d", task("fast", 0.001, 1), task("slow", 1, 1000), interface_period_ns=MS // 2)
-    )
-    text = analyze(one, explain="slow")["explain"]
-    assert "longer windows" in text
-    assert len(text.splitlines()) < 250
-
-
 def test_a_flow_releases_its_hops_when_it_likes() -> None:
     one = system(
         domain("a", task("t", 1, 40, kind="event"), task("u", 1, 40), interface=interface(5, 10)),

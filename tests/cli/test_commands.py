@@ -238,3 +238,39 @@ def test_what_is_not_built_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("schema")
     assert result.exit_code == 3
     assert result.stderr == "error: hyperperiod._sim is not built; build it with: make build\n"
+
+
+EXPLAINED = str(Path(__file__).parents[2] / "docs" / "examples" / "explain.toml")
+
+
+def test_an_explanation_as_object_text_picture_and_page(tmp_path: Path) -> None:
+    result = run("analyze", EXPLAINED, "--explain", "brakes.fuse", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)["explain"]
+    assert found["windows"][0]["short_ns"] == 5_000_000
+    for name in ("why.svg", "WHY.HTML"):
+        result = run(
+            "analyze", EXPLAINED, "--explain", "brakes.fuse", "--plot", str(tmp_path / name)
+        )
+        assert result.exit_code == 1
+        assert found["text"] in result.stdout
+        assert "<svg" in (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--plot", "why.svg"], "--plot needs --explain"),
+        (["--explain", "brakes.fuse", "--plot", "why.png"], ".svg or .html"),
+        (["--explain", "brakes.fuse", "--plot", "nowhere/why.svg"], "--plot"),
+        (["--explain", "nobody"], "brakes.wheel"),
+    ],
+)
+def test_plots_that_cannot_be_made(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("analyze", EXPLAINED, *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []

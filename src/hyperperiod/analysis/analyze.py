@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
-from hyperperiod.analysis.explain import explain_task
+from hyperperiod.analysis.explain import explain as explain_subject
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
@@ -37,11 +37,11 @@ class AnalyzeResult(TypedDict, total=False):
     pcpus: Required[list[dict[str, Any]]]
     domains: Required[list[dict[str, Any]]]
     spare: dict[str, Any]
-    explain: str
+    explain: dict[str, Any]
 
 
 def analyze(system: System, explain: str | None = None) -> AnalyzeResult:
-    """Interfaces and verdicts; `explain` names a task (domain.task) whose test is shown."""
+    """Interfaces and verdicts; `explain` names a task or a server whose test is shown."""
     resolution = resolve_what_can_be(system)
     return _Analysis(resolution).result(explain)
 
@@ -84,7 +84,7 @@ class _Analysis:
         if self.system.policy.slack is Slack.SPARE:
             result["spare"] = self._spare()
         if explain is not None:
-            result["explain"] = explain_task(self.resolution, explain)
+            result["explain"] = explain_subject(self.resolution, explain)
         return cast(AnalyzeResult, result)
 
     def _pcpus(self) -> list[dict[str, Any]]:

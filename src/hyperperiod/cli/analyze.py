@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +16,28 @@ if TYPE_CHECKING:
     from hyperperiod.model import Policy
 
 
+def read_plot(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    """A file that is a picture or a page by its name."""
+    if text is not None and not text.lower().endswith((".svg", ".html")):
+        raise click.BadParameter(f"found {text!r}; allowed: a name that ends in .svg or .html")
+    return text
+
+
 @click.command()
 @system_argument
 @policy_option
-@click.option("--explain", metavar="TASK", help="Show the test of one task (domain.task).")
 @click.option("--tests", is_flag=True, help="Show what every test that applies says.")
+@click.option(
+    "--explain",
+    metavar="NAME",
+    help="Say why a task (domain.task) or the server of a domain is in time or not.",
+)
+@click.option(
+    "--plot",
+    metavar="FILE",
+    callback=read_plot,
+    help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
+)
 @json_option
 @click.pass_context
 def analyze(
@@ -28,6 +46,7 @@ def analyze(
     policy: Policy | None,
     explain: str | None,
     tests: bool,
+    plot: str | None,
     as_json: bool,
 ) -> None:
     """Compute interfaces and say whether every deadline of SYSTEM holds.
@@ -38,17 +57,31 @@ def analyze(
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.systems import about, read_system
 
+    if plot is not None and explain is None:
+        raise click.UsageError("--plot needs --explain NAME: it draws one explanation")
     system = read_system(system_file, policy)
     from hyperperiod.analysis import analyze as analyze_system
 
     with about(system_file):
         result = analyze_system(system, explain=explain)
+    if plot is not None:
+        _plot(plot, result["explain"], system_file)
     if as_json:
         print_json(result)
     else:
         _show(result, tests=tests)
     if result["schedulable"] is not True:
         ctx.exit(EXIT_MISSED)
+
+
+def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
+    from hyperperiod.cli.output import whole_file
+    from hyperperiod.report import explain_page, explain_picture
+
+    write = explain_page if plot.lower().endswith(".html") else explain_picture
+    with whole_file(plot, "--plot") as path:
+        assert path is not None, "a file was named"
+        write(path, found, system_file)
 
 
 def _show(result: AnalyzeResult, *, tests: bool) -> None:
@@ -74,4 +107,4 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         for reason in reasons(result):
             out.print(f"- {reason}")
     if "explain" in result:
-        out.print(result["explain"])
+        out.print(result["explain"]["text"])

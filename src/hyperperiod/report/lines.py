@@ -85,6 +85,7 @@ class Gap:
     high: float
     text: str
     tone: Tone = "bad"
+    left: bool = False  # on which side the text stands, if there is room
 
 
 @dataclass(frozen=True)
@@ -190,39 +191,40 @@ class Drawing:
 
     @property
     def labels(self) -> list[Label]:
-        """The words of gaps and dots, on the side that has room."""
-        gaps, dots = self.chart.gaps, self.chart.dots
-        places = [(gap.x, self.y((gap.low + gap.high) / 2) + 4, gap.text, gap.tone) for gap in gaps]
-        places += [(dot.x, self.y(dot.y) - 9, dot.text, dot.tone) for dot in dots]
+        """The words of rulers over the plot, of gaps and dots beside them, none on another."""
         labels: list[Label] = []
-        for x, y, text, tone in places:
-            at, anchor = self._beside(self.x(x), text)
-            labels.append(Label(at, self._free(labels, y), anchor, text, tone))
+        for ruler in self.chart.rulers:
+            self._put(labels, self.x(ruler.x), self.top + 13, ruler.text, "soft")
+        for gap in self.chart.gaps:
+            y = self.y((gap.low + gap.high) / 2) + 4
+            self._put(labels, self.x(gap.x), y, gap.text, gap.tone, left=gap.left)
+        for dot in self.chart.dots:
+            self._put(labels, self.x(dot.x), self.y(dot.y) - 9, dot.text, dot.tone)
         return labels
 
-    @property
-    def ruler_labels(self) -> list[Label]:
-        """The words of rulers, over the plot; a second line where two would touch."""
-        labels: list[Label] = []
-        for ruler in sorted(self.chart.rulers, key=lambda one: one.x):
-            at, anchor = self._beside(self.x(ruler.x), ruler.text)
-            last = labels[-1] if labels else None
-            near = last is not None and abs(at - last.x) < CHARACTER * len(ruler.text + last.text)
-            low = near and last is not None and last.y == self.top + 13
-            labels.append(Label(at, self.top + (28 if low else 13), anchor, ruler.text, "soft"))
-        return labels
+    def _put(
+        self, labels: list[Label], at: float, y: float, text: str, tone: str, *, left: bool = False
+    ) -> None:
+        """Adds a label beside a place, on the side that has room, where no other stands."""
+        wide = CHARACTER * len(text)
+        fits_left, fits_right = at - 10 - wide > LEFT, at + 10 + wide < self.right
+        left = fits_left and (left or not fits_right)
+        start = at - 8 - wide if left else at + 8
+        spans = [(self._start(label), label) for label in labels]
+        rows = [
+            label.y
+            for other, label in spans
+            if other < start + wide and start < other + CHARACTER * len(label.text)
+        ]
+        y = min(max(y, self.top + 13), self.bottom - 8)
+        step = 15 if y < (self.top + self.bottom) / 2 else -15
+        while any(abs(row - y) < 15 for row in rows):
+            y += step
+        labels.append(Label(at - 8 if left else at + 8, y, "end" if left else "start", text, tone))
 
-    def _free(self, labels: Sequence[Label], y: float) -> float:
-        """A height at which no label stands yet, at or below `y`, inside the plot."""
-        y = min(max(y, self.top + 44), self.bottom - 8)
-        while any(abs(label.y - y) < 15 for label in labels):
-            y -= 15
-        return y
-
-    def _beside(self, at: float, text: str) -> tuple[float, str]:
-        if at + 10 + CHARACTER * len(text) < self.right:
-            return at + 8, "start"
-        return at - 8, "end"
+    @staticmethod
+    def _start(label: Label) -> float:
+        return label.x - CHARACTER * len(label.text) if label.anchor == "end" else label.x
 
     def _keys(self) -> list[Key]:
         """The legend: from left to right, in as many rows as it needs."""

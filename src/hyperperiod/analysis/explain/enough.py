@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What would be enough: the least budget that serves a task, and how much it may ask for.
+
+Papers: those of the tests that are searched over; all are monotone in budgets and WCETs, so a
+bisection finds the edge exactly (in whole granules for budgets, whole nanoseconds for WCETs).
+
+Inputs: as each function says. Results: times in nanoseconds, or None where nothing is enough.
+Errors: none; what a test is too slow to decide counts as not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.domains.minimal_budget import minimal_budget
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.servers.groups import groups_of
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group
+from hyperperiod.model import Domain, Interface, Policy, System
+
+
+def least_budget(
+    components: Sequence[Component], supply: Supply, lost_ns: int, granule_ns: int
+) -> int | None:
+    """The least budget in the period of the supply for all components, overheads included."""
+    found = minimal_budget(
+        components, supply.shape, supply.period_ns, granule_ns, supply.explicit_deadline_ns
+    ).budget_ns
+    if found is None:
+        return None
+    budget_ns = found + -(-lost_ns // granule_ns) * granule_ns
+    return budget_ns if budget_ns <= supply.period_ns else None
+
+
+def only(component: Component, index: int) -> Component:
+    """The component as far as it concerns one source: under fixed priority what is above it."""
+    if component.local is Local.FIXED_PRIORITY:
+        return replace(component, sources=component.sources[: index + 1])
+    return component
+
+
+def all_hold(component: Component, supply: Supply) -> bool:
+    """Whether every source of the component is in time as it is."""
+    loads = component.loads
+    return all(
+        _holds(component.local, loads, index, supply, below=False) for index in range(len(loads))
+    )
+
+
+def most_wcet(component: Component, index: int, supply: Supply, *, below: bool) -> int | None:
+    """The longest WCET with which the source is in time, all others as they are.
+
+    With `below`, those of lower priority must stay in time too.
+    """
+    loads = component.loads
+
+    def holds(wcet: int) -> bool:
+        changed = [*loads[:index], loads[index]._replace(wcet=wcet), *loads[index + 1 :]]
+        return _holds(component.local, changed, index, supply, below=below)
+
+    return _largest(holds, loads[index].deadline)
+
+
+def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, below: bool) -> bool:
+    rest = (supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns)
+    if local is Local.FIXED_PRIORITY:
+        last = len(loads) if below else index + 1
+        answers = (_analysis.last_response(loads[: at + 1], *rest)[0] for at in range(index, last))
+        return all(answer is _analysis.Verdict.HOLDS for answer in answers)
+    verdict, bound_ns = _analysis.judge(local, loads, *rest)
+    if verdict is not _analysis.Verdict.HOLDS:
+        return False
+    return local is Local.EDF or bound_ns <= loads[index].deadline
+
+
+def most_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | None:
+    """The largest budget that the server at that place surely gets, all others as they are."""
+    own = group.servers[at]
+
+    def holds(granules: int) -> bool:
+        changed = own._replace(budget_ns=granules * granule_ns)
+        servers = (*group.servers[:at], changed, *group.servers[at + 1 :])
+        return host_level(policy, replace(group, servers=servers)).servers[at].holds is True
+
+    granules = _largest(holds, own.period_ns // granule_ns)
+    return None if granules is None else granules * granule_ns
+
+
+def on_host(system: System, index: int, domain: Domain, budget_ns: int) -> str | None:
+    """What a changed budget does to the servers that share its pcpus.
+
+    "holds": all get theirs; "breaks": not any more; "broken": not as it is either. None where
+    the domain is an inner one: its server is a load of the outer domain.
+    """
+    if system.domains[index] is not domain or domain.interface is None:
+        return None
+    if not _all_get_theirs(system, index):
+        return "broken"
+    interface = Interface(period_ns=domain.interface.period_ns, budget_ns=budget_ns)
+    changed = domain.model_copy(update={"interface": interface})
+    domains = (*system.domains[:index], changed, *system.domains[index + 1 :])
+    resolved = system.model_copy(update={"domains": domains})
+    return "holds" if _all_get_theirs(resolved, index) else "breaks"
+
+
+def _all_get_theirs(system: System, index: int) -> bool:
+    return all(
+        host_level(system.policy, group).whole.holds is True
+        for group in groups_of(system)
+        if any(server.domain_index == index for server in group.servers)
+    )
+
+
+def _largest(holds: Callable[[int], bool], most: int) -> int | None:
+    """The largest number from 1 to `most` that holds; None if 1 does not."""
+    if most < 1 or not holds(1):
+        return None
+    low, high = 1, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The explanation of one subject: its verdict, its account, what would be enough, and the text.
+
+A task inside a domain is judged on the supply of the domain's server; whether that server gets
+its budget is a question of its own, asked from the host inward. If the answer to that is not
+yes, the task is not proved either, and the text names the server to ask about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    components_of,
+    judge_domain,
+    supply_of,
+)
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.explain import edf, enough, fifo, fixed_priority, servers
+from hyperperiod.analysis.explain.account import Account, Provision, Role, Window
+from hyperperiod.analysis.explain.subject import Subject, find
+from hyperperiod.analysis.explain.tell import tell
+from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.resolve import Resolution
+from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.model import Domain, Task, format_time
+
+
+def explain(resolution: Resolution, name: str) -> dict[str, Any]:
+    """What `analyze --json` prints under "explain"; InputError if nothing has that name."""
+    subject = find(resolution.system, name)
+    view = _View(resolution, subject)
+    inside_another = len(subject.path) > 1
+    found = view.load() if subject.task is not None or inside_another else view.server()
+    return {**found, "text": tell(found)}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a load stands: the domain whose server serves it, its component, its number."""
+
+    domain: Domain
+    component: Component
+    index: int
+    provision: Provision
+    lost_ns: int
+
+
+class _View:
+    """The system from where the subject stands."""
+
+    def __init__(self, resolution: Resolution, subject: Subject) -> None:
+        self.resolution, self.subject = resolution, subject
+        self.system = resolution.system
+        number = next(
+            at
+            for at, members in enumerate(domains_by_group(self.system))
+            if subject.index in members
+        )
+        self.group: Group = groups_of(self.system)[number]
+        self.promises = promises_of(self.system)
+
+    def server(self) -> dict[str, Any]:
+        """A server among those of its pcpus."""
+        verdicts = host_level(self.system.policy, self.group)
+        own = self._own_server([verdict.holds for verdict in verdicts.servers])
+        if own is None:
+            reason = self._no_server()
+            return _result(self.subject.name, "server", Verdict.unknown(reason))
+        verdict = verdicts.servers[self.group.servers.index(own)]
+        account = servers.account(self.system.policy, self.group, own)
+        granule_ns = self.system.quantum_ns or 1
+        at = self.group.servers.index(own)
+        return _result(
+            own.name,
+            "server",
+            verdict,
+            account,
+            server={
+                "period_ns": own.period_ns,
+                "budget_ns": own.budget_ns,
+                "lost_ns": 0,
+                "blackout_ns": None,
+            },
+            enough={
+                "budget_ns": enough.most_budget(self.system.policy, self.group, at, granule_ns)
+            },
+            test=verdicts.test,
+        )
+
+    def _own_server(self, holds: Sequence[bool | None]) -> Server | None:
+        """The server meant; of several vcpus the first that is not sure of its budget."""
+        own = [one for one in self.group.servers if one.domain_index == self.subject.index]
+        if self.subject.vcpu is not None:
+            own = [one for one in own if one.name == self.subject.name]
+        unsure = [one for one in own if holds[self.group.servers.index(one)] is not True]
+        return next(iter([*unsure, *own]), None)
+
+    def _no_server(self) -> str:
+        domain = self.subject.domain
+        failure = self.resolution.failures.get(domain.name)
+        if failure is not None:
+            return failure.reason
+        return "best effort: it has no server, so nothing is promised"
+
+    def load(self) -> dict[str, Any]:
+        """A task, or an inner domain's server, on the supply of the domain around it."""
+        subject = self.subject
+        name, task = subject.name, subject.task
+        around = subject.path if task is not None else subject.path[:-1]
+        kind = "task" if task is not None else "server"
+        try:
+            place, verdict = self._place(around)
+        except NotCovered as error:
+            return _result(name, kind, Verdict.unknown(str(error)), task=_task(task))
+        outside = all_of(self._outside(around))
+        account = _account(place)
+        if verdict.holds and not outside.holds:
+            verdict = Verdict.unknown(f"on its supply it does, but {outside.reason}")
+        supply = place.provision.nominal
+        return _result(
+            name,
+            kind,
+            verdict,
+            account,
+            task=_load(place, task),
+            server={
+                "period_ns": supply.period_ns,
+                "budget_ns": supply.budget_ns,
+                "lost_ns": place.lost_ns,
+                "blackout_ns": place.provision.supply.blackout_ns,
+            },
+            enough=self._enough(place),
+            test=account.test,
+            instant=_supply_instant(place.provision),
+        )
+
+    def _place(self, around: Sequence[Domain]) -> tuple[_Place, Verdict]:
+        """Where the subject stands and what the analysis says; NotCovered if nothing does."""
+        domain = around[-1]
+        own = self.subject.task.name if self.subject.task else self.subject.domain.name
+        failure = self.resolution.failures.get(domain.name)
+        components = components_of(domain)
+        component, index = _component_with(components, own)
+        if failure is not None:
+            if component.utilization <= 0:
+                raise NotCovered(failure.reason)
+            whole = Provision(servers.WHOLE, servers.WHOLE)
+            return _Place(domain, component, index, whole, 0), failure
+        promise = self.promises[domain.name]
+        provision = Provision(
+            supply_of(domain, promise, components),
+            supply_of(domain, replace(promise, lost_ns=0), components),
+        )
+        verdict = judge_domain(domain, promise).parts[own]
+        return _Place(domain, component, index, provision, promise.lost_ns), verdict
+
+    def _outside(self, around: Sequence[Domain]) -> Iterator[Verdict]:
+        """Whether the server around gets its budget: on the host, then from domain to domain."""
+        host = host_level(self.system.policy, self.group)
+        for server, verdict in zip(self.group.servers, host.servers, strict=True):
+            if server.domain_index == self.subject.index:
+                yield _about(server.name, verdict)
+        for depth, inner in enumerate(around[1:], start=1):
+            outer = around[:depth]
+            if outer[-1].interface is None:
+                yield Verdict.unknown(f"{outer[-1].name} has no interface")
+                continue
+            parts = judge_domain(outer[-1], self.promises[outer[-1].name]).parts
+            yield _about(inner.name, parts[inner.name])
+
+    def _enough(self, place: _Place) -> dict[str, Any]:
+        granule_ns = self.system.quantum_ns or 1
+        supply = place.provision.supply
+        if place.domain.name in self.resolution.failures:
+            return {}
+        components = [one for one in components_of(place.domain) if one.sources]
+        others = enough.all_hold(place.component, supply)
+        budget_ns = enough.least_budget(components, supply, place.lost_ns, granule_ns)
+        alone = [enough.only(place.component, place.index)]
+        host = (
+            None
+            if budget_ns is None
+            else enough.on_host(self.system, self.subject.index, place.domain, budget_ns)
+        )
+        return {
+            "budget_ns": budget_ns,
+            "task_budget_ns": enough.least_budget(alone, supply, place.lost_ns, granule_ns),
+            "host": host,
+            "wcet_ns": enough.most_wcet(place.component, place.index, supply, below=others),
+            "others_hold": others,
+        }
+
+
+def _about(server: str, verdict: Verdict) -> Verdict:
+    if verdict.holds:
+        return verdict
+    return Verdict(verdict.holds, f"server {server} may not get its budget (--explain {server})")
+
+
+def _component_with(components: Sequence[Component], name: str) -> tuple[Component, int]:
+    for component in components:
+        for index, source in enumerate(component.sources):
+            if source.name == name:
+                return component, index
+        if name in component.starved:
+            raise NotCovered(f"below the busy task {component.busy[0]}, it may never run")
+        if name in component.busy:
+            raise NotCovered("busy: it has no deadline")
+    raise NotCovered("it has no deadline that a test could show")
+
+
+def _account(place: _Place) -> Account:
+    component, provision = place.component, place.provision
+    own = component.sources[place.index]
+    if component.local is Local.EDF:
+        supply = provision.supply
+        rest = (supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns)
+        found = _analysis.judge(Local.EDF, component.loads, *rest)
+        found_ns = found[1] if found[0] is _analysis.Verdict.MISSES else 0
+        return edf.account(component.sources, own.name, provision, found_ns)
+    if component.local is Local.FIFO:
+        return fifo.account(component.sources, own, provision)
+    sources = component.sources[: place.index + 1]
+    return fixed_priority.account(sources, [Role.HIGHER] * place.index, provision)
+
+
+def _supply_instant(provision: Provision) -> str:
+    if provision.whole_pcpu:
+        return ""
+    supply: Supply = provision.supply
+    dark = f": {format_time(supply.blackout_ns)} pass without any supply"
+    if supply.shape is Shape.POLLING:
+        return f", just after the server gave a budget away for lack of work{dark}"
+    if supply.shape is Shape.HARMONIC:
+        return f", at a refill of the server, whose budget comes as late as it can{dark}"
+    if supply.deadline_ns != supply.period_ns:
+        bound = format_time(supply.deadline_ns)
+        dark = f", {bound} after its refill{dark}"
+    return (
+        ", just when the server has spent a budget as early as it can, and the next one comes as"
+        f" late as it can{dark}"
+    )
+
+
+def _task(task: Task | None) -> dict[str, Any] | None:
+    if task is None or task.wcet_ns is None or task.period_ns is None:
+        return None
+    return {
+        "wcet_ns": task.wcet_ns,
+        "period_ns": task.period_ns,
+        "deadline_ns": task.deadline_ns,
+        "jitter_ns": task.jitter_ns,
+        "offset_ns": task.offset_ns,
+        "blocking_ns": task.blocking_ns,
+    }
+
+
+def _load(place: _Place, task: Task | None) -> dict[str, Any] | None:
+    """A task, or an inner server in the same words."""
+    if task is not None:
+        return _task(task)
+    load = place.component.sources[place.index].load
+    return {
+        "wcet_ns": load.wcet,
+        "period_ns": load.period,
+        "deadline_ns": load.deadline,
+        "jitter_ns": 0,
+        "offset_ns": 0,
+        "blocking_ns": 0,
+    }
+
+
+def _result(
+    name: str,
+    kind: str,
+    verdict: Verdict,
+    account: Account | None = None,
+    *,
+    task: dict[str, Any] | None = None,
+    server: dict[str, Any] | None = None,
+    enough: dict[str, Any] | None = None,
+    test: str = "",
+    instant: str = "",
+) -> dict[str, Any]:
+    """The object: everything but its text."""
+    found: dict[str, Any] = {
+        "subject": name,
+        "kind": kind,
+        "schedulable": verdict.holds,
+        **({} if verdict.holds else {"reason": verdict.reason}),
+        "test": test,
+        "account": account.test if account else "",
+        "task": task,
+        "server": server,
+        "critical_instant": account.critical_instant + instant if account else "",
+        "story": [*account.story, *_differs(verdict, account)] if account else [],
+        "windows": [_window(window) for window in account.windows] if account else [],
+        "enough": enough or {},
+        "curves": None,
+    }
+    if account is not None:
+        found["curves"] = {
+            "demand": [list(corner) for corner in account.demand],
+            "supply": [list(corner) for corner in account.supply],
+            "stairs": account.stairs,
+            "release_ns": account.release_ns,
+            "deadline_ns": account.deadline_ns,
+            "finish_ns": account.finish_ns,
+            "blackout_ns": account.blackout_ns,
+            "end_ns": account.end_ns,
+        }
+    return found
+
+
+def _differs(verdict: Verdict, account: Account) -> list[str]:
+    """A sentence where the analysis says more than the plain account does."""
+    if verdict.holds and not account.in_time:
+        return ["A sharper test than this account shows that it holds all the same."]
+    return []
+
+
+def _window(window: Window) -> dict[str, Any]:
+    return {
+        "what": window.what,
+        "window_ns": window.window_ns,
+        "demand_ns": window.demand_ns,
+        "supply_ns": window.supply_ns,
+        "short_ns": window.short_ns,
+        "shares": [_share_entry(share) for share in window.shares],
+        "lost": [_share_entry(share) for share in window.lost],
+    }
+
+
+def _share_entry(share: Any) -> dict[str, Any]:
+    return {
+        "who": share.who,
+        "role": str(share.role),
+        "jobs": share.jobs,
+        "each_ns": share.each_ns,
+        "time_ns": share.time_ns,
+    }

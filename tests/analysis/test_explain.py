@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Explanations: their numbers are those of the definitions, their verdict that of the analysis."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from tests.analysis import plain
+
+from hyperperiod._analysis import Local, Shape, Verdict, judge, last_response
+from hyperperiod.analysis import analyze
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.explain import edf, enough, fifo, fixed_priority, servers
+from hyperperiod.analysis.explain.account import Account, Provision, Role
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    Overheads,
+    System,
+    Task,
+    TaskKind,
+    parse_policy,
+)
+
+MS = 1_000_000
+ROUNDS = 400
+SEEN = 300  # windows up to this length are looked at one by one
+
+
+def drawn(draw: random.Random) -> tuple[list[Source], Provision]:
+    """A few small loads, and a supply that may or may not do."""
+    period = draw.randrange(2, 9)
+    shape = draw.choice([Shape.GENERAL, Shape.GENERAL, Shape.POLLING, Shape.HARMONIC])
+    supply = Supply(shape, period, draw.randrange(1, period + 1))
+    sources = []
+    for index in range(draw.randrange(1, 4)):
+        own = draw.randrange(4, 40)
+        load = Load(
+            draw.randrange(1, 4),
+            own,
+            draw.randrange(2, 2 * own),
+            draw.choice([0, 0, draw.randrange(own)]),
+            draw.choice([0, 0, draw.randrange(1, 4)]),
+        )
+        sources.append(Source(f"t{index}", load))
+    return sources, Provision(supply, supply)
+
+
+def check_windows(account: Account, provision: Provision) -> None:
+    """What is lost and supplied is the window; curves say at the window what the window says."""
+    for window in account.windows:
+        lost = sum(share.time_ns for share in window.lost)
+        assert lost + window.supply_ns == window.window_ns
+        assert window.supply_ns == provision.supply.sbf(window.window_ns)
+        for share in window.shares:
+            assert share.jobs is None or share.time_ns == share.jobs * (share.each_ns or 0)
+    for place, amount in account.supply:
+        assert amount == provision.supply.sbf(place)
+    heights = [amount for _, amount in account.demand]
+    assert heights == sorted(heights)
+
+
+def test_fixed_priority_shows_the_window_that_decides() -> None:
+    draw = random.Random("explain fixed priority")
+    late = 0
+    for number in range(ROUNDS):
+        sources, provision = drawn(draw)
+        supply, own = provision.supply, sources[-1].load
+        loads = [source.load for source in sources]
+        above = loads[:-1]
+        found = fixed_priority.account(sources, [Role.HIGHER] * len(above), provision)
+        verdict, bound = last_response(loads, supply.shape, supply.period_ns, supply.budget_ns)
+        assert found.in_time is (verdict is Verdict.HOLDS), number
+        check_windows(found, provision)
+        job = next(share.jobs for share in found.windows[0].shares if share.role is Role.OWN)
+        assert job is not None
+        work = job * own.wcet + own.blocking
+        sums = plain.supply(supply.shape, supply.period_ns, supply.budget_ns)
+        missing = {
+            at: work + plain.released(above, at) - sums[at]
+            for at in range(max(1, found.release_ns), found.deadline_ns + 1)
+        }
+        first = found.windows[0]
+        if found.in_time:
+            assert found.finish_ns is not None
+            assert found.finish_ns - found.release_ns == bound
+            assert min(at for at, by in missing.items() if by <= 0) == found.finish_ns
+        else:
+            late += 1
+            assert min(missing.values()) == first.short_ns > 0
+            assert missing[first.window_ns] == first.short_ns
+            assert found.windows[-1].window_ns == found.deadline_ns
+            assert found.windows[-1].short_ns == missing[found.deadline_ns]
+    assert ROUNDS // 8 < late < ROUNDS * 7 // 8
+
+
+def test_edf_shows_the_first_window_that_is_short() -> None:
+    draw = random.Random("explain edf")
+    late = 0
+    for number in range(ROUNDS // 2):
+        sources, provision = drawn(draw)
+        supply, loads = provision.supply, [source.load for source in sources]
+        verdict, window = judge(Local.EDF, loads, supply.shape, supply.period_ns, supply.budget_ns)
+        found = edf.account(sources, "t0", provision, window if verdict is Verdict.MISSES else 0)
+        assert found.in_time is (verdict is Verdict.HOLDS), number
+        check_windows(found, provision)
+        sums = plain.supply(supply.shape, supply.period_ns, supply.budget_ns)
+        left = [
+            sums[at]
+            - plain.due(loads, at)
+            - max((one.blocking for one in loads if one.deadline <= at), default=0)
+            for at in range(SEEN)
+        ]
+        shown = found.windows[0]
+        if shown.window_ns >= SEEN:
+            continue
+        assert -shown.short_ns == left[shown.window_ns]
+        if found.in_time:
+            due = min(one.deadline for one in loads)
+            assert min(left[due:]) == -shown.short_ns
+        else:
+            late += 1
+            assert next(at for at, amount in enumerate(left) if amount < 0) == shown.window_ns
+    assert ROUNDS // 16 < late < ROUNDS * 7 // 16
+
+
+def test_edf_far_beyond_every_search_names_a_window_that_is_short() -> None:
+    sources = [Source("t", Load(500_000_001, 10**9, 10**15)), Source("u", Load(1, 3, 10**12))]
+    provision = Provision(Supply(Shape.GENERAL, 10, 8), Supply(Shape.GENERAL, 10, 8))
+    found = edf.account(sources, "t", provision)
+    assert found.windows[0].what == "far"
+    assert found.windows[0].short_ns > 0
+    assert len(found.demand) < 4000
+
+
+def test_fifo_shows_the_job_that_waits_longest() -> None:
+    draw = random.Random("explain fifo")
+    late = 0
+    for _ in range(ROUNDS):
+        sources, provision = drawn(draw)
+        component = Component(Local.FIFO, tuple(sources))
+        supply = provision.supply
+        if component.utilization >= supply.bandwidth:
+            continue
+        verdict, bound = judge(
+            Local.FIFO, component.loads, supply.shape, supply.period_ns, supply.budget_ns
+        )
+        assert verdict is not Verdict.UNKNOWN
+        for source in sources:
+            found = fifo.account(sources, source, provision)
+            check_windows(found, provision)
+            assert found.finish_ns is not None
+            assert found.in_time is (bound <= source.load.deadline)
+            if found.in_time:
+                assert found.finish_ns - found.release_ns == bound
+            else:
+                late += 1
+                assert found.finish_ns > found.deadline_ns
+    assert late > ROUNDS // 8
+
+
+def test_what_is_enough_is_the_edge() -> None:
+    draw = random.Random("explain enough")
+    seen = 0
+    for _ in range(ROUNDS // 8):
+        sources, provision = drawn(draw)
+        local = draw.choice(list(Local))
+        component = Component(local, tuple(sources))
+        supply, index = provision.supply, draw.randrange(len(sources))
+        most = enough.most_wcet(component, index, supply, below=False)
+        loads = component.loads
+        for wcet, holds in ((most, True), ((most or 0) + 1, False)):
+            if wcet is None or wcet > loads[index].deadline:
+                continue
+            changed = [*loads[:index], loads[index]._replace(wcet=wcet), *loads[index + 1 :]]
+            assert enough._holds(local, changed, index, supply, below=False) is holds
+            seen += 1
+    assert seen > ROUNDS // 16
+
+
+POLICIES = ("ptps", "wcps", "periodic+edf", "polling", "ds", "deferrable+edf+none", "cbs")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_servers_are_explained_by_the_test_that_judges_them(policy: str) -> None:
+    draw = random.Random(f"explain {policy}")
+    rules = parse_policy(policy)
+    short = 0
+    for _ in range(ROUNDS // 4):
+        found = []
+        for index in range(draw.randrange(1, 5)):
+            period = draw.randrange(3, 30)
+            budget = draw.randrange(1, max(2, period // 2))
+            # Unique priorities: with equal ones the tests are only sufficient.
+            found.append(Server(index, f"s{index}", period, budget, period * 8 + index, index))
+        group = Group(tuple(found))
+        verdicts = host_level(rules, group).servers
+        for server, verdict in zip(group.servers, verdicts, strict=True):
+            account = servers.account(rules, group, server)
+            assert account is not None
+            if len(group.servers) > 1:
+                assert account.in_time or verdict.holds is not True
+            assert sum(s.time_ns for s in account.windows[0].shares) == account.windows[0].demand_ns
+            short += not account.in_time
+        at = draw.randrange(len(group.servers))
+        most = enough.most_budget(rules, group, at, 1)
+        if verdicts[at].holds:
+            assert most is not None
+            assert most >= group.servers[at].budget_ns
+        elif most is not None:
+            assert most < group.servers[at].budget_ns
+    assert short > 0
+
+
+def test_several_pcpus() -> None:
+    long = [Server(index, f"long-{index}", 12, 4, 12, index) for index in range(2)]
+    group = Group((*long, Server(2, "short", 5, 2, 5, 2)), pcpus=2)
+    account = servers.account(parse_policy("rtds"), group, group.servers[2])
+    assert account is not None
+    assert not account.in_time
+    assert servers.account(parse_policy("deferrable+fp+none+global"), group, group.servers[2]) is (
+        None
+    )
+
+
+def task(name: str, wcet_ms: float, period_ms: float, **more: Any) -> Task:
+    return Task(name=name, wcet_ns=int(wcet_ms * MS), period_ns=int(period_ms * MS), **more)
+
+
+def interface(budget_ms: float, period_ms: float) -> Interface:
+    return Interface(budget_ns=int(budget_ms * MS), period_ns=int(period_ms * MS))
+
+
+def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
+    return System(name="s", policy=parse_policy(policy), domains=domains, **more)
+
+
+def explained(one: System, name: str) -> dict[str, Any]:
+    found = analyze(one, explain=name)["explain"]
+    assert all(len(line) <= 100 for line in found["text"].splitlines()), found["text"]
+    return found
+
+
+def words(found: dict[str, Any]) -> str:
+    """The text in one line."""
+    return " ".join(found["text"].split())
+
+
+BRAKES = Domain(
+    name="brakes",
+    tasks=(
+        task("wheel", 2, 20),
+        task("abs", 4, 30),
+        task("fuse", 5, 40, deadline_ns=35 * MS),
+    ),
+    interface=interface(4, 10),
+)
+
+FUSE = """\
+brakes.fuse may not meet its deadline: the least supply of the interface does not cover it in time
+  task: wcet 5ms in 40ms, deadline 35ms, under fixed priority
+  server: 4ms in every 10ms, blackout 12ms
+
+Critical instant: fuse and everything above it are released together, just when the server has spent
+a budget as early as it can, and the next one comes as late as it can: 12ms pass without any supply.
+
+No window up to the deadline at 35ms holds what is asked for by its first job and all that runs
+before it. In the closest, of 30ms, 5ms are missing. The supply covers it after 55ms, 20ms too late.
+
+                       closest window  up to the deadline
+ window                          30ms                35ms
+ ────────────────────────────────────────────────────────
+ blackout                        12ms                12ms
+ gaps between budgets            10ms                12ms
+ supply                           8ms                11ms
+ ────────────────────────────────────────────────────────
+ wheel (above)          2 x 2ms = 4ms       2 x 2ms = 4ms
+ abs (above)            1 x 4ms = 4ms       2 x 4ms = 8ms
+ fuse itself            1 x 5ms = 5ms       1 x 5ms = 5ms
+ asked for                       13ms                17ms
+ ────────────────────────────────────────────────────────
+ short by                         5ms                 6ms
+
+A budget of 5.666667ms in 10ms would serve the whole domain; all servers would still get their
+budgets.
+No wcet of fuse would be short enough: the rest alone is too much."""
+
+
+def test_a_late_task_in_words() -> None:
+    """Worked out by hand: sbf(30) = 8 and sbf(35) = 11 for 4 in 10."""
+    assert explained(system(BRAKES), "brakes.fuse")["text"] == FUSE
+
+
+def test_what_the_words_promise_is_so() -> None:
+    """The budget that would be enough is enough, one nanosecond less is not."""
+    found = explained(system(BRAKES), "fuse")
+    budget_ns = found["enough"]["budget_ns"]
+    for change, holds in ((0, True), (-1, False)):
+        promised = Interface(period_ns=10 * MS, budget_ns=budget_ns + change)
+        domain = BRAKES.model_copy(update={"interface": promised})
+        assert analyze(system(domain))["schedulable"] is holds
+
+
+def test_a_task_in_time() -> None:
+    found = explained(system(BRAKES), "brakes.wheel")
+    assert found["schedulable"] is True
+    assert found["windows"][0]["window_ns"] == 14 * MS
+    assert found["curves"]["finish_ns"] == 14 * MS
+    assert "6ms before the deadline" in words(found)
+    assert "The wcet of wheel may grow from 2ms to 4ms." in words(found)
+
+
+def test_the_slack_of_a_task_counts_those_below() -> None:
+    domain = BRAKES.model_copy(update={"interface": interface(8, 10)})
+    found = explained(system(domain), "wheel")
+    wcet_ns = found["enough"]["wcet_ns"]
+    assert found["enough"]["others_hold"]
+    for change, holds in ((0, True), (1, False)):
+        wheel = task("wheel", 2, 20).model_copy(update={"wcet_ns": wcet_ns + change})
+        changed = domain.model_copy(update={"tasks": (wheel, *domain.tasks[1:])})
+        assert analyze(system(changed))["schedulable"] is holds
+
+
+def test_a_server_names_who_takes_its_time() -> None:
+    one = system(
+        Domain(name="a", tasks=(task("t", 1, 40),), interface=interface(4, 10)),
+        Domain(name="b", tasks=(task("t", 1, 60),), interface=interface(6, 15)),
+        Domain(name="c", tasks=(task("t", 1, 400),), interface=interface(9, 50)),
+    )
+    found = explained(one, "c")
+    assert found["kind"] == "server"
+    assert found["schedulable"] is False
+    closest, whole = found["windows"]
+    assert (closest["window_ns"], closest["short_ns"]) == (45 * MS, 2 * MS)
+    assert [(s["who"], s["jobs"], s["time_ns"] // MS) for s in whole["shares"]] == [
+        ("a", 5, 20), ("b", 4, 24), ("c", 1, 9),
+    ]  # fmt: skip
+    assert found["enough"]["budget_ns"] == 7 * MS
+    inside = explained(one, "c.t")
+    assert inside["schedulable"] is None
+    assert "--explain c" in inside["text"]
+
+
+def test_blocking_jitter_and_overheads_are_told() -> None:
+    domain = BRAKES.model_copy(
+        update={
+            "tasks": (
+                task("wheel", 2, 20, jitter_ns=MS),
+                task("fuse", 5, 40, blocking_ns=MS),
+            ),
+            "interface": interface(8, 10),
+        }
+    )
+    one = system(domain, overheads=Overheads(context_switch_ns=10_000))
+    found = explained(one, "fuse")
+    roles = {share["role"] for share in found["windows"][0]["shares"]}
+    assert "blocking" in roles
+    assert {"who": "overheads", "role": "overhead"}.items() <= found["windows"][0]["lost"][
+        -1
+    ].items()
+    assert "for overheads" in found["text"]
+    assert "as early as their jitter allows" in words(explained(one, "wheel"))
+    assert "blocking 1ms" in found["text"]
+
+
+def test_domains_of_domains() -> None:
+    inner = Domain(name="inner", tasks=(task("t", 2, 40),), interface=interface(4, 20))
+    outer = Domain(name="outer", domains=(inner,), interface=interface(5, 10))
+    one = system(outer)
+    assert explained(one, "inner")["kind"] == "server"
+    assert explained(one, "inner")["schedulable"] is True
+    assert explained(one, "t")["schedulable"] is True
+    tight = outer.model_copy(update={"interface": interface(2, 10)})
+    assert explained(system(tight), "inner")["schedulable"] is False
+    assert "server inner may not get its budget" in words(explained(system(tight), "t"))
+
+
+def test_several_vcpus_have_servers_each() -> None:
+    domain = Domain(
+        name="d",
+        vcpus=2,
+        tasks=(task("t", 1, 40, vcpu=0), task("u", 1, 40, vcpu=1)),
+        interface=interface(5, 10),
+    )
+    one = system(domain)
+    assert explained(one, "d.1")["subject"] == "d.1"
+    assert explained(one, "d")["subject"] == "d.0"
+    assert explained(one, "d.u")["windows"][0]["shares"][0]["who"] == "u"
+
+
+def test_without_an_interface_a_whole_pcpu_is_shown() -> None:
+    loose = system(Domain(name="d", tasks=(task("t", 30, 40), task("u", 30, 40))))
+    found = explained(loose, "d.u")
+    assert found["schedulable"] is False
+    assert "no interface" in found["text"]
+    assert found["windows"][0]["supply_ns"] == found["windows"][0]["window_ns"]
+    assert "no interface" in explained(loose, "d")["text"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "reason"),
+    [
+        ("ptps", "d.endless", "busy: it has no deadline"),
+        ("ptps", "d.below", "below the busy task endless"),
+        ("ptps", "hog", "best effort"),
+        ("ptps", "hog.hog", "busy: it has no deadline"),
+    ],
+)
+def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -> None:
+    tasks = (
+        task("above", 1, 40, priority=0),
+        Task(name="endless", kind=TaskKind.BUSY, priority=1),
+        task("below", 1, 40, priority=2),
+    )
+    one = system(
+        Domain(name="d", scheduler="fp", tasks=tasks, interface=interface(5, 10)),
+        Domain(name="hog", best_effort=True),
+        policy=policy,
+    )
+    found = explained(one, name)
+    assert reason in found["text"]
+    assert found["curves"] is None
+    assert found["windows"] == []
+
+
+@pytest.mark.parametrize("name", ["slow", "control.none", "nobody", ""])
+def test_names_that_are_not_one_subject(name: str) -> None:
+    one = system(
+        Domain(name="control", tasks=(task("slow", 1, 40),), interface=interface(5, 10)),
+        Domain(name="plan", tasks=(task("slow", 1, 40),), interface=interface(1, 10)),
+    )
+    with pytest.raises(InputError, match=r"control\.slow"):
+        analyze(one, explain=name)
+
+
+def test_thousands_of_jobs_and_many_tasks_stay_readable() -> None:
+    many = tuple(task(f"a-task-with-a-rather-long-name-{n}", 0.0001, 1 + n) for n in range(60))
+    domain = Domain(name="d", tasks=(*many, task("slow", 1, 100_000)), interface_period_ns=MS // 2)
+    found = explained(system(domain), "slow")
+    assert "others" in found["text"]
+    assert len(found["text"].splitlines()) < 60
+    assert len(found["curves"]["demand"]) < 4000
+    assert len(found["curves"]["supply"]) < 4000

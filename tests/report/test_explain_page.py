@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pictures and pages of explanations: every number of the object is in them, at its place."""
+
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.report.test_report_browser import opened
+from tests.report.test_report_page import Page
+
+from hyperperiod.analysis import analyze
+from hyperperiod.model import InputError, load_system
+from hyperperiod.report import explain_page, explain_picture
+
+TOP = Path(__file__).parents[2]
+EXAMPLE = TOP / "docs" / "examples" / "explain.toml"
+SUBJECTS = ("brakes.fuse", "brakes.wheel", "plan.map", "log.send", "log", "brakes")
+
+
+def found(name: str) -> dict[str, object]:
+    return analyze(load_system(EXAMPLE), explain=name)["explain"]
+
+
+def words(picture: str) -> str:
+    root = ET.fromstring(picture)
+    return " ".join("".join(element.itertext()) for element in root.iter())
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_picture_shows_the_verdict_and_the_gap(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "why.svg"
+    explain_picture(path, found(name), "system.toml")
+    shown = words(path.read_text())
+    assert name in shown
+    for window in analyze(load_system(EXAMPLE), explain=name)["explain"]["windows"]:
+        if window["short_ns"] > 0:
+            assert f"short by {window['short_ns'] // 1_000_000}" in shown
+
+
+def test_the_crossing_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "why.svg"
+    for name, text in (("brakes.wheel", "done at 14ms"), ("brakes.fuse", "only done at 55ms")):
+        explain_picture(path, found(name), "system.toml")
+        assert text in words(path.read_text())
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_page_is_complete_in_itself(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "why.html"
+    explain_page(path, found(name), "system.toml")
+    page = Page(path)
+    assert page.open == []
+    assert not [address for address in page.addresses if address]
+    assert "Critical instant" in page.text
+    assert name in page.text
+    assert page.source.count("<svg") == 1
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="apt-get install chromium")
+def test_a_browser_opens_it(tmp_path: Path) -> None:
+    path = tmp_path / "why.html"
+    explain_page(path, found("brakes.fuse"), "system.toml")
+    assert "short by 5ms" in opened(path, tmp_path)
+
+
+def test_nothing_to_draw_is_an_error(tmp_path: Path) -> None:
+    nothing = {"subject": "x", "reason": "best effort", "curves": None}
+    with pytest.raises(InputError, match="best effort"):
+        explain_picture(tmp_path / "why.svg", nothing, "system.toml")
+
+
+@pytest.mark.parametrize("name", ["brakes.fuse", "plan.map", "log.send", "log"])
+def test_the_pictures_of_the_documentation(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "why.svg"
+    explain_picture(path, found(name), "system.toml")
+    kept = TOP / "docs" / "pictures" / f"explain-{name.replace('.', '-')}.svg"
+    assert kept.read_text() == path.read_text(), f"hyperperiod analyze ... --plot {kept}"
