@@ -10,7 +10,11 @@
 # optimal_interface  period, budget (0: none), periods tried, pruned, the last bound, whether all
 #                  was judged; the grid is granule, first period, step, last period (0: no last)
 # processor_demand the verdict, the shortest window that is short (misses) or the last one looked
-#                  at, the demand in it, and how far there was to look (None: no bound is known)
+#                  at, the demand in it, how far there was to look (None: no bound is known), and
+#                  whether the utilisation is above 1
+# largest_wcets    per load, all others as they are: its largest wcet (None: none will do), and
+#                  whether it surely is
+# shortest_deadlines  likewise its shortest deadline
 # judge_batch      fills in the arrays: 1, 0 or -1 (unknown) per set, a bound or -1 per load
 # sbf              the least supply in any window of that length
 # deadline         of the general shape: when in each period the budget is there; 0: at its end
@@ -56,7 +60,13 @@ def minimal_budget(
 def optimal_interface(
     components: Sequence[tuple[Local, Sequence[Row]]], shape: Shape, grid: tuple[int, int, int, int]
 ) -> tuple[int, int, int, int, int, bool]: ...
-def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None]: ...
+def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None, bool]: ...
+def largest_wcets(
+    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int
+) -> list[tuple[int | None, bool]]: ...
+def shortest_deadlines(
+    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int
+) -> list[tuple[int | None, bool]]: ...
 def judge_batch(
     test: Test,
     loads: NDArray[np.int64],

@@ -18,6 +18,7 @@
 #include "src/hyperperiod/analysis/kernels/batch.hpp"
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
 #include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
+#include "src/hyperperiod/analysis/kernels/sensitivity.hpp"
 
 namespace nb = nanobind;
 using namespace hyperperiod::analysis;
@@ -120,12 +121,37 @@ Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shap
     return {best.period, best.budget, best.tried, best.pruned, best.bound, best.exact};
 }
 
-// Verdict, window, demand, bound (None: no bound is known).
-std::tuple<Verdict, u64, u64, std::optional<u64>> demand_test(const Rows &rows) {
+using Ask = Limit (*)(const Component &, std::size_t, const Supply &);
+
+// How far each load alone can move (None: no value will do), and whether that is surely all.
+std::vector<std::pair<std::optional<u64>, bool>> limits_by(Ask ask, Local local, const Rows &rows,
+                                                           Shape shape, u64 period, u64 budget) {
+    const Component component = component_of(local, rows);
+    const Supply supply = supply_of(shape, period, budget);
+    std::vector<std::pair<std::optional<u64>, bool>> limits;
+    for (std::size_t index = 0; index < rows.size(); index++) {
+        check_signals();
+        const Limit found = ask(component, index, supply);
+        limits.emplace_back(found.value == 0 ? std::nullopt : std::optional<u64>(found.value),
+                            found.exact);
+    }
+    return limits;
+}
+
+auto largest_wcets(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
+    return limits_by(largest_wcet, local, rows, shape, period, budget);
+}
+
+auto shortest_deadlines(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
+    return limits_by(shortest_deadline, local, rows, shape, period, budget);
+}
+
+// Verdict, window, demand, bound (None: no bound is known), overload.
+std::tuple<Verdict, u64, u64, std::optional<u64>, bool> demand_test(const Rows &rows) {
     Effort effort(default_effort);
     const Demand found = processor_demand(loads_of(rows), effort);
     return {found.verdict, found.window, found.demand,
-            found.bound == never ? std::nullopt : std::optional<u64>(found.bound)};
+            found.bound == never ? std::nullopt : std::optional<u64>(found.bound), found.overload};
 }
 
 template <typename Item, typename... More>
@@ -192,6 +218,10 @@ NB_MODULE(_analysis, module) {
         .value("PROCESSOR_DEMAND", Test::processor_demand);
     module.def("judge_batch", &judge_batch, nb::arg("test"), nb::arg("loads"), nb::arg("starts"),
                nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
+    module.def("largest_wcets", &largest_wcets, nb::arg("local"), nb::arg("loads"),
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"));
+    module.def("shortest_deadlines", &shortest_deadlines, nb::arg("local"), nb::arg("loads"),
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"));
     module.def("processor_demand", &demand_test, nb::arg("loads"));
     module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);

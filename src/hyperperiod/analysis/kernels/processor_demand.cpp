@@ -8,14 +8,16 @@
 //
 // How far to look: up to the end of the longest busy window, since what is late began in one, or
 // up to where the line above the demand meets the time line, whichever is nearer. Neither asks for
-// a hyperperiod. With a utilisation of exactly 1 and jitter there may be no bound: then unknown.
+// a hyperperiod. With a utilisation of exactly 1 and jitter or blocking a busy window may never
+// end; then a hyperperiod beyond the longest deadline is the bound, since the demand repeats, and
+// where that is beyond all times the verdict is unknown.
 
 #include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
 
 #include <algorithm>
 
 #include "src/hyperperiod/analysis/kernels/batch.hpp"
-#include "src/hyperperiod/analysis/kernels/trend.hpp"
+#include "src/hyperperiod/analysis/kernels/windows.hpp"
 
 namespace hyperperiod::analysis {
 
@@ -57,8 +59,13 @@ u64 bound_for(Loads loads, Effort &effort) {
     const Trend trend(loads);
     const Supply pcpu(Shape::general, 1, 1);
     u64 bound = limit;
-    if (trend.against(pcpu) == Run::below)
+    if (trend.against(pcpu) == Run::below) {
         bound = trend.horizon(pcpu);
+    } else {
+        const u64 cycle = trend.hyperperiod(1);
+        bound = cycle == never ? limit : clamp(u128{cycle} + longest_deadline(loads));
+        bound = bound < limit ? bound : limit;
+    }
     Effort some(patience);
     const u64 busy = busy_window(loads, bound, some);
     effort.spend(loads.size());
