@@ -101,8 +101,15 @@ def test_the_bound_leaves_periods_out() -> None:
     assert optimum.periods_tried + optimum.periods_pruned == 1000
     assert optimum.periods_tried < 300
     assert optimum.exact
-    assert search_text(optimum) == (
-        f"{optimum.periods_tried} periods tried, {optimum.periods_pruned} ruled out by Theorem 1"
+    told = search_text(
+        periods_tried=optimum.periods_tried,
+        periods_pruned=optimum.periods_pruned,
+        bound_ns=optimum.bound_ns,
+        exact=optimum.exact,
+    )
+    assert told == (
+        f"{optimum.periods_tried} periods tried,"
+        f" {optimum.periods_pruned} above {optimum.bound_ns}ns ruled out by Theorem 1"
     )
 
 

@@ -94,6 +94,19 @@ def test_the_object() -> None:
                 "interface": {"period_ns": 10 * MS, "budget_ns": 5 * MS, "bandwidth": 0.5},
                 "interface_overhead": 0.3,
                 "schedulable": True,
+                "tests": [
+                    {
+                        "test": f"rm, {resource}",
+                        "source": source,
+                        "sound": True,
+                        "schedulable": True,
+                    }
+                    for resource, source in (
+                        ("periodic resource", "Shin and Lee 2003"),
+                        ("harmonic", "CSA paper, Eq. 1"),
+                        ("edp resource", "Easwaran, Anand and Lee 2007"),
+                    )
+                ],
                 "tasks": [
                     {
                         "name": "fast",
@@ -116,6 +129,7 @@ def test_the_object() -> None:
                 "interface_overhead": None,
                 "schedulable": None,
                 "reason": "best effort: no server, so nothing is promised",
+                "tests": [],
                 "tasks": [
                     {
                         "name": "hog",

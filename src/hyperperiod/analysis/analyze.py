@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
+from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain import explain as explain_subject
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
@@ -173,6 +174,7 @@ class _Analysis:
             if bandwidth is None
             else float(bandwidth - domain.utilization),
             **_said(whole),
+            "tests": [_told(one) for one in every_test(domain, self.promises[domain.name])],
             "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
             **self._how(domain),
         }

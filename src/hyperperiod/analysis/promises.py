@@ -2,8 +2,8 @@
 """What stands behind the interface of each domain, at every depth.
 
 The budget rule of its server (that of the policy; inner servers are periodic), the supply bound
-that the system asks for, what overheads may take of one budget, and for `sbf = "edp"` the
-explicit deadline: the latest time after a refill at which the budget has been spent. For the
+that the system asks for, what overheads may take of one budget, and the explicit deadline, if
+there is one: the latest time after a refill at which the budget has been spent. For the
 servers of the host that is the response bound of `fp_response_time`, where `edp` says that it is
 sound; for an inner server it is its response bound in the test of the domain around it. Several
 vcpus of a domain share the latest deadline of them.
@@ -22,7 +22,7 @@ from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Domain, Sbf, System
+from hyperperiod.model import Budget, Domain, System
 
 
 def promises_of(system: System) -> dict[str, Promise]:
@@ -37,12 +37,11 @@ def promises_of(system: System) -> dict[str, Promise]:
 def _promises_of_group(
     system: System, group: Group, members: list[int]
 ) -> Iterator[tuple[str, Promise]]:
-    refused = refusal(system.policy) if system.sbf is Sbf.EDP else ""
-    wanted = system.sbf is Sbf.EDP and refused is None
-    bounds = fp_response_time(group) if wanted else []
+    refused = refusal(system.policy)
+    bounds = fp_response_time(group) if refused is None else []
     for index in members:
         domain = system.domains[index]
-        deadline_ns = _latest(group, bounds, index) if wanted else None
+        deadline_ns = _latest(group, bounds, index) if refused is None else None
         promise = Promise(
             system.policy.budget, system.sbf, _lost_ns(group, domain), deadline_ns, refused or ""
         )
@@ -66,7 +65,7 @@ def _inside(group: Group, domain: Domain, promise: Promise) -> Iterator[tuple[st
     if not domain.domains:
         return
     verdicts = {}
-    if promise.sbf is Sbf.EDP and all(inner.interface is not None for inner in domain.domains):
+    if all(inner.interface is not None for inner in domain.domains):
         verdicts = judge_domain(domain, promise).parts
     for inner in domain.domains:
         found = verdicts.get(inner.name)

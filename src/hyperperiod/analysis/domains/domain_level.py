@@ -52,8 +52,8 @@ class NotCovered(Exception):  # noqa: N818 - it is not an error of the user
 class Promise:
     """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take.
 
-    `deadline_ns`, for `Sbf.EDP`, is when in each period the budget has come, and `refused` why
-    there is none.
+    `deadline_ns`, which `Sbf.EDP` uses, is when in each period the budget has come, if that is
+    known, and `refused` why it is not.
     """
 
     rule: Budget
@@ -135,7 +135,7 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
     parts: dict[str, Verdict] = {}
     wholes: list[Verdict] = []
     for component in components:
-        whole, verdicts = _judge_component(component, supply)
+        whole, verdicts = judge_component(component, supply)
         if promise.lost_ns:
             whole, verdicts = _soften(whole), {n: _soften(v) for n, v in verdicts.items()}
         wholes.append(whole)
@@ -150,7 +150,8 @@ def _soften(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def _judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict[str, Verdict]]:
+def judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict[str, Verdict]]:
+    """The verdict on one vcpu's work, and on each part of it by name."""
     if component.local is Local.EDF:
         whole = edf(component, supply)
         verdicts = [

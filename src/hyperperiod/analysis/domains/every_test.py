@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every test that applies to a domain, beside each other, whichever the system asks for.
+
+The local scheduler says which test, the server which supply bounds it may use: the general one,
+the harmonic one where the CSA paper would use it (all periods divide one another; it asks for no
+more), the one with explicit deadlines where the host level gives them. Where the paper's condition
+holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Sporadic and
+best-effort domains have no tests.
+
+Inputs: a domain with its interface, its promise. Result: named verdicts, one per test. Errors:
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.component import Component
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    Promise,
+    components_of,
+    judge_component,
+    judge_domain,
+    supply_of,
+)
+from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.verdict import NamedVerdict, all_of
+from hyperperiod.model import Budget, Domain, Sbf, Scheduler
+
+_RESOURCE = {Sbf.GENERAL: "periodic resource", Sbf.HARMONIC: "harmonic", Sbf.EDP: "edp resource"}
+_SOURCE = {
+    Sbf.GENERAL: "Shin and Lee 2003",
+    Sbf.HARMONIC: "CSA paper, Eq. 1",
+    Sbf.EDP: "Easwaran, Anand and Lee 2007",
+}
+
+
+def every_test(domain: Domain, promise: Promise) -> tuple[NamedVerdict, ...]:
+    """What each test that applies says of the domain, if its server gets its budget."""
+    if any(inner.interface is None for inner in domain.domains):
+        return ()
+    try:
+        components = components_of(domain)
+        supply_of(domain, replace(promise, sbf=Sbf.GENERAL), components)
+    except NotCovered:
+        return ()
+    return tuple(_tests(domain, promise, components))
+
+
+def _tests(
+    domain: Domain, promise: Promise, components: Sequence[Component]
+) -> Iterator[NamedVerdict]:
+    yield _named(domain, promise, Sbf.GENERAL)
+    if all(_periods_divide(component) for component in components):
+        yield _harmonic(domain, promise, components)
+    if promise.deadline_ns is not None:
+        yield _named(domain, promise, Sbf.EDP)
+
+
+def _named(domain: Domain, promise: Promise, sbf: Sbf) -> NamedVerdict:
+    verdict = judge_domain(domain, replace(promise, sbf=sbf)).whole
+    return NamedVerdict(*_title(domain, promise, sbf), sound=True, verdict=verdict)
+
+
+def _title(domain: Domain, promise: Promise, sbf: Sbf) -> tuple[str, str]:
+    """Name and source; fifo and the supply of polling servers are ours."""
+    resource, source = _RESOURCE[sbf], _SOURCE[sbf]
+    if sbf is Sbf.GENERAL and promise.rule is Budget.POLLING:
+        resource = "polling resource"
+    ours = domain.scheduler is Scheduler.FIFO or resource == "polling resource"
+    return f"{domain.scheduler}, {resource}", "" if ours else source
+
+
+def _harmonic(domain: Domain, promise: Promise, components: Sequence[Component]) -> NamedVerdict:
+    """As the paper has it; sound only where its bound is."""
+    interface = domain.interface
+    assert interface is not None, "there is a supply"
+    sound = all(
+        refusal(promise.rule, interface.period_ns, component.sources) is None
+        for component in components
+    )
+    if sound:
+        return _named(domain, promise, Sbf.HARMONIC)
+    supply = Supply(Shape.HARMONIC, interface.period_ns, interface.budget_ns - promise.lost_ns)
+    verdict = all_of(judge_component(component, supply)[0] for component in components)
+    return NamedVerdict(*_title(domain, promise, Sbf.HARMONIC), sound=False, verdict=verdict)
+
+
+def _periods_divide(component: Component) -> bool:
+    """The paper's condition: pairwise; divisibility is transitive."""
+    periods = sorted(load.period for load in component.loads)
+    return all(longer % shorter == 0 for shorter, longer in pairwise(periods))
