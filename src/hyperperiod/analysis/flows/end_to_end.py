@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""End-to-end response times of flows: holistic analysis on the supply of servers.
+
+Papers: Tindell and Clark, "Holistic schedulability analysis for distributed hard real-time
+systems", Microprocessing and Microprogramming 1994; compositional performance analysis (Richter
+2005), as pyCPA does it, is the same iteration; Shin and Lee, RTSS 2003, for the supply.
+
+An item is released at its first hop by the source, within its jitter. If every job of a hop
+responds between r and R, releases at the next hop spread by R - r more than here. With that jitter
+(`stream`) the response of every task of a domain is bounded inside its server (`busy_window` under
+rm, dm, fp and fifo; under edf the deadline if the demand bound fits the supply, and the busy
+window of the vcpu in any case). New responses give new jitters, and so on until nothing changes.
+
+The bound of a flow, from the actual release at the source, is the sum over its hops, but not
+always of their own bounds: while an item goes through several hops on one vcpu, one after the
+other, it is pending there without a gap, so the busy window of the lowest of these levels bounds
+all of them together, and the time without supply is paid only once. Of all ways to cut the path
+into such pieces and single hops the best one counts, for jitters as well.
+
+Why the fixed point is sound although the argument is a circle. Take the first instant at which
+something is pending for longer than its bound. All else up to then kept its bound, so all releases
+up to then were within their streams, and the bound on that one, which looks at nothing later, was
+kept as well: there is no such instant. Nothing is assumed of phases, so tasks that one item visits
+twice count as if both visits could coincide with any others.
+
+No bound (no fixed point within many rounds, a hop in a domain without a promise, work above the
+bandwidth) is "unbounded", and the iteration goes on for the others: the hops behind are then
+bounded by the queue of their flow alone.
+
+Nothing is dropped if no more items than `queue` can come within the bound of the flow. A flow is
+schedulable if nothing is dropped and the bound is within its deadline.
+
+Assumptions: every server gets its budget (`host_level`); the supply bound of `domain_level`.
+Overheads: none; nothing is said with them, as releases are not counted by a period there.
+
+Inputs: the system with its interfaces, a promise per domain. Results: verdicts for the domains that
+have a hop, and for the flows, in nanoseconds. Sufficient only: true or null. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.domains.domain_level import (
+    NO_DEADLINE,
+    DomainVerdict,
+    NotCovered,
+    Promise,
+    components_of,
+    supply_of,
+)
+from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_bound
+from hyperperiod.analysis.flows.stream import Stream
+from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.model import Domain, Flow, System, Task, format_time
+
+ROUNDS = 200
+"""Of the iteration, before those whose bounds still grow are given up."""
+
+SPREAD = 256
+"""Periods of its source over which a flow may spread before its jitter counts as unbounded."""
+
+UNBOUNDED = "no bound was found for its response time"
+BELOW_BUSY = "below a busy task, it may never run"
+WITH_OVERHEADS = "flows with overheads: no account covers them"
+
+
+@dataclass(frozen=True)
+class HopBound:
+    """`bound_ns` is from the release there to the completion there."""
+
+    domain: str
+    task: str
+    bound_ns: int | None
+
+
+@dataclass(frozen=True)
+class FlowVerdict:
+    """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict."""
+
+    flow: Flow
+    verdict: Verdict
+    bound_ns: int | None
+    hops: tuple[HopBound, ...]
+
+
+@dataclass(frozen=True)
+class FlowAnalysis:
+    """The domains with hops, by name, and all flows in the order of the file."""
+
+    domains: dict[str, DomainVerdict]
+    flows: tuple[FlowVerdict, ...]
+
+
+@dataclass(frozen=True)
+class _Vcpu:
+    """A component that has hops, and what it gets."""
+
+    domain: str
+    component: Component
+    supply: Supply
+
+
+class TaskBound(NamedTuple):
+    """A task's longest response and its level's longest busy window; None: unbounded."""
+
+    response_ns: int | None
+    window_ns: int | None
+
+
+Bounds = dict[str, TaskBound]
+"""By domain.task."""
+
+NOTHING = TaskBound(None, None)
+
+
+def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalysis:
+    """All flows together; `promises` by name of the domain, for those that have an interface."""
+    routes = _Routes(system)
+    vcpus: list[_Vcpu] = []
+    refused: dict[str, str] = {}
+    for domain in system.domains:
+        if not routes.touches(domain):
+            continue
+        try:
+            vcpus += _vcpus_of(system, domain, promises.get(domain.name))
+        except NotCovered as error:
+            refused[domain.name] = str(error)
+    for number, one in enumerate(vcpus):
+        for source in one.component.sources:
+            routes.vcpu_of[f"{one.domain}.{source.name}"] = number
+    bounds = _fixed_point(routes, vcpus)
+    flows = tuple(_judge_flow(routes, flow, bounds) for flow in system.flows)
+    domains = {
+        domain.name: _unknown(domain, refused[domain.name])
+        if domain.name in refused
+        else _judge_domain(
+            routes, domain, [one for one in vcpus if one.domain == domain.name], bounds
+        )
+        for domain in system.domains
+        if routes.touches(domain)
+    }
+    return FlowAnalysis(domains, flows)
+
+
+def _vcpus_of(system: System, domain: Domain, promise: Promise | None) -> list[_Vcpu]:
+    if promise is None:
+        raise NotCovered("it has no interface")
+    if any(value for _, value in system.overheads):
+        raise NotCovered(WITH_OVERHEADS)
+    components = components_of(domain)
+    supply = supply_of(domain, promise, components)
+    return [_Vcpu(domain.name, component, supply) for component in components]
+
+
+class _Routes:
+    """Which flows release which tasks."""
+
+    def __init__(self, system: System) -> None:
+        self.flows = system.flows
+        self.tasks: dict[str, Task] = {
+            f"{domain.name}.{task.name}": task for domain in system.domains for task in domain.tasks
+        }
+        self.places = {
+            f"{domain.name}.{task.name}": (domain.name, task.name)
+            for domain in system.domains
+            for task in domain.tasks
+        }
+        self.vcpu_of: dict[str, int] = {}  # only tasks that are analysed
+        self.visits: dict[str, list[tuple[Flow, int]]] = {}
+        for flow in system.flows:
+            for place, hop in enumerate(flow.hops):
+                self.visits.setdefault(hop, []).append((flow, place))
+
+    def touches(self, domain: Domain) -> bool:
+        """Whether a task of the domain is a hop."""
+        return any(f"{domain.name}.{task.name}" in self.visits for task in domain.tasks)
+
+    def least_ns(self, hop: str) -> int:
+        """What a job takes at least."""
+        return self.tasks[hop].bcet_ns or 1
+
+    def streams(self, domain: str, source: Source, bounds: Bounds) -> list[Stream]:
+        """What releases a task: flows, or itself."""
+        name = f"{domain}.{source.name}"
+        load = source.load
+        if name not in self.visits:
+            return [Stream(load.wcet, load.period, load.jitter)]
+        return [
+            Stream(
+                load.wcet,
+                flow.source.period_ns,
+                self._jitter_ns(flow, place, bounds),
+                flow.source.burst,
+                flow.queue,
+                sum(self.least_ns(hop) for hop in flow.hops),
+            )
+            for flow, place in self.visits[name]
+        ]
+
+    def _jitter_ns(self, flow: Flow, place: int, bounds: Bounds) -> int | None:
+        """How far releases at a hop may be from nominal ones, beyond a constant."""
+        latest_ns = self.latest_ns(flow, place, bounds)
+        if latest_ns is None:
+            return None
+        # First guesses may be below the least.
+        spread_ns = max(0, latest_ns - sum(map(self.least_ns, flow.hops[:place])))
+        jitter_ns = flow.source.jitter_ns + spread_ns
+        hopeless_ns = SPREAD * flow.source.period_ns
+        return None if spread_ns > hopeless_ns or jitter_ns > LIMIT else jitter_ns
+
+    def latest_ns(self, flow: Flow, hops: int, bounds: Bounds) -> int | None:
+        """The longest from the source to the end of so many hops."""
+        reached: list[int | None] = [0]
+        for end in range(1, hops + 1):
+            ways = [
+                before_ns + piece_ns
+                for start in range(end)
+                if (before_ns := reached[start]) is not None
+                and (piece_ns := self._piece_ns(flow.hops[start:end], bounds)) is not None
+            ]
+            reached.append(min(ways, default=None))
+        return reached[hops]
+
+    def _piece_ns(self, hops: Sequence[str], bounds: Bounds) -> int | None:
+        """The bound of one hop, or of several in a row on one vcpu."""
+        if len(hops) == 1:
+            return bounds[hops[0]].response_ns
+        if len({self.vcpu_of.get(hop, -1) for hop in hops}) != 1:
+            return None
+        windows = [window for hop in hops if (window := bounds[hop].window_ns) is not None]
+        return max(windows) if len(windows) == len(hops) else None
+
+
+def _fixed_point(routes: _Routes, vcpus: Sequence[_Vcpu]) -> Bounds:
+    """Responses of all hops, and of all tasks beside them, that agree with one another."""
+    bounds: Bounds = {
+        hop: TaskBound(routes.least_ns(hop), routes.least_ns(hop))
+        if hop in routes.vcpu_of
+        else NOTHING
+        for hop in routes.visits
+    }
+    given_up: set[str] = set()
+    while True:
+        for _ in range(ROUNDS):
+            found: Bounds = dict(bounds)
+            for one in vcpus:
+                found |= _inside(routes, one, bounds)
+            found |= dict.fromkeys(given_up, NOTHING)
+            if found == bounds:
+                return bounds
+            growing = {hop for hop in routes.visits if found[hop] != bounds[hop]}
+            bounds = found
+        given_up |= growing
+
+
+def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
+    """The responses in one vcpu if releases spread as those bounds say."""
+    component = vcpu.component
+    streams = [routes.streams(vcpu.domain, one, bounds) for one in component.sources]
+    names = [f"{vcpu.domain}.{one.name}" for one in component.sources]
+    if component.local is Local.FIXED_PRIORITY:
+        bounds_below: Bounds = {}
+        above: list[Stream] = []
+        for name, source, own in zip(names, component.sources, streams, strict=True):
+            blocking = source.load.blocking
+            response = response_bound(own, above, vcpu.supply, blocking)
+            above += own
+            window = busy_window(above, vcpu.supply, blocking)
+            bounds_below[name] = TaskBound(response, window)
+        return bounds_below
+    together = [stream for inside in streams for stream in inside]
+    blocking = max(source.load.blocking for source in component.sources)
+    window = busy_window(together, vcpu.supply, blocking)
+    if component.local is Local.EDF:
+        holds = edf(_as_loads(component, streams), vcpu.supply).holds is True
+        return {
+            name: TaskBound(_edf_response(source, window, holds=holds), window)
+            for name, source in zip(names, component.sources, strict=True)
+        }
+    if component.fifo_with_busy:
+        return dict.fromkeys(names, NOTHING)
+    response = response_bound(together, (), vcpu.supply, blocking)
+    return dict.fromkeys(names, TaskBound(response, window))
+
+
+def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int | None:
+    """The deadline if it is kept, and no longer than work is pending at all."""
+    if not holds:
+        return window_ns
+    return source.load.deadline if window_ns is None else min(source.load.deadline, window_ns)
+
+
+def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
+    """Streams in the form of the demand bound: what comes together is one job of all that work."""
+    sources = [
+        replace(source, load=_load(stream, source.load), in_phase=False)
+        for source, inside in zip(component.sources, streams, strict=True)
+        for stream in inside
+    ]
+    return replace(component, sources=tuple(sources))
+
+
+def _load(stream: Stream, load: Load) -> Load:
+    """The bound of the stream with the lower rate; both hold."""
+    by_source = stream.jitter is not None and (
+        not stream.queue or stream.burst * stream.spacing <= stream.queue * stream.period
+    )
+    if by_source:
+        return load._replace(
+            wcet=stream.burst * stream.wcet, period=stream.period, jitter=stream.jitter or 0
+        )
+    return load._replace(wcet=stream.queue * stream.wcet, period=stream.spacing, jitter=0)
+
+
+def _judge_flow(routes: _Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
+    hops = tuple(HopBound(*routes.places[hop], bounds[hop].response_ns) for hop in flow.hops)
+    total_ns = routes.latest_ns(flow, len(flow.hops), bounds)
+    if total_ns is None:
+        hop = next(hop for hop in hops if hop.bound_ns is None)
+        verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
+        return FlowVerdict(flow, verdict, None, hops)
+    source = flow.source
+    most = Stream(1, source.period_ns, source.jitter_ns, source.burst).count(total_ns)
+    if total_ns > flow.deadline_ns:
+        bound, due = format_time(total_ns), format_time(flow.deadline_ns)
+        verdict = Verdict.unknown(f"the bound of {bound} is above the deadline of {due}")
+    elif most > flow.queue:
+        verdict = Verdict.unknown(
+            f"items may be dropped: up to {most} could be on their way, the queue is {flow.queue}"
+        )
+    else:
+        verdict = Verdict.yes(total_ns)
+    return FlowVerdict(flow, verdict, total_ns, hops)
+
+
+def _unknown(domain: Domain, reason: str) -> DomainVerdict:
+    whole = Verdict.unknown(reason)
+    return DomainVerdict(whole, {task.name: whole for task in domain.tasks} | _busy(domain))
+
+
+def _busy(domain: Domain) -> dict[str, Verdict]:
+    return {t.name: Verdict.unknown(NO_DEADLINE) for t in domain.tasks if t.period_ns is None}
+
+
+def _judge_domain(
+    routes: _Routes, domain: Domain, vcpus: Sequence[_Vcpu], bounds: Bounds
+) -> DomainVerdict:
+    parts: dict[str, Verdict] = {}
+    for one in vcpus:
+        for source in one.component.sources:
+            name = f"{domain.name}.{source.name}"
+            parts[source.name] = _judge_task(bounds[name].response_ns, source.load.deadline)
+        parts |= _exact_above_hops(routes, one)
+        parts |= dict.fromkeys(one.component.starved, Verdict.no(BELOW_BUSY))
+    return DomainVerdict(all_of(parts.values()), parts | _busy(domain))
+
+
+def _judge_task(bound_ns: int | None, deadline_ns: int) -> Verdict:
+    if bound_ns is None:
+        return Verdict.unknown(UNBOUNDED)
+    if bound_ns > deadline_ns:
+        return Verdict.unknown(f"the bound of {format_time(bound_ns)} is above the deadline")
+    return Verdict.yes(bound_ns)
+
+
+def _exact_above_hops(routes: _Routes, vcpu: _Vcpu) -> dict[str, Verdict]:
+    """Under fixed priority tasks above every hop do not notice them: the exact test holds."""
+    component = vcpu.component
+    if component.local is not Local.FIXED_PRIORITY:
+        return {}
+    places = [
+        place
+        for place, source in enumerate(component.sources)
+        if f"{vcpu.domain}.{source.name}" in routes.visits
+    ]
+    first = places[0] if places else len(component.sources)
+    sources = component.sources[:first]
+    verdicts = fixed_priority(replace(component, sources=sources), vcpu.supply)
+    return {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}
+
+
+def flow_entries(analysis: FlowAnalysis, outside: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    """The flows as `analyze --json` has them.
+
+    `outside`, by name of a domain: whether its servers get their budgets, and whatever else must
+    hold there. What is not true for every hop leaves a flow unknown, and its bounds unsaid.
+    """
+    return [_entry(one, all_of(outside[hop.domain] for hop in one.hops)) for one in analysis.flows]
+
+
+def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
+    verdict = one.verdict if outside.holds else Verdict.unknown(outside.reason)
+    return {
+        "name": one.flow.name,
+        "deadline_ns": one.flow.deadline_ns,
+        "response_bound_ns": one.bound_ns if outside.holds else None,
+        "schedulable": verdict.holds,
+        **({} if verdict.holds else {"reason": verdict.reason}),
+        "hops": [
+            {
+                "domain": hop.domain,
+                "task": hop.task,
+                "response_bound_ns": hop.bound_ns if outside.holds else None,
+            }
+            for hop in one.hops
+        ],
+    }

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The end-to-end analysis: by hand, against the kernels, against every phase of small worlds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+from tests.sim.test_flows import event, flow
+from tests.sim.worlds import domain, system, task
+from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
+
+from hyperperiod import _analysis
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.flows.busy_window import busy_window, response_bound
+from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, flow_entries
+from hyperperiod.analysis.flows.stream import Stream
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import System
+
+WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)
+
+
+def analysed(one: System) -> FlowAnalysis:
+    found = analysis_of(one)
+    assert found is not None
+    return found
+
+
+def whole(name: str, *tasks: Any, **more: Any) -> Any:
+    return domain(name, (10, 10), *tasks, **more)
+
+
+# Streams.
+
+
+def test_counts_of_a_period_with_jitter_and_bursts() -> None:
+    stream = Stream(1, 10, 4, burst=2)
+    assert [stream.count(window) for window in (0, 1, 6, 7, 16, 17)] == [0, 2, 2, 4, 4, 6]
+    assert [stream.next_growth(offset) for offset in (0, 5, 6, 16)] == [6, 6, 16, 26]
+
+
+def test_the_smaller_bound_counts() -> None:
+    both = Stream(1, 10, 100, queue=2, spacing=5)
+    assert [both.count(window) for window in (1, 5, 6, 60)] == [2, 2, 4, 16]
+    assert Stream(1, 10, None, queue=2, spacing=5).count(11) == 6
+    assert both.rate == min(Stream(1, 10, 100).rate, Stream(1, 10, None, queue=2, spacing=5).rate)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_growth_is_where_the_count_of_closed_windows_grows(seed: int) -> None:
+    rng = random.Random(seed)
+    jitter = rng.choice((None, 0, 3, 50))
+    stream = Stream(1, rng.randint(1, 9), jitter, rng.randint(1, 3), 2, rng.randint(1, 9))
+    for offset in range(60):
+        after = stream.next_growth(offset)
+        assert after > offset
+        assert all(stream.count(x + 1) == stream.count(offset + 1) for x in range(offset, after))
+
+
+# Busy windows.
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_stream_each_is_the_kernels_fixed_priority(seed: int) -> None:
+    rng = random.Random(f"kernel:{seed}")
+    period = rng.randint(2, 12)
+    supply = Supply(_analysis.Shape.GENERAL, period, rng.randint(1, period))
+    loads = [
+        Load(
+            rng.randint(1, 5), rng.randint(5, 60), 10**6, rng.choice((0, 0, 20)), rng.choice((0, 3))
+        )
+        for _ in range(rng.randint(1, 4))
+    ]
+    streams = [Stream(load.wcet, load.period, load.jitter) for load in loads]
+    bound = response_bound(streams[-1:], streams[:-1], supply, loads[-1].blocking)
+    found, expected = _analysis.last_response(
+        loads, supply.shape, supply.period_ns, supply.budget_ns
+    )
+    if found is _analysis.Verdict.HOLDS:
+        assert bound == expected
+    else:
+        assert bound is None or bound > 10**6
+
+
+def test_a_queue_of_two_streams_is_served_in_order() -> None:
+    """Two of work 3 at once, again after 5 and 20: the second waits for the first only."""
+    own = [Stream(3, 20), Stream(3, 20)]
+    assert response_bound(own, [], WHOLE) == 6
+    # Below something of 2 in 7 the queue has 0-2 taken away, 7-9 as well: done at 10.
+    assert response_bound(own, [Stream(2, 7)], WHOLE) == 10
+
+
+def test_the_window_is_closed() -> None:
+    """2 in 4 and 2 in 4 are done at 4, where both come again: pending without a gap for ever."""
+    streams = [Stream(2, 4), Stream(2, 4)]
+    assert response_bound(streams[1:], streams[:1], WHOLE) == 4
+    assert busy_window(streams, WHOLE) is None
+    assert busy_window([Stream(1, 4), Stream(2, 4)], WHOLE) == 3
+    assert busy_window([Stream(1, 4), Stream(2, 3)], WHOLE, blocking=1) == 23
+
+
+def test_too_much_work_has_no_bound() -> None:
+    assert response_bound([Stream(3, 4)], [Stream(2, 4)], WHOLE) is None
+    assert busy_window([Stream(3, 4), Stream(2, 4)], WHOLE) is None
+
+
+# Flows.
+
+
+def test_a_path_inside_one_domain_is_paid_once() -> None:
+    """Each hop may wait 16 for supply; the three together too."""
+    one = system(
+        "ptps",
+        domain("d", (2, 10), event("a", 1, 100), event("b", 1, 101), event("c", 2, 102)),
+        flow=(flow("f", 100, "d.a", "d.b", "d.c"),),
+    )
+    (found,) = analysed(one).flows
+    assert [hop.bound_ns for hop in found.hops] == [17, 18, 28]
+    # 4 of work: 16 + 2 + 8 + 2.
+    assert found.bound_ns == 28
+
+
+def test_jitter_goes_from_hop_to_hop() -> None:
+    """On whole pcpus: a takes 1 to 4 (behind 3 of h), so b comes up to 3 closer."""
+    one = system(
+        "partitioned-hsf-fp",
+        whole("x", task("h", 10, 3), event("a", 1, 20), pcpu=0),
+        whole("y", event("b", 2, 10), task("low", 12, 5), pcpu=1),
+        flow=(flow("f", 7, "x.a", "y.b", queue=4),),
+        pcpus=2,
+    )
+    found = analysed(one)
+    assert [hop.bound_ns for hop in found.flows[0].hops] == [4, 2]
+    # low: 5, and 2 of b at 0 and at 7 - 3 = 4: done at 9, before b comes again at 11.
+    assert found.domains["y"].parts["low"].bound_ns == 9
+    assert found.flows[0].bound_ns == 6
+    assert found.flows[0].verdict.holds
+
+
+def test_through_a_driver_and_back() -> None:
+    """All phases of the source and of the task beside keep the bound.
+
+    None comes near it: the servers of this system get their budgets at fixed times, where the
+    supply bound allows them anywhere in their periods.
+    """
+    one = system(
+        "ptps",
+        domain("driver", (2, 5), event("in", 1, 30), event("out", 1, 30)),
+        domain("control", (3, 10), event("c", 2, 30), task("other", 20, 1)),
+        flow=(flow("f", 30, "driver.in", "control.c", "driver.out", queue=2, deadline=45),),
+    )
+    found = analysed(one)
+    assert found.flows[0].bound_ns == 32
+    assert found.flows[0].verdict.holds
+    worst = 0
+    for offset, other in itertools.product(range(10), range(0, 20, 2)):
+        phases = Phases((offset,), (0, 0, 0, other), 1)
+        assert outcome(one, found, phases).broken == ""
+        result = simulate(shifted(one, phases), 300)
+        worst = max(worst, result["flows"][0]["response_ns"]["max"])
+    assert worst == 14
+
+
+@pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
+def test_every_phase_of_small_worlds(scheduler: str) -> None:
+    """Two flows through one driver: no phase breaks a bound."""
+    for wcets, queue in itertools.product(itertools.product((1, 2), repeat=3), (1, 3)):
+        one = system(
+            "ds",
+            domain(
+                "a", (2, 4), event("t", wcets[0], 8), event("u", wcets[1], 9), scheduler=scheduler
+            ),
+            domain("b", (1, 3), event("v", wcets[2], 10)),
+            flow=(
+                flow("f", 12, "a.t", "b.v", "a.t", queue=queue),
+                flow("g", 18, "a.u", queue=queue, burst=2),
+            ),
+        )
+        found = analysed(one)
+        for first, second in itertools.product(range(4), range(0, 18, 3)):
+            assert outcome(one, found, Phases((first, second), (0, 0, 0), 1)).broken == ""
+
+
+def test_what_may_be_dropped_is_not_called_schedulable() -> None:
+    domains = (whole("d", event("t", 6, 10)),)
+    late = flow("f", 10, "d.t", jitter=8, queue=1)
+    (found,) = analysed(system("ptps", *domains, flow=(late,))).flows
+    assert found.verdict.holds is None
+    assert "dropped" in found.verdict.reason
+    (found,) = analysed(
+        system("ptps", *domains, flow=(late.model_copy(update={"queue": 2}),))
+    ).flows
+    assert (found.verdict.holds, found.bound_ns) == (True, 10)
+
+
+def test_a_deadline_that_the_bound_does_not_meet() -> None:
+    one = system("ptps", whole("d", event("t", 6, 10)), flow=(flow("f", 10, "d.t", deadline=5),))
+    found = analysed(one)
+    assert found.flows[0].verdict.holds is None
+    assert found.flows[0].bound_ns == 6
+    assert found.domains["d"].parts["t"].holds
+
+
+def test_behind_a_hop_without_a_promise_the_queue_bounds_what_comes() -> None:
+    one = system(
+        "ptps",
+        domain("a", None, event("t", 4, 10)),
+        domain("b", (10, 10), event("u", 1, 10), task("low", 50, 3)),
+        flow=(flow("f", 10, "a.t", "b.u", queue=2),),
+    )
+    found = analysed(one)
+    assert [hop.bound_ns for hop in found.flows[0].hops] == [None, 2]
+    assert found.flows[0].verdict.holds is None
+    assert "a.t" in found.flows[0].verdict.reason
+    # At most two within 5: 3 of its own and 2, once more after 5.
+    assert found.domains["b"].parts["low"].bound_ns == 5
+
+
+def test_edf_the_deadline_or_the_busy_window() -> None:
+    """Both are due in time; together they are done after 5, whatever the deadlines."""
+    for deadline, bounds in ((20, [5, 5]), (4, [4, 5])):
+        one = system(
+            "periodic+edf",
+            whole("d", event("t", 2, 20, deadline=deadline), event("u", 3, 20), scheduler="edf"),
+            flow=(flow("f", 20, "d.t"), flow("g", 20, "d.u")),
+        )
+        found = analysed(one)
+        assert [hop.bound_ns for one_flow in found.flows for hop in one_flow.hops] == bounds
+    late = system(
+        "periodic+edf",
+        whole("d", event("t", 2, 20, deadline=2), event("u", 3, 20, deadline=3), scheduler="edf"),
+        flow=(flow("f", 20, "d.t"), flow("g", 20, "d.u")),
+    )
+    found = analysed(late)
+    assert [one_flow.bound_ns for one_flow in found.flows] == [5, 5]
+    assert found.domains["d"].whole.holds is None
+
+
+def test_tasks_above_every_hop_keep_the_exact_test() -> None:
+    one = system(
+        "ptps",
+        domain("d", (2, 10), task("h", 11, 1, deadline=11), event("t", 1, 50)),
+        flow=(flow("f", 50, "d.t"),),
+    )
+    parts = analysed(one).domains["d"].parts
+    assert parts["h"].holds is False
+    assert parts["t"].holds
+
+
+def test_busy_tasks_and_what_is_below() -> None:
+    one = system(
+        "ptps",
+        domain(
+            "d", (10, 10), task("hog", kind="busy", priority=1), event("t", 1, 50, priority=0),
+            event("u", 1, 50, priority=2), scheduler="fp",
+        ),
+        flow=(flow("f", 50, "d.t"), flow("g", 50, "d.u")),
+    )  # fmt: skip
+    found = analysed(one)
+    assert [one_flow.bound_ns for one_flow in found.flows] == [1, None]
+    assert found.domains["d"].parts["u"].holds is False
+
+
+@pytest.mark.parametrize("policy", ["sporadic", "ptps"])
+def test_nothing_is_said_where_nothing_is_known(policy: str) -> None:
+    """Sporadic servers, and overheads."""
+    more: dict[str, Any] = {"overheads": {"pick": 1}} if policy == "ptps" else {}
+    one = system(policy, whole("d", event("t", 1, 50)), flow=(flow("f", 50, "d.t"),), **more)
+    found = analysis_of(one)
+    if found is not None:
+        assert found.flows[0].bound_ns is None
+        assert found.domains["d"].whole.holds is None
+
+
+def test_what_diverges_is_given_up() -> None:
+    """The same task twice and 100 % of the pcpu: every round spreads it more."""
+    one = system(
+        "ptps",
+        whole("d", event("t", 5, 10), event("u", 1, 50)),
+        flow=(flow("f", 10, "d.t", "d.u", "d.t", queue=50), flow("g", 50, "d.u", queue=9)),
+    )
+    found = analysed(one)
+    assert [one_flow.bound_ns for one_flow in found.flows] == [None, None]
+
+
+def test_entries() -> None:
+    one = system("ptps", whole("d", event("t", 2, 20)), flow=(flow("f", 20, "d.t"),))
+    found = analysed(one)
+    assert flow_entries(found, {"d": Verdict.yes()}) == [
+        {
+            "name": "f",
+            "deadline_ns": 1000,
+            "response_bound_ns": 2,
+            "schedulable": True,
+            "hops": [{"domain": "d", "task": "t", "response_bound_ns": 2}],
+        }
+    ]
+    (entry,) = flow_entries(found, {"d": Verdict.no("d may not get its budget")})
+    assert entry["schedulable"] is None
+    assert entry["response_bound_ns"] is None
+    assert "budget" in entry["reason"]

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A hunt for items that take longer than the end-to-end bound, or are dropped against its word.
+
+Systems of two or three domains on one or two pcpus, one or two flows through their tasks, some of
+them visited twice, with jitter, bursts, queues and tasks beside them, under every policy whose
+servers have a supply bound. The adversary runs them from many phases and climbs over the offsets
+of sources and tasks towards the longest response in relation to its bound.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from tests.sim.worlds import domain, system, task
+from tests.soundness.campaign import Trial, climb, hunt, sizes
+
+from hyperperiod.analysis.domains.domain_level import Promise
+from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows
+from hyperperiod.analysis.servers.groups import groups_of
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import Domain, Flow, System, Task, TaskKind
+
+POLICIES = (
+    "ptps", "wcps", "crps", "ds", "polling", "periodic+edf", "periodic+edf+reclaim",
+    "deferrable+edf+none", "deferrable+edf+extra", "cbs", "rtds", "ertds",
+)  # fmt: skip
+HORIZON = 700
+
+
+def draw_task(rng: random.Random, name: str, scheduler: str, *, hop: bool) -> Task:
+    period = rng.randint(10, 60)
+    more: dict[str, Any] = {"kind": "event"} if hop else {"jitter": rng.choice((0, 0, 5))}
+    if not hop:
+        more["kind"] = rng.choice(("periodic", "sporadic"))
+    if scheduler == "fp":
+        more["priority"] = rng.randint(0, 2)
+    more["deadline"] = rng.randint(period // 2, 3 * period)
+    more["etf"] = rng.choice((1.0, 1.0, 0.5))
+    return task(name, period, rng.randint(1, 4), **more)
+
+
+def draw_domain(rng: random.Random, name: str, share: Fraction, **place: Any) -> Domain:
+    """A server of about `share` of a pcpu, and one to three tasks, the first of them a hop."""
+    period = rng.choice((4, 5, 6, 8, 10, 12))
+    budget = min(period, max(1, int(share * period)))
+    scheduler = rng.choice(("rm", "rm", "dm", "fp", "edf", "fifo"))
+    inside = [
+        draw_task(rng, f"t{number}", scheduler, hop=number == 0 or rng.random() < 0.4)
+        for number in range(rng.randint(1, 3))
+    ]
+    extra = rng.random() < 0.3
+    return domain(name, (budget, period), *inside, scheduler=scheduler, extra=extra, **place)
+
+
+def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
+    burst = rng.choice((1, 1, 1, 2))
+    return Flow.model_validate(
+        {
+            "name": name,
+            "source": {
+                "kind": rng.choice(("periodic", "sporadic")),
+                "period": rng.randint(12, 90),
+                "jitter": rng.choice((0, 0, 5, 30)),
+                "burst": burst,
+            },
+            "hops": hops,
+            "deadline": rng.randint(20, 300),
+            "queue": rng.choice((1, 2, 3, 8)),
+        }
+    )
+
+
+def draw_system(rng: random.Random) -> System:
+    policy = rng.choice(POLICIES)
+    together = policy in ("rtds", "ertds")
+    pcpus = rng.choice((1, 1, 2))
+    count = rng.choice((2, 3))
+    share = Fraction(rng.randint(50, 100) * (1 if together and pcpus == 1 else pcpus), 100 * count)
+    domains = [
+        draw_domain(
+            rng,
+            f"d{number}",
+            min(share, Fraction(1)),
+            **({} if together or pcpus == 1 else {"pcpu": number % pcpus}),
+        )
+        for number in range(count)
+    ]
+    hops = [
+        f"{one.name}.{inside.name}"
+        for one in domains
+        for inside in one.tasks
+        if inside.kind is TaskKind.EVENT
+    ]
+    flows = [
+        draw_flow(rng, f"f{number}", [rng.choice(hops) for _ in range(rng.randint(1, 4))])
+        for number in range(rng.choice((1, 1, 2)))
+    ]
+    return system(policy, *domains, pcpus=pcpus, flow=tuple(flows))
+
+
+def analysis_of(one: System) -> FlowAnalysis | None:
+    """None: some server may not get its budget."""
+    groups = groups_of(one)
+    if not all(host_level(one.policy, group).whole.holds for group in groups):
+        return None
+    promise = Promise(one.policy.budget, one.sbf)
+    return analyze_flows(one, {each.name: promise for each in one.domains})
+
+
+class Phases(NamedTuple):
+    """Offsets of the sources, of all tasks in file order, and the seed of draws."""
+
+    sources: tuple[int, ...]
+    tasks: tuple[int, ...]
+    seed: int
+
+
+def shifted(one: System, phases: Phases) -> System:
+    offsets = iter(phases.tasks)
+    domains = []
+    for each in one.domains:
+        inside = []
+        for member in each.tasks:
+            offset = next(offsets)
+            hop = member.kind is TaskKind.EVENT
+            inside.append(member if hop else member.model_copy(update={"offset_ns": offset}))
+        domains.append(each.model_copy(update={"tasks": tuple(inside)}))
+    flows = tuple(
+        each.model_copy(update={"source": each.source.model_copy(update={"offset_ns": offset})})
+        for each, offset in zip(one.flows, phases.sources, strict=True)
+    )
+    return one.model_copy(update={"domains": tuple(domains), "flows": flows})
+
+
+def draw_phases(rng: random.Random, one: System) -> Phases:
+    count = sum(len(each.tasks) for each in one.domains)
+    return Phases(
+        tuple(rng.randint(0, 40) for _ in one.flows),
+        tuple(rng.randint(0, 40) for _ in range(count)),
+        rng.randint(1, 1000),
+    )
+
+
+def around(phases: Phases) -> Iterator[Phases]:
+    for step in (-7, -1, 1, 7):
+        for moved in one_moved(phases.sources, step):
+            yield phases._replace(sources=moved)
+        for moved in one_moved(phases.tasks, step):
+            yield phases._replace(tasks=moved)
+
+
+def one_moved(offsets: tuple[int, ...], step: int) -> Iterator[tuple[int, ...]]:
+    for place, offset in enumerate(offsets):
+        if offset + step >= 0:
+            yield (*offsets[:place], offset + step, *offsets[place + 1 :])
+
+
+class Outcome(NamedTuple):
+    """How near a run came to a bound, in thousandths of it, and what broke one."""
+
+    nearest: int
+    broken: str
+
+
+def outcome(one: System, found: FlowAnalysis, phases: Phases) -> Outcome:
+    result = simulate(shifted(one, phases), HORIZON, phases.seed)
+    nearest = 0
+    broken = []
+
+    def compare(what: str, response: dict[str, int] | None, bound: int | None) -> None:
+        nonlocal nearest
+        if response is None or bound is None:
+            return
+        nearest = max(nearest, 1000 * response["max"] // bound)
+        if response["max"] > bound:
+            broken.append(f"{what} takes {response['max']}, its bound is {bound}")
+
+    for judged, flow in zip(found.flows, result["flows"], strict=True):
+        compare(f"flow {flow['name']}", flow["response_ns"], judged.bound_ns)
+        if judged.verdict.holds and (flow["misses"] or flow["dropped"]):
+            broken.append(f"{flow['name']}: {flow['misses']} missed, {flow['dropped']} dropped")
+    bounds = {
+        f"{hop.domain}.{hop.task}": hop.bound_ns for verdict in found.flows for hop in verdict.hops
+    }
+    for each in result["domains"]:
+        parts = found.domains[each["name"]].parts if each["name"] in found.domains else {}
+        for member in each["tasks"]:
+            name = f"{each['name']}.{member['name']}"
+            compare(name, member["response_ns"], bounds.get(name))
+            if member["name"] not in parts:
+                continue
+            verdict = parts[member["name"]]
+            compare(name, member["response_ns"], verdict.bound_ns)
+            if verdict.holds and member["misses"]:
+                broken.append(f"{name} misses {member['misses']}")
+    return Outcome(nearest, "; ".join(broken))
+
+
+def attack(one: System, found: FlowAnalysis, rng: random.Random, runs: int, steps: int) -> str:
+    """What was broken, and from which phases; empty: nothing."""
+    starts = [draw_phases(rng, one)._replace(sources=(0,) * len(one.flows)) for _ in range(1)]
+    starts += [draw_phases(rng, one) for _ in range(runs - 1)]
+    best, score = starts[0], -1
+    for phases in starts:
+        nearest, broken = outcome(one, found, phases)
+        if broken:
+            return f"{broken} with {phases} of {one!r}"
+        if nearest > score:
+            best, score = phases, nearest
+    best, score = climb(best, around, lambda phases: outcome(one, found, phases).nearest, steps)
+    broken = outcome(one, found, best).broken
+    return f"{broken} with {best} of {one!r}" if broken else ""
+
+
+def trial(rng: random.Random) -> Trial:
+    one = draw_system(rng)
+    found = analysis_of(one)
+    if found is None or all(verdict.bound_ns is None for verdict in found.flows):
+        return Trial(accepted=False)
+    climbs = 3 if rng.random() < 0.1 else 0
+    return Trial(accepted=True, counterexample=attack(one, found, rng, 5, climbs))
+
+
+@sizes(150)
+def test_no_item_takes_longer_than_its_bound(systems: int) -> None:
+    hunt("flows", systems, trial, least_accepted=0.2)
