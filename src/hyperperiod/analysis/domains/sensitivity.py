@@ -48,7 +48,9 @@ def domain_sensitivity(
     parts = [part for part in found if part is not None]
     if not parts or len(parts) < len(found) or domain.interface is None:
         return None
-    least = minimal_budget(components, supply.shape, supply.period_ns)
+    least = minimal_budget(
+        components, supply.shape, supply.period_ns, deadline_ns=supply.deadline_ns
+    )
     budget_ns = least.budget_ns
     if budget_ns is not None:
         granule_ns = quantum_ns or 1

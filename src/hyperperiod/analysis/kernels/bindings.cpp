@@ -125,9 +125,10 @@ using Ask = Limit (*)(const Component &, std::size_t, const Supply &);
 
 // How far each load alone can move (None: no value will do), and whether that is surely all.
 std::vector<std::pair<std::optional<u64>, bool>> limits_by(Ask ask, Local local, const Rows &rows,
-                                                           Shape shape, u64 period, u64 budget) {
+                                                           Shape shape, u64 period, u64 budget,
+                                                           u64 deadline) {
     const Component component = component_of(local, rows);
-    const Supply supply = supply_of(shape, period, budget);
+    const Supply supply = supply_of(shape, period, budget, deadline);
     std::vector<std::pair<std::optional<u64>, bool>> limits;
     for (std::size_t index = 0; index < rows.size(); index++) {
         check_signals();
@@ -138,12 +139,14 @@ std::vector<std::pair<std::optional<u64>, bool>> limits_by(Ask ask, Local local,
     return limits;
 }
 
-auto largest_wcets(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
-    return limits_by(largest_wcet, local, rows, shape, period, budget);
+auto largest_wcets(Local local, const Rows &rows, Shape shape, u64 period, u64 budget,
+                   u64 deadline) {
+    return limits_by(largest_wcet, local, rows, shape, period, budget, deadline);
 }
 
-auto shortest_deadlines(Local local, const Rows &rows, Shape shape, u64 period, u64 budget) {
-    return limits_by(shortest_deadline, local, rows, shape, period, budget);
+auto shortest_deadlines(Local local, const Rows &rows, Shape shape, u64 period, u64 budget,
+                        u64 deadline) {
+    return limits_by(shortest_deadline, local, rows, shape, period, budget, deadline);
 }
 
 // Verdict, window, demand, bound (None: no bound is known), overload.
@@ -219,9 +222,9 @@ NB_MODULE(_analysis, module) {
     module.def("judge_batch", &judge_batch, nb::arg("test"), nb::arg("loads"), nb::arg("starts"),
                nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
     module.def("largest_wcets", &largest_wcets, nb::arg("local"), nb::arg("loads"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"));
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
     module.def("shortest_deadlines", &shortest_deadlines, nb::arg("local"), nb::arg("loads"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"));
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
     module.def("processor_demand", &demand_test, nb::arg("loads"));
     module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);

@@ -67,8 +67,14 @@ def sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> Sensitivit
     """How much the tasks of a component may grow on this supply."""
     if component.starved or component.fifo_with_busy or not component.sources:
         return None
-    rows = (component.loads, supply.shape, supply.period_ns, supply.budget_ns)
-    grown = _analysis.largest_wcets(component.local, *rows)
+    grown = _analysis.largest_wcets(
+        component.local,
+        component.loads,
+        supply.shape,
+        supply.period_ns,
+        supply.budget_ns,
+        supply.deadline_ns,
+    )
     slacks = _slacks(component, supply)
     tasks = tuple(
         TaskSensitivity(source.name, source.load.wcet, wcet_ns, slack_ns, exact and sure)
@@ -121,7 +127,12 @@ class _Search:
     def holds(self, loads: list[Load]) -> bool:
         supply = self.supply
         found, _ = _analysis.judge(
-            self.local, loads, supply.shape, supply.period_ns, supply.budget_ns
+            self.local,
+            loads,
+            supply.shape,
+            supply.period_ns,
+            supply.budget_ns,
+            supply.deadline_ns,
         )
         self.exact = self.exact and found is not _analysis.Verdict.UNKNOWN
         return found is _analysis.Verdict.HOLDS
@@ -148,7 +159,12 @@ def _slacks(component: Component, supply: Supply) -> list[tuple[int | None, bool
     """Per task, the slack and whether it surely is all."""
     if component.local is Local.EDF:
         shortest = _analysis.shortest_deadlines(
-            component.local, component.loads, supply.shape, supply.period_ns, supply.budget_ns
+            component.local,
+            component.loads,
+            supply.shape,
+            supply.period_ns,
+            supply.budget_ns,
+            supply.deadline_ns,
         )
         return [
             (None if least is None else load.deadline - least, exact)
