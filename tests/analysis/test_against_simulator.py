@@ -18,7 +18,6 @@ import pytest
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
-    Budget,
     Domain,
     InputError,
     Interface,
@@ -38,7 +37,6 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget is not Budget.SPORADIC
 ]
 
 

@@ -297,11 +297,17 @@ def test_polling_waits_longer() -> None:
     assert verdict(lost)[0] is False
 
 
-def test_sporadic_servers_are_promised_nothing_yet() -> None:
-    one = system(domain("d", task("t", 1, 40), interface=interface(5, 10)), policy="sporadic")
-    holds, reason = verdict(one, "d")
-    assert holds is None
-    assert "sporadic" in reason
+def test_sporadic_servers_are_promised_the_supply_of_polling_ones() -> None:
+    """As a bound: what it does not confirm is open."""
+    short, fits = task("t", 1, 15), task("t", 1, 16)
+    for policy in ("sporadic", "sporadic+edf"):
+        one = system(domain("d", fits, interface=interface(5, 10)), policy=policy)
+        assert verdict(one, "d") == (True, "")
+        holds, reason = verdict(
+            system(domain("d", short, interface=interface(5, 10)), policy=policy), "d"
+        )
+        assert holds is None
+        assert "sporadic server" in reason
 
 
 def test_harmonic_where_it_is_sound() -> None:
@@ -440,6 +446,6 @@ def test_what_cannot_be_decided_is_not_called_impossible() -> None:
     assert "surely" in reason
     odd = domain("d", Task(name="t", wcet_ns=MS, period_ns=3 * MS // 2), task("u", 0.1, 3.7))
     assert verdict(system(odd, sbf=Sbf.HARMONIC), "d")[0] is None
-    sporadic = system(domain("d", task("t", 1, 40)), policy="sporadic")
-    assert resolve(sporadic).domains[0].interface is not None
-    assert verdict(sporadic, "d")[0] is None
+    none = domain("d", task("t", 1, 2, deadline_ns=MS), interface_period_ns=10 * MS)
+    assert verdict(system(none, policy="polling"), "d")[0] is False
+    assert verdict(system(none, policy="sporadic"), "d")[0] is None

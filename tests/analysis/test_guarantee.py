@@ -30,7 +30,6 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget is not Budget.SPORADIC
 ]
 
 
@@ -154,7 +153,8 @@ def check(draw: random.Random, policy: Policy, counts: Counter[str]) -> None:
     if not any(verdict.holds for verdict in found.servers):
         return
     working, served = record(draw, world)
-    shape = Shape.POLLING if policy.budget is Budget.POLLING else Shape.GENERAL
+    late = policy.budget in (Budget.POLLING, Budget.SPORADIC)
+    shape = Shape.POLLING if late else Shape.GENERAL
     for index, (server, verdict) in enumerate(zip(world.servers, found.servers, strict=True)):
         if not verdict.holds:
             continue

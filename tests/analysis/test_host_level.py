@@ -11,6 +11,7 @@ import pytest
 
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.global_edf import gfb_of_servers
@@ -153,20 +154,67 @@ def test_one_pcpu(policy: str, test: str) -> None:
     assert found.whole.holds is True
 
 
-@pytest.mark.parametrize("policy", ["sporadic", "cbs+fp", "sporadic+edf"])
-def test_what_no_test_covers_is_null(policy: str) -> None:
-    found = host_level(parse_policy(policy), group((1, 10), (2, 20)))
-    assert found.whole.holds is None
+def test_what_no_test_covers_is_null() -> None:
+    policy = parse_policy("cbs+fp+global")
+    found = host_level(policy, group((1, 10), (2, 20), (1, 10), pcpus=2))
+    assert (found.test, found.whole.holds) == ("none", None)
     assert found.whole.reason
-    assert host_level(parse_policy(policy), group((1, 10))).whole.holds is True
-    assert host_level(parse_policy(policy), group((6, 10), (6, 10))).whole.holds is False
+    assert host_level(policy, group((1, 10), pcpus=2)).whole.holds is True
+    full = group((7, 10), (7, 10), (7, 10), pcpus=2)
+    assert host_level(policy, full).whole.holds is False
+
+
+def test_sporadic_servers_are_judged_as_periodic_ones() -> None:
+    draw = random.Random(53)
+    for _ in range(100):
+        one = group(*some_servers(draw))
+        for order in ("", "+edf"):
+            sporadic = host_level(parse_policy(f"sporadic{order}"), one).whole
+            periodic = host_level(parse_policy(f"periodic{order or '+fp'}"), one).whole
+            assert sporadic == periodic
+
+
+def test_constant_bandwidth_servers_under_priorities() -> None:
+    """(1, 4) above takes at most (w + 3) / 4 of a window: 5 units of one's own need 23 / 3."""
+    found = host_level(parse_policy("cbs+fp"), group((1, 4), (5, 8)))
+    assert (found.test, found.whole.holds) == ("cbs response time", True)
+    assert [verdict.bound_ns for verdict in found.servers] == [1, 8]
+    tight = host_level(parse_policy("cbs+fp"), group((1, 4), (6, 8)))
+    assert [verdict.holds for verdict in tight.servers] == [True, None]
+    assert fp_response_time(group((1, 4), (6, 8)))[1].holds is True
+    late = host_level(parse_policy("cbs+fp"), group((2, 4), (5, 8)))
+    assert late.whole.holds is False
+
+
+def test_deferrable_servers_on_one_grid() -> None:
+    """Harmonic periods leave no room for budget that is saved up; coprime ones all of it."""
+    harmonic = group((2, 4), (4, 8))
+    assert [verdict.bound_ns for verdict in deferrable_grid(harmonic)] == [2, 8]
+    found = host_level(parse_policy("ds"), harmonic)
+    assert (found.test, found.whole.holds) == ("deferrable response time on one grid", True)
+    coprime = group((2, 4), (2, 9), (1, 25))
+    assert [v.bound_ns for v in deferrable_grid(coprime)] == [
+        v.bound_ns for v in deferrable_fp(coprime)
+    ]
+    draw = random.Random(54)
+    for _ in range(200):
+        one = group(*some_servers(draw))
+        for published, sharper in zip(deferrable_fp(one), deferrable_grid(one), strict=True):
+            assert sharper.holds is not None or published.holds is None
+            if published.bound_ns is not None:
+                assert sharper.bound_ns is not None
+                assert sharper.bound_ns <= published.bound_ns
 
 
 def test_global_policies() -> None:
     fits = group((2, 10), (2, 10), (5, 10), pcpus=2)
     for policy in ("rtds", "ertds", "cbs+edf+global", "periodic+edf+global"):
         assert host_level(parse_policy(policy), fits).whole.holds is True
-    assert host_level(parse_policy("periodic+fp+global"), fits).whole.holds is None
+    for policy in ("periodic+fp+global", "deferrable+fp+global"):
+        found = host_level(parse_policy(policy), fits)
+        assert (found.test, found.whole.holds) == ("global response time", True)
+        heavy = group((8, 10), (8, 10), (3, 10), pcpus=2)
+        assert host_level(parse_policy(policy), heavy).whole.holds is None
     enough = group((9, 10), (9, 10), pcpus=2)
     assert host_level(parse_policy("rtds"), enough).whole.holds is True
     over = group((9, 10), (9, 10), (9, 10), pcpus=2)

@@ -4,9 +4,8 @@
 A domain with `interface_period` gets the least budget for it (`minimal_budget`), one with
 neither gets the result of Algorithm 1 (`algorithm_1`), in whole quanta, 1 ms where the system
 sets none, or of a range of periods that the domain gives. Without a quantum the budget for a
-given period is exact to the nanosecond, and so are those in a given range. For sporadic servers,
-which are promised nothing, it is the budget of a periodic server. Inner domains come first, since
-their interfaces are the outer one's load. Then overheads are added to computed budgets
+given period is exact to the nanosecond, and so are those in a given range. Inner domains come
+first, since their interfaces are the outer one's load. Then overheads are added to computed budgets
 (`overheads`), servers with explicit deadlines give back what they do not need (`trim`), and the
 default spare server is computed (`ertds`): its period is the hyperperiod of all servers, its
 budget the paper's formula held to one pcpu; on partitioned hosts, where each pcpu has a spare of
@@ -131,7 +130,8 @@ class _Filler:
             budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
-            _give_up(components, domain.interface_period_ns, sure=exact and whole_grid)
+            sure = exact and whole_grid and rule is not Budget.SPORADIC
+            _give_up(components, domain.interface_period_ns, sure=sure)
         lost_ns = rbf(self.overhead, period_ns)
         budget_ns += -(-lost_ns // (quantum_ns or 1)) * (quantum_ns or 1)
         if budget_ns > period_ns:

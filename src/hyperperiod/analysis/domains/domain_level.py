@@ -6,12 +6,13 @@ First which supply bound is sound for the server:
   where it was asked for and is sound, `harmonic_supply` and `edp`);
 - polling: the one with the longer blackout, since work that comes just after a refill waits for
   the next;
+- sporadic: the same, as `sporadic_fp` and `sporadic_edf` prove, but as a bound that need not be
+  met: a "no" is null;
 - cbs: the general one. At any time with deadline d and amount q left, d - t - q <= period -
   budget: equality when a period begins, both sides fall alike while the server runs, and an
   arrival that keeps q and d finds q no larger than the rule allows, later time only helping. So
   before d at most period - budget is without supply, and again as much before the first supply
-  of the next period: the blackout of the general bound;
-- sporadic: none, until a proof and a search for counterexamples agree.
+  of the next period: the blackout of the general bound (under priorities: `cbs_fp`).
 
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
 every task is pinned to one. Inner domains are loads of the outer one, and each is promised its
@@ -39,7 +40,6 @@ from hyperperiod.model import Budget, Domain, Sbf, Scheduler
 
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
-SPORADIC = "sporadic servers have no supply bound that we trust yet"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
@@ -88,18 +88,15 @@ def components_of(domain: Domain) -> list[Component]:
 
 
 def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
-    """The supply bound to compute with; NotCovered where the harmonic one is refused.
-
-    For sporadic servers it is the general one: a budget that would do for a periodic server.
-    Nothing is promised with it (`supply_of`).
-    """
+    """The supply bound to compute with; NotCovered where the harmonic one is refused."""
     if promise.sbf is Sbf.HARMONIC:
         for component in components:
             reason = refusal(promise.rule, period_ns, component.sources)
             if reason is not None:
                 raise NotCovered(reason)
         return Shape.HARMONIC
-    return Shape.POLLING if promise.rule is Budget.POLLING else Shape.GENERAL
+    late = promise.rule in (Budget.POLLING, Budget.SPORADIC)
+    return Shape.POLLING if late else Shape.GENERAL
 
 
 def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
@@ -107,8 +104,6 @@ def supply_of(domain: Domain, promise: Promise, components: Sequence[Component])
     interface = domain.interface
     if interface is None:
         raise NotCovered(BEST_EFFORT)
-    if promise.rule is Budget.SPORADIC:
-        raise NotCovered(SPORADIC)
     shape = shape_for(promise, interface.period_ns, components)
     budget_ns = interface.budget_ns - promise.lost_ns
     if budget_ns <= 0:
@@ -136,17 +131,27 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
     wholes: list[Verdict] = []
     for component in components:
         whole, verdicts = judge_component(component, supply)
-        if promise.lost_ns:
-            whole, verdicts = _soften(whole), {n: _soften(v) for n, v in verdicts.items()}
+        reason = _only_sufficient(promise)
+        if reason:
+            whole = _soften(whole, reason)
+            verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
         wholes.append(whole)
         parts |= verdicts
     return DomainVerdict(all_of(wholes), parts | busy)
 
 
-def _soften(verdict: Verdict) -> Verdict:
-    """With overheads deducted in the safe way, a "no" is only a lack of proof."""
+def _only_sufficient(promise: Promise) -> str:
+    """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
+    if promise.lost_ns:
+        return "with overheads the test is only sufficient"
+    if promise.rule is Budget.SPORADIC:
+        return "a sporadic server may always get more than its bound"
+    return ""
+
+
+def _soften(verdict: Verdict, reason: str) -> Verdict:
     if verdict.holds is False:
-        return Verdict.unknown(f"{verdict.reason} (with overheads the test is only sufficient)")
+        return Verdict.unknown(f"{verdict.reason} ({reason})")
     return verdict
 
 

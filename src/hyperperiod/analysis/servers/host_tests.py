@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host-level tests by name, and which of them are about which rules.
+
+Each is a function from a group to one verdict per server. The first of a row is asked first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from hyperperiod.analysis.servers.cbs_fp import cbs_fp
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
+from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
+from hyperperiod.analysis.servers.edf_utilization import edf_utilization
+from hyperperiod.analysis.servers.ertds import paper_verdict
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.global_edf import (
+    baker_of_servers,
+    gfb_of_servers,
+    iterative_bcl_of_servers,
+)
+from hyperperiod.analysis.servers.global_fp import global_fp
+from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.servers.sporadic_edf import sporadic_edf
+from hyperperiod.analysis.servers.sporadic_fp import sporadic_fp
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Budget, Order, Policy
+
+Judge = Callable[[Group], list[Verdict]]
+
+
+class HostTest(NamedTuple):
+    """A test, where it was published, and whether its "yes" counts."""
+
+    name: str
+    source: str
+    judge: Judge
+    sound: bool = True
+
+
+def _for_all(test: Callable[[Group], Verdict]) -> Judge:
+    return lambda group: [test(group)] * len(group.servers)
+
+
+def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
+    """Deadlines begin with arrivals, so windows of any length matter: overheads do not fit."""
+    if group.overhead and not group.overloaded:
+        reason = "no test covers constant bandwidth servers with overheads"
+        return [Verdict.unknown(reason)] * len(group.servers)
+    return _for_all(edf_utilization)(group)
+
+
+def _enough(group: Group) -> list[Verdict]:
+    return [Verdict.yes()] * len(group.servers)
+
+
+ENOUGH = HostTest("a pcpu for every server", "", _enough)
+RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", fp_response_time)
+UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_utilization))
+CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
+DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", deferrable_fp)
+DEFERRABLE_GRID = HostTest(
+    "deferrable response time on one grid", "after Davis and Burns 2005", deferrable_grid
+)
+DEFERRABLE_EDF = HostTest("deferrable edf", "Bertogna et al. 2005", deferrable_edf)
+GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all(gfb_of_servers))
+SPORADIC_FP = HostTest("sporadic response time", "Stanovich et al. 2010", sporadic_fp)
+SPORADIC_EDF = HostTest(
+    "sporadic edf utilization", "Ghazalie and Baker 1995", _for_all(sporadic_edf)
+)
+CBS_FP = HostTest("cbs response time", "after Abeni and Buttazzo 1998", cbs_fp)
+GLOBAL_FP = HostTest("global response time", "Bertogna et al. 2005", global_fp)
+ITERATIVE_BCL = HostTest("iterative bcl", "Bertogna et al. 2009", iterative_bcl_of_servers)
+BAKER = HostTest("baker", "Baker 2003", _for_all(baker_of_servers))
+
+Table = dict[tuple[Budget, Order], list[HostTest]]
+
+ONE_PCPU: Table = {
+    (Budget.PERIODIC, Order.FP): [RESPONSE_TIME],
+    (Budget.PERIODIC, Order.EDF): [UTILIZATION],
+    (Budget.POLLING, Order.FP): [RESPONSE_TIME],
+    (Budget.POLLING, Order.EDF): [UTILIZATION],
+    (Budget.DEFERRABLE, Order.FP): [DEFERRABLE_FP, DEFERRABLE_GRID],
+    (Budget.DEFERRABLE, Order.EDF): [DEFERRABLE_EDF],
+    (Budget.SPORADIC, Order.FP): [SPORADIC_FP],
+    (Budget.SPORADIC, Order.EDF): [SPORADIC_EDF],
+    (Budget.CBS, Order.FP): [CBS_FP],
+    (Budget.CBS, Order.EDF): [CBS_UTILIZATION],
+}
+SEVERAL_PCPUS: Table = {
+    (Budget.PERIODIC, Order.FP): [GLOBAL_FP],
+    (Budget.PERIODIC, Order.EDF): [GFB, ITERATIVE_BCL, BAKER, DEFERRABLE_EDF],
+    (Budget.DEFERRABLE, Order.FP): [GLOBAL_FP],
+    (Budget.DEFERRABLE, Order.EDF): [DEFERRABLE_EDF],
+    (Budget.CBS, Order.EDF): [GFB],
+}
+
+
+def tests_for(policy: Policy, group: Group) -> list[HostTest]:
+    """The sound tests that are about the policy."""
+    table = ONE_PCPU if group.pcpus == 1 else SEVERAL_PCPUS
+    tests = table.get((policy.budget, policy.order), [])
+    alone = len(group.servers) <= group.pcpus and not group.overhead
+    return [ENOUGH, *tests] if alone else tests
+
+
+def tests_of_the_papers(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
+    """What is published for deferrable servers and does not hold for them."""
+    if policy.budget is not Budget.DEFERRABLE:
+        return []
+    if policy.order is Order.FP:
+        name = "response time, as if periodic"
+        return [HostTest(name, RESPONSE_TIME.source, fp_response_time, sound=False)]
+    paper = paper_verdict(group, spare)
+    source, theorem = paper.theorem.split(", ")
+    verdict = Verdict.yes()
+    if not paper.schedulable:
+        verdict = Verdict.no(
+            f"bandwidths sum to {float(paper.total):.6g}, above {float(paper.bound):.6g}"
+        )
+    return [
+        HostTest(theorem.lower(), source, lambda whole: [verdict] * len(whole.servers), sound=False)
+    ]
