@@ -16,6 +16,9 @@
 #                  whether it surely is
 # shortest_deadlines  likewise its shortest deadline
 # judge_batch      fills in the arrays: 1, 0 or -1 (unknown) per set, a bound or -1 per load
+# judge_cluster    global EDF on `shared` vcpus with this interface and `whole` pcpus: the verdict,
+#                  and the number of a load and a window that were not confirmed (0: none known)
+# minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
 # sbf              the least supply in any window of that length
 # deadline         of the general shape: when in each period the budget is there; 0: at its end
 
@@ -75,4 +78,10 @@ def judge_batch(
     verdicts: NDArray[np.int8],
     bounds: NDArray[np.int64] | None,
 ) -> None: ...
+def judge_cluster(
+    loads: Sequence[Row], shape: Shape, period: int, budget: int, shared: int, whole: int
+) -> tuple[Verdict, int, int]: ...
+def minimal_cluster_budget(
+    loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int
+) -> tuple[int | None, bool]: ...
 def sbf(shape: Shape, period: int, budget: int, window: int, deadline: int = 0) -> int: ...

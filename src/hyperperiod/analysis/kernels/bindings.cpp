@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "src/hyperperiod/analysis/kernels/batch.hpp"
+#include "src/hyperperiod/analysis/kernels/cluster.hpp"
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
 #include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
 #include "src/hyperperiod/analysis/kernels/sensitivity.hpp"
@@ -199,6 +200,28 @@ void judge_batch(Test which, const Array<const std::int64_t, nb::shape<-1, 5>> &
             slots[index] == never ? -1 : static_cast<std::int64_t>(slots[index]);
 }
 
+// Shape, period, budget of the shared vcpus, how many they are, how many whole pcpus beside them.
+constexpr u64 widest = 1 << 16;
+using ClusterFinding = std::tuple<Verdict, std::size_t, u64>;
+
+ClusterFinding cluster_finding(const Rows &rows, Shape shape, u64 period, u64 budget, u64 shared,
+                               u64 whole) {
+    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
+    Effort effort(default_effort);
+    const ClusterAnswer answer =
+        cluster_edf(loads_of(rows), {supply_of(shape, period, budget), shared, whole}, effort);
+    return {answer.verdict, answer.load, answer.window};
+}
+
+std::pair<std::optional<u64>, bool> cluster_budget(const Rows &rows, Shape shape, u64 period,
+                                                   u64 granule, u64 shared, u64 whole) {
+    require(granule != 0 && period != 0, "a period or granule of 0");
+    require(shared != 0 && shared < widest && whole < widest, "no vcpus, or too many");
+    const Budget found = minimal_cluster_budget(loads_of(rows), shape, checked(period),
+                                                checked(granule), shared, whole);
+    return {found.budget == 0 ? std::nullopt : std::optional<u64>(found.budget), found.exact};
+}
+
 } // namespace
 
 NB_MODULE(_analysis, module) {
@@ -234,6 +257,10 @@ NB_MODULE(_analysis, module) {
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
                nb::arg("grid"));
+    module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("shape"),
+               nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"));
+    module.def("minimal_cluster_budget", &cluster_budget, nb::arg("loads"), nb::arg("shape"),
+               nb::arg("period"), nb::arg("granule"), nb::arg("shared"), nb::arg("whole"));
     module.def(
         "sbf",
         [](Shape shape, u64 period, u64 budget, u64 window, u64 deadline) {

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tasks under global EDF on the vcpus of one domain: the multiprocessor periodic resource.
+
+Papers: Shin, Easwaran and Lee, "Hierarchical scheduling framework for virtual clustering of
+multiprocessors", ECRTS 2008; Easwaran, Shin and Lee, "Optimal virtual cluster-based
+multiprocessor scheduling", Real-Time Systems 2009 (MPR: in every period P a cluster gets Q time
+units, at most m at once). A domain of m vcpus under one interface (P, B) is MPR with Q = m B.
+
+Supply. What the vcpus surely get together is the sum of what each gets: m sbf(t), with the bound
+of one vcpu (`supply_bound`). That holds whatever the phases between them, and it equals the least
+supply of MPR with Q = m B: all early in one period, all late in the next (`least_supply`).
+
+Test. All deadlines are met if for every load k and every window L = D_k + A, A >= 0,
+  sum of N_i(L) + the m - 1 largest of (C_i(L) - N_i(L)) < supply(L) - m (C_k - 1)
+in the smallest time unit, with
+  N_i = min(W_i, L - C_k + 1),  C_i = min(W_i + c_i, L - C_k + 1)  for i != k,
+  N_k = min(W_k - C_k, A),      C_k = min(W_k - C_k + c_k, A),
+  W_i = n C_i, n = floor((L + T_i - D_i) / T_i),  c_i = min(C_i, max(0, L - n T_i)).
+
+Why. Take the first deadline missed, by a job of k, and only jobs due no later. Go back from its
+release to the last unit in which fewer of these were pending than vcpus were running, or none was
+pending; let the window begin after it and end at the deadline. At most m - 1 jobs were pending
+there, so at most that many are carried in. In every later unit all that was supplied was used.
+The job ran for at most C_k - 1 units, in which at most m (C_k - 1) was supplied. Of the other
+units take L - C_k + 1: at least supply(L) - m (C_k - 1) was used there by others, each of which
+ran no longer than these units are many, nor longer than what it can bring with deadlines in the
+window. The papers take L - C_k units and let both sides be equal; so they accept three tasks with
+C, D, T = 5, 6, 100 on two whole pcpus (`mpr_published`), where the third ends at 10.
+
+No window beyond a horizon can fail: there the line above the left side is below the line under
+the supply. Without room between utilization and bandwidth there is no horizon, and no answer.
+
+Assumptions: sporadic tasks with deadlines within periods, jitter as in `multiprocessor.sporadic`;
+a job runs on any vcpu of its domain and moves when it has to; while any job is unfinished, all
+vcpus of the domain count as having work (a vcpu that runs without a job for it idles). So every
+budget rule with a supply bound may stand behind the vcpus. On whole pcpus (B = P) the tests of
+`analysis.multiprocessor` are asked as well.
+
+Inputs: loads in nanoseconds (or any unit), the supply of one vcpu, the number of vcpus. Results:
+one verdict for all loads, null where it is not confirmed; a least budget, exact for this test,
+since supply only grows with it. Errors: ValueError without a vcpu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hyperperiod import _analysis
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.minimal_budget import Found
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.multiprocessor.baker import baker
+from hyperperiod.analysis.multiprocessor.gfb import gfb
+from hyperperiod.analysis.multiprocessor.iterative_bcl import iterative_bcl
+from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
+from hyperperiod.analysis.verdict import Verdict
+
+
+def mpr(loads: Sequence[Load], supply: Supply, vcpus: int) -> Verdict:
+    """Whether the loads meet their deadlines on so many vcpus with this supply each."""
+    return judge_cluster(loads, supply, vcpus, 0)
+
+
+def minimal_mpr_budget(
+    loads: Sequence[Load], shape: Shape, period_ns: int, vcpus: int, granule_ns: int = 1
+) -> Found:
+    """The least budget of each vcpus for the period; `exact` is that of the test."""
+    return least_cluster_budget(loads, shape, period_ns, (vcpus, 0), granule_ns)
+
+
+def least_supply(period: int, resource: int, vcpus: int, window: int) -> int:
+    """The least that MPR (period, resource, vcpus) brings in a window, in whole time units.
+
+    All of one period comes at once and as wide as it may, just before the window or ending a
+    unit of less width inside it; that of the last period comes as late as it may.
+    """
+    whole, rest = divmod(resource, vcpus)
+    ends = [(whole, rest)] if rest == 0 else [(whole, rest), (whole + 1, 0)]
+    return min(_after(period, resource, vcpus, window - (period - end), left) for end, left in ends)
+
+
+def _after(period: int, resource: int, vcpus: int, window: int, left: int) -> int:
+    """Supply of a window that begins where only `left` more comes before the period ends."""
+    if window < 0:
+        return 0
+    periods, rest = divmod(window, period)
+    return left + periods * resource + max(0, resource - vcpus * (period - rest))
+
+
+def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int) -> Verdict:
+    """The verdict on vcpus that share pcpus and others that have one for themselves."""
+    sporadic = as_sporadic(loads, shared + whole)
+    if isinstance(sporadic, Verdict):
+        return sporadic
+    if supply.budget_ns == supply.period_ns and _on_whole_pcpus(sporadic, shared + whole):
+        return Verdict.yes()
+    utilization = sum((Fraction(load.wcet, load.period) for load in loads), Fraction(0))
+    if utilization > whole + shared * supply.bandwidth:
+        return Verdict.no("the tasks ask for more than the bandwidth of the interface")
+    found, index, window = _analysis.judge_cluster(
+        loads, supply.shape, supply.period_ns, supply.budget_ns, shared, whole
+    )
+    if found is _analysis.Verdict.HOLDS:
+        return Verdict.yes()
+    where = f" in a window of {window} ns" if window else ""
+    return Verdict.unknown(
+        f"load {index + 1}{where}: the test of global edf on vcpus is only sufficient,"
+        " and does not confirm it"
+    )
+
+
+def least_cluster_budget(
+    loads: Sequence[Load],
+    shape: Shape,
+    period_ns: int,
+    vcpus: tuple[int, int],
+    granule_ns: int,
+) -> Found:
+    """The least budget of each shared vcpu beside the whole ones: (shared, whole)."""
+    shared, whole = vcpus
+    if not isinstance(as_sporadic(loads, shared + whole), Verdict):
+        budget_ns, exact = _analysis.minimal_cluster_budget(
+            loads, shape, period_ns, granule_ns, shared, whole
+        )
+        full_ns = period_ns - period_ns % granule_ns
+        if budget_ns is None and full_ns == period_ns and _on_whole_pcpus(loads, shared + whole):
+            return Found(full_ns, False)
+        return Found(budget_ns, exact)
+    return Found(None, False)
+
+
+def _on_whole_pcpus(loads: Sequence[Load], pcpus: int) -> bool:
+    tests = (
+        gfb(loads, pcpus).holds,
+        iterative_bcl(loads, pcpus).whole.holds,
+        baker(loads, pcpus).holds,
+    )
+    return any(tests)

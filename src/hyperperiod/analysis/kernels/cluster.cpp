@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// For every load k and every window L from its deadline on: the work of others that can get in
+// the way of its job must be less than what the cluster surely gets, less what it gets while the
+// job itself runs. Both sides never fall as L grows, so windows are looked at from a horizon
+// downward, and one look settles all windows down to the shortest that holds as much supply
+// (Zhang and Burns 2009 do so for one pcpu). The horizon is where a line above the work and one
+// below the supply cross; without room between utilisation and bandwidth there is none.
+
+#include "src/hyperperiod/analysis/kernels/cluster.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace hyperperiod::analysis {
+
+namespace {
+
+constexpr int point = 40;
+
+// Work in a window: jobs that begin in it, and what a job from before it can add.
+struct Work {
+    u128 inside, carried;
+};
+
+Work work_in(const Load &load, u64 window) {
+    const u64 jobs = (window + load.period - load.deadline) / load.period;
+    const u128 begun = u128{jobs} * load.period;
+    const u64 rest = begun < window ? window - static_cast<u64>(begun) : 0;
+    return {u128{jobs} * load.wcet, std::min(load.wcet, rest)};
+}
+
+// One cluster, one set of loads: what is the same for every load under test.
+class Test {
+  public:
+    Test(Loads loads, const Cluster &cluster, Effort &effort)
+        : loads_(loads), cluster_(cluster), effort_(effort) {
+        extra_.reserve(loads.size());
+    }
+
+    Verdict confirm(const Load &own, u64 &window) {
+        const u128 ahead = u128{cluster_.width()} * (own.wcet - 1);
+        window = horizon(own);
+        if (window == never)
+            return Verdict::unknown;
+        while (window >= own.deadline) {
+            if (!effort_.spend(loads_.size()))
+                return Verdict::unknown;
+            const u64 shortest = cluster_.time_for(interference(own, window) + ahead + 1);
+            if (shortest > window)
+                return Verdict::unknown;
+            window = shortest - 1;
+        }
+        return Verdict::holds;
+    }
+
+  private:
+    // The most that others, and earlier jobs of its own, run while the job waits.
+    u128 interference(const Load &own, u64 window) {
+        u128 total = 0;
+        extra_.clear();
+        for (const Load &load : loads_) {
+            const Work work = work_in(load, window);
+            const bool same = &load == &own;
+            const u64 room = same ? window - own.deadline : window - own.wcet + 1;
+            const u128 inside = same ? work.inside - own.wcet : work.inside;
+            const u128 without = std::min<u128>(inside, room);
+            total += without;
+            extra_.push_back(std::min<u128>(inside + work.carried, room) - without);
+        }
+        return total + largest(cluster_.width() - 1);
+    }
+
+    u128 largest(u64 count) {
+        if (count >= extra_.size())
+            count = extra_.size();
+        const auto middle = extra_.begin() + static_cast<std::ptrdiff_t>(count);
+        std::nth_element(extra_.begin(), middle, extra_.end(), std::greater<>());
+        u128 total = 0;
+        for (auto extra = extra_.begin(); extra != middle; ++extra)
+            total += *extra;
+        return total;
+    }
+
+    // A window beyond which nothing can fail.
+    u64 horizon(const Load &own) {
+        const Supply &vcpu = cluster_.vcpu;
+        const u128 bandwidth = (u128{cluster_.whole} << point)
+                               + (u128{cluster_.shared} * vcpu.budget << point) / vcpu.period;
+        u128 utilisation = 0, constant = u128{cluster_.width()} * own.wcet;
+        extra_.clear();
+        for (const Load &load : loads_) {
+            utilisation += (u128{load.wcet} << point) / load.period + 1;
+            constant += load.wcet;
+            extra_.push_back(load.wcet);
+        }
+        constant += largest(cluster_.width() - 1);
+        constant += u128{cluster_.shared} * vcpu.blackout;
+        if (bandwidth <= utilisation || constant >= (u128{1} << (127 - point)))
+            return never;
+        const u128 window = (constant << point) / (bandwidth - utilisation) + own.deadline;
+        return window < limit ? static_cast<u64>(window) : never;
+    }
+
+    Loads loads_;
+    const Cluster &cluster_;
+    Effort &effort_;
+    std::vector<u128> extra_;
+};
+
+std::vector<Load> without_jitter(Loads loads) {
+    std::vector<Load> sporadic(loads.begin(), loads.end());
+    for (Load &load : sporadic) {
+        load.period = load.period > load.jitter ? load.period - load.jitter : 0;
+        load.jitter = 0;
+    }
+    return sporadic;
+}
+
+bool covered(Loads sporadic) {
+    return std::all_of(sporadic.begin(), sporadic.end(), [](const Load &load) {
+        return load.blocking == 0 && load.wcet <= load.deadline && load.deadline <= load.period;
+    });
+}
+
+} // namespace
+
+u64 Cluster::time_for(u128 amount) const {
+    if (amount == 0)
+        return 0;
+    if (whole == 0)
+        return vcpu.time_for(clamp((amount + shared - 1) / shared));
+    // The shared vcpus bring nothing at worst, and as much as whole ones at best.
+    u64 below = clamp(amount / width()), enough = clamp((amount + whole - 1) / whole);
+    if (enough == never)
+        return never;
+    if (within(below) >= amount)
+        return below;
+    while (enough - below > 1) {
+        const u64 middle = below + (enough - below) / 2;
+        (within(middle) >= amount ? enough : below) = middle;
+    }
+    return enough;
+}
+
+ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort) {
+    const std::vector<Load> sporadic = without_jitter(loads);
+    if (!covered(sporadic))
+        return {Verdict::unknown, 0, 0};
+    Test test(sporadic, cluster, effort);
+    for (std::size_t k = 0; k < sporadic.size(); k++) {
+        u64 window = 0;
+        if (test.confirm(sporadic[k], window) != Verdict::holds)
+            return {Verdict::unknown, k, window == never ? 0 : window};
+    }
+    return {Verdict::holds, 0, 0};
+}
+
+Budget minimal_cluster_budget(Loads loads, Shape shape, u64 period, u64 granule, u64 shared,
+                              u64 whole) {
+    const auto serves = [&](u64 granules) {
+        Effort effort(default_effort / 32);
+        const Cluster cluster{Supply(shape, period, granules * granule), shared, whole};
+        return cluster_edf(loads, cluster, effort).verdict == Verdict::holds;
+    };
+    u64 below = 0, enough = period / granule;
+    if (enough == 0 || !serves(enough))
+        return {0, false};
+    while (enough - below > 1) {
+        const u64 middle = below + (enough - below) / 2;
+        (serves(middle) ? enough : below) = middle;
+    }
+    return {enough * granule, true};
+}
+
+} // namespace hyperperiod::analysis
