@@ -50,6 +50,10 @@ class Test(Enum):
     RESPONSE_TIME = 0
     QPA = 1
     PROCESSOR_DEMAND = 2
+    GFB = 3
+    BAKER = 4
+    BCL = 5
+    ITERATIVE_BCL = 6
 
 def judge(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
@@ -79,7 +83,13 @@ def judge_batch(
     bounds: NDArray[np.int64] | None,
 ) -> None: ...
 def judge_cluster(
-    loads: Sequence[Row], shape: Shape, period: int, budget: int, shared: int, whole: int
+    loads: Sequence[Row],
+    shape: Shape,
+    period: int,
+    budget: int,
+    shared: int,
+    whole: int,
+    deadline: int = 0,
 ) -> tuple[Verdict, int, int]: ...
 def minimal_cluster_budget(
     loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import random
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def random_loads(rng: random.Random, most: int) -> list[Load]:
 
 def published_outputs(name: str) -> dict[int, tuple[int, int, int]]:
     """cpus, period and budget of each component in an output file, by position."""
-    root = ElementTree.parse(DATA / name).getroot()
+    root = ET.parse(DATA / name).getroot()
     found = {}
     for place, component in enumerate(root.iter("component")):
         model = component.find("resource/model")

@@ -121,6 +121,32 @@ def processor_demand(sets: Sets) -> Judged:
     return _judge(_analysis.Test.PROCESSOR_DEMAND, sets, 1, bounds=False)
 
 
+def gfb(sets: Sets, pcpus: int) -> Judged:
+    """Global EDF on `pcpus`: the GFB bound on densities. Sufficient; see `multiprocessor.gfb`."""
+    return _judge(_analysis.Test.GFB, sets, pcpus, bounds=False)
+
+
+def baker(sets: Sets, pcpus: int) -> Judged:
+    """Global EDF on `pcpus`: Baker's test. Sufficient; see `multiprocessor.baker`.
+
+    An equality between fractions without a small common denominator is not confirmed.
+    """
+    return _judge(_analysis.Test.BAKER, sets, pcpus, bounds=False)
+
+
+def bcl(sets: Sets, pcpus: int) -> Judged:
+    """Global EDF on `pcpus`: the BCL test. Sufficient; see `multiprocessor.bcl`."""
+    return _judge(_analysis.Test.BCL, sets, pcpus, bounds=False)
+
+
+def iterative_bcl(sets: Sets, pcpus: int, *, bounds: bool = False) -> Judged:
+    """Global EDF on `pcpus`: iterative BCL, with bounds on response times where it holds.
+
+    Sufficient; see `multiprocessor.iterative_bcl`.
+    """
+    return _judge(_analysis.Test.ITERATIVE_BCL, sets, pcpus, bounds=bounds)
+
+
 def _judge(test: _analysis.Test, sets: Sets, pcpus: int, *, bounds: bool) -> Judged:
     verdicts = np.empty(len(sets), dtype=np.int8)
     slots = np.empty(len(sets.loads), dtype=np.int64) if bounds else None

@@ -13,7 +13,7 @@ priority under a local scheduler. From tasks to loads:
   comes after all others, under edf it has no deadline and so does too, under fp its number
   decides. Whatever is below an always busy task is not schedulable.
 Equal keys keep the order of the file. Inner domains are loads too: (budget, period, deadline =
-period), because their servers are periodic.
+period) for each of their vcpus, because their servers are periodic.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ _LOCALS = {
     Scheduler.FP: Local.FIXED_PRIORITY,
     Scheduler.EDF: Local.EDF,
     Scheduler.FIFO: Local.FIFO,
+    Scheduler.GEDF: Local.EDF,  # on one vcpu; on several see `domains.mpr`
 }
 
 
@@ -126,7 +127,11 @@ def component_of_domains(scheduler: Scheduler, domains: Sequence[Domain]) -> Com
     ranked = sorted(domains, key=lambda inner: _inner_rank(scheduler, domains, inner))
     return Component(
         _LOCALS[scheduler],
-        tuple(Source(inner.name, _load_of_domain(inner)) for inner in ranked),
+        tuple(
+            Source(inner.name, _load_of_domain(inner))
+            for inner in ranked
+            for _ in range(inner.vcpus)
+        ),
     )
 
 

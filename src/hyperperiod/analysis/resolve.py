@@ -21,8 +21,15 @@ from typing import NoReturn
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum, optimal_interface
-from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, components_of, shape_for
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    Promise,
+    cluster_of,
+    components_of,
+    shape_for,
+)
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
+from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -34,6 +41,7 @@ from hyperperiod.model import (
     Domain,
     InputError,
     Interface,
+    Sbf,
     Slack,
     System,
     format_time,
@@ -114,6 +122,9 @@ class _Filler:
         return domain.model_copy(update=_WITHOUT_PERIODS | {"interface": interface})
 
     def _compute(self, domain: Domain, rule: Budget) -> Interface:
+        cluster = cluster_of(domain)
+        if cluster is not None:
+            return self._of_cluster(domain, rule, cluster)
         system = self.resolution.system
         components = [component for component in components_of(domain) if component.sources]
         if not components:
@@ -132,8 +143,32 @@ class _Filler:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
             sure = exact and whole_grid and rule is not Budget.SPORADIC
             _give_up(components, domain.interface_period_ns, sure=sure)
-        lost_ns = rbf(self.overhead, period_ns)
-        budget_ns += -(-lost_ns // (quantum_ns or 1)) * (quantum_ns or 1)
+        return self._with_overhead(period_ns, budget_ns)
+
+    def _of_cluster(self, domain: Domain, rule: Budget, cluster: Component) -> Interface:
+        """The least budget of each vcpu for a given period, under gedf."""
+        system, period_ns = self.resolution.system, domain.interface_period_ns
+        if not cluster.sources:
+            raise NotCovered("busy tasks give no demand to compute it from")
+        if period_ns is None:
+            raise NotCovered("gedf on several vcpus: a budget is computed for a given period only")
+        if system.sbf is Sbf.HARMONIC:
+            raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
+        if cluster.utilization > domain.vcpus:
+            utilization = float(cluster.utilization)
+            raise Infeasible(f"the tasks ask for {utilization:.6g} of {domain.vcpus} pcpus")
+        shape = shape_for(Promise(rule, system.sbf), period_ns, [cluster])
+        found = minimal_mpr_budget(
+            cluster.loads, shape, period_ns, domain.vcpus, system.quantum_ns or 1
+        )
+        self.resolution.budgets[domain.name] = found
+        if found.budget_ns is None:
+            raise NotCovered("no interface was found that surely meets every deadline")
+        return self._with_overhead(period_ns, found.budget_ns)
+
+    def _with_overhead(self, period_ns: int, budget_ns: int) -> Interface:
+        lost_ns, granule_ns = rbf(self.overhead, period_ns), self.resolution.system.quantum_ns or 1
+        budget_ns += -(-lost_ns // granule_ns) * granule_ns
         if budget_ns > period_ns:
             raise NotCovered("overheads leave too little of each period")
         return Interface(period_ns=period_ns, budget_ns=budget_ns)

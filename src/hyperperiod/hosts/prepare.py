@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hyperperiod.model import InputError, Scope, System, with_policy
+from hyperperiod.model import InputError, Scheduler, Scope, System, with_policy
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
@@ -16,6 +16,14 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
                 f"domain {domain.name}",
                 f"domains inside {domain.name!r}",
                 "two levels: domains and their tasks",
+            )
+        if domain.scheduler is Scheduler.GEDF:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: scheduler",
+                '"gedf", which moves jobs between the vcpus of a domain',
+                "rm, dm, fp, edf or fifo: gedf is for the analysis only",
             )
     if not 0 < horizon_ns < 2**62:
         raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")

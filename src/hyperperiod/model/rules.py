@@ -103,12 +103,14 @@ def domain(one: Domain) -> Iterator[Finding]:
 
 
 def _outer_domain(one: Domain) -> Iterator[Finding]:
-    allowed = "a domain of domains has no tasks of its own, one vcpu and an interface"
+    allowed = (
+        "a domain of domains has no tasks of its own, an interface, and one vcpu unless it is gedf"
+    )
     if one.tasks:
         yield Finding(("task",), f"{len(one.tasks)} tasks beside domains", allowed)
     if one.best_effort:
         yield Finding(("best_effort",), "true", allowed)
-    if one.vcpus != 1:
+    if one.vcpus != 1 and one.scheduler.value != "gedf":
         yield Finding(("vcpus",), str(one.vcpus), allowed)
     for index, inner in enumerate(one.domains):
         if inner.pcpu is not None:
@@ -172,6 +174,10 @@ def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
     here = ("task", index)
     if member.vcpu is not None and member.vcpu >= one.vcpus:
         yield Finding((*here, "vcpu"), str(member.vcpu), _up_to(one.vcpus, "vcpus"))
+    if member.vcpu is not None and one.scheduler.value == "gedf":
+        yield Finding(
+            (*here, "vcpu"), str(member.vcpu), 'no vcpu: with scheduler = "gedf" jobs move'
+        )
     by_number = one.scheduler.value == "fp"
     a_hog = one.best_effort and member.kind.value == "busy"
     if by_number and member.priority is None and not a_hog:

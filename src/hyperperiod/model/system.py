@@ -58,6 +58,7 @@ class Scheduler(StrEnum):
     FP = "fp"
     EDF = "edf"
     FIFO = "fifo"
+    GEDF = "gedf"  # edf on all vcpus of the domain together; analysis only
 
 
 class TaskKind(StrEnum):

@@ -15,8 +15,8 @@ First which supply bound is sound for the server:
   of the next period: the blackout of the general bound (under priorities: `cbs_fp`).
 
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
-every task is pinned to one. Inner domains are loads of the outer one, and each is promised its
-interface if the outer test holds for it.
+every task is pinned to one, or as a whole under gedf, where jobs move (`mpr`). Inner domains are
+loads of the outer one, and each is promised its interface if the outer test holds for it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from dataclasses import dataclass
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import (
     Component,
+    Source,
     component_of_domains,
     component_of_tasks,
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
@@ -41,6 +43,7 @@ from hyperperiod.model import Budget, Domain, Sbf, Scheduler
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
+MOVING = "gedf: jobs move between the vcpus, which are judged together"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -73,6 +76,8 @@ class DomainVerdict:
 
 def components_of(domain: Domain) -> list[Component]:
     """The components of a domain, one per vcpu; NotCovered if tasks may move between vcpus."""
+    if cluster_of(domain) is not None:
+        raise NotCovered(MOVING)
     if domain.domains:
         if domain.scheduler is Scheduler.FIFO:
             raise NotCovered("inner domains under fifo: no test covers it")
@@ -85,6 +90,15 @@ def components_of(domain: Domain) -> list[Component]:
         component_of_tasks(domain.scheduler, [t for t in domain.tasks if t.vcpu == vcpu])
         for vcpu in range(domain.vcpus)
     ]
+
+
+def cluster_of(domain: Domain) -> Component | None:
+    """What all vcpus of a domain serve together under gedf; None for every other domain."""
+    if domain.scheduler is not Scheduler.GEDF or domain.vcpus == 1:
+        return None
+    if domain.domains:
+        return component_of_domains(domain.scheduler, domain.domains)
+    return component_of_tasks(domain.scheduler, domain.tasks)
 
 
 def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
@@ -121,8 +135,11 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
     try:
         if domain.interface is None:
             raise NotCovered(BEST_EFFORT)
-        components = components_of(domain)
+        cluster = cluster_of(domain)
+        components = components_of(domain) if cluster is None else [cluster]
         supply = supply_of(domain, promise, components)
+        if cluster is not None and promise.sbf is Sbf.HARMONIC:
+            raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     except NotCovered as error:
         whole = Verdict.unknown(str(error))
         named = [t.name for t in domain.tasks] + [inner.name for inner in domain.domains]
@@ -130,7 +147,11 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
     parts: dict[str, Verdict] = {}
     wholes: list[Verdict] = []
     for component in components:
-        whole, verdicts = judge_component(component, supply)
+        whole, verdicts = (
+            judge_component(component, supply)
+            if cluster is None
+            else _judge_cluster(component, supply, domain.vcpus)
+        )
         reason = _only_sufficient(promise)
         if reason:
             whole = _soften(whole, reason)
@@ -155,6 +176,17 @@ def _soften(verdict: Verdict, reason: str) -> Verdict:
     return verdict
 
 
+def _judge_cluster(
+    component: Component, supply: Supply, vcpus: int
+) -> tuple[Verdict, dict[str, Verdict]]:
+    whole = mpr(component.loads, supply, vcpus)
+    parts = {
+        source.name: Verdict.yes(source.load.deadline) if whole.holds else whole
+        for source in component.sources
+    }
+    return whole, parts
+
+
 def judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict[str, Verdict]]:
     """The verdict on one vcpu's work, and on each part of it by name."""
     if component.local is Local.EDF:
@@ -171,8 +203,20 @@ def judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict
     else:
         verdicts = fixed_priority(component, supply)
         whole = all_of(verdicts)
-    parts = {s.name: v for s, v in zip(component.sources, verdicts, strict=True)}
+    parts = _by_name(component.sources, verdicts)
     if component.starved:
         never = Verdict.no(f"below the busy task {component.busy[0]}, it may never run")
         return never, parts | dict.fromkeys(component.starved, never)
     return whole, parts
+
+
+def _by_name(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """The vcpus of an inner domain are sources of one name: it gets the worst of their verdicts."""
+    parts: dict[str, Verdict] = {}
+    for source, verdict in zip(sources, verdicts, strict=True):
+        other = parts.get(source.name, verdict)
+        both = all_of([other, verdict])
+        if both.holds and other.bound_ns is not None and verdict.bound_ns is not None:
+            both = Verdict.yes(max(other.bound_ns, verdict.bound_ns))
+        parts[source.name] = both
+    return parts

@@ -100,7 +100,13 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
     if utilization > whole + shared * supply.bandwidth:
         return Verdict.no("the tasks ask for more than the bandwidth of the interface")
     found, index, window = _analysis.judge_cluster(
-        loads, supply.shape, supply.period_ns, supply.budget_ns, shared, whole
+        loads,
+        supply.shape,
+        supply.period_ns,
+        supply.budget_ns,
+        shared,
+        whole,
+        supply.deadline_ns,
     )
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()

@@ -14,6 +14,14 @@ std::unique_ptr<SetTest> make_test(Test which) {
         return make_qpa();
     case Test::processor_demand:
         return make_processor_demand();
+    case Test::gfb:
+        return make_gfb();
+    case Test::baker:
+        return make_baker();
+    case Test::bcl:
+        return make_bcl();
+    case Test::iterative_bcl:
+        return make_iterative_bcl();
     }
     return nullptr;
 }

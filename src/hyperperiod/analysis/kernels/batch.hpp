@@ -27,11 +27,15 @@ class SetTest {
     virtual Verdict judge(Loads set, u64 pcpus, std::span<u64> bounds) = 0;
 };
 
-enum class Test { response_time, qpa, processor_demand };
+enum class Test { response_time, qpa, processor_demand, gfb, baker, bcl, iterative_bcl };
 
 std::unique_ptr<SetTest> make_response_time();
 std::unique_ptr<SetTest> make_qpa();
 std::unique_ptr<SetTest> make_processor_demand();
+std::unique_ptr<SetTest> make_gfb();
+std::unique_ptr<SetTest> make_baker();
+std::unique_ptr<SetTest> make_bcl();
+std::unique_ptr<SetTest> make_iterative_bcl();
 
 std::unique_ptr<SetTest> make_test(Test which);
 

@@ -205,11 +205,11 @@ constexpr u64 widest = 1 << 16;
 using ClusterFinding = std::tuple<Verdict, std::size_t, u64>;
 
 ClusterFinding cluster_finding(const Rows &rows, Shape shape, u64 period, u64 budget, u64 shared,
-                               u64 whole) {
+                               u64 whole, u64 deadline) {
     require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
     Effort effort(default_effort);
-    const ClusterAnswer answer =
-        cluster_edf(loads_of(rows), {supply_of(shape, period, budget), shared, whole}, effort);
+    const ClusterAnswer answer = cluster_edf(
+        loads_of(rows), {supply_of(shape, period, budget, deadline), shared, whole}, effort);
     return {answer.verdict, answer.load, answer.window};
 }
 
@@ -241,7 +241,11 @@ NB_MODULE(_analysis, module) {
     nb::enum_<Test>(module, "Test")
         .value("RESPONSE_TIME", Test::response_time)
         .value("QPA", Test::qpa)
-        .value("PROCESSOR_DEMAND", Test::processor_demand);
+        .value("PROCESSOR_DEMAND", Test::processor_demand)
+        .value("GFB", Test::gfb)
+        .value("BAKER", Test::baker)
+        .value("BCL", Test::bcl)
+        .value("ITERATIVE_BCL", Test::iterative_bcl);
     module.def("judge_batch", &judge_batch, nb::arg("test"), nb::arg("loads"), nb::arg("starts"),
                nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
     module.def("largest_wcets", &largest_wcets, nb::arg("local"), nb::arg("loads"),
@@ -258,7 +262,8 @@ NB_MODULE(_analysis, module) {
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
                nb::arg("grid"));
     module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"));
+               nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"),
+               nb::arg("deadline") = 0);
     module.def("minimal_cluster_budget", &cluster_budget, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("shared"), nb::arg("whole"));
     module.def(

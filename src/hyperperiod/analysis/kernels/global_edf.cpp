@@ -127,6 +127,25 @@ bool gfb_holds(Loads set, u64 pcpus) {
     return !above && exact_gfb(set, *densest, pcpus);
 }
 
+// Whether fractions, each below one, sum to at most a bound.
+bool at_most(std::span<const std::pair<u64, u64>> rests, u64 bound) {
+    u128 floor = 0;
+    u64 rounded = 0;
+    for (const auto &[top, bottom] : rests) {
+        const Share part = share(top, bottom);
+        floor += part.floor;
+        rounded += !part.exact;
+    }
+    if (floor + rounded <= one * bound)
+        return true;
+    if (floor > one * bound || (floor == one * bound && rounded != 0))
+        return false;
+    Fractions sum;
+    for (const auto &[top, bottom] : rests)
+        sum.add(1, top, bottom);
+    return sum.at_most(bound) == Verdict::holds;
+}
+
 bool bcl_holds(Loads set, const Load &own, u64 pcpus) {
     const u64 room = own.deadline - own.wcet + 1;
     const u128 enough = u128{room} * pcpus;
@@ -149,6 +168,49 @@ bool bcl_holds(Loads set, const Load &own, u64 pcpus) {
 Verdict GlobalEdf::gfb(Loads set, u64 pcpus) {
     const bool holds = set.empty() || (covered(set) && gfb_holds(set, pcpus));
     return holds ? Verdict::holds : unconfirmed(set, pcpus);
+}
+
+Verdict GlobalEdf::baker(Loads set, u64 pcpus) {
+    bool holds = covered(set);
+    for (std::size_t k = 0; holds && k < set.size(); k++)
+        holds = baker_holds(set, set[k], pcpus);
+    return holds ? Verdict::holds : unconfirmed(set, pcpus);
+}
+
+// The inequality times D_k: its terms are then C_i (D_k + T_i - D_i) / T_i and, for loads with
+// more utilisation than k has density, C_i - C_k T_i / D_k, each at most D_k together.
+bool GlobalEdf::baker_holds(Loads set, const Load &own, u64 pcpus) {
+    const u128 bound = u128{pcpus} * own.deadline - u128{pcpus - 1} * own.wcet;
+    u128 whole = 0;
+    rests_.clear();
+    for (const Load &load : set) {
+        const u64 period = load.period - load.jitter;
+        const u128 top = u128{load.wcet} * (own.deadline + period - load.deadline);
+        u128 share = top / period;
+        const u64 rest = static_cast<u64>(top - share * period);
+        const u128 ours = u128{own.wcet} * period;
+        u64 missing = 0;
+        if (u128{load.wcet} * own.deadline > ours) {
+            const u128 less = ours / own.deadline;
+            const u64 left = static_cast<u64>(ours - less * own.deadline);
+            missing = left == 0 ? 0 : own.deadline - left;
+            share += load.wcet - less - (left != 0);
+        }
+        if (share >= own.deadline) {
+            whole += own.deadline;
+        } else {
+            // One short of D_k with two fractions may be above it; that errs on the safe side.
+            whole += share;
+            if (rest != 0)
+                rests_.emplace_back(rest, period);
+            if (missing != 0)
+                rests_.emplace_back(missing, own.deadline);
+        }
+        if (whole > bound)
+            return false;
+    }
+    const u128 left = bound - whole;
+    return left >= rests_.size() || at_most(rests_, static_cast<u64>(left));
 }
 
 Verdict GlobalEdf::bcl(Loads set, u64 pcpus) {

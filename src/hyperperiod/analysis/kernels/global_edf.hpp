@@ -3,6 +3,7 @@
 // Tests of global EDF on m pcpus, for sets of sporadic loads with deadlines within periods.
 //
 //   gfb            densities: sum d_i <= m - (m - 1) max d_i
+//   baker          what each load can bring into a window with too much demand
 //   bcl            work that can get in the way of one job, load by load
 //   iterative_bcl  the same, with the slack found for one load helping the others
 //
@@ -11,6 +12,7 @@
 // decided in integers.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
@@ -20,6 +22,7 @@ namespace hyperperiod::analysis {
 // Scratch space that outlives one set, so that a set costs no allocation.
 struct GlobalEdf {
     Verdict gfb(Loads set, u64 pcpus);
+    Verdict baker(Loads set, u64 pcpus);
     Verdict bcl(Loads set, u64 pcpus);
     // `bounds` is empty or has a slot per load for its response bound (never: none).
     Verdict iterative_bcl(Loads set, u64 pcpus, std::span<u64> bounds);
@@ -31,9 +34,11 @@ struct GlobalEdf {
     struct Progress {
         bool all, moved; // every load is confirmed; some slack grew
     };
+    bool baker_holds(Loads set, const Load &own, u64 pcpus);
     void prepare(Loads set);
     Progress improve(u64 pcpus);
 
+    std::vector<std::pair<u64, u64>> rests_;
     std::vector<Load> sporadic_;
     std::vector<Work> work_;
     std::vector<u64> slack_;

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Domains under gedf, from the system file to the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hyperperiod.analysis import analyze, resolve
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import InputError, System, load_system
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+THREE = "".join(
+    f'[[domain.task]]\nname = "{name}"\nperiod = "100ms"\ndeadline = "6ms"\nwcet = "2ms"\n'
+    for name in "abc"
+)
+
+Gedf = Callable[..., System]
+
+
+@pytest.fixture
+def gedf(tmp_path: Path) -> Gedf:
+    """Makes one domain on so many vcpus and pcpus, under global periodic servers with EDF."""
+
+    def make(interface: str, vcpus: int = 2, top: str = "", inside: str = THREE) -> System:
+        path = tmp_path / "system.toml"
+        path.write_text(
+            f'name = "s"\npolicy = "periodic+edf+none+global"\npcpus = {vcpus}\n{top}\n'
+            f'[[domain]]\nname = "d"\nscheduler = "gedf"\nvcpus = {vcpus}\n{interface}\n{inside}'
+        )
+        return load_system(path)
+
+    return make
+
+
+def only(system: System) -> dict[str, object]:
+    (domain,) = analyze(system)["domains"]
+    return domain
+
+
+def test_a_system_file_with_clusters() -> None:
+    system = resolve(load_system(EXAMPLES / "virtual-cluster.toml"))
+    budgets = [domain.interface.budget_ns for domain in system.domains if domain.interface]
+    assert budgets == [48_000_000, 32_000_000]
+    assert analyze(system)["schedulable"] is True
+
+
+def test_whole_pcpus_and_parts_of_them(gedf: Gedf) -> None:
+    assert only(gedf('interface = { period = "5ms", budget = "5ms" }'))["schedulable"] is True
+    part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))
+    assert part["schedulable"] is None
+    assert "only sufficient" in str(part["reason"])
+    small = only(gedf('interface = { period = "500us", budget = "450us" }'))
+    assert small["schedulable"] is True
+    tasks = small["tasks"]
+    assert isinstance(tasks, list)
+    assert [task["response_bound_ns"] for task in tasks] == [6_000_000] * 3
+
+
+def test_a_budget_is_computed_for_a_given_period_only(gedf: Gedf) -> None:
+    open_period = only(gedf(""))
+    assert open_period["schedulable"] is None
+    assert "given period" in str(open_period["reason"])
+    computed = resolve(gedf('interface_period = "500us"', top='quantum = "10us"')).domains[0]
+    assert computed.interface is not None
+    assert computed.interface.budget_ns % 10_000 == 0
+
+
+def test_one_vcpu_under_gedf_is_edf(gedf: Gedf) -> None:
+    cluster = gedf('interface = { period = "5ms", budget = "5ms" }', vcpus=1)
+    edf = cluster.model_copy(
+        update={
+            "domains": tuple(
+                domain.model_copy(update={"scheduler": type(domain.scheduler).EDF})
+                for domain in cluster.domains
+            )
+        }
+    )
+    assert only(cluster)["schedulable"] == only(edf)["schedulable"] is True
+
+
+def test_harmonic_supply_is_refused(gedf: Gedf) -> None:
+    whole = 'interface = { period = "50ms", budget = "50ms" }'
+    harmonic = only(gedf(whole, top='sbf = "harmonic"'))
+    assert harmonic["schedulable"] is None
+    assert "harmonic" in str(harmonic["reason"])
+
+
+def test_domains_inside_a_cluster(gedf: Gedf) -> None:
+    """Each vcpu of an inner domain is a load of the outer one; two of them may run at once."""
+    inner = "".join(
+        f'[[domain.domain]]\nname = "{name}"\nscheduler = "gedf"\nvcpus = 2\n'
+        f'interface = {{ period = "10ms", budget = "4ms" }}\n[[domain.domain.task]]\n'
+        f'name = "t"\nperiod = "100ms"\nwcet = "5ms"\n'
+        for name in ("x", "y")
+    )
+    outer = only(gedf('interface = { period = "1ms", budget = "1ms" }', inside=inner))
+    assert outer["schedulable"] is True
+    three = only(gedf('interface = { period = "1ms", budget = "1ms" }', vcpus=1, inside=inner))
+    assert three["schedulable"] is False
+
+
+def test_hosts_refuse_and_pins_are_refused(gedf: Gedf) -> None:
+    with pytest.raises(InputError, match="gedf"):
+        simulate(gedf('interface = { period = "5ms", budget = "5ms" }'), 10**9)
+    pinned = '[[domain.task]]\nname = "a"\nperiod = "100ms"\nwcet = "1ms"\nvcpu = 1\n'
+    with pytest.raises(InputError, match="jobs move"):
+        gedf('interface = { period = "5ms", budget = "5ms" }', inside=pinned)
