@@ -60,16 +60,13 @@ def test_tasks_that_do_not_divide_have_no_harmonic_bound() -> None:
     ("policy", "scheduler", "named"),
     [
         ("polling", Scheduler.EDF, "edf, polling resource"),
+        ("sporadic", Scheduler.RM, "rm, sporadic resource"),
         ("periodic+edf", Scheduler.FIFO, "fifo, periodic resource"),
         ("ds", Scheduler.DM, "dm, periodic resource"),
     ],
 )
 def test_names(policy: str, scheduler: Scheduler, named: str) -> None:
     assert named in said_of(system(policy, (50, 70), scheduler))
-
-
-def test_sporadic_servers_have_none() -> None:
-    assert said_of(system("sporadic", (20, 40))) == {}
 
 
 def test_inner_domains_have_theirs() -> None:

@@ -155,7 +155,7 @@ def test_no_test_no_sensitivity() -> None:
     low = task("t", 4, 40, priority=1)
     assert domain_sensitivity(domain(busy, low, scheduler=Scheduler.FP), PERIODIC) is None
     only = domain(task("t", 4, 40))
-    assert domain_sensitivity(only, Promise(Budget.SPORADIC, Sbf.GENERAL)) is None
+    assert domain_sensitivity(only, Promise(Budget.POLLING, Sbf.HARMONIC)) is None
     assert domain_entry(None) is None
     assert task_entry(None) is None
 

@@ -4,8 +4,8 @@
 The local scheduler says which test, the server which supply bounds it may use: the general one,
 the harmonic one where the CSA paper would use it (all periods divide one another; it asks for no
 more), the one with explicit deadlines where the host level gives them. Where the paper's condition
-holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Sporadic and
-best-effort domains have no tests.
+holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Best-effort
+domains have no tests.
 
 Inputs: a domain with its interface, its promise. Result: named verdicts, one per test. Errors:
 none.
@@ -70,9 +70,10 @@ def _named(domain: Domain, promise: Promise, sbf: Sbf) -> NamedVerdict:
 def _title(domain: Domain, promise: Promise, sbf: Sbf) -> tuple[str, str]:
     """Name and source; fifo and the supply of polling servers are ours."""
     resource, source = _RESOURCE[sbf], _SOURCE[sbf]
-    if sbf is Sbf.GENERAL and promise.rule is Budget.POLLING:
-        resource = "polling resource"
-    ours = domain.scheduler is Scheduler.FIFO or resource == "polling resource"
+    late = promise.rule in (Budget.POLLING, Budget.SPORADIC)
+    if sbf is Sbf.GENERAL and late:
+        resource = f"{promise.rule} resource"
+    ours = domain.scheduler is Scheduler.FIFO or late
     return f"{domain.scheduler}, {resource}", "" if ours else source
 
 
