@@ -426,16 +426,76 @@ def test_fifo_may_hold_but_never_fails_for_sure() -> None:
     assert verdict(system(over), "d")[0] is False
 
 
-def test_a_flow_releases_its_hops_when_it_likes() -> None:
-    one = system(
+def with_flow(period_ms: int, **more: Any) -> System:
+    """An item asks for 1 ms in `a`, where 5 in 10 are to be had, and 1 ms in `b`, 2 in 10."""
+    return system(
         domain("a", task("t", 1, 40, kind="event"), task("u", 1, 40), interface=interface(5, 10)),
-        domain("b", task("t", 1, 40), interface=interface(2, 10)),
-        flows=(Flow(name="f", source=Source(period_ns=MS), hops=("a.t",), deadline_ns=40 * MS),),
+        domain("b", task("t", 1, 40, kind="event"), interface=interface(2, 10)),
+        flows=(
+            Flow(
+                name="f",
+                source=Source(period_ns=period_ms * MS),
+                hops=("a.t", "b.t"),
+                deadline_ns=40 * MS,
+            ),
+        ),
+        **more,
     )
-    result = analyze(one)
-    assert [entry["schedulable"] for entry in result["domains"]] == [None, True]
-    assert [entry["schedulable"] for entry in result["domains"][0]["tasks"]] == [None, None]
-    assert "flow" in result["domains"][0]["reason"]
+
+
+def test_a_flow_is_bounded_end_to_end() -> None:
+    """Up to 10 ms without supply in `a`, up to 16 in `b`, and each time 1 ms of its own."""
+    result = analyze(with_flow(50))
+    assert result["schedulable"] is True
+    (flow,) = result["flows"]
+    assert flow["schedulable"] is True
+    assert [hop["response_bound_ns"] for hop in flow["hops"]] == [11 * MS, 17 * MS]
+    assert flow["response_bound_ns"] == 28 * MS
+
+
+def test_a_flow_that_floods_leaves_its_domain_unknown() -> None:
+    result = analyze(with_flow(1))
+    assert [entry["schedulable"] for entry in result["domains"]] == [None, None]
+    assert result["flows"][0]["schedulable"] is None
+    assert "no bound was found" in result["flows"][0]["reason"]
+
+
+def test_a_flow_needs_the_budgets_of_its_hops() -> None:
+    late = System(
+        **{
+            **dict(with_flow(50)),
+            "domains": (
+                *with_flow(50).domains,
+                domain("above", task("x", 8, 10), interface=interface(9, 10), priority=None),
+            ),
+        }
+    )
+    flow = analyze(late)["flows"][0]
+    assert flow["schedulable"] is None
+    assert flow["response_bound_ns"] is None
+
+
+def test_with_swaps_to_come_flows_are_unknown_too() -> None:
+    swapped = with_flow(50, swaps=(Swap(at_ns=MS, policy=parse_policy("crps")),))
+    flow = analyze(swapped)["flows"][0]
+    assert flow["schedulable"] is None
+    assert "swaps" in flow["reason"]
+
+
+def test_sensitivity_is_shown_when_asked_for() -> None:
+    """Supply 5 in 10: `a` may take 5 of the first 20, and 4 of 5 ms of budget would do for 4."""
+    one = system(domain("d", task("a", 4, 20), interface=interface(5, 10)))
+    assert "sensitivity" not in analyze(one)["domains"][0]
+    (entry,) = analyze(one, sensitivity=True)["domains"]
+    assert entry["tasks"][0]["sensitivity"]["largest_wcet_ns"] == 5 * MS
+    assert entry["tasks"][0]["sensitivity"]["extra_wcet_ns"] == 1 * MS
+    assert entry["sensitivity"]["wcet_factor_exact"] == "5/4"
+    least_ns = entry["sensitivity"]["least_budget_ns"]
+    assert entry["sensitivity"]["spare_budget_ns"] == 5 * MS - least_ns
+    at_least = system(
+        domain("d", task("a", 4, 20), interface=Interface(period_ns=10 * MS, budget_ns=least_ns))
+    )
+    assert analyze(at_least)["schedulable"] is True
 
 
 def test_what_cannot_be_decided_is_not_called_impossible() -> None:

@@ -5,8 +5,8 @@ A domain is schedulable if its servers get their budgets (`host_level`) and thos
 its tasks (`domain_level`). The system is if all its pcpus and domains are; best-effort domains
 are promised nothing, so they are null and do not count. Verdicts are for the policy and the
 interfaces at the start: with swaps or changes to come nothing is claimed for the whole run.
-A domain with a task that a flow releases is null: when that is, and with it the work in the
-domain, is up to others.
+Tasks that a flow releases are judged with all flows together (`flows`), and a flow holds if its
+items are in time end to end and the servers of all its hops get their budgets.
 
 All decisions are made in integers and fractions; floats appear only in what is shown.
 """
@@ -17,7 +17,13 @@ from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
+from hyperperiod.analysis.domains.sensitivity import (
+    domain_entry,
+    domain_sensitivity,
+    task_entry,
+)
 from hyperperiod.analysis.explain import explain as explain_subject
+from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
@@ -37,21 +43,29 @@ class AnalyzeResult(TypedDict, total=False):
     reason: str
     pcpus: Required[list[dict[str, Any]]]
     domains: Required[list[dict[str, Any]]]
+    flows: list[dict[str, Any]]
     spare: dict[str, Any]
     explain: dict[str, Any]
 
 
-def analyze(system: System, explain: str | None = None) -> AnalyzeResult:
-    """Interfaces and verdicts; `explain` names a task or a server whose test is shown."""
+def analyze(
+    system: System, explain: str | None = None, *, sensitivity: bool = False
+) -> AnalyzeResult:
+    """Interfaces and verdicts.
+
+    `explain` names a task or a server whose test is shown. With `sensitivity` domains and tasks
+    say how far from their edge they are. InputError for a name that is not there.
+    """
     resolution = resolve_what_can_be(system)
-    return _Analysis(resolution).result(explain)
+    return _Analysis(resolution, sensitivity=sensitivity).result(explain)
 
 
 class _Analysis:
     """The parts of one analysis, from the host inward."""
 
-    def __init__(self, resolution: Resolution) -> None:
+    def __init__(self, resolution: Resolution, *, sensitivity: bool) -> None:
         self.resolution = resolution
+        self.sensitivity = sensitivity
         self.system = resolution.system
         self.groups = groups_of(self.system)
         self.promises = promises_of(self.system)
@@ -61,7 +75,7 @@ class _Analysis:
             for number, members in enumerate(domains_by_group(self.system))
             for index in members
         }
-        self.flow_hops = {hop for flow in self.system.flows for hop in flow.hops}
+        self.flows = analyze_flows(self.system, self.promises)
 
     def result(self, explain: str | None) -> AnalyzeResult:
         domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
@@ -70,6 +84,8 @@ class _Analysis:
             for entry, domain in zip(domains, self.system.domains, strict=True)
             if not domain.best_effort
         ]
+        flows = flow_entries(self.flows, self._outside())
+        counted += [(one["schedulable"], _of_flow(one)) for one in flows]
         # A pcpu is more than its domains only when some domain has no interface.
         whole = all_of(
             [Verdict(holds, "" if holds else reason) for holds, reason in counted]
@@ -82,6 +98,8 @@ class _Analysis:
             "pcpus": self._pcpus(),
             "domains": domains,
         }
+        if flows:
+            result["flows"] = flows
         if self.system.policy.slack is Slack.SPARE:
             result["spare"] = self._spare()
         if explain is not None:
@@ -144,6 +162,13 @@ class _Analysis:
     def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
         return self._entry(domain, self._host_of(index))
 
+    def _outside(self) -> dict[str, Verdict]:
+        """By domain, what must hold for anything inside it to hold."""
+        return {
+            domain.name: all_of([*self._unsettled(), self._host_of(index)])
+            for index, domain in enumerate(self.system.domains)
+        }
+
     def _host_of(self, index: int) -> Verdict:
         """Whether the servers of a domain get their budgets."""
         number = self.group_of_domain[index]
@@ -153,7 +178,7 @@ class _Analysis:
     def _entry(self, domain: Domain, host: Verdict) -> dict[str, Any]:
         interface = domain.interface
         inside = self._inside(domain, self.promises[domain.name])
-        unsettled = self._unsettled(domain)
+        unsettled = self._unsettled()
         whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
         parts = {
             name: _under(all_of([*unsettled, host]), verdict)
@@ -174,10 +199,12 @@ class _Analysis:
             if bandwidth is None
             else float(bandwidth - domain.utilization),
             **_said(whole),
-            "tests": [_told(one) for one in every_test(domain, self.promises[domain.name])],
+            "tests": [_told(one) for one in self._tests(domain)],
             "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
             **self._how(domain),
         }
+        if self.sensitivity:
+            self._add_sensitivity(entry, domain)
         if domain.domains:
             entry["domains"] = [self._entry(child, parts[child.name]) for child in domain.domains]
             worst = all_of(
@@ -190,23 +217,34 @@ class _Analysis:
         failures = self.resolution.failures
         stuck = next((d.name for d in (domain, *domain.domains) if d.name in failures), None)
         if stuck is None:
-            return judge_domain(domain, promise)
+            return self.flows.domains.get(domain.name) or judge_domain(domain, promise)
         whole = failures[stuck]
         named = [task.name for task in domain.tasks] + [inner.name for inner in domain.domains]
         return DomainVerdict(whole, {name: Verdict.unknown(whole.reason) for name in named})
 
-    def _unsettled(self, domain: Domain) -> list[Verdict]:
+    def _unsettled(self) -> list[Verdict]:
         """What keeps the tests from saying anything about the whole run."""
-        reasons = []
-        hop = next((t.name for t in domain.tasks if self._in_flow(domain, t)), None)
-        if hop is not None:
-            reasons.append(f"task {hop} is released by a flow")
         if self.system.swaps or self.system.changes:
-            reasons.append("swaps or changes are to come: only the start is analysed")
-        return [Verdict.unknown(reason) for reason in reasons]
+            return [Verdict.unknown("swaps or changes are to come: only the start is analysed")]
+        return []
 
-    def _in_flow(self, domain: Domain, task: Task) -> bool:
-        return f"{domain.name}.{task.name}" in self.flow_hops
+    def _tests(self, domain: Domain) -> tuple[NamedVerdict, ...]:
+        """None of them is about work that flows release."""
+        if domain.name in self.flows.domains:
+            return ()
+        return every_test(domain, self.promises[domain.name])
+
+    def _add_sensitivity(self, entry: dict[str, Any], domain: Domain) -> None:
+        """How far the domain and its tasks are from their edge: null where nothing is known."""
+        known = domain.interface is not None and domain.name not in self.flows.domains
+        found = (
+            domain_sensitivity(domain, self.promises[domain.name], self.system.quantum_ns)
+            if known
+            else None
+        )
+        entry["sensitivity"] = domain_entry(found)
+        for task in entry["tasks"]:
+            task["sensitivity"] = task_entry(found.tasks.get(task["name"]) if found else None)
 
     def _task(self, task: Task, verdict: Verdict) -> dict[str, Any]:
         return {
@@ -236,6 +274,10 @@ class _Analysis:
 def _of_domain(name: str, reason: str) -> str:
     """Reasons from the host level begin with the name of the server already."""
     return reason if reason.startswith(name) else f"domain {name}: {reason}"
+
+
+def _of_flow(entry: dict[str, Any]) -> str:
+    return f"flow {entry['name']}: {entry.get('reason', '')}"
 
 
 def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:

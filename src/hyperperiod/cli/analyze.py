@@ -28,6 +28,11 @@ def read_plot(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 @policy_option
 @click.option("--tests", is_flag=True, help="Show what every test that applies says.")
 @click.option(
+    "--sensitivity",
+    is_flag=True,
+    help="Show how much every task may grow, and what of each budget could be spared.",
+)
+@click.option(
     "--explain",
     metavar="NAME",
     help="Say why a task (domain.task) or the server of a domain is in time or not.",
@@ -46,6 +51,7 @@ def analyze(
     policy: Policy | None,
     explain: str | None,
     tests: bool,
+    sensitivity: bool,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -63,7 +69,7 @@ def analyze(
     from hyperperiod.analysis import analyze as analyze_system
 
     with about(system_file):
-        result = analyze_system(system, explain=explain)
+        result = analyze_system(system, explain=explain, sensitivity=sensitivity)
     if plot is not None:
         _plot(plot, result["explain"], system_file)
     if as_json:
@@ -90,6 +96,7 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         analysis_tables,
         interface_text,
         reasons,
+        searches,
         tests_table,
         verdict_text,
     )
@@ -101,6 +108,8 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         out.print(table)
     if tests:
         out.print(tests_table(result))
+    for line in searches(result):
+        out.print(line)
     if result.get("spare"):
         out.print(f"spare: {interface_text(result['spare'])}")
     if result["schedulable"] is not True:

@@ -69,10 +69,24 @@ def _table(title: str, columns: Sequence[str], left: int) -> Table:
 
 
 def analysis_tables(analysis: Json) -> Iterable[Table]:
-    """pcpus, domains, tasks."""
+    """pcpus, domains, tasks; flows and sensitivities where there are some."""
     yield _pcpu_verdicts(analysis["pcpus"])
     yield _domain_verdicts(analysis["domains"])
     yield _task_verdicts(analysis["domains"])
+    if "flows" in analysis:
+        yield _flow_verdicts(analysis["flows"])
+    if any("sensitivity" in domain for domain in analysis["domains"]):
+        yield _domain_sensitivities(analysis["domains"])
+        yield _task_sensitivities(analysis["domains"])
+
+
+def searches(analysis: Json) -> Iterable[str]:
+    """How interfaces were found that nothing was given of."""
+    from hyperperiod.analysis.domains.algorithm_1 import search_text
+
+    for _, domain in _all_depths(analysis["domains"]):
+        if "algorithm1" in domain:
+            yield f"{domain['name']}: {search_text(**domain['algorithm1'])}"
 
 
 def tests_table(analysis: Json) -> Table:
@@ -122,7 +136,7 @@ def _of_whom(reason: str, name: str) -> tuple[str, str]:
 
 
 def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
-    """The parts that have a verdict, by name: not best effort, not without a deadline."""
+    """The parts with a verdict, by name: not best effort, not without a deadline; flows last."""
     for pcpu in analysis["pcpus"]:
         yield f"pcpu {pcpu['id']}", pcpu
     for _, domain in _all_depths(analysis["domains"]):
@@ -132,6 +146,8 @@ def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
             if task["deadline_ns"] is not None:
                 yield f"{domain['name']}.{task['name']}", task
         yield domain["name"], domain
+    for flow in analysis.get("flows", ()):
+        yield f"flow {flow['name']}", flow
 
 
 def _is_best_effort(domain: Json) -> bool:
@@ -196,6 +212,49 @@ def _task_verdicts(domains: Iterable[Json]) -> Table:
                 verdict_text(task["schedulable"]) if due else _NO_VALUE,
                 time_text(task["deadline_ns"]),
                 time_text(task["response_bound_ns"]),
+            )
+    return table
+
+
+def _flow_verdicts(flows: Iterable[Json]) -> Table:
+    table = _table("flows", ("flow", "path", "schedulable", "deadline", "response bound"), 3)
+    for flow in flows:
+        table.add_row(
+            flow["name"],
+            " > ".join(f"{hop['domain']}.{hop['task']}" for hop in flow["hops"]),
+            verdict_text(flow["schedulable"]),
+            time_text(flow["deadline_ns"]),
+            time_text(flow["response_bound_ns"]),
+        )
+    return table
+
+
+def _domain_sensitivities(domains: Iterable[Json]) -> Table:
+    columns = ("domain", "least budget", "to spare", "all work may grow to")
+    table = _table("what could be spared", columns, 1)
+    for _, domain in _all_depths(domains):
+        found = domain["sensitivity"] or {}
+        table.add_row(
+            domain["name"],
+            time_text(found.get("least_budget_ns")),
+            time_text(found.get("spare_budget_ns")),
+            share_text(found.get("wcet_factor")),
+        )
+    return table
+
+
+def _task_sensitivities(domains: Iterable[Json]) -> Table:
+    columns = ("domain", "task", "slack", "largest wcet", "more than now")
+    table = _table("how much tasks may grow", columns, 2)
+    for _, domain in _all_depths(domains):
+        for task in domain["tasks"]:
+            found = task["sensitivity"] or {}
+            table.add_row(
+                domain["name"],
+                task["name"],
+                time_text(found.get("slack_ns")),
+                time_text(found.get("largest_wcet_ns")),
+                time_text(found.get("extra_wcet_ns")),
             )
     return table
 
