@@ -13,18 +13,22 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Row:
-    """One measured number. `peer` is what another tool needs for the same, in the same unit."""
+    """One measured number. `peer` is what another tool needs for the same, in the same unit; with
+    `rate` it is what the other tool does, and more is better."""
 
     name: str
     value: float
     unit: str
     peer: float | None = None
     peer_name: str | None = None
+    rate: bool = False
 
     @property
     def ratio(self) -> float | None:
-        """How many times as much the peer needs."""
-        return self.peer / self.value if self.peer is not None else None
+        """How many times as much the peer needs, or we do."""
+        if self.peer is None:
+            return None
+        return self.value / self.peer if self.rate else self.peer / self.value
 
 
 def processor() -> str:
