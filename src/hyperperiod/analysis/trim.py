@@ -5,7 +5,9 @@ The budgets come in as those of the general supply bound, whose deadline is the 
 of the host whose budget comes earlier (`edp`) needs less. From the highest priority down, each
 computed budget becomes the least with which its domain is schedulable, given the response bound
 R of its server below the budgets above it; what is above has shrunk by then, which only helps.
-Servers of equal priority count with the budgets that they have at that time.
+Servers of equal priority stand in each other's way: their budgets grow together from the
+smallest, each to what it needs beside the others, until none has to grow. That ends at the least
+budgets that suit each other, since a larger budget elsewhere never lets one's own be smaller.
 
 A smaller budget has a smaller R, but R falls in steps, whenever a refill from above no longer
 comes in time to preempt, so "schedulable" is not monotone in the budget. Between two steps the
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
@@ -33,6 +36,8 @@ from hyperperiod.model import Domain, Interface, Sbf, System
 
 # So many preemptions from above within one period are more than anybody has.
 STRETCHES = 2000
+# Beyond so many steps towards each other, equals keep what they had.
+ROUNDS = 1000
 
 
 def trim(system: System, computed: Callable[[Domain], bool]) -> System:
@@ -40,21 +45,58 @@ def trim(system: System, computed: Callable[[Domain], bool]) -> System:
     if system.sbf is not Sbf.EDP or refusal(system.policy) is not None:
         return system
     for number, members in enumerate(domains_by_group(system)):
-        for index in _by_priority(groups_of(system)[number], members):
-            group = groups_of(system)[number]
-            domain = system.domains[index]
-            if computed(domain) and domain.interface is not None and domain.vcpus == 1:
-                budget_ns = _Trimmer(system, group, index).least()
-                interface = Interface(period_ns=domain.interface.period_ns, budget_ns=budget_ns)
-                domains = list(system.domains)
-                domains[index] = domain.model_copy(update={"interface": interface})
-                system = system.model_copy(update={"domains": tuple(domains)})
+        group = groups_of(system)[number]
+        ours = {
+            index
+            for index in members
+            if computed(system.domains[index]) and system.domains[index].vcpus == 1
+        }
+        for equals in _by_priority(group):
+            system = _trim_equals(system, number, [index for index in equals if index in ours])
     return system
 
 
-def _by_priority(group: Group, members: list[int]) -> list[int]:
-    rank = {server.domain_index: server.priority for server in group.servers}
-    return sorted((index for index in members if index in rank), key=lambda index: rank[index])
+def _by_priority(group: Group) -> list[list[int]]:
+    """The domains of a pcpu, highest priority first, equals together."""
+    ranked = sorted(group.servers, key=lambda server: server.priority)
+    return [
+        [server.domain_index for server in equals]
+        for _, equals in groupby(ranked, key=lambda server: server.priority)
+    ]
+
+
+def _trim_equals(system: System, number: int, ours: list[int]) -> System:
+    """Budgets that grow from nothing until each is enough beside the others."""
+    given = {index: _budget_ns(system, index) for index in ours}
+    smallest = dict.fromkeys(ours, system.quantum_ns or 1)
+    changed = _with_budgets(system, smallest)
+    for _ in range(ROUNDS):
+        group = groups_of(changed)[number]
+        found = {index: _Trimmer(changed, group, index, given[index]).least() for index in ours}
+        least = {index: budget for index, budget in found.items() if budget is not None}
+        if len(least) < len(ours):
+            return system
+        grown = _with_budgets(changed, least)
+        if grown == changed:
+            return changed
+        changed = grown
+    return system
+
+
+def _budget_ns(system: System, index: int) -> int:
+    interface = system.domains[index].interface
+    assert interface is not None, "only servers are trimmed"
+    return interface.budget_ns
+
+
+def _with_budgets(system: System, budgets: dict[int, int]) -> System:
+    domains = list(system.domains)
+    for index, budget_ns in budgets.items():
+        interface = domains[index].interface
+        assert interface is not None, "only servers are trimmed"
+        smaller = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
+        domains[index] = domains[index].model_copy(update={"interface": smaller})
+    return system.model_copy(update={"domains": tuple(domains)})
 
 
 @dataclass(frozen=True)
@@ -69,37 +111,37 @@ class _Stretch:
 class _Trimmer:
     """The search for one domain's budget, given all the others."""
 
-    def __init__(self, system: System, group: Group, index: int) -> None:
+    def __init__(self, system: System, group: Group, index: int, most_ns: int) -> None:
         domain = system.domains[index]
         interface = domain.interface
         assert interface is not None, "only servers are trimmed"
         own = next(server for server in group.servers if server.domain_index == index)
-        self.period_ns, self.given_ns = interface.period_ns, interface.budget_ns
+        self.period_ns, self.most_ns = interface.period_ns, most_ns
         self.granule_ns = system.quantum_ns or 1
         self.lost_ns = group.lost_ns(self.period_ns)
         self.above = [*group.overhead, *(_load(s) for s in group.servers if _delays(s, own))]
         self.components = [part for part in components_of(domain) if part.sources]
 
-    def least(self) -> int:
-        """The least budget that does, at most the one that was given."""
+    def least(self) -> int | None:
+        """The least budget that does, if it is at most the one that was given."""
         for stretch in self._stretches():
             if self._serves(stretch, stretch.last):
                 return self._bisect(stretch)
-        return self.given_ns
+        return None
 
     def _stretches(self) -> Iterator[_Stretch]:
         asked = max(part.utilization for part in self.components)
         least_ns = max(1, int(asked * self.period_ns)) + self.lost_ns
         budget_ns = -(-least_ns // self.granule_ns) * self.granule_ns
         for _ in range(STRETCHES):
-            if budget_ns > self.given_ns:
+            if budget_ns > self.most_ns:
                 return
             response_ns = self._response(budget_ns)
             if response_ns is None:
                 return
             interference = response_ns - budget_ns
             longest = _last_with_same_request(self.above, response_ns) - interference
-            last = min(longest // self.granule_ns * self.granule_ns, self.given_ns)
+            last = min(longest // self.granule_ns * self.granule_ns, self.most_ns)
             last = max(last, budget_ns)
             yield _Stretch(budget_ns, last, interference)
             budget_ns = last + self.granule_ns
