@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.model import InputError, Scheduler, System, load_system
+from hyperperiod.model.carts import read_carts
 
 MS = 1_000_000
 
@@ -81,6 +82,51 @@ def test_parts_of_units_have_no_quantum(tmp_path: Path) -> None:
     assert read(text, tmp_path).quantum_ns is None
 
 
+def test_critical_sections_block_those_with_shorter_deadlines(tmp_path: Path) -> None:
+    """The example of CARTS for shared resources: cs of 0, 1 and 4 in the order of deadlines."""
+    tasks = "".join(
+        f'<task name="t{number}" p="{p}" d="{p}" e="{e}" cs="{cs}"/>\n'
+        for number, (p, e, cs) in enumerate([(80, 4, 4), (30, 2, 0), (32, 1, 1)])
+    )
+    text = f"""<system os_scheduler="DM"><component name="c" scheduler="DM" period="15">
+        {tasks}</component></system>"""
+    long, short, middle = read(text, tmp_path).domains[0].tasks
+    assert (long.blocking_ns, short.blocking_ns, middle.blocking_ns) == (0, 4 * MS, 4 * MS)
+
+
+GLOBAL = """<system os_scheduler="gEDF" period="16"{system}>
+  <component name="C0" scheduler="gEDF" period="256"{component}>
+    <task name="T0" p="200" d="200" e="101"/>
+    <task name="T1" p="400" d="400" e="305"/>
+    <task name="none" p="0" d="400" e="0"/>
+  </component>
+  <component name="C1" scheduler="gEDF" period="256">
+    <task name="T0" p="300" d="300" e="250"/>
+  </component>
+</system>
+"""
+
+
+def test_global_edf_on_several_vcpus() -> None:
+    """How many are given, or as few as the utilisation allows: 101/200 + 305/400 is above 1."""
+    text = GLOBAL.format(system=' numVCPUs="4"', component=' numVCPUs="3"')
+    document, _ = read_carts("s.xml", text)
+    assert document["policy"] == "periodic+edf+none+global"
+    assert document["pcpus"] == 4
+    assert [(d["scheduler"], d["vcpus"]) for d in document["domain"]] == [("gedf", 3), ("gedf", 1)]
+    document, _ = read_carts("s.xml", GLOBAL.format(system="", component=""))
+    assert document["pcpus"] == 3
+    assert [domain["vcpus"] for domain in document["domain"]] == [2, 1]
+    assert "component C0 gets 2 vcpus, the least that it may need" in document["description"]
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two", "1.5", "99999"])
+def test_numbers_of_vcpus_that_are_none(number: str) -> None:
+    text = GLOBAL.format(system="", component=f' numVCPUs="{number}"')
+    with pytest.raises(InputError, match="numVCPUs"):
+        read_carts("s.xml", text)
+
+
 LAUGHS = """<!DOCTYPE system [
   <!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">
 ]>
@@ -106,7 +152,7 @@ TASK = '<task name="t" p="50" d="50" e="1"/>'
         (f"<system>\n{TASK}</system>", 2, "task", "the element task inside system"),
         ("<system/>", 1, "domain", "at least one"),
         ('<system>\n<component name="a"/></system>', 2, "domain[0].task", "without tasks"),
-        (GOOD.replace('"DM"', '"gEDF"', 1), 1, "system os_scheduler", "EDF, DM or RM"),
+        (GOOD.replace('"DM"', '"LLF"', 1), 1, "system os_scheduler", "EDF, DM, RM or gEDF"),
         (GOOD.replace('scheduler="RM"', 'scheduler="X"'), 10, "component outer scheduler", "'X'"),
         (GOOD.replace('p="80"', 'p="eighty"'), 12, "task t p", "'eighty'"),
         (GOOD.replace('p="80"', 'p="-80"'), 12, "task t p", "CARTS time units"),
@@ -115,9 +161,10 @@ TASK = '<task name="t" p="50" d="50" e="1"/>'
         (GOOD.replace('p="80"', 'p="0.0000001"'), 12, "period", "whole number of nanoseconds"),
         (GOOD.replace('p="80" ', ""), 12, "task t p", "found nothing"),
         (GOOD.replace('name="outer" ', ""), 10, "component name", "found nothing"),
-        (GOOD.replace('cs="0"', 'cs="1"'), 4, "task t1 cs", "not modelled"),
+        (GOOD.replace('cs="0"', 'cs="-1"'), 4, "task t1 cs", "CARTS time units"),
+        (GOOD.replace('cs="0"', 'delta_rel="1"'), 4, "task t1 delta_rel", "not modelled"),
         (GOOD.replace("jitter", "jiter"), 4, "task t1 jiter", "did you mean jitter?"),
-        (GOOD.replace('vmips="0"', 'numVCPUs="2"'), 10, "numVCPUs", "one vcpu per component"),
+        (GOOD.replace('vmips="0"', 'numVCPUs="2"'), 10, "numVCPUs", "several only under gEDF"),
         ("<component>" * 3, 1, "component", "as the outermost element"),
         (
             "<system>\n" + '<component name="a">\n' * 40 + "</component>" * 40 + "</system>",

@@ -132,3 +132,24 @@ def test_damaged_carts(tmp_path: Path) -> None:
         file.write_bytes(damaged(draw, CARTS.encode()))
         still_good += check(file, f"carts {number}")
     assert 0 < still_good < ROUNDS
+
+
+TABLE = """\ufeff# a table
+domain,scheduler,pcpu,interface_period_ms,interface_budget,name,kind,period_ms,wcet_us,deadline,\
+offset,jitter_ns,blocking,priority,etf,vcpu
+"control",fp,0,10,4ms,loop,,20,2000,,,,,1,0.5,
+control,fp,,,,"watch, dog",sporadic,40,3000.5,35ms,1ms,1000,1us,2,,0
+
+video,edf,0,15,,frame,periodic,40,9000,,,,,,,
+"""
+
+
+def test_damaged_tables(tmp_path: Path) -> None:
+    draw = random.Random("table")
+    file = tmp_path / "damaged.csv"
+    good = TABLE.replace("watch, dog", "watchdog").encode()
+    still_good = 0
+    for number in range(ROUNDS):
+        file.write_bytes(damaged(draw, draw.choice([good, TABLE.encode()])))
+        still_good += check(file, f"table {number}")
+    assert 0 < still_good < ROUNDS

@@ -29,7 +29,7 @@ from hyperperiod.cli.trace import trace
 def main() -> None:
     """Real-time virtual machines: computed, predicted, run and measured.
 
-    A SYSTEM is a TOML file (see systems/) or a CARTS .xml file.
+    A SYSTEM is a TOML file (see systems/), a CARTS .xml file or a .csv table of tasks.
 
     \b
     Exit codes:

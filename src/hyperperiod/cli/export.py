@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod export`: a system as configuration for hosts that users run themselves."""
+"""`hyperperiod export`: a system for hosts that users run themselves, or for other tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hyperperiod.cli.options import (
 if TYPE_CHECKING:
     from hyperperiod.model import Policy
 
-TARGETS = ("xen-dom0less", "xen-xl")
+TARGETS = ("xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
 
 
 def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
@@ -42,7 +42,9 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 
 @click.command()
 @system_argument
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="For which host.")
+@click.option(
+    "--to", "target", type=click.Choice(TARGETS), required=True, help="For which host or tool."
+)
 @click.option("--out", "folder", metavar="DIR", required=True, help="The folder to write.")
 @policy_option
 @horizon_option
@@ -98,20 +100,29 @@ def export(
     cpus: list[int] | None,
     as_json: bool,
 ) -> None:
-    """Write SYSTEM as configuration for a host of yours.
+    """Write SYSTEM for a host of yours, or for another tool.
 
     xen-dom0less: device tree, boot line and images for a board that boots Xen without a
-    toolstack. xen-xl: a file for each domain and the commands that start them. Interfaces that
-    the file leaves open are computed. An earlier export in DIR is replaced; a folder with
-    anything else in it is left alone.
+    toolstack. xen-xl: a file for each domain and the commands that start them. carts: input of
+    the CARTS tool; carts-result: what is found, in the form of its output. csv: a table of the
+    tasks. toml: the system itself. Interfaces that the file leaves open are computed. An earlier
+    export in DIR is replaced; a folder with anything else in it is left alone.
     """
     from hyperperiod.cli.output import console, print_json
     from hyperperiod.cli.systems import about, read_system
-    from hyperperiod.export import Board, export_dom0less, export_xl, write_folder
+    from hyperperiod.export import (
+        FOR_ANALYSIS,
+        Board,
+        export_dom0less,
+        export_xl,
+        write_folder,
+    )
 
     system = read_system(system_file, policy)
     with about(system_file):
-        if target == "xen-xl":
+        if target in FOR_ANALYSIS:
+            files = FOR_ANALYSIS[target](system)
+        elif target == "xen-xl":
             files = export_xl(system, cpus)
         else:
             board = Board(epoch_ns, counter_hz, base)
@@ -123,6 +134,8 @@ def export(
     if as_json:
         print_json({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
     else:
+        count = f"{len(files)} file{'s' if len(files) > 1 else ''}"
         verb = "replaced the export in" if replaced else "written to"
-        console().print(f"{system.name} for {target}: {len(files)} files {verb} {folder}")
-        console().print(f"read {folder}/README.md first")
+        console().print(f"{system.name} for {target}: {count} {verb} {folder}")
+        if "README.md" in files:
+            console().print(f"read {folder}/README.md first")

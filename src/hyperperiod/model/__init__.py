@@ -25,6 +25,7 @@ from hyperperiod.model.system import (
     Task,
     TaskKind,
 )
+from hyperperiod.model.table import to_table
 from hyperperiod.model.units import format_time, parse_time
 from hyperperiod.model.vcpus import PlacedTask, Vcpu, hops_of, tasks_of, vcpus_of
 from hyperperiod.model.write import to_toml
@@ -63,6 +64,7 @@ __all__ = [
     "parse_policy",
     "parse_time",
     "tasks_of",
+    "to_table",
     "to_toml",
     "vcpus_of",
     "with_policy",

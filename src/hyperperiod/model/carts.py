@@ -8,10 +8,14 @@
 A component becomes a domain, its tasks become periodic tasks; components inside components
 become nested domains. One CARTS time unit is 1 ms, and the quantum is 1 ms, because CARTS
 computes budgets in whole units. The scheduler of the system becomes the policy: DM and RM are
-periodic servers under fixed priority (ptps), EDF is periodic+edf; RM inside a component is read
-as DM, as CARTS itself does. `min_period` equal to `max_period`, or `period`, gives the period of
-the interface; a range of whole periods leaves the choice among them to the analysis. What CARTS
-knows and we do not model (critical sections, cache delays, several vcpus) is refused unless it is
+periodic servers under fixed priority (ptps), EDF is periodic+edf, gEDF is periodic+edf on all
+pcpus together; RM inside a component is read as DM, as CARTS itself does. `min_period` equal to
+`max_period`, or `period`, gives the period of the interface; a range of whole periods leaves the
+choice among them to the analysis. `numVCPUs` is the number of vcpus of a gEDF component, or of
+pcpus of a gEDF system; without it a component has as many as its utilisation needs at least, and
+a system as many as its components together. A critical section (`cs`) blocks the tasks of its
+component that have shorter deadlines, each once and for the longest of them. What CARTS knows
+and we do not model (cache delays, sections that cannot be interrupted) is refused unless it is
 zero. Two members of the same name become "name" and "name#2"; tasks that ask for no time are left
 out; `description` tells of both.
 
@@ -24,6 +28,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -33,16 +39,16 @@ from hyperperiod.model.rules import DEPTH_LIMIT
 
 KeyPath = tuple[str | int, ...]
 
-_POLICIES = {"DM": "ptps", "RM": "ptps", "EDF": "periodic+edf"}
-_SCHEDULERS = {"DM": "dm", "RM": "dm", "EDF": "edf"}
-_SCHEDULER_ALLOWED = "EDF, DM or RM"
+_GLOBAL = "periodic+edf+none+global"
+_POLICIES = {"DM": "ptps", "RM": "ptps", "EDF": "periodic+edf", "GEDF": _GLOBAL}
+_SCHEDULERS = {"DM": "dm", "RM": "dm", "EDF": "edf", "GEDF": "gedf"}
+_SCHEDULER_ALLOWED = "EDF, DM, RM or gEDF"
 
 _PERIODS = ("min_period", "max_period", "period")
 # Attributes that say nothing about scheduling as we model it.
 _IGNORED = {"vmips", "criticality", "subtype"}
 # Attributes of which we model only the absence.
 _ZERO_ONLY = {
-    "cs",
     "noninterrupt_fraction",
     "delta_rel",
     "delta_sch",
@@ -52,7 +58,7 @@ _ZERO_ONLY = {
 _ATTRIBUTES = {
     "system": {"os_scheduler", "os-scheduler", "numVCPUs", *_PERIODS},
     "component": {"name", "scheduler", "numVCPUs", *_PERIODS, *_IGNORED},
-    "task": {"name", "p", "d", "e", "jitter", "offset", *_ZERO_ONLY, *_IGNORED},
+    "task": {"name", "p", "d", "e", "cs", "jitter", "offset", *_ZERO_ONLY, *_IGNORED},
 }
 _PARENTS = {"system": ("",), "component": ("system", "component"), "task": ("component",)}
 
@@ -141,8 +147,11 @@ class _Reader:
             "policy": self._choice(root, "os_scheduler", scheduler, _POLICIES),
         }
         self.lines[()] = root.line
-        self._vcpus(root)
+        pcpus = self._vcpus(root, several=document["policy"] == _GLOBAL)
         document["domain"] = self._components(root, ())
+        if document["policy"] == _GLOBAL:
+            needed = sum(domain.get("vcpus", 1) for domain in document["domain"])
+            document["pcpus"] = pcpus or max(1, needed)
         if self._whole_units(document["domain"]):
             document["quantum"] = "1ms"
         notes = "".join(f"; {note}" for note in self.notes)
@@ -166,16 +175,16 @@ class _Reader:
     def _component(self, element: _Element, name: str, path: KeyPath) -> dict[str, Any]:
         self.lines[path] = element.line
         self._check_attributes(element)
-        self._vcpus(element)
-        scheduler = element.attributes.get("scheduler", "EDF")
-        domain: dict[str, Any] = {
-            "name": name,
-            "scheduler": self._choice(element, "scheduler", scheduler, _SCHEDULERS),
-        }
+        given = element.attributes.get("scheduler", "EDF")
+        scheduler = self._choice(element, "scheduler", given, _SCHEDULERS)
+        domain: dict[str, Any] = {"name": name, "scheduler": scheduler}
+        vcpus = self._vcpus(element, several=scheduler == "gedf")
         domain |= self._interface_period(element)
         tasks = self._tasks(element, path)
         if tasks:
             domain["task"] = tasks
+        if scheduler == "gedf":
+            domain["vcpus"] = vcpus or self._vcpus_needed(element, name)
         if any(inner.tag == "component" for inner in element.inside):
             domain["domain"] = self._components(element, path)
         return domain
@@ -183,6 +192,7 @@ class _Reader:
     def _tasks(self, component: _Element, path: KeyPath) -> list[dict[str, Any]]:
         elements = [element for element in component.inside if element.tag == "task"]
         tasks: list[dict[str, Any]] = []
+        kept: list[_Element] = []
         for element, name in zip(elements, self._names(elements), strict=True):
             self._check_attributes(element)
             if not self._time(element, "e", required=True).strip("0.ms"):
@@ -190,7 +200,19 @@ class _Reader:
                 continue
             self.lines[(*path, "task", len(tasks))] = element.line
             tasks.append(self._task(element, name))
+            kept.append(element)
+        self._block(kept, tasks)
         return tasks
+
+    def _block(self, elements: list[_Element], tasks: list[dict[str, Any]]) -> None:
+        """Each task may wait for the longest critical section of those with longer deadlines."""
+        order = sorted(range(len(tasks)), key=lambda at: Fraction(elements[at].attributes["d"]))
+        longest = "0"
+        for at in reversed(order):
+            if Fraction(longest) > 0:
+                tasks[at]["blocking"] = f"{longest}ms"
+            section = elements[at].attributes.get("cs", "0")
+            longest = max(longest, section, key=Fraction)
 
     def _task(self, element: _Element, name: str) -> dict[str, Any]:
         task = {"name": name}
@@ -199,6 +221,8 @@ class _Reader:
         for key in ("jitter", "offset"):
             if key in element.attributes:
                 task[key] = self._time(element, key)
+        if "cs" in element.attributes:
+            self._time(element, "cs")
         return task
 
     def _interface_period(self, element: _Element) -> dict[str, Any]:
@@ -227,10 +251,29 @@ class _Reader:
             raise self._error(element, attribute, repr(value[:40]), allowed)
         return f"{value}ms"
 
-    def _vcpus(self, element: _Element) -> None:
-        value = element.attributes.get("numVCPUs", "1")
-        if value != "1":
-            raise self._error(element, "numVCPUs", repr(value[:40]), "1 (one vcpu per component)")
+    def _vcpus(self, element: _Element, *, several: bool) -> int | None:
+        """What the file says about vcpus; without global EDF there is one."""
+        value = element.attributes.get("numVCPUs")
+        if value is None or (value == "1" and not several):
+            return None
+        if not several:
+            allowed = "1 (several only under gEDF)"
+            raise self._error(element, "numVCPUs", repr(value[:40]), allowed)
+        if not re.fullmatch(r"[1-9][0-9]{0,3}", value):
+            raise self._error(element, "numVCPUs", repr(value[:40]), "a whole number from 1")
+        return int(value)
+
+    def _vcpus_needed(self, element: _Element, name: str) -> int:
+        """The least number of vcpus that can hold the utilisation of the component."""
+        tasks = [inside.attributes for inside in element.inside if inside.tag == "task"]
+        asked = Fraction(0)
+        for task in tasks:
+            # A task that asks for no time is left out, whatever else it says.
+            if Fraction(task["e"]) > 0 and Fraction(task["p"]) > 0:
+                asked += Fraction(task["e"]) / Fraction(task["p"])
+        vcpus = max(1, ceil(asked))
+        self.notes.append(f"component {name} gets {vcpus} vcpus, the least that it may need")
+        return vcpus
 
     def _choice(
         self, element: _Element, attribute: str, value: str, choices: dict[str, str]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form; a name ending in .xml is read as a CARTS system. Nothing is believed
-about the file: its kind and size are looked at before it is read, and whatever it contains, the
-only exception that leaves `load_system` is InputError.
+TOML is the native form; a name ending in .xml is read as a CARTS system, one in .csv as a table
+of tasks. Nothing is believed about the file: its kind and size are looked at before it is read, and
+whatever it contains, the only exception that leaves `load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from hyperperiod.model.system import (
     System,
     Task,
 )
+from hyperperiod.model.table import read_table
 from hyperperiod.model.values import FROM_FILE, show
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
@@ -65,6 +66,8 @@ def load_system(path: str | os.PathLike[str]) -> System:
     text = read_text(name)
     if name.lower().endswith(".xml"):
         document, line_of = read_carts(name, text)
+    elif name.lower().endswith(".csv"):
+        document, line_of = read_table(name, text)
     else:
         document, line_of = _read_toml(name, text)
     try:
@@ -99,7 +102,7 @@ def require_file(name: str, allowed: str) -> Path:
 
 def read_text(name: str) -> str:
     """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
-    allowed = f"a system file (.toml or .xml) of at most {FILE_LIMIT_BYTES >> 20} MiB"
+    allowed = f"a system file (.toml, .xml or .csv) of at most {FILE_LIMIT_BYTES >> 20} MiB"
     path = require_file(name, allowed)
     try:
         with path.open("rb") as file:

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system as text that this program reads itself: TOML, or a table of its tasks.
+
+Interfaces that the file leaves open are computed, so that both say what would be run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hyperperiod.analysis import resolve
+from hyperperiod.model import System, to_table, to_toml
+
+
+def export_toml(system: System) -> dict[str, str | bytes | Path]:
+    """The system with every interface, as one file."""
+    return {"system.toml": to_toml(resolve(system))}
+
+
+def export_csv(system: System) -> dict[str, str | bytes | Path]:
+    """Its tasks, one per row; InputError for domains that a table cannot say."""
+    return {"tasks.csv": to_table(resolve(system))}
