@@ -17,6 +17,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
 
 LONGEST = 4000  # no window beyond this is looked at
+LONGEST_BUSY = 400
 
 
 @cache
@@ -56,25 +57,32 @@ def due(loads: Sequence[Load], window: int) -> int:
 
 def fixed_priority(
     loads: Sequence[Load], shape: Shape, period: int, budget: int, deadline: int = 0
-) -> bool:
-    """Every job of every busy window is done by its deadline, also if it is blocked once."""
+) -> bool | None:
+    """Every job of every busy window is done by its deadline, also if it is blocked once.
+
+    None: a busy window that is so long may never end.
+    """
+    if sum(Fraction(load.wcet, load.period) for load in loads) > Fraction(budget, period):
+        return False
     sums = supply(shape, period, budget, deadline)
     for index, own in enumerate(loads):
-        job = 0
+        job, finish = 0, 1
         while True:
             release = max(0, job * own.period - own.jitter)
-            finish = next(
+            if release > LONGEST_BUSY:
+                return None
+            done = next(
                 (
                     window
-                    for window in range(1, min(LONGEST, release + own.deadline + 1))
+                    for window in range(finish, release + own.deadline + 1)
                     if sums[window]
                     >= own.blocking + (job + 1) * own.wcet + released(loads[:index], window)
                 ),
                 None,
             )
-            if finish is None:
+            if done is None:
                 return False
-            job += 1
+            job, finish = job + 1, done
             if max(0, job * own.period - own.jitter) >= finish:
                 break
     return True

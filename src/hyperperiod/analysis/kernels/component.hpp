@@ -61,6 +61,9 @@ constexpr u64 default_effort = 50'000'000;
 
 // Response bound of `own` below `above`; `start` is any time known not to exceed the answer.
 Answer response(Loads above, const Load &own, const Supply &supply, Effort &effort, u64 start = 0);
+// After how many jobs the responses of `own` repeat, if its busy window never ends because the
+// loads use the whole supply; `never` if that is not so, or not known.
+u64 repeats_after(Loads above, const Load &own, const Supply &supply);
 Answer fixed_priority(Loads loads, const Supply &supply, Effort &effort);
 Answer edf(Loads loads, const Supply &supply, Effort &effort);
 Answer fifo(Loads loads, const Supply &supply, Effort &effort);

@@ -5,12 +5,18 @@
 // iteration of Joseph and Pandya. Where a job can still be pending when its successor comes
 // (deadline above the period, or jitter), all jobs of the busy window are looked at
 // (Lehoczky 1990; Tindell, Burns and Wellings 1994). Blocking counts once in that window.
+//
+// With jitter or blocking and a utilisation equal to the bandwidth the window never ends. Then a
+// hyperperiod of loads and supply adds as much work as supply, so every response comes again one
+// hyperperiod later, and the jobs of the first are all there are to look at.
 
-#include "src/hyperperiod/analysis/kernels/component.hpp"
+#include "src/hyperperiod/analysis/kernels/trend.hpp"
 
 namespace hyperperiod::analysis {
 
 namespace {
+
+constexpr u64 long_window = 32; // jobs after which it pays to ask whether a window ever ends
 
 u64 jobs_released(const Load &load, u64 window) {
     return (window + load.jitter + load.period - 1) / load.period;
@@ -48,6 +54,17 @@ u64 first_guess(Loads above, const Load &own, const Supply &supply) {
 
 } // namespace
 
+u64 repeats_after(Loads above, const Load &own, const Supply &supply) {
+    std::vector<Load> loads(above.begin(), above.end());
+    loads.push_back(own);
+    const Trend trend(loads);
+    if (trend.against(supply) != Run::equal)
+        return never;
+    const u64 cycle = trend.hyperperiod(supply.period);
+    // The jobs that jitter lets come at once, then those of one cycle.
+    return cycle == never ? never : own.jitter / own.period + 1 + cycle / own.period;
+}
+
 u64 longest_blocking(Loads loads) {
     u64 longest = 0;
     for (const Load &load : loads)
@@ -71,8 +88,10 @@ u64 request(Loads loads, u64 window) {
 Answer response(Loads above, const Load &own, const Supply &supply, Effort &effort, u64 start) {
     const u64 guess = first_guess(above, own, supply);
     u64 time = guess > start ? guess : start;
-    u64 worst = 0;
+    u64 worst = 0, last_job = never;
     for (u64 job = 0;; job++) {
+        if (job == long_window)
+            last_job = repeats_after(above, own, supply);
         const u64 release = earliest_release(own, job);
         const u64 last = clamp(u128{release} + own.deadline);
         const u64 work = clamp(u128{job + 1} * own.wcet + own.blocking);
@@ -85,7 +104,7 @@ Answer response(Loads above, const Load &own, const Supply &supply, Effort &effo
             return done;
         time = done.time;
         worst = time - release > worst ? time - release : worst;
-        if (earliest_release(own, job + 1) >= time)
+        if (earliest_release(own, job + 1) >= time || job >= last_job)
             return {Verdict::holds, worst};
     }
 }

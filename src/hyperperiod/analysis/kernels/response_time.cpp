@@ -26,6 +26,7 @@ namespace hyperperiod::analysis {
 namespace {
 
 constexpr u128 one = u128{1} << 64; // of a rate
+constexpr u64 long_window = 32;     // jobs after which it pays to ask whether a window ever ends
 
 struct Above {
     u64 until; // the longest window with the releases counted so far
@@ -43,7 +44,7 @@ class ResponseTime final : public SetTest {
     Verdict judge_next(Loads set, u64 *bound, Effort &effort);
     void advance();
     bool surely_holds(const Load &own) const;
-    Answer response(const Load &own, Effort &effort);
+    Answer response(Loads above, const Load &own, Effort &effort);
     Answer finish(u64 base, u64 last, Effort &effort);
 
     std::vector<u128> rates_; // of all loads, rounded down
@@ -125,7 +126,7 @@ Answer ResponseTime::finish(u64 base, u64 last, Effort &effort) {
     }
 }
 
-Answer ResponseTime::response(const Load &own, Effort &effort) {
+Answer ResponseTime::response(Loads above, const Load &own, Effort &effort) {
     const u128 least = u128{own.wcet} + own.blocking;
     if (rate_ < one) {
         const u128 floor = rate_ > above_.size() ? rate_ - above_.size() : 0;
@@ -134,8 +135,10 @@ Answer ResponseTime::response(const Load &own, Effort &effort) {
             return {Verdict::misses, 0};
         time_ = enough > time_ ? static_cast<u64>(enough) : time_;
     }
-    u64 release = 0, worst = 0;
+    u64 release = 0, worst = 0, last_job = never;
     for (u64 job = 0;; job++) {
+        if (job == long_window)
+            last_job = repeats_after(above, own, Supply(Shape::general, 1, 1));
         const u128 base = least + u128{job} * own.wcet;
         const u64 last = clamp(u128{release} + own.deadline);
         if (last == never || base > limit)
@@ -148,7 +151,7 @@ Answer ResponseTime::response(const Load &own, Effort &effort) {
         worst = done.time - release > worst ? done.time - release : worst;
         const u128 next = u128{job + 1} * own.period;
         release = next > own.jitter ? clamp(next - own.jitter) : 0;
-        if (release >= done.time)
+        if (release >= done.time || job >= last_job)
             return {Verdict::holds, worst};
     }
 }
@@ -172,7 +175,7 @@ Verdict ResponseTime::judge_next(Loads set, u64 *bound, Effort &effort) {
         return no_for(set);
     if (own.wcet + own.blocking < blocking_)
         restart(set.first(set.size() - 1));
-    const Answer answer = response(own, effort);
+    const Answer answer = response(set.first(set.size() - 1), own, effort);
     blocking_ = own.blocking;
     if (answer.verdict == Verdict::misses)
         return no_for(set);
