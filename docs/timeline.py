@@ -6,8 +6,8 @@
 
 Each picture is one system under one policy. A row is a vcpu: boxes where it runs, filled on its own
 budget, pale on extra time, hatched on somebody else's budget; below them a strip where its server
-pays. Output is plain SVG,
-the same bytes for the same schedule, so that a test can say whether a picture is still true.
+pays. Items of flows are lines from row to row. Output is plain SVG, the same bytes for the same
+schedule, so that a test can say whether a picture is still true.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind, read, server_name
+from hyperperiod.trace.items import visits
 from hyperperiod.trace.jobs import Job, jobs
 from hyperperiod.trace.spans import merged, spans
 
@@ -80,6 +81,7 @@ PICTURES: Final = {
     "partitioned-hsf-fp": Picture(
         "systems/exsched-table2.toml", "partitioned-hsf-fp", "80ms", 10 * MS
     ),
+    "packet-path": Picture("systems/packet-path.toml", "crps", "5ms", MS // 2),
 }
 
 
@@ -94,6 +96,17 @@ class Box(NamedTuple):
     extra: bool
 
 
+class Leg(NamedTuple):
+    """A stretch of an item's way: at one domain, from when to when; last: it leaves there."""
+
+    flow: int
+    item: int
+    row: str
+    start_ns: int
+    end_ns: int
+    last: bool
+
+
 class Scene(NamedTuple):
     """What there is to draw."""
 
@@ -101,6 +114,7 @@ class Scene(NamedTuple):
     rows: list[str]
     boxes: list[Box]
     jobs: list[Job]
+    legs: list[Leg]
     refills: list[tuple[int, str]]
     missed: list[tuple[int, str]]
     horizon_ns: int
@@ -142,6 +156,7 @@ def scene(header: Any, records: Any, step_ns: int) -> Scene:
         [name for name in (*(vcpu["name"] for vcpu in header["vcpus"]), "spare") if name in active],
         found,
         jobs(header, records),
+        list(legs_of(header, records)),
         list(refills(header, records)),
         missed,
         header["horizon_ns"],
@@ -160,6 +175,20 @@ def boxes_of(header: Any, records: Any, pcpu: int) -> Iterator[Box]:
         yield Box(pcpu, *bounds, run, tuple(pay), bool(flags & EXTRA))
 
 
+def legs_of(header: Any, records: Any) -> Iterator[Leg]:
+    """The ways of the items, hop by hop, as far as they have come."""
+    since: dict[tuple[int, int], int] = {}
+    for record, item in visits(records):
+        key = (item.flow, item.number)
+        if record.kind == Kind.ITEM:
+            since[key] = record.time_ns
+        elif record.kind == Kind.COMPLETE:
+            hops = header["flows"][item.flow]["hops"]
+            row = header["tasks"][record.task]["domain"]
+            last = item.hop + 1 == len(hops)
+            yield Leg(*key, row, since[key], record.time_ns, last)
+
+
 def refills(header: Any, records: Any) -> Iterator[tuple[int, str]]:
     """When budgets came back: on their grid, where the rule has one, else as recorded."""
     on_grid = [("spare", header["spare"])] if header["spare"] else []
@@ -176,7 +205,8 @@ def refills(header: Any, records: Any) -> Iterator[tuple[int, str]]:
 
 def draw(view: Scene, title: str) -> str:
     """The picture as SVG."""
-    height = HEAD + ROW * len(view.rows) + FOOT
+    flows = view.header.get("flows", [])
+    height = HEAD + ROW * len(view.rows) + FOOT + (18 if flows else 0)
     parts = [
         f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
         f"<title>{title}</title>",
@@ -187,7 +217,9 @@ def draw(view: Scene, title: str) -> str:
         *labels(view),
         *boxes(view),
         *marks(view),
-        *legend(view, height),
+        *ways(view),
+        *legend(view, HEAD + ROW * len(view.rows) + FOOT),
+        *names_of_flows(view, height),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -276,6 +308,19 @@ def marks(view: Scene) -> Iterator[str]:
             yield f'<path class="miss" d="M{x - 6:.1f} {y - 6}l12 12m0 -12l-12 12"/>'
 
 
+def ways(view: Scene) -> Iterator[str]:
+    """Each item as one line through the rows of its hops, with an arrow where it leaves."""
+    for flow, item in sorted({(leg.flow, leg.item) for leg in view.legs}):
+        path = ""
+        for leg in view.legs:
+            if (leg.flow, leg.item) == (flow, item) and leg.row in view.rows:
+                y = view.y(leg.row) + 6 + BOX // 2
+                start, end = view.x(leg.start_ns), view.x(leg.end_ns)
+                path += f"{'L' if path else 'M'}{start:.1f} {y}L{end:.1f} {y}"
+                path += "v-22m-4 6l4 -6l4 6" if leg.last else ""
+        yield f'<path class="mark" stroke-width="1.6" d="{path}"{dashes(flow)}/>'
+
+
 def legend(view: Scene, height: int) -> Iterator[str]:
     """What the shapes mean: those that occur."""
     y = height - 14
@@ -304,6 +349,20 @@ def legend(view: Scene, height: int) -> Iterator[str]:
         yield shape.replace("{x}", str(x))
         yield f'<text class="faint" x="{x + 22}" y="{y}">{text}</text>'
         x += 34 + round(6.6 * len(text))
+
+
+def names_of_flows(view: Scene, height: int) -> Iterator[str]:
+    """How the items of each flow are drawn."""
+    x, y = LEFT, height - 14
+    for number, flow in enumerate(view.header.get("flows", [])):
+        text = f"items of {flow['name']}"
+        yield f'<path class="mark" stroke-width="1.6" d="M{x} {y - 4}h16"{dashes(number)}/>'
+        yield f'<text class="faint" x="{x + 22}" y="{y}">{text}</text>'
+        x += 34 + round(6.6 * len(text))
+
+
+def dashes(flow: int) -> str:
+    return "" if flow == 0 else f' stroke-dasharray="{1 + 3 * flow} 3"'
 
 
 def svg(name: str) -> str:

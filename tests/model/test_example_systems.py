@@ -27,6 +27,7 @@ EXPECTED = {
     "flight-control": ("crps", 1, 5),
     "hot-swap": ("ptps", 1, 2),
     "overload": ("ptps", 1, 2),
+    "packet-path": ("crps", 1, 4),
 }
 
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from tests.sim.worlds import domain, system, task
 from tests.soundness.campaign import Trial, climb, hunt, sizes
 
-from hyperperiod.analysis.domains.domain_level import Promise
 from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows
+from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.hosts.sim import simulate
@@ -28,6 +28,7 @@ POLICIES = (
     "ptps", "wcps", "crps", "ds", "polling", "periodic+edf", "periodic+edf+reclaim",
     "deferrable+edf+none", "deferrable+edf+extra", "cbs", "rtds", "ertds",
 )  # fmt: skip
+TIME_DRIVEN = ("ptps", "wcps", "crps")
 HORIZON = 700
 
 
@@ -99,7 +100,8 @@ def draw_system(rng: random.Random) -> System:
         draw_flow(rng, f"f{number}", [rng.choice(hops) for _ in range(rng.randint(1, 4))])
         for number in range(rng.choice((1, 1, 2)))
     ]
-    return system(policy, *domains, pcpus=pcpus, flow=tuple(flows))
+    sbf = "edp" if policy in TIME_DRIVEN and rng.random() < 0.5 else "general"
+    return system(policy, *domains, pcpus=pcpus, flow=tuple(flows), sbf=sbf)
 
 
 def analysis_of(one: System) -> FlowAnalysis | None:
@@ -107,8 +109,7 @@ def analysis_of(one: System) -> FlowAnalysis | None:
     groups = groups_of(one)
     if not all(host_level(one.policy, group).whole.holds for group in groups):
         return None
-    promise = Promise(one.policy.budget, one.sbf)
-    return analyze_flows(one, {each.name: promise for each in one.domains})
+    return analyze_flows(one, promises_of(one))
 
 
 class Phases(NamedTuple):

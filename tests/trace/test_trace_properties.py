@@ -72,6 +72,61 @@ def test_releases_trips(script: Script, text: str, tmp_path: Path) -> None:
     trips("releases", script.end(20), tmp_path, text)
 
 
+def two_hops(**more: Any) -> Script:
+    """A flow through two tasks of one domain."""
+    tasks = [task("high", name, 10, 2, kind="event") for name in ("in", "out")]
+    flow = {
+        "name": "f",
+        "kind": "periodic",
+        "period_ns": 10,
+        "offset_ns": 0,
+        "jitter_ns": 0,
+        "burst": 1,
+        "queue": 1,
+        "deadline_ns": 20,
+        "hops": [0, 1],
+    }
+    flows = [flow | more]
+    return Script(make_header("ds", [vcpu("high", 10, 4)], tasks, horizon_ns=20, flows=flows))
+
+
+def at_hop(script: Script, time_ns: int, hop: int, item: int, job: int | None = None) -> Script:
+    """The item is released at a hop, as the job of the same number."""
+    number = item if job is None else job
+    script.release(time_ns, hop, number)
+    return script.add(time_ns, Kind.ITEM, task=hop, job=number, value=hop << 32 | item)
+
+
+def test_a_flow_that_is_well(tmp_path: Path) -> None:
+    script = at_hop(at_hop(two_hops(), 0, 0, 0).complete(2, 0, 0, 2), 2, 1, 0)
+    header, records = script.end(10).trace(tmp_path)
+    assert CHECK["releases"](header, records).status is Status.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (at_hop(two_hops(), 1, 0, 0), "f item 0 comes outside 0 to 0"),
+        (at_hop(two_hops(), 0, 0, 1, 0), "comes as number 0"),
+        (at_hop(at_hop(two_hops(burst=2, queue=2), 0, 0, 0), 1, 0, 1), "comes outside 0 to 0"),
+        (at_hop(at_hop(two_hops(), 0, 0, 0), 10, 0, 1), "comes with 1 on their way"),
+        (two_hops().add(0, Kind.DROP), "is dropped with 0 on their way"),
+        (at_hop(at_hop(two_hops(), 0, 0, 0), 1, 1, 0), "at hop 1 but was not done before it"),
+        (
+            at_hop(at_hop(two_hops(), 0, 0, 0).complete(2, 0, 0, 2), 3, 1, 0),
+            "at hop 1 but was not done before it",
+        ),
+        (at_hop(two_hops(), 0, 0, 0).complete(2, 0, 0, 2), "never gets there"),
+        (two_hops().release(0, 0, 0), "carries no item"),
+        (two_hops().add(0, Kind.ITEM, task=0), "carries an item but is not released"),
+        (at_hop(two_hops(hops=[1, 0]), 0, 0, 0), "at a task that is not hop 0"),
+        (two_hops().add(0, Kind.DROP, value=1 << 48), "an item of no flow"),
+    ],
+)
+def test_releases_trips_on_items(script: Script, text: str, tmp_path: Path) -> None:
+    trips("releases", script.end(20), tmp_path, text)
+
+
 @pytest.mark.parametrize(
     ("script", "text"),
     [
