@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -17,10 +18,11 @@ from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import busy_window, response_bound
 from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, flow_entries
-from hyperperiod.analysis.flows.stream import Stream
+from hyperperiod.analysis.flows.stream import Queue, Stream
+from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import System
+from hyperperiod.model import Overheads, System
 
 WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)
 
@@ -45,17 +47,26 @@ def test_counts_of_a_period_with_jitter_and_bursts() -> None:
 
 
 def test_the_smaller_bound_counts() -> None:
-    both = Stream(1, 10, 100, queue=2, spacing=5)
-    assert [both.count(window) for window in (1, 5, 6, 60)] == [2, 2, 4, 16]
-    assert Stream(1, 10, None, queue=2, spacing=5).count(11) == 6
-    assert both.rate == min(Stream(1, 10, 100).rate, Stream(1, 10, None, queue=2, spacing=5).rate)
+    queue = Queue(2, 0, 5)
+    both = Stream(1, 10, 100, queue=queue)
+    # By spacing 2, 2, 4, 24; by the source 3, 3, 3, 8; by the jitter 11, 11, 11, 16.
+    assert [both.count(window) for window in (1, 5, 6, 60)] == [2, 2, 3, 8]
+    assert Stream(1, 10, None, queue=queue).count(11) == 4
+    assert both.rate == Fraction(1, 10)
+    assert Stream(3, 10, None, burst=9, queue=queue).rate == Fraction(6, 5)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_growth_is_where_the_count_of_closed_windows_grows(seed: int) -> None:
     rng = random.Random(seed)
     jitter = rng.choice((None, 0, 3, 50))
-    stream = Stream(1, rng.randint(1, 9), jitter, rng.randint(1, 3), 2, rng.randint(1, 9))
+    stream = Stream(
+        1,
+        rng.randint(1, 9),
+        jitter,
+        rng.randint(1, 3),
+        Queue(2, rng.choice((0, 7)), rng.randint(1, 9)),
+    )
     for offset in range(60):
         after = stream.next_growth(offset)
         assert after > offset
@@ -266,14 +277,38 @@ def test_busy_tasks_and_what_is_below() -> None:
     assert found.domains["d"].parts["u"].holds is False
 
 
-def test_nothing_is_said_where_nothing_is_known() -> None:
-    """Overheads."""
-    more: dict[str, Any] = {"overheads": {"pick": 1}}
-    one = system("ptps", whole("d", event("t", 1, 50)), flow=(flow("f", 50, "d.t"),), **more)
-    found = analysis_of(one)
-    if found is not None:
-        assert found.flows[0].bound_ns is None
-        assert found.domains["d"].whole.holds is None
+US = 1_000
+
+
+def timed_flow(name: str, period: int, *hops: str) -> Any:
+    return flow(name, period * US, *hops, queue=2, deadline=10_000 * US)
+
+
+@pytest.mark.parametrize("policy", ["ptps", "crps", "ds"])
+def test_overheads_count_what_items_cause(policy: str) -> None:
+    """Items come far more often than the periods of the hops say, and each is an event."""
+    one = system(
+        policy,
+        domain("a", (400 * US, 1000 * US), event("t", 5 * US, 4000 * US)),
+        domain(
+            "b", (400 * US, 1500 * US), event("u", 10 * US, 4000 * US), task("v", 9000 * US, US)
+        ),
+        flow=(timed_flow("f", 500, "a.t", "b.u", "a.t"), timed_flow("g", 700, "b.u")),
+        overheads={"pick": 500, "context_switch": 800, "wake": 300, "interrupt": 400},
+    )
+    free = one.model_copy(update={"overheads": Overheads()})
+    found = analysed(one)
+    for number in range(4):
+        phases = Phases((130 * US * number, 0), (0, 0, 0), number + 1)
+        assert outcome(one, found, phases, 60_000 * US).broken == ""
+    for with_them, without in zip(found.flows, analysed(free).flows, strict=True):
+        assert with_them.bound_ns is not None
+        assert without.bound_ns is not None
+        assert with_them.bound_ns > without.bound_ns
+    # By the periods of the hops it would be a few events only.
+    periods = one.model_copy(update={"flows": ()})
+    window = 100_000 * US
+    assert groups_of(one)[0].lost_ns(window) > groups_of(periods)[0].lost_ns(window)
 
 
 def test_what_diverges_is_given_up() -> None:

@@ -25,7 +25,7 @@ from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Flow, System, Task, TaskKind
 
 POLICIES = (
-    "ptps", "wcps", "crps", "ds", "polling", "periodic+edf", "periodic+edf+reclaim",
+    "ptps", "wcps", "crps", "ds", "polling", "sporadic", "periodic+edf", "periodic+edf+reclaim",
     "deferrable+edf+none", "deferrable+edf+extra", "cbs", "rtds", "ertds",
 )  # fmt: skip
 TIME_DRIVEN = ("ptps", "wcps", "crps")
@@ -167,8 +167,8 @@ class Outcome(NamedTuple):
     broken: str
 
 
-def outcome(one: System, found: FlowAnalysis, phases: Phases) -> Outcome:
-    result = simulate(shifted(one, phases), HORIZON, phases.seed)
+def outcome(one: System, found: FlowAnalysis, phases: Phases, horizon: int = HORIZON) -> Outcome:
+    result = simulate(shifted(one, phases), horizon, phases.seed)
     nearest = 0
     broken = []
 

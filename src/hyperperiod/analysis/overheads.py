@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.model import Budget, Domain, Overheads, Slack, System, Task
+from hyperperiod.model import Budget, Domain, Flow, Overheads, Slack, System, Task
 
 # A period that no window exceeds: an event that comes once.
 _ONCE_NS = 2**61
@@ -60,7 +60,16 @@ def _events(system: System, domains: Sequence[Domain]) -> Iterator[tuple[int, in
     for domain in domains:
         yield from _server_events(system, domain)
         for task in domain.tasks:
-            yield from _task_events(task)
+            visits = [
+                flow
+                for flow in system.flows
+                for hop in flow.hops
+                if hop == f"{domain.name}.{task.name}"
+            ]
+            if visits:
+                yield from _item_events(visits)
+            else:
+                yield from _task_events(task)
         yield from _inner_events(domain)
 
 
@@ -90,6 +99,13 @@ def _inner_events(domain: Domain) -> Iterator[tuple[int, int, int]]:
         for task in inner.tasks:
             yield from _task_events(task)
         yield from _inner_events(inner)
+
+
+def _item_events(visits: Sequence[Flow]) -> Iterator[tuple[int, int, int]]:
+    """Of a hop: an item was on its way when the window began, or came from the source in it."""
+    for flow in visits:
+        yield 2 * flow.source.burst, flow.source.period_ns, flow.source.jitter_ns
+        yield 2 * flow.queue, _ONCE_NS, 0
 
 
 def _task_events(task: Task) -> Iterator[tuple[int, int, int]]:

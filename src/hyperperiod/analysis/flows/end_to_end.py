@@ -25,13 +25,13 @@ twice count as if both visits could coincide with any others.
 
 No bound (no fixed point within many rounds, a hop in a domain without a promise, work above the
 bandwidth) is "unbounded", and the iteration goes on for the others: the hops behind are then
-bounded by the queue of their flow alone.
+bounded by the source and the queue of their flow alone.
 
 Nothing is dropped if no more items than `queue` can come within the bound of the flow. A flow is
 schedulable if nothing is dropped and the bound is within its deadline.
 
 Assumptions: every server gets its budget (`host_level`); the supply bound of `domain_level`.
-Overheads: none; nothing is said with them, as releases are not counted by a period there.
+Overheads count as everywhere (`overheads`), the releases of hops by the source and the queue.
 
 Inputs: the system with its interfaces, a promise per domain. Results: verdicts for the domains that
 have a hop, and for the flows, in nanoseconds. Sufficient only: true or null. Errors: none.
@@ -57,7 +57,7 @@ from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_bound
-from hyperperiod.analysis.flows.stream import Stream
+from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, Flow, System, Task, format_time
 
@@ -67,9 +67,11 @@ ROUNDS = 200
 SPREAD = 256
 """Periods of its source over which a flow may spread before its jitter counts as unbounded."""
 
+ONCE = 2**60
+"""A period that no window exceeds."""
+
 UNBOUNDED = "no bound was found for its response time"
 BELOW_BUSY = "below a busy task, it may never run"
-WITH_OVERHEADS = "flows with overheads: no account covers them"
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalys
         if not routes.touches(domain):
             continue
         try:
-            vcpus += _vcpus_of(system, domain, promises.get(domain.name))
+            vcpus += _vcpus_of(domain, promises.get(domain.name))
         except NotCovered as error:
             refused[domain.name] = str(error)
     for number, one in enumerate(vcpus):
@@ -150,11 +152,9 @@ def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalys
     return FlowAnalysis(domains, flows)
 
 
-def _vcpus_of(system: System, domain: Domain, promise: Promise | None) -> list[_Vcpu]:
+def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:
     if promise is None:
         raise NotCovered("it has no interface")
-    if any(value for _, value in system.overheads):
-        raise NotCovered(WITH_OVERHEADS)
     components = components_of(domain)
     supply = supply_of(domain, promise, components)
     return [_Vcpu(domain.name, component, supply) for component in components]
@@ -199,8 +199,11 @@ class _Routes:
                 flow.source.period_ns,
                 self._jitter_ns(flow, place, bounds),
                 flow.source.burst,
-                flow.queue,
-                sum(self.least_ns(hop) for hop in flow.hops),
+                Queue(
+                    flow.queue,
+                    flow.source.jitter_ns,
+                    sum(self.least_ns(hop) for hop in flow.hops),
+                ),
             )
             for flow, place in self.visits[name]
         ]
@@ -301,23 +304,25 @@ def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int 
 def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
     """Streams in the form of the demand bound: what comes together is one job of all that work."""
     sources = [
-        replace(source, load=_load(stream, source.load), in_phase=False)
+        replace(source, load=load, in_phase=False)
         for source, inside in zip(component.sources, streams, strict=True)
         for stream in inside
+        for load in _loads(stream, source.load)
     ]
     return replace(component, sources=tuple(sources))
 
 
-def _load(stream: Stream, load: Load) -> Load:
-    """The bound of the stream with the lower rate; both hold."""
-    by_source = stream.jitter is not None and (
-        not stream.queue or stream.burst * stream.spacing <= stream.queue * stream.period
-    )
-    if by_source:
-        return load._replace(
-            wcet=stream.burst * stream.wcet, period=stream.period, jitter=stream.jitter or 0
-        )
-    return load._replace(wcet=stream.queue * stream.wcet, period=stream.spacing, jitter=0)
+def _loads(stream: Stream, load: Load) -> list[Load]:
+    """One of the bounds of a stream, that with the lowest rate, as loads that add up to it."""
+    together = load._replace(wcet=stream.burst * stream.wcet, period=stream.period)
+    queue = stream.queue
+    if queue is not None and stream.rate * stream.period < together.wcet:
+        return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
+    if stream.jitter is not None:
+        return [together._replace(jitter=stream.jitter)]
+    assert queue is not None, "a stream is bounded"
+    on_their_way = load._replace(wcet=queue.size * stream.wcet, period=ONCE, jitter=0)
+    return [together._replace(jitter=queue.source_jitter), on_their_way]
 
 
 def _judge_flow(routes: _Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:

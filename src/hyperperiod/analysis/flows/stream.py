@@ -6,16 +6,19 @@ systems", Microprocessing and Microprogramming 1994, for periods with jitter; Ri
 "Compositional scheduling analysis using standard event models", TU Braunschweig 2005, for bounds
 on windows. The bound by the queue is our own; its proof is below.
 
-A stream is bounded in two ways, and what holds is the smaller one. In any half-open window of
-length w > 0 there are at most
+A stream is bounded in three ways, and what holds is the least. In any half-open window of length
+w > 0 there are at most
 
     burst * ceil((w + jitter) / period)     releases, if each is within [x, x + jitter] of a nominal
                                             time plus a constant, nominal times a period apart
-    queue * ceil(w / spacing)               releases at one hop of a flow, where at most `queue`
-                                            items are on their way and all hops together take at
-                                            least `spacing`
+    queue + burst * ceil((w + s) / period)  releases at one hop of a flow where at most `queue`
+                                            items are on their way, s the jitter of its source
+    queue * ceil(w / spacing)               of these, if all hops together take at least `spacing`
 
-Proof of the second. Items of a flow stay in order, so item i + queue enters only when item i has
+Proof of the second. An item that is released at a hop in the window was on its way when the window
+began, as at most `queue` were, or came from the source in it; and an item is there only once.
+
+Proof of the third. Items of a flow stay in order, so item i + queue enters only when item i has
 left: at least what the hops from here on take after item i was released here, and item i + queue
 is then released here no sooner than the hops before it take. Together that is `spacing`. So any
 window of that length holds at most `queue` releases.
@@ -29,18 +32,22 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Stream(NamedTuple):
-    """Releases of `wcet` each. `jitter` None: not bounded; then there must be a queue.
+class Queue(NamedTuple):
+    """What bounds a hop whatever the responses: `size` items, the jitter of the source, spacing."""
 
-    `queue` 0: it bounds nothing, and `spacing` is not looked at.
-    """
+    size: int
+    source_jitter: int
+    spacing: int
+
+
+class Stream(NamedTuple):
+    """Releases of `wcet` each. `jitter` None: not bounded; then there must be a queue."""
 
     wcet: int
     period: int
     jitter: int | None = 0
     burst: int = 1
-    queue: int = 0
-    spacing: int = 1
+    queue: Queue | None = None
 
     def count(self, window: int) -> int:
         """The most releases in a half-open window of this length."""
@@ -49,25 +56,35 @@ class Stream(NamedTuple):
         bounds = []
         if self.jitter is not None:
             bounds.append(-(-(window + self.jitter) // self.period) * self.burst)
-        if self.queue:
-            bounds.append(-(-window // self.spacing) * self.queue)
+        if self.queue is not None:
+            came = -(-(window + self.queue.source_jitter) // self.period) * self.burst
+            bounds += [
+                self.queue.size + came,
+                -(-window // self.queue.spacing) * self.queue.size,
+            ]
         return min(bounds)
 
     def next_growth(self, offset: int) -> int:
         """The first offset after this one at which a closed window can hold more."""
         steps = []
         if self.jitter is not None:
-            steps.append(((offset + self.jitter) // self.period + 1) * self.period - self.jitter)
-        if self.queue:
-            steps.append((offset // self.spacing + 1) * self.spacing)
+            steps.append(_next_multiple(offset, self.period, self.jitter))
+        if self.queue is not None:
+            steps += [
+                _next_multiple(offset, self.period, self.queue.source_jitter),
+                _next_multiple(offset, self.queue.spacing, 0),
+            ]
         return min(steps)
 
     @property
     def rate(self) -> Fraction:
         """Work per time in the long run."""
-        rates = []
-        if self.jitter is not None:
-            rates.append(Fraction(self.burst * self.wcet, self.period))
-        if self.queue:
-            rates.append(Fraction(self.queue * self.wcet, self.spacing))
-        return min(rates)
+        by_source = Fraction(self.burst * self.wcet, self.period)
+        if self.queue is None:
+            return by_source
+        return min(by_source, Fraction(self.queue.size * self.wcet, self.queue.spacing))
+
+
+def _next_multiple(offset: int, period: int, early: int) -> int:
+    """The first instant after the offset that is `early` before a multiple of the period."""
+    return ((offset + early) // period + 1) * period - early
