@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import random
+import resource
+import time
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm
 
 import numpy as np
 
@@ -65,12 +67,14 @@ def test_least_budgets_against_all_windows() -> None:
     for _ in range(900):
         loads, period = some_loads(draw), draw.randint(2, 400)
         shape = Shape.GENERAL if draw.random() < 0.6 else draw.choice(list(Shape))
-        budget, exact = _analysis.minimal_budget(Local.EDF, loads, shape, period, 1)
+        early = shape is Shape.GENERAL and draw.random() < 0.4
+        deadline = draw.randint((period + 1) // 2, period) if early else period
+        budget, exact = _analysis.minimal_budget(Local.EDF, loads, shape, period, 1, deadline)
         assert exact
-        for candidate, holds in ((budget, True), ((budget or period + 1) - 1, False)):
+        for candidate, holds in ((budget, True), ((budget or deadline + 1) - 1, False)):
             if not candidate:
                 continue
-            supply = Supply(shape, period, candidate)
+            supply = Supply(shape, period, candidate, deadline)
             longest = horizon(loads, supply)
             if longest is None:
                 assert not holds
@@ -83,3 +87,35 @@ def test_least_budgets_against_all_windows() -> None:
             far += short is not None and short > 16 * max(load.deadline for load in loads)
     assert judged > 900
     assert far > 5
+
+
+def loads_that_never_repeat(draw: random.Random) -> list[Load]:
+    """Ten periods of 5 to 400 ms in nanoseconds, with a hyperperiod above 10^18 ns."""
+    while True:
+        periods = sorted(draw.randint(5_000_000, 400_000_000) for _ in range(10))
+        if lcm(*periods) > 10**18:
+            return [
+                Load(int(period * draw.uniform(0.01, 0.09)), period, period) for period in periods
+            ]
+
+
+def test_no_hyperperiod_is_enumerated() -> None:
+    """Neither memory nor time depends on it: budgets, and Algorithm 1 on a grid of 1 ms."""
+    draw = random.Random(31)
+    sets = [loads_that_never_repeat(draw) for _ in range(20)]
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.process_time()
+    for loads in sets:
+        for local in (Local.FIXED_PRIORITY, Local.EDF):
+            period = loads[0].period // 2
+            budget, exact = _analysis.minimal_budget(local, loads, Shape.GENERAL, period, 1)
+            assert exact
+            assert budget is not None
+            utilization = sum(Fraction(load.wcet, load.period) for load in loads)
+            assert Fraction(budget, period) >= utilization
+            grid = (10**6, 10**6, 10**6, 0)
+            best = _analysis.optimal_interface([(local, loads)], Shape.GENERAL, grid)
+            assert best[1] > 0
+            assert best[5]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 16 * 1024
+    assert time.process_time() - begin < 10

@@ -49,20 +49,36 @@ Alignments::Sight Alignments::sight(const Load &load, u64 surplus) const {
     const u128 width = exact == 0 ? 1 : exact;
     const u64 early = load.jitter % load.period;
     const u64 origin = (load.deadline % load.period + load.period - early) % load.period;
-    return {origin, load.period, width < load.period ? static_cast<u64>(width) : load.period};
+    const u64 sight = width < load.period ? static_cast<u64>(width) : load.period;
+    return {origin, load.period, load.wcet, sight};
 }
 
-bool Alignments::Sight::sees(const Span &span) const {
-    const u64 reach = width + (span.last - span.first);
-    if (reach >= period)
-        return true;
-    return (span.last % period + period - origin) % period < reach;
+u64 Alignments::Sight::falls_behind(const Span &span) const {
+    const u64 since = span.first % period;
+    const u64 behind = since >= origin ? since - origin : since + period - origin;
+    if (span.last - span.first >= period - behind)
+        return 0;
+    u64 product;
+    if (!__builtin_mul_overflow(behind, wcet, &product))
+        return product / period;
+    return static_cast<u64>(u128{behind} * wcet / period);
+}
+
+bool Alignments::ruled_out(const Span &span) const {
+    u64 behind = 0;
+    for (std::size_t index = 1; index < sights_.size(); index++) {
+        behind += sights_[index].falls_behind(span);
+        if (behind >= surplus_)
+            return true;
+    }
+    return false;
 }
 
 // The anchor is the load that leaves the smallest share of windows; the others follow by how
 // rarely they coincide with it.
 void Alignments::choose(u64 surplus) {
     sights_.clear();
+    surplus_ = surplus;
     for (const Load &load : loads_)
         sights_.push_back(sight(load, surplus));
     const auto order_by = [this](std::size_t from, u64 reach) {
@@ -73,8 +89,6 @@ void Alignments::choose(u64 surplus) {
         std::sort(sights_.begin() + static_cast<std::ptrdiff_t>(from), sights_.end(), rarer);
     };
     order_by(0, 0);
-    while (!sights_.empty() && !sights_.back().narrow())
-        sights_.pop_back();
     if (!sights_.empty())
         order_by(1, sights_.front().width);
 }
@@ -85,7 +99,7 @@ bool Alignments::aim(const Supply &supply, u64 from) {
         budget_ = supply.budget;
         spans_ = 0;
     }
-    return !sights_.empty();
+    return !sights_.empty() && sights_.front().narrow();
 }
 
 // The next span of windows beyond `from` that the anchor and the load after it both see.
@@ -114,13 +128,8 @@ Span Alignments::coincidence(u64 from) const {
 
 Span Alignments::next(u64 from, Effort &effort) {
     Span span = coincidence(from);
-    const auto ruled_out = [&] {
-        for (std::size_t index = 2; index < sights_.size(); index++)
-            if (!sights_[index].sees(span))
-                return true;
-        return false;
-    };
-    while (span.last < limit && ++spans_ < refresh && ruled_out() && effort.spend(sights_.size()))
+    while (span.last < limit && ++spans_ < refresh && ruled_out(span)
+           && effort.spend(sights_.size()))
         span = coincidence(span.last);
     return span;
 }

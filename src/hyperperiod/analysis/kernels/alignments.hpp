@@ -7,7 +7,9 @@
 // can exceed a supply above bandwidth * (t - blackout) only if
 //   sum of u r  <  lateness + bandwidth * blackout - (bandwidth - utilisation) t,
 // and then r < surplus / u for every single load, with the right side called surplus. Far out
-// that leaves few windows: those shortly after a deadline of each heavy load at once. Which
+// that leaves few windows: those shortly after a deadline of each heavy load at once. A span of
+// windows in which the sum is never below the surplus, with r as at its beginning for loads that
+// have no deadline in it, and 0 for the others, needs no look at all. Which
 // deadlines of one load fall close enough to one of another is a question about the multiples
 // of one period modulo the other, and Euclid's algorithm finds the next without visiting those
 // between.
@@ -39,18 +41,20 @@ class Alignments {
     // Only windows up to `width` after a deadline of this load can be late.
     struct Sight {
         u64 origin; // a deadline of the load, modulo its period
-        u64 period, width;
+        u64 period, wcet, width;
         bool narrow() const { return width < period; }
-        // Whether some window of the span is in sight.
-        bool sees(const Span &span) const;
+        // The least of u r in the span, rounded down.
+        u64 falls_behind(const Span &span) const;
     };
     Sight sight(const Load &load, u64 surplus) const;
     void choose(u64 surplus);
     Span coincidence(u64 from) const;
+    bool ruled_out(const Span &span) const;
 
     Loads loads_;
     const Trend &trend_;
     std::vector<Sight> sights_; // the first is the anchor, then by how many windows they leave
+    u64 surplus_ = 0;           // what they were chosen with
     u64 budget_ = 0;            // of the supply that was aimed with
     u64 spans_ = 0;             // since then
 };
