@@ -73,3 +73,23 @@ def climb(
             break
         here, best = state, top
     return here, best
+
+
+def hunt_blocks(
+    name: str,
+    systems: int,
+    trials: Callable[[list[random.Random]], list[Trial]],
+    block: int = 250,
+    least_accepted: float = 0.1,
+) -> None:
+    """As `hunt`, for adversaries that work on many systems at once."""
+    accepted = 0
+    for first in range(0, systems, block):
+        numbers = range(first, min(first + block, systems))
+        found = trials([draw_for(name, number) for number in numbers])
+        for number, trial in zip(numbers, found, strict=True):
+            accepted += trial.accepted
+            if trial.counterexample:
+                pytest.fail(f"{name}, trial {number} of seed {SEED}: {trial.counterexample}")
+    share = accepted / systems
+    assert share >= least_accepted, f"{name}: only {share:.1%} accepted: the hunt proves little"

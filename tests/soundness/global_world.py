@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A world of ticks in which global EDF runs, many runs at once.
+
+Tasks are (wcet, period, deadline) in ticks. In a run every task has a first release and gaps that
+are its period or more; in every tick so many jobs with the earliest deadlines run as there are
+pcpus in that tick. Nothing here knows the tests: a tick is decided from deadlines alone.
+
+`World` holds `systems` sets of tasks with `runs` runs each as arrays of numpy; `play` says per
+system whether some run missed a deadline, and per task the longest response seen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperperiod.analysis.component import Load
+
+Ints = NDArray[np.int32]
+NEVER = 30_000
+
+
+@dataclass(frozen=True)
+class World:
+    """Arrays (systems, tasks); shorter sets are filled up with tasks that never come."""
+
+    wcet: Ints
+    period: Ints
+    deadline: Ints
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[Load]]) -> World:
+        tasks = max((len(loads) for loads in sets), default=1)
+        absent = Load(0, NEVER, NEVER)
+        padded = [[*loads, *[absent] * (tasks - len(loads))] for loads in sets]
+        table = np.array(padded, dtype=np.int32).reshape(len(sets), tasks, -1)
+        return cls(table[:, :, 0], table[:, :, 1], table[:, :, 2])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        systems, tasks = self.wcet.shape
+        return systems, tasks
+
+
+@dataclass(frozen=True)
+class Played:
+    missed: NDArray[np.bool_]  # per system
+    response: Ints  # per system and task, the longest seen
+
+
+def first_releases(world: World, rng: np.random.Generator, runs: int) -> Ints:
+    """Together; aligned so that deadlines fall together, task by task; else at random."""
+    systems, tasks = world.shape
+    period = world.period[:, None, :]
+    first = rng.integers(0, np.minimum(period, 64), (systems, runs, tasks), dtype=np.int32)
+    first[:, 0] = 0
+    end = int(world.period[world.period < NEVER].max(initial=1))
+    for own in range(min(tasks, runs - 1)):
+        due = end + world.deadline[:, own]
+        aligned = (due[:, None] - world.deadline) % world.period
+        aligned[:, own] = end % world.period[:, own]
+        first[:, 1 + own] = aligned
+    return np.where(period >= NEVER, NEVER, first).astype(np.int32)
+
+
+def play(
+    world: World,
+    pcpus: NDArray[np.int32],
+    seed: random.Random,
+    runs: int,
+    ticks: int,
+) -> Played:
+    """Runs everything; `pcpus` is (systems, 1 or runs, 1 or ticks): how many in each tick."""
+    rng = np.random.default_rng(seed.getrandbits(64))
+    systems, tasks = world.shape
+    shape = (systems, runs, tasks)
+    come = first_releases(world, rng, runs)
+    lazy = (np.arange(runs) >= runs // 2)[None, :, None]  # these leave gaps now and then
+    tie = rng.permuted(np.broadcast_to(np.arange(tasks, dtype=np.int32), shape), axis=2)
+    left = np.zeros(shape, np.int32)
+    due = np.full(shape, NEVER, np.int32)
+    since = np.zeros(shape, np.int32)
+    longest = np.zeros(shape, np.int32)
+    missed = np.zeros((systems, runs), bool)
+    wcet, period, deadline = (a[:, None, :] for a in (world.wcet, world.period, world.deadline))
+    width = np.broadcast_to(pcpus, (systems, runs, ticks))
+    for now in range(ticks):
+        new = come == now
+        left = np.where(new, wcet, left)
+        due = np.where(new, now + deadline, due)
+        since = np.where(new, now, since)
+        gap = np.where(lazy & (rng.random(shape) < 0.2), rng.integers(0, 4, shape), 0)
+        come = np.where(new, now + period + gap, come)
+        ready = left > 0
+        key = np.where(ready, due * tasks + tie, NEVER * (tasks + 1))
+        rank = (key[:, :, None, :] < key[:, :, :, None]).sum(axis=3)
+        left = left - (ready & (rank < width[:, :, now, None]))
+        done = ready & (left == 0)
+        longest = np.where(done, np.maximum(longest, now + 1 - since), longest)
+        missed |= ((left > 0) & (due <= now + 1)).any(axis=2)
+    return Played(np.asarray(missed.any(axis=1)), longest.max(axis=1))
+
+
+def adversarial_supply(
+    interfaces: Sequence[tuple[int, int]],
+    count: int,
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+) -> Ints:
+    """How many of `count` vcpus run in each tick of each run, for interfaces (period, budget).
+
+    Up to some tick budgets come early, from then on late, in some runs anywhere; vcpus refill
+    together or each at a phase of its own.
+    """
+    runs, ticks = shape
+    supply = np.zeros((len(interfaces), runs, ticks), np.int32)
+    for system, (period, budget) in enumerate(interfaces):
+        spans = -(-ticks // period) + 1
+        for run in range(runs):
+            turn = rng.integers(0, ticks)
+            together = rng.integers(0, period) if run % 4 != 3 else None
+            for _ in range(count):
+                phase = rng.integers(0, period) if together is None else together
+                row = np.zeros(spans * period, np.int32)
+                for span in range(spans):
+                    start = span * period
+                    if run % 4 == 2 and rng.random() < 0.5:
+                        row[start + rng.permutation(period)[:budget]] = 1
+                    elif start - phase < turn:
+                        row[start : start + budget] = 1
+                    else:
+                        row[start + period - budget : start + period] = 1
+                supply[system, run] += row[phase : phase + ticks]
+    return supply
+
+
+def some_release_pattern_misses(loads: Sequence[Load], pcpus: int) -> bool:
+    """All sporadic releases and all ways to break ties: whether any of them misses a deadline.
+
+    A state is, per task, what is left of its job, the time to its deadline, and the time to the
+    next release it may have. Every state that can come is visited.
+    """
+    start = tuple((0, 0, 0) for _ in loads)
+    seen, open_states = {start}, [start]
+    while open_states:
+        state = open_states.pop()
+        free = [index for index, (_, _, wait) in enumerate(state) if wait == 0]
+        for chosen in product((False, True), repeat=len(free)):
+            now = list(state)
+            for index, comes in zip(free, chosen, strict=True):
+                if comes:
+                    load = loads[index]
+                    now[index] = (load.wcet, load.deadline, load.period)
+            for running in _who_may_run(now, pcpus):
+                after = []
+                for index, (left, due, wait) in enumerate(now):
+                    rest = left - (index in running)
+                    if rest > 0 and due <= 1:
+                        return True
+                    after.append((rest, max(0, due - 1) if rest else 0, max(0, wait - 1)))
+                following = tuple(after)
+                if following not in seen:
+                    seen.add(following)
+                    open_states.append(following)
+    return False
+
+
+def _who_may_run(state: Sequence[tuple[int, int, int]], pcpus: int) -> list[tuple[int, ...]]:
+    ready = sorted((due, index) for index, (left, due, _) in enumerate(state) if left)
+    if len(ready) <= pcpus:
+        return [tuple(index for _, index in ready)]
+    edge = ready[pcpus - 1][0]
+    first = [index for due, index in ready if due < edge]
+    equal = [index for due, index in ready if due == edge]
+    return [(*first, *some) for some in combinations(equal, pcpus - len(first))]
