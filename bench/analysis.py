@@ -40,7 +40,12 @@ def whole_bounds(sets: Sets) -> Judged:
     return batch.response_time(sets, bounds=True)
 
 
+def on(pcpus: int, test: Callable[[Sets, int], Judged]) -> Callable[[Sets], Judged]:
+    return lambda sets: test(sets, pcpus)
+
+
 RUST = "Rust, floats"
+OTHER = "another tool"
 RACES = tuple(
     Race(f"{title}, {kind} deadlines", f"an1000_uni_{kind}.json", test, peer, peer_name)
     for kind in ("implicit", "constrained")
@@ -50,6 +55,18 @@ RACES = tuple(
         ("response times, all bounds", whole_bounds, 33, "pyCPA"),
         ("QPA", batch.qpa, 29_000, RUST),
         ("processor demand", batch.processor_demand, None, None),
+    )
+) + tuple(
+    Race(
+        f"{title}, {kind} deadlines", f"an1000_m4_{kind}.json", test, peer, OTHER if peer else None
+    )
+    for kind in ("implicit", "constrained")
+    for title, test, peer in (
+        ("GFB, 4 pcpus", on(4, batch.gfb), 600_000),
+        ("BCL, 4 pcpus", on(4, batch.bcl), None),
+        ("BCL, 16 pcpus (nearly all accepted)", on(16, batch.bcl), None),
+        ("Baker, 4 pcpus", on(4, batch.baker), None),
+        ("iterative BCL, 4 pcpus", on(4, batch.iterative_bcl), 48_000),
     )
 )
 

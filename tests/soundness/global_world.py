@@ -107,36 +107,32 @@ def play(
 
 
 def adversarial_supply(
-    interfaces: Sequence[tuple[int, int]],
-    count: int,
-    rng: np.random.Generator,
-    shape: tuple[int, int],
+    interfaces: Sequence[tuple[int, int, int]], rng: np.random.Generator, runs: int, ticks: int
 ) -> Ints:
-    """How many of `count` vcpus run in each tick of each run, for interfaces (period, budget).
+    """How many vcpus run in each tick of each run, for interfaces (period, budget, vcpus).
 
-    Up to some tick budgets come early, from then on late, in some runs anywhere; vcpus refill
-    together or each at a phase of its own.
+    Up to some tick budgets come early, from then on late; in every fourth run anywhere in their
+    periods; in every fourth other one each vcpu refills at a phase of its own.
     """
-    runs, ticks = shape
-    supply = np.zeros((len(interfaces), runs, ticks), np.int32)
-    for system, (period, budget) in enumerate(interfaces):
-        spans = -(-ticks // period) + 1
-        for run in range(runs):
-            turn = rng.integers(0, ticks)
-            together = rng.integers(0, period) if run % 4 != 3 else None
-            for _ in range(count):
-                phase = rng.integers(0, period) if together is None else together
-                row = np.zeros(spans * period, np.int32)
-                for span in range(spans):
-                    start = span * period
-                    if run % 4 == 2 and rng.random() < 0.5:
-                        row[start + rng.permutation(period)[:budget]] = 1
-                    elif start - phase < turn:
-                        row[start : start + budget] = 1
-                    else:
-                        row[start + period - budget : start + period] = 1
-                supply[system, run] += row[phase : phase + ticks]
-    return supply
+    period, budget, vcpus = (
+        np.array(column, np.int32)[:, None, None, None] for column in zip(*interfaces, strict=True)
+    )
+    shape = (len(interfaces), runs, int(vcpus.max()))
+    phase = rng.integers(0, 1 << 20, shape, dtype=np.int32)[..., None]
+    apart = (np.arange(runs) % 4 == 3)[None, :, None, None]
+    phase = np.where(apart, phase, phase[:, :, :1]) % period
+    turn = rng.integers(0, ticks, (*shape[:2], 1, 1), dtype=np.int32)
+    time = np.arange(ticks, dtype=np.int32) + phase
+    place, span = time % period, time // period
+    early = span * period - phase < turn
+    due = np.where(early, place < budget, place >= period - budget)
+    # Elsewhere the budget begins anywhere in the period, and wraps around within it.
+    turned = rng.integers(0, 1 << 20, (*shape, ticks + 2), dtype=np.int32)
+    start = np.take_along_axis(turned, span, axis=3)
+    anywhere = (np.arange(runs) % 4 == 2)[None, :, None, None]
+    run = np.where(anywhere, (place + start) % period < budget, due)
+    there = np.arange(shape[2])[None, None, :, None] < vcpus
+    return (run & there).sum(axis=2, dtype=np.int32)
 
 
 def some_release_pattern_misses(loads: Sequence[Load], pcpus: int) -> bool:

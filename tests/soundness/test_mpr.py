@@ -70,12 +70,13 @@ def breaks(accepts: Accepts, whole_pcpus: bool) -> Callable[[list[random.Random]
         if not tried:
             return found
         rng = np.random.default_rng(rngs[0].getrandbits(64))
-        width = np.zeros((len(tried), RUNS, TICKS), np.int32)
-        for place, number in enumerate(tried):
+        interfaces, whole = [], []
+        for number in tried:
             _, period, budget, vcpus = systems[number]
-            shared = 1 if whole_pcpus else vcpus
-            width[place] = vcpus - shared
-            width[place] += adversarial_supply([(period, budget)], shared, rng, (RUNS, TICKS))[0]
+            interfaces.append((period, budget, 1 if whole_pcpus else vcpus))
+            whole.append(vcpus - 1 if whole_pcpus else 0)
+        width = adversarial_supply(interfaces, rng, RUNS, TICKS)
+        width += np.array(whole, np.int32)[:, None, None]
         world = World.of([systems[number][0] for number in tried])
         played = play(world, width, rngs[1 % len(rngs)], RUNS, TICKS)
         for place, number in enumerate(tried):

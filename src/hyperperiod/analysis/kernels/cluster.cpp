@@ -4,8 +4,11 @@
 // the way of its job must be less than what the cluster surely gets, less what it gets while the
 // job itself runs. Both sides never fall as L grows, so windows are looked at from a horizon
 // downward, and one look settles all windows down to the shortest that holds as much supply
-// (Zhang and Burns 2009 do so for one pcpu). The horizon is where a line above the work and one
-// below the supply cross; without room between utilisation and bandwidth there is none.
+// (Zhang and Burns 2009 do so for one pcpu). Where that clears little, because both sides rise
+// alike, the walk goes on at the next corner below: between two corners work is a maximum of lines
+// and supply is a line, so that what holds at both holds between them. The horizon is where a line
+// above the work and one below the supply cross; without room between utilisation and bandwidth
+// there is none.
 
 #include "src/hyperperiod/analysis/kernels/cluster.hpp"
 
@@ -49,7 +52,9 @@ class Test {
             const u64 shortest = cluster_.time_for(interference(own, window) + ahead + 1);
             if (shortest > window)
                 return Verdict::unknown;
-            window = shortest - 1;
+            const bool little = window - shortest < window / 256;
+            const u64 corner = little ? corner_below(own, window) : never;
+            window = std::min(shortest - 1, corner);
         }
         return Verdict::holds;
     }
@@ -69,6 +74,39 @@ class Test {
             extra_.push_back(std::min<u128>(inside + work.carried, room) - without);
         }
         return total + largest(cluster_.width() - 1);
+    }
+
+    // The longest window below this one at which work or supply may turn or jump, or 0.
+    u64 corner_below(const Load &own, u64 window) const {
+        u64 corner = 0;
+        const auto note = [&](u128 turn) {
+            if (turn < window && turn > corner)
+                corner = static_cast<u64>(turn);
+        };
+        for (const Load &load : loads_) {
+            const u64 jobs = (window + load.period - load.deadline) / load.period;
+            const u128 begun = u128{jobs} * load.period;
+            u128 inside = u128{jobs} * load.wcet + own.wcet - 1; // where the room ends
+            if (&load == &own)
+                inside = inside + 1 + own.deadline - 2 * u128{own.wcet};
+            if (jobs != 0) {
+                note(begun - load.period + load.deadline);
+                note(begun - load.period + load.deadline - 1);
+            }
+            note(begun);
+            note(begun + load.wcet);
+            note(inside);
+            note(inside + load.wcet);
+        }
+        const Supply &vcpu = cluster_.vcpu;
+        note(vcpu.blackout);
+        if (window > vcpu.blackout) {
+            const u64 periods = (window - 1 - vcpu.blackout) / vcpu.period;
+            const u128 start = u128{periods} * vcpu.period + vcpu.blackout;
+            note(start);
+            note(start + vcpu.budget);
+        }
+        return corner;
     }
 
     u128 largest(u64 count) {
