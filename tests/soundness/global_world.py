@@ -132,7 +132,7 @@ def adversarial_supply(
     anywhere = (np.arange(runs) % 4 == 2)[None, :, None, None]
     run = np.where(anywhere, (place + start) % period < budget, due)
     there = np.arange(shape[2])[None, None, :, None] < vcpus
-    return (run & there).sum(axis=2, dtype=np.int32)
+    return np.asarray((run & there).sum(axis=2, dtype=np.int32))
 
 
 def some_release_pattern_misses(loads: Sequence[Load], pcpus: int) -> bool:
