@@ -6,8 +6,15 @@
 // deadline, so what is confirmed for one value is for all on its easier side, and bisection finds
 // the last such value. Under fixed priority the loads above cannot tell; of those below, the one
 // that failed last is asked first, since it is the one that fails next.
+//
+// Under EDF the largest wcet takes one visit to the windows instead: a window that does not hold
+// its demand lowers the wcet to the largest with which it does, and the windows before, which held
+// a larger demand, still do. Where that takes too many steps, which is where the utilisation comes
+// within a hair of the bandwidth, the wcet backs off in growing steps, a thousandth first.
 
 #include "src/hyperperiod/analysis/kernels/sensitivity.hpp"
+
+#include "src/hyperperiod/analysis/kernels/windows.hpp"
 
 namespace hyperperiod::analysis {
 
@@ -71,9 +78,97 @@ bool Search::holds() {
     return true;
 }
 
+// EDF: lowers the wcet of one load until every window holds its demand.
+class Descent {
+  public:
+    Descent(Loads loads, std::size_t index, const Supply &supply)
+        : loads_(loads.begin(), loads.end()), own_(loads_[index]), supply_(supply) {}
+
+    Limit run();
+
+  private:
+    Limit back_off();
+    bool below(u64 wcet);
+    bool holds(u64 wcet);
+    bool cover(const Window &window);
+    bool cover_early_windows();
+
+    std::vector<Load> loads_;
+    Load &own_;
+    Supply supply_;
+};
+
+bool Descent::below(u64 wcet) {
+    own_.wcet = wcet;
+    return Trend(loads_).against(supply_) == Run::below;
+}
+
+bool Descent::holds(u64 wcet) {
+    own_.wcet = wcet;
+    Effort effort(search_effort);
+    return edf(loads_, supply_, effort).verdict == Verdict::holds;
+}
+
+bool Descent::cover(const Window &window) {
+    const u64 within = supply_.within(window.length);
+    if (within >= window.demand)
+        return true;
+    if (window.length < own_.deadline || window.demand == never)
+        return false;
+    const u64 jobs = (window.length - own_.deadline + own_.jitter) / own_.period + 1;
+    const u64 others = window.demand - jobs * own_.wcet;
+    if (within < others || (within - others) / jobs == 0)
+        return false;
+    own_.wcet = (within - others) / jobs;
+    return true;
+}
+
+// The first deadlines decide most; a good start shortens the rest.
+bool Descent::cover_early_windows() {
+    const u64 longest = longest_deadline(loads_);
+    Window window = window_up_to(loads_, longest < limit / 4 ? 4 * longest : longest);
+    for (int looks = 0; window.length != 0 && looks < 1000; looks++) {
+        if (!cover(window))
+            return false;
+        window = window_up_to(loads_, window.shorter);
+    }
+    return true;
+}
+
+Limit Descent::back_off() {
+    const u64 highest = own_.wcet;
+    for (u64 step = highest / 1024 + 1; step < highest; step *= 2)
+        if (holds(highest - step))
+            return {highest - step, false};
+    return {0, false};
+}
+
+Limit Descent::run() {
+    u64 slow = 0, fast = own_.deadline + 1; // no response is shorter than the work
+    while (fast - slow > 1) {
+        const u64 middle = slow + (fast - slow) / 2;
+        (below(middle) ? slow : fast) = middle;
+    }
+    // The whole bandwidth is a case of its own.
+    if (fast <= own_.deadline && holds(fast))
+        return {fast, true};
+    own_.wcet = slow;
+    if (slow == 0 || !cover_early_windows())
+        return {0, true};
+    const Trend trend(loads_);
+    Effort effort(search_effort);
+    const auto lower = [&](const Window &window) { return cover(window); };
+    const Verdict verdict = Visit(loads_, trend, supply_, effort, lower).run(limit).verdict;
+    if (verdict == Verdict::unknown)
+        return back_off();
+    return {verdict == Verdict::misses ? 0 : own_.wcet, true};
+}
+
 } // namespace
 
 Limit largest_wcet(const Component &component, std::size_t index, const Supply &supply) {
+    if (component.local == Local::edf)
+        return Descent(component.loads, index, supply).run();
     Search search(component, index, supply);
     if (!search.above_hold())
         return {0, search.exact()};

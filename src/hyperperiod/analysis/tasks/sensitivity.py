@@ -7,9 +7,9 @@ Real-Time Systems 2008; Lehoczky, Sha and Ding, RTSS 1989, for the factor by whi
 grow together (the critical scaling factor).
 
 Every answer is the last value that the test of the local scheduler still confirms, found by
-bisection: more work, an earlier deadline or a smaller budget never makes a test come out better.
-So all answers are safe, and sharp wherever the test is exact; `exact` is false in the rare case
-that a value beyond was too hard to judge.
+bisection, or under EDF by one visit to the windows: more work, an earlier deadline or a smaller
+budget never makes a test come out better. So all answers are safe, and sharp wherever the test is
+exact; `exact` is false in the rare case that a value beyond was too hard to judge.
 - `largest_wcet`: of one task, all others as they are. Below its wcet, or None, where deadlines
   are missed already.
 - `slack`: the deadline less the response bound; under EDF, where the deadline is all that bounds a
