@@ -11,9 +11,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
-from tests.model_naive.model import Params, Setup
+from tests.model_naive.model import BudgetRule, Params, Setup
 from tests.model_naive.model import Policy as NaivePolicy
 from tests.model_naive.workload import Run
 
@@ -22,7 +23,7 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
-from hyperperiod.model.policy import LEGAL_SLACK
+from hyperperiod.model.policy import ANALYSIS_ONLY, LEGAL_SLACK
 
 TICKS = 160
 POLICIES = [
@@ -30,6 +31,7 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
+    if budget not in ANALYSIS_ONLY
 ]
 
 
@@ -72,7 +74,7 @@ def start(draw: random.Random, world: World) -> Run:
         period = draw.randint(3, 12)
         spare = (period * grain, draw.randint(1, period) * grain)
     setup = Setup(
-        NaivePolicy(policy.budget.value, policy.order.value, policy.slack.value),
+        NaivePolicy(cast(BudgetRule, policy.budget.value), policy.order.value, policy.slack.value),
         world.pcpus,
         world.quantum,
         *spare,

@@ -28,6 +28,8 @@ EXPECTED = {
     "hot-swap": ("ptps", 1, 2),
     "overload": ("ptps", 1, 2),
     "packet-path": ("crps", 1, 4),
+    "psedf-counterexample": ("psedf", 1, 5),
+    "stability-control": ("psedf", 2, 5),
 }
 
 

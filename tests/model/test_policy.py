@@ -19,6 +19,8 @@ LEGAL = {
     (PARTITIONED, Budget.POLLING): KEPT,
     (PARTITIONED, Budget.SPORADIC): KEPT,
     (PARTITIONED, Budget.CBS): KEPT,
+    (PARTITIONED, Budget.SLICE): {Slack.NONE, Slack.EXTRA},
+    (PARTITIONED, Budget.SLICE_ONCE): {Slack.NONE, Slack.EXTRA},
     (GLOBAL, Budget.PERIODIC): {Slack.NONE},
     (GLOBAL, Budget.DEFERRABLE): KEPT,
     (GLOBAL, Budget.CBS): KEPT,
@@ -55,6 +57,9 @@ def test_every_combination(budget: Budget, order: Order, slack: Slack, scope: Sc
         ("rtds", "deferrable+edf+extra+global"),
         ("ertds", "deferrable+edf+spare+global"),
         ("cbs", "cbs+edf+none"),
+        ("sedf", "slice-once+edf+extra"),
+        ("sedf-prime", "slice+edf+extra"),
+        ("psedf", "slice+fp+extra"),
         ("hsf-fp", "periodic+fp+none"),
         ("partitioned-hsf-fp", "periodic+fp+none"),
     ],
@@ -65,7 +70,7 @@ def test_known_names(name: str, rules: str) -> None:
 
 
 def test_the_list_of_names_is_complete() -> None:
-    assert len(PRESETS) == 11
+    assert len(PRESETS) == 14
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,7 @@ def test_short_spellings(text: str, rules: str) -> None:
     "text",
     [
         "", "+", "PTPS", "ptps ", "periodic", "fp+periodic", "periodic+none", "periodic+fp+fp",
-        "periodic+fp+none+global+global", "periodic+fp+global+none", "ptps+global", "sedf",
+        "periodic+fp+none+global+global", "periodic+fp+global+none", "ptps+global", "credit",
     ],
 )  # fmt: skip
 def test_no_policies(text: str) -> None:
@@ -96,6 +101,6 @@ def test_no_policies(text: str) -> None:
 
 def test_codes_count_from_zero() -> None:
     """The core and trace files use these numbers."""
-    assert [rule.code for rule in Budget] == [0, 1, 2, 3, 4]
+    assert [rule.code for rule in Budget] == [0, 1, 2, 3, 4, 5, 6]
     assert [rule.code for rule in Order] == [0, 1]
     assert [rule.code for rule in Slack] == [0, 1, 2, 3, 4]

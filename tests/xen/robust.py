@@ -31,7 +31,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import PRESETS, Slack
+from hyperperiod.model.policy import RUNNABLE, Slack
 from hyperperiod.trace.difference import Trace, difference
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals
@@ -94,12 +94,12 @@ def candidate(preset: str, number: int) -> System:
                 base_ms * _MS,
                 bandwidth,
                 interface=Interface(period_ns=period_ns, budget_ns=min(budget_ns, period_ns)),
-                extra=PRESETS[preset].slack is Slack.EXTRA and draw.random() < 0.5,
+                extra=RUNNABLE[preset].slack is Slack.EXTRA and draw.random() < 0.5,
             )
         )
     if draw.random() < 0.4:
         domains.append(_best_effort(draw, base_ms * _MS))
-    return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
+    return System(name=f"{preset}-{number}", policy=RUNNABLE[preset], domains=tuple(domains))
 
 
 def _domain(
@@ -237,7 +237,7 @@ def _moved_task(task: Task, shift: Callable[[], int]) -> Task:
 def main() -> None:
     """Print the table of numbers."""
     print("NUMBERS: dict[str, tuple[int, ...]] = {")
-    for preset in sys.argv[1:] or PRESETS:
+    for preset in sys.argv[1:] or RUNNABLE:
         numbers = ", ".join(str(number) for number in islice(find(preset), WANTED))
         print(f'    "{preset}": ({numbers}),', flush=True)
     print("}")

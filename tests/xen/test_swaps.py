@@ -20,7 +20,7 @@ from tests.xen.test_guarantees import schedulable
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import Swap, System, TaskKind, with_policy
-from hyperperiod.model.policy import PRESETS
+from hyperperiod.model.policy import RUNNABLE
 from hyperperiod.trace.format import Kind
 from hyperperiod.trace.jobs import Job, jobs
 
@@ -38,14 +38,14 @@ def swapped(system: System, rounds: int, apart_ns: int) -> System:
     swaps = []
     for policy in ROUND * rounds:
         at_ns += draw.randint(apart_ns // 2, apart_ns)
-        swaps.append(Swap(at_ns=at_ns, policy=PRESETS[policy]))
+        swaps.append(Swap(at_ns=at_ns, policy=RUNNABLE[policy]))
     return system.model_copy(update={"swaps": tuple(swaps)})
 
 
 def systems() -> Iterator[System]:
     """Schedulable under all three policies."""
     for system, _ in schedulable("ptps"):
-        others = (with_policy(system, PRESETS[name]) for name in ("wcps", "crps"))
+        others = (with_policy(system, RUNNABLE[name]) for name in ("wcps", "crps"))
         if all(analyze(other)["schedulable"] for other in others):
             yield system
 

@@ -43,7 +43,12 @@ def _promises_of_group(
         domain = system.domains[index]
         deadline_ns = _latest(group, bounds, index) if refused is None else None
         promise = Promise(
-            system.policy.budget, system.sbf, _lost_ns(group, domain), deadline_ns, refused or ""
+            system.policy.budget,
+            system.sbf,
+            _lost_ns(group, domain),
+            deadline_ns,
+            refused or "",
+            system.policy.order,
         )
         yield domain.name, promise
         yield from _inside(group, domain, promise)

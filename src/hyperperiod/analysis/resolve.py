@@ -49,6 +49,8 @@ from hyperperiod.model import (
 
 # CSA's quantum, which it found to be a good one: the grid of Algorithm 1 where none is set.
 DEFAULT_QUANTUM_NS = 1_000_000
+# Rules whose supply bound need not be met: that nothing suffices under it is no proof.
+_UNMET = (Budget.SPORADIC, Budget.SLICE, Budget.SLICE_ONCE)
 TIME_LIMIT_NS = 2**62
 
 
@@ -130,7 +132,9 @@ class _Filler:
         if not components:
             raise NotCovered("busy tasks give no demand to compute it from")
         period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
-        shape = shape_for(Promise(rule, system.sbf), period_ns, components)
+        shape = shape_for(
+            Promise(rule, system.sbf, order=system.policy.order), period_ns, components
+        )
         if period_ns is None:
             optimum = optimal_interface(components, shape, _grid_of(domain, quantum_ns))
             self.resolution.optima[domain.name] = optimum
@@ -141,7 +145,7 @@ class _Filler:
             budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
-            sure = exact and whole_grid and rule is not Budget.SPORADIC
+            sure = exact and whole_grid and rule not in _UNMET
             _give_up(components, domain.interface_period_ns, sure=sure)
         return self._with_overhead(period_ns, budget_ns)
 

@@ -8,7 +8,16 @@ package works on that. `errors` says how input is refused.
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.load import load_system
 from hyperperiod.model.override import fitting_policies, with_policy
-from hyperperiod.model.policy import PRESETS, Budget, Order, Policy, Scope, Slack, parse_policy
+from hyperperiod.model.policy import (
+    PRESETS,
+    RUNNABLE,
+    Budget,
+    Order,
+    Policy,
+    Scope,
+    Slack,
+    parse_policy,
+)
 from hyperperiod.model.system import (
     Change,
     Domain,
@@ -32,6 +41,7 @@ from hyperperiod.model.write import to_toml
 
 __all__ = [
     "PRESETS",
+    "RUNNABLE",
     "Budget",
     "Change",
     "Domain",

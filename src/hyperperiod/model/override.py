@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import explain
-from hyperperiod.model.policy import PRESETS, Policy, Scope
+from hyperperiod.model.policy import RUNNABLE, Policy, Scope
 from hyperperiod.model.system import System
 
 
@@ -38,7 +38,7 @@ def with_policy(system: System, policy: Policy) -> System:
 def fitting_policies(system: System) -> list[Policy]:
     """The known policies that the system can run under, without duplicates by another name."""
     fitting: list[Policy] = []
-    for policy in PRESETS.values():
+    for policy in RUNNABLE.values():
         if any(policy.rules == other.rules for other in fitting):
             continue
         try:

@@ -33,6 +33,8 @@ class Budget(Rule):
     POLLING = "polling"
     SPORADIC = "sporadic"
     CBS = "cbs"
+    SLICE = "slice"
+    SLICE_ONCE = "slice-once"
 
 
 class Order(Rule):
@@ -54,6 +56,10 @@ class Scope(Rule):
 
 
 _KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
+_GAPS = (Slack.NONE, Slack.EXTRA)
+
+# What no host runs so far: the core has no such rule. The analysis knows these.
+ANALYSIS_ONLY = (Budget.SLICE, Budget.SLICE_ONCE)
 
 # Which slack rules go with a budget rule in a scope; the order rule is free everywhere.
 LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
@@ -62,6 +68,8 @@ LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
     (Scope.PARTITIONED, Budget.POLLING): _KEPT,
     (Scope.PARTITIONED, Budget.SPORADIC): _KEPT,
     (Scope.PARTITIONED, Budget.CBS): _KEPT,
+    (Scope.PARTITIONED, Budget.SLICE): _GAPS,
+    (Scope.PARTITIONED, Budget.SLICE_ONCE): _GAPS,
     (Scope.GLOBAL, Budget.PERIODIC): (Slack.NONE,),
     (Scope.GLOBAL, Budget.DEFERRABLE): _KEPT,
     (Scope.GLOBAL, Budget.CBS): _KEPT,
@@ -107,6 +115,11 @@ class Policy(BaseModel):
         text = f"{self.budget}+{self.order}+{self.slack}"
         return f"{text}+global" if self.scope is Scope.GLOBAL else text
 
+    @property
+    def analysis_only(self) -> bool:
+        """Whether only the analysis knows it, and no host can run it."""
+        return self.budget in ANALYSIS_ONLY
+
     def __str__(self) -> str:
         return self.name or self.rules
 
@@ -129,11 +142,17 @@ PRESETS: dict[str, Policy] = {
         _row("rtds", Budget.DEFERRABLE, Order.EDF, Slack.EXTRA, Scope.GLOBAL),
         _row("ertds", Budget.DEFERRABLE, Order.EDF, Slack.SPARE, Scope.GLOBAL),
         _row("cbs", Budget.CBS, Order.EDF, Slack.NONE),
+        _row("sedf", Budget.SLICE_ONCE, Order.EDF, Slack.EXTRA),
+        _row("sedf-prime", Budget.SLICE, Order.EDF, Slack.EXTRA),
+        _row("psedf", Budget.SLICE, Order.FP, Slack.EXTRA),
         _row("hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
         _row("partitioned-hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
     )
     if policy.name is not None
 }
+
+# Those that hosts can run.
+RUNNABLE = {name: policy for name, policy in PRESETS.items() if not policy.analysis_only}
 
 # The one known name that is bound to a number of pcpus.
 ONE_PCPU_ONLY = "hsf-fp"
@@ -210,7 +229,7 @@ POLICY_SCHEMA: dict[str, Any] = {
         {"type": "string", "enum": list(PRESETS)},
         {
             "type": "string",
-            "pattern": "^(periodic|deferrable|polling|sporadic|cbs)\\+(fp|edf)"
+            "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)\\+(fp|edf)"
             "(\\+(none|lend|reclaim|spare|extra))?(\\+(partitioned|global))?$",
         },
         {

@@ -12,7 +12,13 @@ First which supply bound is sound for the server:
   budget: equality when a period begins, both sides fall alike while the server runs, and an
   arrival that keeps q and d finds q no larger than the rule allows, later time only helping. So
   before d at most period - budget is without supply, and again as much before the first supply
-  of the next period: the blackout of the general bound (under priorities: `cbs_fp`).
+  of the next period: the blackout of the general bound (under priorities: `cbs_fp`);
+- slice-once: that of polling. Work that comes just after a block waits for the next period, at
+  most one away, and that has its slice by its end;
+- slice: the general one under fixed priority (`servers.psedf`: with q left, the slice of the next
+  period is at most period - budget + q away, and q is served before it or delays by no more than
+  others delay a whole slice). Under EDF what is left of a slice may be lost to others before the
+  deadline (`servers.sedf_prime`), at most a budget more: that of polling.
 
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
 every task is pinned to one, or as a whole under gedf, where jobs move (`mpr`). Inner domains are
@@ -38,7 +44,7 @@ from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Budget, Domain, Sbf, Scheduler
+from hyperperiod.model import Budget, Domain, Order, Sbf, Scheduler
 
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
@@ -60,10 +66,11 @@ class Promise:
     """
 
     rule: Budget
-    sbf: Sbf
+    sbf: Sbf = Sbf.GENERAL
     lost_ns: int = 0
     deadline_ns: int | None = None
     refused: str = ""
+    order: Order = Order.EDF
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,9 @@ def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Comp
             if reason is not None:
                 raise NotCovered(reason)
         return Shape.HARMONIC
-    late = promise.rule in (Budget.POLLING, Budget.SPORADIC)
-    return Shape.POLLING if late else Shape.GENERAL
+    late = (Budget.POLLING, Budget.SPORADIC, Budget.SLICE_ONCE)
+    kept_under_edf = promise.rule is Budget.SLICE and promise.order is Order.EDF
+    return Shape.POLLING if promise.rule in late or kept_under_edf else Shape.GENERAL
 
 
 def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
@@ -165,6 +173,8 @@ def _only_sufficient(promise: Promise) -> str:
     """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
     if promise.lost_ns:
         return "with overheads the test is only sufficient"
+    if promise.rule in (Budget.SLICE, Budget.SLICE_ONCE):
+        return "the supply bound of slices need not be met"
     if promise.rule is Budget.SPORADIC:
         return "a sporadic server may always get more than its bound"
     return ""

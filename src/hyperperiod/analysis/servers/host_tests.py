@@ -89,6 +89,10 @@ ONE_PCPU: Table = {
     (Budget.SPORADIC, Order.EDF): [SPORADIC_EDF],
     (Budget.CBS, Order.FP): [CBS_FP],
     (Budget.CBS, Order.EDF): [CBS_UTILIZATION],
+    (Budget.SLICE, Order.FP): [DEFERRABLE_FP],
+    (Budget.SLICE, Order.EDF): [DEFERRABLE_EDF],
+    (Budget.SLICE_ONCE, Order.FP): [RESPONSE_TIME],
+    (Budget.SLICE_ONCE, Order.EDF): [UTILIZATION],
 }
 SEVERAL_PCPUS: Table = {
     (Budget.PERIODIC, Order.FP): [GLOBAL_FP],

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A driver domain and the real-time domains behind it: what `sedf`, `sedf_prime` and `psedf` share.
+
+Paper: Masrur, Drössler, Pfeuffer and Chakraborty, "VM-based real-time services for automotive
+control applications", RTCSA 2010 (the PSEDF paper), section IV.
+
+A packet arrives for a real-time domain, passes through the driver domain, is answered by the one
+task in the real-time domain, and the answer passes through the driver domain on its way out.
+Packets of one domain are at least p_i apart, its answer is due d_i <= p_i after the packet.
+
+The driver domain cannot tell packets apart and serves them as they come, each in at most e_N. At
+most k are with it at any instant: so many domains communicate, each answers a packet before its
+next one comes, and a slice of k e_N lets the driver serve all that it finds.
+
+All three rules are slices: in each of its periods a vcpu gets at most its slice, a period begins
+with a wake at or after the end of the one before, or at that end. They differ in what a wake
+inside a period finds (`sedf`: nothing until the next one) and in the order.
+
+Times are integers in nanoseconds (any unit will do, if it is the same everywhere).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Service:
+    """A real-time domain: p_i, d_i and e_i of the paper."""
+
+    name: str
+    period_ns: int
+    deadline_ns: int
+    wcet_ns: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.wcet_ns <= self.deadline_ns <= self.period_ns:
+            raise ValueError(f"{self.name}: needs 0 < wcet <= deadline <= period")
+
+
+@dataclass(frozen=True)
+class Plant:
+    """All services behind one driver domain, e_N, and k."""
+
+    services: tuple[Service, ...]
+    packet_ns: int
+    packets: int
+
+    def __post_init__(self) -> None:
+        if not self.services or self.packet_ns <= 0:
+            raise ValueError("a plant has services, and its packets take time")
+        if self.packets < len(self.services):
+            raise ValueError(f"{self.packets} packets for {len(self.services)} services")
+
+    @property
+    def shortest_ns(self) -> int:
+        """d_min."""
+        return min(service.deadline_ns for service in self.services)
+
+    @property
+    def slice_ns(self) -> int:
+        """s_N = k e_N."""
+        return self.packets * self.packet_ns
+
+
+@dataclass(frozen=True)
+class Slice:
+    """s and p of one vcpu."""
+
+    period_ns: int
+    slice_ns: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.slice_ns <= self.period_ns:
+            raise ValueError(f"a slice of {self.slice_ns} in a period of {self.period_ns}")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The driver domain's slice and those of the services, in their order."""
+
+    driver: Slice
+    services: tuple[Slice, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A plant on its machine: each server and the group that it shares a pcpu with."""
+
+    plant: Plant
+    driver: Server
+    driver_group: Group
+    services: tuple[tuple[Server, Group], ...]
+
+    def slices_suffice(self) -> Verdict:
+        """Whether one slice holds what is there at once: k packets, or one job."""
+        if self.driver.budget_ns < self.plant.slice_ns:
+            return Verdict.unknown(f"{self.driver.name}: its slice holds fewer than all packets")
+        for service, (server, _) in zip(self.plant.services, self.services, strict=True):
+            if server.budget_ns < service.wcet_ns:
+                return Verdict.unknown(f"{server.name}: its slice is below its task's wcet")
+        return Verdict.yes()
+
+
+def place(
+    plant: Plant,
+    configuration: Configuration,
+    *,
+    others: Sequence[Server] = (),
+    beside: Sequence[Server] | None = None,
+) -> Placed:
+    """All on one pcpu with `others`; or the driver domain on a pcpu with those `beside` it only.
+
+    Priorities are those of section VI: the driver domain first, then deadline monotonic; equal
+    deadlines are equal priorities.
+    """
+    ranks = sorted({service.deadline_ns for service in plant.services})
+    driver = Server(
+        0, "driver", configuration.driver.period_ns, configuration.driver.slice_ns, priority=0
+    )
+    servers = [
+        Server(
+            number, service.name, one.period_ns, one.slice_ns, 1 + ranks.index(service.deadline_ns)
+        )
+        for number, (service, one) in enumerate(
+            zip(plant.services, configuration.services, strict=True), start=1
+        )
+    ]
+    if beside is None:
+        driven = group = Group((driver, *servers, *others))
+    else:
+        driven, group = Group((driver, *beside)), Group((*servers, *others))
+    return Placed(plant, driver, driven, tuple((server, group) for server in servers))
+
+
+def period_over(service: Service, server: Server, late_ns: int) -> bool:
+    """Whether each wake of a service surely begins a new period, if packets reach it up to so late.
+
+    The job before was woken at the begin of its period. One that used its whole slice has moved
+    its vcpu to the period after that already: then two periods have to be over.
+    """
+    periods = 1 if server.budget_ns > service.wcet_ns else 2
+    return periods * server.period_ns + late_ns <= service.period_ns
+
+
+def waits_once(placed: Placed, answered_ns: int, crude_ns: Sequence[int]) -> bool:
+    """Whether no packet can find the driver's slice used up both on its way in and on its way out.
+
+    Let A find it used up in period P on its way in, and in a later one, Q, on its way out. P and Q
+    together served 2 s_N without A's answer, A's way in at the most: (2 k - 1) e_N of others. With
+    k flows and no other packets the k - 1 others come to 2 (k - 1) with one packet each, so one of
+    them had two with the driver between the begin of P and A's answer. That is a span of at most
+    p_N + `answered` (from a packet's arrival to its answer), and the first of the two had left
+    its source at most `crude` (some bound of its flow) before. Packets further apart than that
+    are not both there; nor is A's own one before.
+    """
+    plant = placed.plant
+    if plant.packets != len(plant.services):
+        return False
+    span_ns = placed.driver.period_ns + answered_ns
+    return all(
+        service.period_ns > span_ns + bound_ns
+        for service, bound_ns in zip(plant.services, crude_ns, strict=True)
+    )
+
+
+def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+    """Fixed priority, slices kept over a block: the time for `amount` <= slice with budget at hand.
+
+    R = amount + sum over others of equal or higher priority of ceil((R + p_k - s_k) / p_k) s_k:
+    those may spend one slice at the end of a period and another at the start of the next, as
+    deferrable servers do (`deferrable_fp`). A service runs no longer than its jobs do, either:
+    those that came up to d_k before the window or in it, ceil((R + d_k) / P_k) e_k with P_k
+    between packets, since all deadlines so far were met. Held to the server's own period; null
+    beyond it.
+    """
+    jobs = dict(zip((server for server, _ in placed.services), placed.plant.services, strict=True))
+    above = [
+        (other, jobs.get(other))
+        for other in group.servers
+        if other != own and other.priority <= own.priority
+    ]
+    response_ns = amount_ns
+    while response_ns <= own.period_ns:
+        demand_ns = amount_ns + group.lost_ns(response_ns)
+        demand_ns += sum(_spent(other, service, response_ns) for other, service in above)
+        if demand_ns == response_ns:
+            return Verdict.yes(response_ns)
+        response_ns = demand_ns
+    return Verdict.unknown(f"{own.name}: may not get its slice within its period")
+
+
+def _spent(server: Server, service: Service | None, window_ns: int) -> int:
+    """What one of higher priority can take of a window in which it is ahead."""
+    late_ns = server.period_ns - server.budget_ns
+    by_slices_ns = -(-(window_ns + late_ns) // server.period_ns) * server.budget_ns
+    if service is None:
+        return by_slices_ns
+    by_jobs_ns = -(-(window_ns + service.deadline_ns) // service.period_ns) * service.wcet_ns
+    return min(by_slices_ns, by_jobs_ns)
+
+
+def least_period(deadline_ns: int, hops: int) -> int:
+    """The largest p_N with hops * p_N + p_i <= d_i where p_i = p_N, for the shortest deadline."""
+    return deadline_ns // (hops + 1)
+
+
+def configure_by_hops(plant: Plant, hops: int) -> Configuration:
+    """Sections IV and V: p_N = d_min / (hops + 1), s_N = k e_N; p_i = d_i - hops p_N, s_i = e_i.
+
+    ValueError if a slice does not fit its period: the paper has no configuration then.
+    """
+    period_ns = least_period(plant.shortest_ns, hops)
+    if plant.slice_ns > period_ns:
+        raise ValueError(f"k packets take {plant.slice_ns}, the driver's period is {period_ns}")
+    services = []
+    for service in plant.services:
+        own_ns = service.deadline_ns - hops * period_ns
+        if service.wcet_ns > own_ns:
+            raise ValueError(f"{service.name}: {service.wcet_ns} does not fit a period of {own_ns}")
+        services.append(Slice(own_ns, service.wcet_ns))
+    return Configuration(Slice(period_ns, plant.slice_ns), tuple(services))
+
+
+def within_deadlines(plant: Plant, responses: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts of sufficient bounds on the way of packets in, through and out.
+
+    That at most k packets are with the driver rests on every deadline being met. So one bound that
+    is missing or above its deadline takes the ground from all of them.
+    """
+    late = [
+        verdict.reason or f"{service.name}: the bound {verdict.bound_ns} is above its deadline"
+        for service, verdict in zip(plant.services, responses, strict=True)
+        if not verdict.holds or (verdict.bound_ns or 0) > service.deadline_ns
+    ]
+    if not late:
+        return list(responses)
+    return [Verdict(None, late[0], verdict.bound_ns) for verdict in responses]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SEDF as Xen had it: packets through a driver domain, the paper's inequality and why it is sound.
+
+Paper: the PSEDF paper (`driver_domain`), sections III and IV. A domain that blocks is not run
+again before its next period (short unblocking); so a packet that comes just after the driver
+domain has blocked waits for up to p_N, and EDF may serve it as late as p_N after that. Both ways
+through the driver cost 2 p_N, the real-time domain its own period:
+
+    4 p_N + p_i <= d_i                                                       (1)
+    p_N <= d_min / 5, which is (1) with p_i = p_N for the shortest deadline   (2)
+
+What the paper leaves unsaid, and `bounds` asks for:
+- on each pcpu the bandwidths of all vcpus, other domains included, sum to at most 1. Slices that
+  are never resumed after a block are sporadic tasks, so for them the sum is exact;
+- at most k packets are with the driver at any instant, and a slice holds them. A packet that comes
+  while the driver runs may find the slice used up and is served in the next period, no later
+  than one that came just after the block. That needs d_i <= p_i and every deadline met; a first
+  one that is missed cannot exist, because all before it were met;
+- the real-time domain does not lose a period, too. With s_i > e_i it cannot be late by that: its
+  n-th period begins at the latest at max(wake, begin of the one before + p_i^x), by induction at
+  most 2 p_N after the packet, if p_i^x <= p_i. But the paper sets s_i = e_i, and a domain that
+  blocks with its slice used up is moved to its next period already: a wake within that one counts
+  as short unblocking although nothing of it was used. Unless two periods are surely over by then
+  (2 p_i^x + 2 p_N <= p_i) that costs up to another p_i^x;
+- the vcpus have run before: the first wake of all is served one slice later.
+
+Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds; above the
+deadline it is null, for the bound is only sufficient. Errors: ValueError from `configure`.
+"""
+
+from __future__ import annotations
+
+from hyperperiod.analysis.servers.driver_domain import (
+    Configuration,
+    Placed,
+    Plant,
+    Service,
+    configure_by_hops,
+    period_over,
+    within_deadlines,
+)
+from hyperperiod.analysis.servers.edf_utilization import edf_utilization
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict, all_of
+
+HOPS = 4
+"""Periods of the driver domain in inequality (1)."""
+
+
+def configure(plant: Plant) -> Configuration:
+    """The slices and periods of section IV: the longest periods that (1) and (2) allow."""
+    return configure_by_hops(plant, HOPS)
+
+
+def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
+    """Inequality (1) for each service."""
+    return [
+        HOPS * configuration.driver.period_ns + own.period_ns <= service.deadline_ns
+        for service, own in zip(plant.services, configuration.services, strict=True)
+    ]
+
+
+def bounds(placed: Placed) -> list[Verdict]:
+    """The sound form of (1), with what the paper leaves unsaid."""
+    ground = all_of([placed.slices_suffice(), _fits(placed.driver_group)])
+    return within_deadlines(
+        placed.plant,
+        [
+            _bound(placed, service, server, group) if ground.holds else ground
+            for service, (server, group) in zip(placed.plant.services, placed.services, strict=True)
+        ],
+    )
+
+
+def _fits(group: Group) -> Verdict:
+    """On an overloaded pcpu a packet may still be in time: no bound, not a miss."""
+    found = edf_utilization(group)
+    return found if found.holds else Verdict.unknown(found.reason)
+
+
+def _bound(placed: Placed, service: Service, server: Server, group: Group) -> Verdict:
+    fits = _fits(group)
+    if not fits.holds:
+        return fits
+    if server.period_ns > service.period_ns:
+        return Verdict.unknown(f"{server.name}: its period is longer than that of its packets")
+    way_ns = placed.driver.period_ns + _once_begun(placed.driver, placed.driver_group)
+    own_ns = _once_begun(server, group)
+    if server.budget_ns == service.wcet_ns and not period_over(service, server, way_ns):
+        own_ns += server.period_ns
+    return Verdict.yes(2 * way_ns + own_ns)
+
+
+def _once_begun(server: Server, group: Group) -> int:
+    """From the begin of its period to the end of its slice: its period, or alone the slice."""
+    alone = len(group.servers) == 1 and not group.overhead
+    return server.budget_ns if alone else server.period_ns

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SEDF': a slice may be resumed after a block. The paper's inequality, and a sound bound.
+
+Paper: the PSEDF paper (`driver_domain`), section V. Without short unblocking, it says, the driver
+domain reacts to a packet within p_N, so that 2 p_N + p_i <= d_i is enough.
+
+It is not. A packet that finds the slice used up waits for the next period, up to p_N - s_N, and
+EDF may serve it as late as p_N after that. Nor is the sum of bandwidths a test any more: a slice
+that is kept may be spent at the end of a period and again at the start of the next, as by a
+deferrable server (`deferrable_edf`, which holds for slices as well: it only asks that periods of
+one vcpu do not overlap and that each holds at most one slice).
+
+The bound. A packet comes at t; q of the driver's slice are left and its period ends at d. At
+least s - q were used since d - p, so d - t <= p - s + q. Before d the driver gets g of what is
+left, at the least min(q, y - W(y)) for every y <= d - t, where W(y) is what the others can spend
+with deadlines up to d in the last y of it. The next period is whole: a - g more are served by
+d + p - s + (a - g). Together, with a = k e_N of packets to serve,
+
+    D = 2 (p - s) + a + max over q of (q - g),        alone on its pcpu D = p - s + a.
+
+With nothing lost before deadlines (q = g for all q), a packet that does not run into the end of a
+slice is served after D_1 = p - s + a, alone on the pcpu a. Where no packet can run into it twice
+(`waits_once`) one D is such a D_1.
+
+A real-time domain that begins a new period at each wake (`period_over`) is done within it; for
+any other the same bound D holds with its own slice. The whole is
+2 D and that.
+
+Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds, null above
+the deadline. Errors: ValueError from `configure`.
+"""
+
+from __future__ import annotations
+
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
+from hyperperiod.analysis.servers.driver_domain import (
+    Configuration,
+    Placed,
+    Plant,
+    Service,
+    configure_by_hops,
+    period_over,
+    waits_once,
+    within_deadlines,
+)
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict, all_of
+
+HOPS = 2
+"""Periods of the driver domain in the paper's inequality."""
+
+MOST_STEPS = 10_000
+
+
+def configure(plant: Plant) -> Configuration:
+    """The slices and periods of section V, found as in section IV."""
+    return configure_by_hops(plant, HOPS)
+
+
+def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
+    """2 p_N + p_i <= d_i for each service."""
+    return [
+        HOPS * configuration.driver.period_ns + own.period_ns <= service.deadline_ns
+        for service, own in zip(plant.services, configuration.services, strict=True)
+    ]
+
+
+def bounds(placed: Placed) -> list[Verdict]:
+    """The sound end-to-end bounds."""
+    driven = _gets_its_slice(placed.driver, placed.driver_group)
+    answered = [_gets_its_slice(server, group) for server, group in placed.services]
+    ground = all_of([placed.slices_suffice(), driven, *answered])
+    if not ground.holds:
+        return within_deadlines(placed.plant, [ground] * len(answered))
+    amount_ns = placed.plant.slice_ns
+    way_ns = kept_delay(placed.driver, placed.driver_group, amount_ns)
+    other_way_ns = way_ns
+    own_ns = [
+        _own(service, server, group, way_ns)
+        for service, (server, group) in zip(placed.plant.services, placed.services, strict=True)
+    ]
+    if waits_once(placed, way_ns + max(own_ns), [2 * way_ns + one_ns for one_ns in own_ns]):
+        other_way_ns = _within_slice(placed.driver, placed.driver_group, amount_ns, way_ns)
+    responses = [Verdict.yes(way_ns + one_ns + other_way_ns) for one_ns in own_ns]
+    return within_deadlines(placed.plant, responses)
+
+
+def _own(service: Service, server: Server, group: Group, way_ns: int) -> int:
+    """From the wake of a service to its answer."""
+    if not period_over(service, server, way_ns):
+        return kept_delay(server, group, service.wcet_ns)
+    return service.wcet_ns if _alone(group) else server.period_ns
+
+
+def _within_slice(own: Server, group: Group, amount_ns: int, delay_ns: int) -> int:
+    """D_1, or D where it is not known to be shorter."""
+    if _alone(group):
+        return amount_ns
+    if _lost_before_deadline(own, group):
+        return delay_ns
+    return own.period_ns - own.budget_ns + amount_ns
+
+
+def kept_delay(own: Server, group: Group, amount_ns: int) -> int:
+    """D: from work that comes at any time to `amount` <= slice served, under EDF."""
+    gap_ns = own.period_ns - own.budget_ns
+    if _alone(group):
+        return gap_ns + amount_ns
+    return 2 * gap_ns + amount_ns + _lost_before_deadline(own, group)
+
+
+def _alone(group: Group) -> bool:
+    return len(group.servers) == 1 and not group.overhead
+
+
+def _gets_its_slice(own: Server, group: Group) -> Verdict:
+    if _alone(group):
+        return Verdict.yes()
+    found = deferrable_edf(group)[group.servers.index(own)]
+    return found if found.holds else Verdict.unknown(found.reason)
+
+
+def _lost_before_deadline(own: Server, group: Group) -> int:
+    """The most that a kept slice of q can lose to others before its deadline: max of q - g.
+
+    y - W(y) is straight between the points where another's slice begins or ends; the largest of
+    it so far stands still up to where it is passed again, and there q - g is largest. With very
+    many such points the whole slice is given up, which is always safe.
+    """
+    others = [other for other in group.servers if other is not own]
+    steps = sum(2 * (own.period_ns // other.period_ns + 1) for other in others)
+    if steps > MOST_STEPS or group.overhead:
+        return own.budget_ns
+    marks = {own.period_ns} | {
+        mark
+        for other in others
+        for begin in range(0, own.period_ns, other.period_ns)
+        for mark in (begin, begin + other.budget_ns)
+        if mark < own.period_ns
+    }
+    first_ns = own.period_ns - own.budget_ns
+    best_ns = worst_ns = here_ns = free_ns = 0
+    for mark in sorted(marks):
+        then_ns, before_ns = here_ns, free_ns
+        here_ns, free_ns = mark, mark - sum(most_work(other, mark) for other in others)
+        rising = free_ns - before_ns == here_ns - then_ns
+        if rising and before_ns <= best_ns <= free_ns:
+            passed_ns = then_ns + (best_ns - before_ns)
+            worst_ns = max(worst_ns, passed_ns - first_ns - best_ns)
+        best_ns = max(best_ns, free_ns)
+        worst_ns = max(worst_ns, here_ns - first_ns - best_ns)
+    return min(worst_ns, own.budget_ns)

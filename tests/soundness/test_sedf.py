@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hunts for counterexamples to what is said about SEDF, SEDF' and PSEDF, with the tick model.
+
+First the way of a packet through the driver domain and back: small plants, the paper's
+configuration or any other, on one pcpu or with the driver apart, other domains beside them that
+work whenever they like; phases drawn, all at once, and climbing towards the latest answer. Then
+slices as such: what the host level promises, and the supply bound that domains build on.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeVar
+
+import pytest
+from tests.model_naive import slices
+from tests.model_naive.driver_loop import Place, Shape, passages
+from tests.soundness.campaign import Trial, climb, hunt, sizes
+
+from hyperperiod.analysis.domains.domain_level import Promise, shape_for
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
+from hyperperiod.analysis.servers.driver_domain import (
+    Configuration,
+    Placed,
+    Plant,
+    Service,
+    Slice,
+    place,
+)
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.model import PRESETS, Policy
+
+TICKS = 200
+ENDLESS = 10**6
+Part = TypeVar("Part")
+RULES: dict[str, tuple[ModuleType, slices.Wakes, slices.Order]] = {
+    "sedf": (sedf, "once", "edf"),
+    "sedf-prime": (sedf_prime, "keep", "edf"),
+    "psedf": (psedf, "keep", "fp"),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A plant on its machine, and the other domains there."""
+
+    name: str
+    placed: Placed
+    others: tuple[Server, ...] = ()
+    beside: tuple[Server, ...] | None = None
+
+    def bounds(self) -> list[int] | None:
+        """The bounds of all services if all their deadlines are met."""
+        module, _, _ = RULES[self.name]
+        verdicts = module.bounds(self.placed)
+        if not all(verdict.holds for verdict in verdicts):
+            return None
+        return [verdict.bound_ns for verdict in verdicts]
+
+
+@dataclass(frozen=True)
+class Play:
+    """Who does what when: arrivals of each flow, and the work of the others."""
+
+    arrivals: tuple[tuple[int, ...], ...]
+    script: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def latest(stage: Stage, bounds: list[int], play: Play) -> tuple[int, str]:
+    """The answer that comes closest to its bound: its distance beyond it, and which it was."""
+    _, wakes, order = RULES[stage.name]
+    placed = stage.placed
+    served = [server for server, _ in placed.services] + list(stage.others)
+    if stage.beside is None:
+        pcpus = [[placed.driver, *served]]
+    else:
+        pcpus = [[placed.driver, *stage.beside], served]
+    worlds = [
+        slices.World(
+            [slices.Slice(s.period_ns, s.budget_ns, s.priority) for s in servers],
+            wakes,
+            order,
+            booted=True,
+        )
+        for servers in pcpus
+    ]
+    last = len(pcpus) - 1
+    places: list[Place] = [(last, number + 1 - last) for number in range(len(served))]
+    places += [(0, number + 1) for number in range(len(stage.beside or ()))]
+    count = len(placed.services)
+    plant = placed.plant
+    shape = Shape(
+        (0, 0), tuple(places[:count]), plant.packet_ns, tuple(s.wcet_ns for s in plant.services)
+    )
+    script = dict(zip(places[count:], play.script, strict=True))
+    seen = passages(worlds, shape, dict(enumerate(play.arrivals)), TICKS, script)
+    worst = max(seen, key=lambda one: one.response - bounds[one.flow], default=None)
+    if worst is None:
+        return -ENDLESS, ""
+    return worst.response - bounds[worst.flow], f"{worst}, bound {bounds[worst.flow]}"
+
+
+def some_stage(name: str, draw: random.Random) -> Stage | None:
+    """A small plant; None if the configuration that was drawn does not exist."""
+    count = draw.randint(1, 3)
+    services = []
+    for number in range(count):
+        period = draw.randint(24, 96)
+        wcet = draw.randint(1, 3)
+        services.append(Service(f"s{number}", period, draw.randint(period * 3 // 4, period), wcet))
+    plant = Plant(tuple(services), 1, draw.choice([count, count, count + 1]))
+    try:
+        if draw.random() < 0.5:
+            configuration = RULES[name][0].configure(plant)
+        else:
+            configuration = _any_configuration(draw, plant)
+    except ValueError:
+        return None
+    others = _some_others(draw, 10)
+    beside = _some_others(draw, 20) if draw.random() < 0.5 else None
+    placed = place(plant, configuration, others=others, beside=beside)
+    return Stage(name, placed, others, beside)
+
+
+def _some_others(draw: random.Random, first: int) -> tuple[Server, ...]:
+    others = []
+    for number in range(draw.choice([0, 0, 1, 1, 2])):
+        period = draw.randint(4, 24)
+        budget = draw.randint(1, max(1, period // 4))
+        name = f"o{first + number}"
+        others.append(Server(first + number, name, period, budget, draw.choice([0, 2, 9, 9])))
+    return tuple(others)
+
+
+def _any_configuration(draw: random.Random, plant: Plant) -> Configuration:
+    slice_ns = plant.slice_ns + draw.choice([0, 0, 0, 1])
+    services = []
+    for service in plant.services:
+        own_ns = service.wcet_ns + draw.choice([0, 0, 1])
+        longest = draw.choice([service.period_ns, service.period_ns // 3])
+        services.append(Slice(draw.randint(own_ns, max(own_ns, longest)), own_ns))
+    return Configuration(Slice(slice_ns + draw.randint(0, 6), slice_ns), tuple(services))
+
+
+def some_play(draw: random.Random, stage: Stage, *, together: bool) -> Play:
+    arrivals = []
+    for service in stage.placed.plant.services:
+        late = 0 if together else draw.randrange(service.period_ns)
+        times = []
+        while late < TICKS:
+            times.append(late)
+            late += service.period_ns + (draw.randrange(8) if draw.random() < 0.2 else 0)
+        arrivals.append(tuple(times))
+    idle = (*stage.others, *(stage.beside or ()))
+    return Play(tuple(arrivals), tuple(_some_work(draw, other) for other in idle))
+
+
+def _some_work(draw: random.Random, other: Server) -> tuple[tuple[int, int], ...]:
+    """Always busy, or at times."""
+    now = draw.randrange(20)
+    if draw.random() < 0.4:
+        return ((now, ENDLESS),)
+    steps = []
+    while now < TICKS:
+        steps.append((now, draw.randint(1, 2 * other.budget_ns)))
+        now += draw.randint(1, 2 * other.period_ns)
+    return tuple(steps)
+
+
+def neighbours(draw: random.Random, play: Play) -> list[Play]:
+    """One flow, or one packet and all behind it, a little earlier or later; one other's work."""
+    found = []
+    for flow, times in enumerate(play.arrivals):
+        after = draw.randrange(len(times))
+        for step in (1, 2, 5):
+            moved = (*times[:after], *(time + step for time in times[after:]))
+            found.append(Play(_put(play.arrivals, flow, moved), play.script))
+        if times[0] > 0:
+            earlier = tuple(time - 1 for time in times)
+            found.append(Play(_put(play.arrivals, flow, earlier), play.script))
+    for number, steps in enumerate(play.script):
+        moved_work = tuple((when + 1, amount) for when, amount in steps)
+        found.append(Play(play.arrivals, _put(play.script, number, moved_work)))
+    return found
+
+
+def _put(parts: tuple[Part, ...], index: int, part: Part) -> tuple[Part, ...]:
+    return (*parts[:index], part, *parts[index + 1 :])
+
+
+def passage_trial(name: str, draw: random.Random) -> Trial:
+    stage = some_stage(name, draw)
+    bounds = stage.bounds() if stage else None
+    if stage is None or bounds is None:
+        return Trial(accepted=False)
+    for number in range(3):
+        play = some_play(draw, stage, together=number == 0)
+        beyond, what = latest(stage, bounds, play)
+        if number == 2 and draw.random() < 0.05:
+            play, beyond = climb(
+                play,
+                lambda here: neighbours(draw, here),
+                lambda here: latest(stage, bounds, here)[0],
+                steps=10,
+            )
+        if beyond > 0:
+            return Trial(accepted=True, counterexample=f"{stage}, {play}: {what}")
+    return Trial(accepted=True)
+
+
+@sizes(1500)
+@pytest.mark.parametrize("name", RULES)
+def test_no_packet_is_later_than_its_bound(name: str, systems: int) -> None:
+    hunt(f"passages {name}", systems, lambda draw: passage_trial(name, draw))
+
+
+# -- slices as such ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Slices on one pcpu; work for all but the first by script, for the first as it is told."""
+
+    policy: Policy
+    servers: tuple[Server, ...]
+
+    def run(
+        self, script: tuple[tuple[tuple[int, int], ...], ...]
+    ) -> tuple[list[bool], list[bool], set[int]]:
+        """Per tick: whether the first has work, and runs on its slice; and when it blocked."""
+        _, wakes, order = RULES[str(self.policy)]
+        world = slices.World(
+            [
+                slices.Slice(s.period_ns, s.budget_ns, s.priority, extra=s.order % 2 == 1)
+                for s in self.servers
+            ],
+            wakes,
+            order,
+            booted=True,
+        )
+        steps = [list(reversed(one)) for one in script]
+        amounts = [0] * len(script)
+        work, runs, blocks = [], [], set()
+        running: int | None = None
+        for now in range(TICKS):
+            if now:
+                world.elapse()
+            if running is not None:
+                amounts[running] -= 1
+                if not amounts[running]:
+                    world.block(running)
+                    blocks |= {now} if running == 0 else set()
+            for v, one in enumerate(steps):
+                while one and one[-1][0] == now:
+                    amounts[v] += one.pop()[1]
+                    if not world.vcpus[v].work:
+                        world.wake(v)
+            running = world.decide()
+            work.append(amounts[0] > 0)
+            runs.append(running == 0 and not world.in_extra)
+        return work, runs, blocks
+
+
+def some_slices(name: str, draw: random.Random) -> Shared:
+    servers = []
+    for number in range(draw.randint(2, 4)):
+        period = draw.randint(4, 24)
+        budget = draw.randint(1, max(1, period // draw.choice([2, 3, 4])))
+        servers.append(Server(number, f"v{number}", period, budget, draw.randint(0, 3)))
+    return Shared(PRESETS[name], tuple(servers))
+
+
+def promised_trial(name: str, draw: random.Random) -> Trial:
+    """With work from some instant on, the first server gets its slice in each period from there."""
+    shared = some_slices(name, draw)
+    verdict = host_level(shared.policy, Group(shared.servers)).servers[0]
+    if not verdict.holds:
+        return Trial(accepted=False)
+    first = shared.servers[0]
+    begin = draw.randrange(40)
+    script = (((begin, ENDLESS),), *(_some_work(draw, other) for other in shared.servers[1:]))
+    _, runs, _ = shared.run(script)
+    for period in range(begin, TICKS - first.period_ns, first.period_ns):
+        got = sum(runs[period : period + first.period_ns])
+        if got < first.budget_ns:
+            return Trial(accepted=True, counterexample=f"{shared}, {script}: {got} from {period}")
+    return Trial(accepted=True)
+
+
+def supply_trial(name: str, draw: random.Random) -> Trial:
+    """In every window in which the first has work throughout it gets what its bound says."""
+    shared = some_slices(name, draw)
+    if not host_level(shared.policy, Group(shared.servers)).servers[0].holds:
+        return Trial(accepted=False)
+    first = shared.servers[0]
+    promise = Promise(shared.policy.budget, order=shared.policy.order)
+    supply = Supply(shape_for(promise, first.period_ns, ()), first.period_ns, first.budget_ns)
+    script = tuple(_some_work(draw, one) for one in shared.servers)
+    work, runs, blocks = shared.run(script)
+    bound = [supply.sbf(length) for length in range(TICKS + 1)]
+    for begin in range(TICKS):
+        got = 0
+        for end in range(begin, TICKS):
+            if not work[end] or (end in blocks and end > begin):
+                break
+            got += runs[end]
+            if got < bound[end - begin + 1]:
+                what = f"{got} in [{begin}, {end + 1}), at least {bound[end - begin + 1]}"
+                return Trial(accepted=True, counterexample=f"{shared}, {script}: {what}")
+    return Trial(accepted=True)
+
+
+@sizes(600)
+@pytest.mark.parametrize("name", RULES)
+def test_slices_are_got(name: str, systems: int) -> None:
+    hunt(f"slices {name}", systems, lambda draw: promised_trial(name, draw))
+
+
+@sizes(300)
+@pytest.mark.parametrize("name", RULES)
+def test_supply_is_got(name: str, systems: int) -> None:
+    hunt(f"supply {name}", systems, lambda draw: supply_trial(name, draw))
