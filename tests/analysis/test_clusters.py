@@ -62,6 +62,17 @@ def test_whole_pcpus_and_parts_of_them(gedf: Gedf) -> None:
     assert [task["response_bound_ns"] for task in tasks] == [6_000_000] * 3
 
 
+def test_every_test_of_a_cluster_beside_the_others(gedf: Gedf) -> None:
+    tests = only(gedf('interface = { period = "5ms", budget = "5ms" }'))["tests"]
+    assert isinstance(tests, list)
+    names = ["gedf, mpr", "gedf, gfb", "gedf, bcl", "gedf, iterative bcl", "gedf, baker"]
+    assert [test["test"] for test in tests] == names
+    assert [test["schedulable"] for test in tests] == [True, True, True, True, True]
+    part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))["tests"]
+    assert isinstance(part, list)
+    assert [test["test"] for test in part] == names[:1]
+
+
 def test_a_budget_is_computed_for_a_given_period_only(gedf: Gedf) -> None:
     open_period = only(gedf(""))
     assert open_period["schedulable"] is None

@@ -4,8 +4,8 @@
 The local scheduler says which test, the server which supply bounds it may use: the general one,
 the harmonic one where the CSA paper would use it (all periods divide one another; it asks for no
 more), the one with explicit deadlines where the host level gives them. Where the paper's condition
-holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Best-effort
-domains have no tests.
+holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Jobs that move between
+vcpus have tests of their own (`mpr`). Best-effort domains have no tests.
 
 Inputs: a domain with its interface, its promise. Result: named verdicts, one per test. Errors:
 none.
@@ -22,12 +22,14 @@ from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     Promise,
+    cluster_of,
     components_of,
     judge_component,
     judge_domain,
     supply_of,
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.domains.mpr import mpr_tests
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import NamedVerdict, all_of
 from hyperperiod.model import Budget, Domain, Sbf, Scheduler
@@ -45,6 +47,10 @@ def every_test(domain: Domain, promise: Promise) -> tuple[NamedVerdict, ...]:
     if any(inner.interface is None for inner in domain.domains):
         return ()
     try:
+        cluster = cluster_of(domain)
+        if cluster is not None:
+            supply = supply_of(domain, replace(promise, sbf=Sbf.GENERAL), [cluster])
+            return mpr_tests(cluster.loads, supply, domain.vcpus)
         components = components_of(domain)
         supply_of(domain, replace(promise, sbf=Sbf.GENERAL), components)
     except NotCovered:

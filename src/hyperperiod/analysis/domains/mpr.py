@@ -52,10 +52,12 @@ from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.minimal_budget import Found
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.multiprocessor.baker import baker
+from hyperperiod.analysis.multiprocessor.bcl import bcl
 from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.multiprocessor.iterative_bcl import iterative_bcl
 from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
-from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.analysis.verdict import NamedVerdict, Verdict
+from hyperperiod.model import format_time
 
 
 def mpr(loads: Sequence[Load], supply: Supply, vcpus: int) -> Verdict:
@@ -96,6 +98,29 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
         return sporadic
     if supply.budget_ns == supply.period_ns and _on_whole_pcpus(sporadic, shared + whole):
         return Verdict.yes()
+    return _judge_by_supply(loads, supply, shared, whole)
+
+
+def mpr_tests(loads: Sequence[Load], supply: Supply, vcpus: int) -> tuple[NamedVerdict, ...]:
+    """Each test that applies, beside the others: on whole pcpus also those of tasks."""
+    said = as_sporadic(loads, vcpus)
+    if not isinstance(said, Verdict):
+        said = _judge_by_supply(loads, supply, vcpus, 0)
+    by_supply = NamedVerdict("gedf, mpr", "Easwaran, Shin and Lee 2009", True, said)
+    if supply.budget_ns < supply.period_ns:
+        return (by_supply,)
+    return (
+        by_supply,
+        NamedVerdict("gedf, gfb", "Goossens, Funk and Baruah 2003", True, gfb(loads, vcpus)),
+        NamedVerdict("gedf, bcl", "Bertogna et al. 2005", True, bcl(loads, vcpus)),
+        NamedVerdict(
+            "gedf, iterative bcl", "Bertogna et al. 2009", True, iterative_bcl(loads, vcpus).whole
+        ),
+        NamedVerdict("gedf, baker", "Baker 2003", True, baker(loads, vcpus)),
+    )
+
+
+def _judge_by_supply(loads: Sequence[Load], supply: Supply, shared: int, whole: int) -> Verdict:
     utilization = sum((Fraction(load.wcet, load.period) for load in loads), Fraction(0))
     if utilization > whole + shared * supply.bandwidth:
         return Verdict.no("the tasks ask for more than the bandwidth of the interface")
@@ -110,7 +135,7 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
     )
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()
-    where = f" in a window of {window} ns" if window else ""
+    where = f" in a window of {format_time(window)}" if window else ""
     return Verdict.unknown(
         f"load {index + 1}{where}: the test of global edf on vcpus is only sufficient,"
         " and does not confirm it"
