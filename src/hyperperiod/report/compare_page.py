@@ -107,7 +107,7 @@ def compare_report(
         title=results[0]["system"],
         differs=_differs(results),
         runs=runs,
-        rows=[_row(runs, key) for key in keys],
+        rows=[_row(runs, key) for key in keys] + _flow_rows(runs),
         overall=_overall(runs),
         charts=[cdf_chart(" · ".join(key), series) for key, series in drawn],
         boxes_of=[box_chart(" · ".join(key), series) for key, series in drawn],
@@ -127,21 +127,29 @@ def _run(index: int, name: str, result: Json, trace: Path | None) -> Run:
 
 def _row(runs: Sequence[Run], key: Task) -> dict[str, Any]:
     """One task under every policy; the best worst case is marked."""
-    cells = []
-    for run in runs:
-        task = run.task(key)
-        cells.append(
-            {
-                "misses": task.get("misses", 0),
-                "dmr": dig(task, "dmr"),
-                "mean_ns": dig(task, "response_ns", "mean"),
-                "p99_ns": dig(task, "response_ns", "p99"),
-                "max_ns": dig(task, "response_ns", "max"),
-            }
-        )
+    return _row_of(*key, [run.task(key) for run in runs])
+
+
+def _flow_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The flows, each from end to end."""
+    flows = [run.result.get("flows", ()) for run in runs]
+    return [_row_of("flow", same[0]["name"], same) for same in zip(*flows, strict=True)]
+
+
+def _row_of(domain: str, task: str, results: Sequence[Json]) -> dict[str, Any]:
+    cells = [
+        {
+            "misses": one.get("misses", 0),
+            "dmr": dig(one, "dmr"),
+            "mean_ns": dig(one, "response_ns", "mean"),
+            "p99_ns": dig(one, "response_ns", "p99"),
+            "max_ns": dig(one, "response_ns", "max"),
+        }
+        for one in results
+    ]
     known = [cell["max_ns"] for cell in cells if cell["max_ns"] is not None]
     best = min(known) if known and len(set(known)) > 1 else None
-    return {"domain": key[0], "task": key[1], "cells": cells, "best": best}
+    return {"domain": domain, "task": task, "cells": cells, "best": best}
 
 
 def _overall(runs: Sequence[Run]) -> CdfChart | None:

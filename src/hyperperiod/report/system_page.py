@@ -112,6 +112,7 @@ def write_report(
         spare=analysis.get("spare"),
         domains=domain_rows(system, analysis, result, colors),
         tasks=task_rows(system, analysis, result, colors),
+        flows=flow_rows(system, analysis, result),
         pcpus=pcpu_rows(analysis, result),
         overheads=_overheads(system),
         data=data,
@@ -142,12 +143,22 @@ def _run_verdict(result: Json) -> Verdict:
     misses = sum(task["misses"] for task in tasks)
     seconds = duration(result["horizon_ns"])
     what = "Simulation" if result["host"] == "sim" else f"Run on {result['host']}"
+    if lost := _lost(result.get("flows", ())):
+        return Verdict("bad", f"{what}: not every item in time", f"{lost} in {seconds}.")
     if misses == 0:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
         return Verdict("good", f"{what}: no deadline missed", text)
     late = [task for task in tasks if task["misses"]]
     text = f"{times(misses, 'job')} of {jobs} late in {seconds}, in {times(len(late), 'task')}."
     return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
+
+
+def _lost(flows: Sequence[Json]) -> str:
+    """What flows have lost: empty if nothing."""
+    late = sum(flow["misses"] for flow in flows)
+    dropped = sum(flow["dropped"] for flow in flows)
+    found = [f"{times(late, 'item')} late"] if late else []
+    return ", ".join(found + ([f"{times(dropped, 'item')} dropped"] if dropped else []))
 
 
 def domain_rows(
@@ -214,6 +225,33 @@ def task_rows(
                     max_ns=dig(seen, "response_ns", "max"),
                 )
             )
+    return rows
+
+
+def flow_rows(system: System, analysis: Json, result: Json) -> list[dict[str, Any]]:
+    """The flows, in the order of the file: what was promised and what was seen."""
+    promised = _by_name(analysis.get("flows", ()))
+    received = _by_name(result.get("flows", ()))
+    rows = []
+    for flow in system.flows:
+        promise, seen = promised.get(flow.name, {}), received.get(flow.name, {})
+        rows.append(
+            {
+                "name": flow.name,
+                "hops": flow.hops,
+                "schedulable": promise.get("schedulable"),
+                "reason": str(promise.get("reason") or ""),
+                "deadline_ns": flow.deadline_ns,
+                "bound_ns": dig(promise, "response_bound_ns"),
+                "came": seen.get("items", 0),
+                "dropped": seen.get("dropped", 0),
+                "misses": seen.get("misses", 0),
+                "dmr": dig(seen, "dmr"),
+                "mean_ns": dig(seen, "response_ns", "mean"),
+                "p99_ns": dig(seen, "response_ns", "p99"),
+                "max_ns": dig(seen, "response_ns", "max"),
+            }
+        )
     return rows
 
 
