@@ -118,7 +118,7 @@ def under_a_supply(draw: random.Random) -> Trial:
         releases = ambush(draw, loads, sections)
         late = draw.randint(0, budget)  # the window begins when this much of a budget is used
         releases = [[time + late for time in times] for times in releases]
-        slots = ticks.random_supply(draw, period, budget, 2000)
+        slots = ticks.random_supply(draw, period, budget, 300)
         seen = ticks.responses(loads, releases, ORDERS[local], slots, sections)
         for index, bound in enumerate(bounds):
             if bound is not None and seen[index] > bound:
