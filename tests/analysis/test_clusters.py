@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze, resolve
+from hyperperiod.analysis.domains.domain_level import Promise, cluster_of
+from hyperperiod.analysis.domains.mpr import mpr
+from hyperperiod.analysis.domains.sensitivity import domain_sensitivity
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.tasks.sensitivity import scaled
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import InputError, System, load_system
+from hyperperiod.model import Budget, InputError, Sbf, System, load_system
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -71,6 +77,41 @@ def test_every_test_of_a_cluster_beside_the_others(gedf: Gedf) -> None:
     part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))["tests"]
     assert isinstance(part, list)
     assert [test["test"] for test in part] == names[:1]
+
+
+def test_how_far_a_cluster_is_from_its_edge(gedf: Gedf) -> None:
+    """Every answer is confirmed by the test; one unit beyond the least budget none is."""
+    system = gedf('interface = { period = "500us", budget = "450us" }')
+    (domain,) = system.domains
+    promise = Promise(Budget.PERIODIC, Sbf.GENERAL)
+    found = domain_sensitivity(domain, promise)
+    assert found is not None
+    assert found.factor is not None
+    cluster = cluster_of(domain)
+    assert cluster is not None
+    loads, supply = cluster.loads, Supply(Shape.GENERAL, 500_000, 450_000)
+    assert found.factor > 1
+    assert mpr(scaled(loads, found.factor), supply, 2).holds is True
+    for index, load in enumerate(loads):
+        task = found.tasks["abc"[index]]
+        assert task.largest_wcet_ns is not None
+        assert task.largest_wcet_ns > load.wcet
+        assert task.slack_ns is not None
+        assert task.slack_ns > 0
+        grown = load._replace(wcet=task.largest_wcet_ns)
+        assert mpr([*loads[:index], grown, *loads[index + 1 :]], supply, 2).holds is True
+        sooner = load._replace(deadline=load.deadline - task.slack_ns)
+        assert mpr([*loads[:index], sooner, *loads[index + 1 :]], supply, 2).holds is True
+    least_ns = found.least_budget_ns
+    assert least_ns is not None
+    assert mpr(loads, Supply(Shape.GENERAL, 500_000, least_ns), 2).holds is True
+    assert mpr(loads, Supply(Shape.GENERAL, 500_000, least_ns - 1), 2).holds is None
+    short = gedf('interface = { period = "5ms", budget = "3ms" }').domains[0]
+    edge = domain_sensitivity(short, promise)
+    assert edge is not None
+    assert edge.tasks["a"].slack_ns is None
+    assert edge.factor is not None
+    assert edge.factor < 1
 
 
 def test_a_budget_is_computed_for_a_given_period_only(gedf: Gedf) -> None:

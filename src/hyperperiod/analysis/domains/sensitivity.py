@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How much a domain has to spare: in its tasks under its interface, and in the interface.
 
-For its tasks see `tasks.sensitivity`. Of the interface: the least budget with which the tests
-still confirm every deadline at the same period (`minimal_budget`), and so what could be given
-back; with a quantum in whole quanta. What overheads may take of a budget (`overheads`) is kept.
-Everything holds under the condition under which the domain does: that its server gets its budget.
+For its tasks see `tasks.sensitivity`, and `cluster_sensitivity` for jobs that move between vcpus.
+Of the interface: the least budget with which the tests still confirm every deadline at the same
+period (`minimal_budget`), and so what could be given back; with a quantum in whole quanta. What
+overheads may take of a budget (`overheads`) is kept. Everything holds under the condition under
+which the domain does: that its server gets its budget.
 
 Assumptions: those of `domain_level`. Inputs: a domain with an interface, what stands behind it,
 the quantum of the system or None. Result: the sensitivities of its tasks (or inner domains) by
@@ -18,8 +19,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, components_of, supply_of
+from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    Promise,
+    cluster_of,
+    components_of,
+    supply_of,
+)
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
+from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.tasks.sensitivity import TaskSensitivity, sensitivity
 from hyperperiod.model import Domain
 
@@ -39,18 +48,28 @@ def domain_sensitivity(
     domain: Domain, promise: Promise, quantum_ns: int | None = None
 ) -> DomainSensitivity | None:
     """How far the domain is from its edge; None where no test covers it."""
+    cluster = cluster_of(domain)
     try:
-        components = [one for one in components_of(domain) if one.sources or one.starved]
+        every = components_of(domain) if cluster is None else [cluster]
+        components = [one for one in every if one.sources or one.starved]
         supply = supply_of(domain, promise, components)
     except NotCovered:
         return None
-    found = [sensitivity(component, supply) for component in components]
+    found = [
+        sensitivity(component, supply)
+        if cluster is None
+        else cluster_sensitivity(component, supply, domain.vcpus)
+        for component in components
+    ]
     parts = [part for part in found if part is not None]
     if not parts or len(parts) < len(found) or domain.interface is None:
         return None
-    least = minimal_budget(
-        components, supply.shape, supply.period_ns, deadline_ns=supply.deadline_ns
-    )
+    if cluster is None:
+        least = minimal_budget(
+            components, supply.shape, supply.period_ns, deadline_ns=supply.deadline_ns
+        )
+    else:
+        least = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
     budget_ns = least.budget_ns
     if budget_ns is not None:
         granule_ns = quantum_ns or 1
