@@ -448,6 +448,16 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
     assert found["windows"] == []
 
 
+def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
+    inside = tuple(task(f"t{number}", 10, 200) for number in range(3))
+    domain = Domain(name="d", scheduler="gedf", vcpus=2, tasks=inside, interface=interface(45, 50))
+    one = system(domain, policy="periodic+edf+none+global", pcpus=2)
+    found = explained(one, "d.t0")
+    assert found["schedulable"] is analyze(one)["domains"][0]["tasks"][0]["schedulable"] is True
+    assert "jobs move between the vcpus" in words(found)
+    assert found["curves"] is None
+
+
 @pytest.mark.parametrize("name", ["slow", "control.none", "nobody", ""])
 def test_names_that_are_not_one_subject(name: str) -> None:
     one = system(

@@ -197,4 +197,4 @@ def _story(rivals: _Rivals, window: Window) -> str:
             " sufficient: it does not say that this happens."
         )
     left = format_time(-window.short_ns) if window.short_ns else "nothing"
-    return f"In {period} the others can keep {pcpus}, and {left} is left beside the budget."
+    return f"In {period} the others keep {pcpus} at most so long that {left} is left."
