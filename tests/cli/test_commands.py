@@ -19,6 +19,7 @@ from hyperperiod.trace.format import RECORD, Kind, write_header
 
 COMMANDS = [
     "analyze",
+    "fit",
     "simulate",
     "run",
     "compare",

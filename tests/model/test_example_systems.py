@@ -16,6 +16,7 @@ US = 1_000
 MS = 1_000_000
 
 EXPECTED = {
+    "avionics-unfitted": ("crps", 2, 7),
     "brake-by-wire": ("crps", 1, 3),
     "csa-synthetic": ("ptps", 1, 5),
     "deferrable-edf-counterexample": ("deferrable+edf+none", 1, 2),
@@ -24,6 +25,7 @@ EXPECTED = {
     "ertds-experiment-c": ("rtds", 2, 4),
     "exsched-table2": ("partitioned-hsf-fp", 2, 16),
     "exsched-table2-mixed": ("partitioned-hsf-fp", 2, 16),
+    "exsched-table2-unfitted": ("partitioned-hsf-fp", 2, 16),
     "flight-control": ("crps", 1, 5),
     "hot-swap": ("ptps", 1, 2),
     "overload": ("ptps", 1, 2),
@@ -57,6 +59,11 @@ def test_each_opens_with_its_story(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_unfitted_is_what_lacks_a_pcpu(file: Path) -> None:
+    assert load_system(file).pinned is not file.stem.endswith("-unfitted")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_survives_being_written(file: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.toml"
     again.write_text(to_toml(load_system(file)), encoding="utf-8")
@@ -87,6 +94,7 @@ def test_exsched_is_table_2() -> None:
     for name, pins in (
         ("exsched-table2", [0] * 8 + [1] * 8),
         ("exsched-table2-mixed", [0, 1] * 8),
+        ("exsched-table2-unfitted", [None] * 16),
     ):
         vcpus = vcpus_of(load(name))
         jiffy = 4 * MS

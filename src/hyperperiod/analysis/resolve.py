@@ -45,6 +45,7 @@ from hyperperiod.model import (
     Slack,
     System,
     format_time,
+    require_pins,
 )
 
 # CSA's quantum, which it found to be a good one: the grid of Algorithm 1 where none is set.
@@ -88,6 +89,7 @@ def resolve(system: System) -> System:
 
 def resolve_what_can_be(system: System) -> Resolution:
     """As `resolve`, but domains without a possible interface stay open, with a reason."""
+    require_pins(system)
     resolution = Resolution(system)
     filler = _Filler(resolution, ())
     domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)

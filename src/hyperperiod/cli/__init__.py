@@ -15,6 +15,7 @@ from hyperperiod.cli.analyze import analyze
 from hyperperiod.cli.compare import compare
 from hyperperiod.cli.doctor import doctor
 from hyperperiod.cli.export import export
+from hyperperiod.cli.fit import fit
 from hyperperiod.cli.group import ErrorGroup
 from hyperperiod.cli.latency import latency
 from hyperperiod.cli.reproduce import reproduce
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 _COMMANDS = (
-    analyze, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
 )  # fmt: skip
 for _command in _COMMANDS:
     main.add_command(_command)

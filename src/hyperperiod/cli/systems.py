@@ -10,10 +10,16 @@ from dataclasses import replace
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 
 
-def read_system(system_file: str, policy: Policy | None) -> System:
-    """The system of the file, under `policy` where one was asked for."""
-    system = load_system(system_file)
-    return system if policy is None else with_policy(system, policy)
+def read_system(
+    system_file: str, policy: Policy | None, *, pinned: bool = True, pcpus: int | None = None
+) -> System:
+    """The system of the file, under `policy` and on `pcpus` where one was asked for.
+
+    Every domain must have its pcpu where the policy wants one; only `fit` does without.
+    """
+    if policy is None:
+        return load_system(system_file, pinned=pinned, pcpus=pcpus)
+    return with_policy(load_system(system_file, pcpus=pcpus), policy, pinned=pinned)
 
 
 def require_host_levels(system: System, system_file: str) -> None:

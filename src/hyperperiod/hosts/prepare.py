@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hyperperiod.model import InputError, Scheduler, Scope, System, with_policy
+from hyperperiod.model import InputError, Scheduler, System, require_pins, with_policy
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
@@ -38,12 +38,7 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
         raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
     if not 0 <= seed < 2**64:
         raise InputError(system.name, None, "seed", str(seed), "0 to 2^64 - 1")
-    if system.policy.scope is Scope.PARTITIONED and any(
-        domain.pcpu is None for domain in system.domains
-    ):
-        raise InputError(
-            system.name, None, "domain: pcpu", "a domain without one", "a pcpu for each domain"
-        )
+    require_pins(system)
 
 
 def complete(system: System) -> System:

@@ -6,7 +6,7 @@ package works on that. `errors` says how input is refused.
 """
 
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
-from hyperperiod.model.load import load_system
+from hyperperiod.model.load import load_system, require_pins
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.policy import (
     PRESETS,
@@ -73,6 +73,7 @@ __all__ = [
     "load_system",
     "parse_policy",
     "parse_time",
+    "require_pins",
     "tasks_of",
     "to_table",
     "to_toml",

@@ -24,6 +24,7 @@ from hyperperiod.model.carts import read_carts
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.locate import locate
 from hyperperiod.model.policy import Policy
+from hyperperiod.model.rules import missing_pins
 from hyperperiod.model.system import (
     Change,
     Domain,
@@ -36,7 +37,7 @@ from hyperperiod.model.system import (
     Task,
 )
 from hyperperiod.model.table import read_table
-from hyperperiod.model.values import FROM_FILE, show
+from hyperperiod.model.values import FROM_FILE, PINNED, show
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
@@ -60,8 +61,16 @@ _TABLES: dict[str, type[BaseModel]] = {
 KeyPath = tuple[str | int, ...]
 
 
-def load_system(path: str | os.PathLike[str]) -> System:
-    """The system in the file `path`; InputError when there is none or it is wrong."""
+def load_system(
+    path: str | os.PathLike[str], *, pinned: bool = False, pcpus: int | None = None
+) -> System:
+    """The system in the file `path`; InputError when there is none or it is wrong.
+
+    `pcpus` counts instead of the number in the file.
+
+    With `pinned` a domain without the pcpu that its policy wants is wrong as well. Without, it is
+    read as it stands: `fit` chooses pcpus, everything else refuses it (`require_pins`).
+    """
     name = os.fspath(path)
     text = read_text(name)
     if name.lower().endswith(".xml"):
@@ -70,10 +79,23 @@ def load_system(path: str | os.PathLike[str]) -> System:
         document, line_of = read_table(name, text)
     else:
         document, line_of = _read_toml(name, text)
+    if pcpus is not None:
+        document = {**document, "pcpus": pcpus}
     try:
-        return System.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)
+        context = FROM_FILE | PINNED if pinned else FROM_FILE
+        return System.model_validate(document, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
         raise InputError.of(_problems(name, error, line_of)) from None
+
+
+def require_pins(system: System) -> None:
+    """InputError naming every domain that has no pcpu, though its policy wants one."""
+    problems = [
+        Problem(system.name, None, show_path(path), found, allowed)
+        for path, found, allowed in missing_pins(system)
+    ]
+    if problems:
+        raise InputError.of(problems[:PROBLEM_LIMIT])
 
 
 def require_file(name: str, allowed: str) -> Path:

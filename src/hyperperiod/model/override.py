@@ -3,7 +3,7 @@
 
 Everything that depends on the policy is checked anew. A global policy moves vcpus between
 pcpus, so pins are dropped for it; a partitioned one needs them, so a system without pins can
-only be put under it when there is one pcpu.
+only be run under it when there is one pcpu, or after `fit` chose them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import explain
 from hyperperiod.model.policy import RUNNABLE, Policy, Scope
 from hyperperiod.model.system import System
+from hyperperiod.model.values import PINNED
 
 
-def with_policy(system: System, policy: Policy) -> System:
-    """`system` under `policy`; InputError when the two do not go together."""
+def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> System:
+    """`system` under `policy`; InputError when the two do not go together.
+
+    Without `pinned` domains may lack the pcpu that the policy wants.
+    """
     fields = {name: getattr(system, name) for name in type(system).model_fields}
     fields["policy"] = policy
     if policy.scope is Scope.GLOBAL:
@@ -25,7 +29,7 @@ def with_policy(system: System, policy: Policy) -> System:
             domain.model_copy(update={"pcpu": None}) for domain in system.domains
         )
     try:
-        return System(**fields)
+        return System.model_validate(fields, context=PINNED if pinned else None)
     except ValidationError as error:
         raise InputError.of(
             [

@@ -249,21 +249,34 @@ def _all_domains(domains: tuple[Domain, ...], above: Path) -> Iterator[tuple[Pat
 
 
 def _pins(one: System) -> Iterator[Finding]:
+    """A pin that is given must mean something; one that is missing is left to `missing_pins`."""
     partitioned = one.policy.scope is Scope.PARTITIONED
     for index, member in enumerate(one.domains):
         here = ("domain", index, "pcpu")
         if member.pcpu is None:
-            if partitioned:
-                yield Finding(
-                    here,
-                    "nothing",
-                    f"{_up_to(one.pcpus, 'pcpus')}: policy {one.policy} pins every domain",
-                )
-        elif member.pcpu >= one.pcpus:
+            continue
+        if member.pcpu >= one.pcpus:
             yield Finding(here, str(member.pcpu), _up_to(one.pcpus, "pcpus"))
         elif not partitioned and one.pcpus > 1:
             yield Finding(
                 here, str(member.pcpu), f"no pcpu: under the global policy {one.policy} vcpus move"
+            )
+
+
+def missing_pins(one: System) -> Iterator[Finding]:
+    """The domains that a partitioned policy still has to be told a pcpu for.
+
+    A system without pins is a legal system: it is what `fit` completes. Whoever analyses, runs
+    or exports one needs them all.
+    """
+    if one.policy.scope is not Scope.PARTITIONED:
+        return
+    for index, member in enumerate(one.domains):
+        if member.pcpu is None:
+            yield Finding(
+                ("domain", index, "pcpu"),
+                "nothing",
+                f"{_up_to(one.pcpus, 'pcpus')}: policy {one.policy} pins every domain",
             )
 
 
@@ -272,7 +285,8 @@ def _capacity(one: System) -> Iterator[Finding]:
 
     cores: Counter[int | None] = Counter()
     for member in one.domains:
-        cores[member.pcpu if one.policy.scope is Scope.PARTITIONED else None] += member.vcpus
+        if one.policy.scope is Scope.GLOBAL or member.pcpu is not None:
+            cores[member.pcpu if one.policy.scope is Scope.PARTITIONED else None] += member.vcpus
     for core, vcpus in cores.items():
         if vcpus > VCPU_LIMIT:
             where = "" if core is None else f" on pcpu {core}"

@@ -301,6 +301,12 @@ class System(_Part):
         )
 
     @model_validator(mode="after")
-    def _sound(self) -> System:
-        rules.enforce(rules.system(self))
+    def _sound(self, info: ValidationInfo) -> System:
+        pinned = bool(info.context and info.context.get("pinned"))
+        rules.enforce([*rules.system(self), *(rules.missing_pins(self) if pinned else ())])
         return self
+
+    @property
+    def pinned(self) -> bool:
+        """Whether every domain has its pcpu, where the policy wants one."""
+        return not any(rules.missing_pins(self))

@@ -2,7 +2,8 @@
 """The types of single values in a system: times, names, execution-time factors.
 
 A file must write a time as text with a unit; Python code may also give whole nanoseconds.
-Which of the two is reading is told by the validation context (`FROM_FILE`).
+Which of the two is reading is told by the validation context (`FROM_FILE`), and so is whether
+every domain of a partitioned system must have its pcpu (`PINNED`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from hyperperiod.model.units import (
 )
 
 FROM_FILE = {"from_file": True}
+PINNED = {"pinned": True}
 
 # Names appear in CSV cells, in "a;b" lists and in file names. Hence no separators or quotes.
 _NOT_IN_NAMES = r"""\x00-\x1f\x7f-\x9f\u2028\u2029,;"'\\<>|/"""

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fits a system: interfaces, pcpus and priorities, proved schedulable, with a distance to the best.
+
+What the file gives - interfaces, interface periods, pins, priorities - stays. The rest is chosen
+for the least bandwidth in all, or for the least scheduler overhead (`cost`), if asked within a
+share of the least bandwidth: then the least bandwidth is sought first. With `fewest` the number of
+pcpus comes before either. Heuristics find something (`heuristics`), CP-SAT the best (`exact`), and
+`analyze` has the last word: nothing is returned as fitted that it does not prove.
+
+Bounds: the tasks' utilizations; the sum of the domains' least bandwidths, each by itself
+(`candidates`), which hold whatever is chosen on the grid; and the solver's, which holds for the
+candidates. "Optimal" is the solver's word: nothing among the candidates is better, by more than
+rounding (10^-9 of a pcpu, or 10^-3 of an event per second, for each term).
+
+Answers: `optimal`, `fitted` (proved schedulable, perhaps not the best), `infeasible` (proved:
+with the reason), `not found` (with the reason). Errors: InputError for options that do not fit the
+system, MissingError for the solver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from hyperperiod.analysis.analyze import analyze
+from hyperperiod.analysis.fit import bounds
+from hyperperiod.analysis.fit.candidates import NEAR, Grid, grid_of, items_of
+from hyperperiod.analysis.fit.cost import prices_of
+from hyperperiod.analysis.fit.exact import Outcome, load_solver, search
+from hyperperiod.analysis.fit.heuristics import climb, construct
+from hyperperiod.analysis.fit.pcpu_test import PcpuTest
+from hyperperiod.analysis.fit.problem import (
+    Choice,
+    Problem,
+    completed,
+    settle_best_effort,
+)
+from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import InputError, Scope, System
+
+# What the heuristics may take of the limit while a solver waits for its turn.
+_CLIMB_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for. `within` is a share of the least bandwidth, for the least overhead."""
+
+    least: Least = Least.BANDWIDTH
+    within: Fraction | None = None
+    fewest: bool = False
+    periods: tuple[int, int] | None = None
+    step_ns: int | None = None
+    limit_s: float = 10.0
+    solver: bool = True
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is being done, and the best so far in what is asked for."""
+
+    doing: str
+    best: float | None = None
+    bound: float | None = None
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass
+class Fitted:
+    """The answer; `system` is complete where there is one, and proved schedulable."""
+
+    status: str
+    options: Options
+    grid: Grid
+    before: System
+    system: System | None = None
+    reason: str = ""
+    interrupted: bool = False
+    problem: Problem | None = None
+    choice: Choice | None = None
+    heuristic: Score | None = None
+    # In pcpus: utilization, relaxation (least interfaces), search; in cost: search.
+    bandwidth_bounds: dict[str, Fraction] = field(default_factory=dict)
+    cost_bound: Fraction | None = None
+    least_bandwidth_found: Fraction | None = None
+    fewest_proved: bool | None = None
+    rounds: int = 0
+    cuts: int = 0
+    seconds: float = 0.0
+
+
+def fit(
+    system: System, options: Options | None = None, listen: Listener = lambda _progress: None
+) -> Fitted:
+    """The system fitted; Ctrl-C ends the search early and leaves the best found so far."""
+    options = options or Options()
+    _refuse(system, options)
+    if options.solver:
+        load_solver()
+    begin = time.monotonic()
+    fitted = _Fit(system, options, listen).run()
+    fitted.seconds = time.monotonic() - begin
+    return fitted
+
+
+def _refuse(system: System, options: Options) -> None:
+    if system.quantum_ns is not None and options.step_ns is not None:
+        raise InputError(
+            "", None, "--grid", "a grid beside a quantum", "no grid: the quantum is the grid"
+        )
+    if options.within is not None and options.least is not Least.OVERHEAD:
+        raise InputError("", None, "--within", "least bandwidth", "within beside least overhead")
+    if options.fewest and system.policy.scope is Scope.GLOBAL:
+        raise InputError(
+            "", None, "--fewest", f"the global policy {system.policy}", "a partitioned policy"
+        )
+
+
+class _Fit:
+    """One fitting, from candidates to proof."""
+
+    def __init__(self, system: System, options: Options, listen: Listener) -> None:
+        self.options, self.listen = options, listen
+        self.system = system
+        self.grid = grid_of(system, options.periods, options.step_ns)
+        self.fitted = Fitted("not found", options, self.grid, system)
+        self.clock = time.monotonic()
+
+    def run(self) -> Fitted:
+        fitted = self.fitted
+        self.listen(Progress("candidates"))
+        try:
+            problem, failed = self._problem()
+        except KeyboardInterrupt:
+            return self._stopped()
+        if failed:
+            return self._without_interface(failed)
+        fitted.problem = problem
+        fitted.bandwidth_bounds = bounds.bandwidth_bounds(problem)
+        overfull = bounds.overfull(problem)
+        if overfull:
+            fitted.status, fitted.reason = "infeasible", overfull
+            return fitted
+        try:
+            self._search(problem)
+        except KeyboardInterrupt:
+            fitted.interrupted = True
+        if fitted.choice is None and fitted.interrupted:
+            return self._stopped()
+        self._prove()
+        return fitted
+
+    def _stopped(self) -> Fitted:
+        self.fitted.interrupted = True
+        self.fitted.reason = "interrupted before anything was found"
+        return self.fitted
+
+    def _problem(self) -> tuple[Problem, dict[str, Verdict]]:
+        only_shared = self.options.least is Least.OVERHEAD
+        # What is within a share of the least bandwidth needs that for comparison.
+        near = Fraction(1) if self.options.within is not None else NEAR
+        items, failed = items_of(self.system, self.grid, only_shared=only_shared, near=near)
+        if self.system.policy.scope is Scope.GLOBAL:
+            items = [replace(item, pin=None) for item in items]
+            aside = tuple(domain for domain in self.system.domains if domain.best_effort)
+            beside = {0: aside} if aside else {}
+            return Problem(self.system, tuple(items), (0,), self.system.pcpus, beside), failed
+        problem = Problem(self.system, tuple(items), tuple(range(self.system.pcpus)))
+        return self._with_bins(problem, problem.bins), failed
+
+    def _with_bins(self, problem: Problem, bins: tuple[int, ...]) -> Problem:
+        """The problem on some pcpus only, best-effort domains included."""
+        system = settle_best_effort(self.system, bins)
+        aside = [domain for domain in system.domains if domain.best_effort]
+        beside = {
+            number: tuple(domain for domain in aside if domain.pcpu == number) for number in bins
+        }
+        inside = {number: domains for number, domains in beside.items() if domains}
+        return replace(problem, system=system, bins=bins, beside=inside)
+
+    def _without_interface(self, failed: dict[str, Verdict]) -> Fitted:
+        certain = [(name, v) for name, v in failed.items() if v.holds is False]
+        name, verdict = next(iter(certain or failed.items()))
+        self.fitted.status = "infeasible" if certain else "not found"
+        self.fitted.reason = f"domain {name}: {verdict.reason}"
+        return self.fitted
+
+    # -- searching -------------------------------------------------------------------------------
+
+    def _left(self) -> float:
+        return self.options.limit_s - (time.monotonic() - self.clock)
+
+    def _search(self, problem: Problem) -> None:
+        if self.options.fewest:
+            self._fewest(problem)
+        else:
+            self._on(problem)
+
+    def _fewest(self, problem: Problem) -> None:
+        """One pcpu more at a time, until there is room."""
+        pinned = {item.pin for item in problem.items if item.pin is not None}
+        count = max(bounds.fewest_bins(problem), len(pinned), 1)
+        proved = True
+        while count <= len(problem.bins):
+            free = [number for number in problem.bins if number not in pinned]
+            bins = tuple(sorted([*pinned, *free[: count - len(pinned)]]))
+            closed = self._on(self._with_bins(problem, bins))
+            if self.fitted.choice is not None:
+                self.fitted.fewest_proved = proved
+                return
+            proved = proved and closed
+            count += 1
+
+    def _on(self, problem: Problem) -> bool:
+        """Search on these bins; whether the search was complete."""
+        self.fitted.problem = problem
+        test = PcpuTest(problem)
+        if self.options.least is Least.BANDWIDTH:
+            outcome = self._best(Scorer(problem, Least.BANDWIDTH, test), 1.0, None)
+            self._record(problem, outcome, Least.BANDWIDTH, test)
+            return outcome.optimal
+        limit, begin = None, None
+        if self.options.within is not None:
+            first = Scorer(problem, Least.BANDWIDTH, test)
+            outcome = self._best(first, 0.4, None)
+            self._record(problem, outcome, Least.BANDWIDTH, test)
+            if outcome.choice is None or outcome.score is None or outcome.interrupted:
+                return outcome.optimal
+            self.fitted.least_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
+            limit = int((1 + self.options.within) * outcome.score.bandwidth)
+            begin = outcome.choice, outcome.score
+        second = Scorer(problem, Least.OVERHEAD, test, limit)
+        outcome = self._best(second, 1.0, begin)
+        self._record(problem, outcome, Least.OVERHEAD, test)
+        return outcome.optimal
+
+    def _best(self, scorer: Scorer, share: float, begin: tuple[Choice, Score] | None) -> Outcome:
+        """Heuristics, then the solver for its share of what is left."""
+        deadline = time.monotonic() + max(0.0, self._left()) * share
+        of_climb = _CLIMB_SHARE if self.options.solver else 1.0
+        climb_until = time.monotonic() + (deadline - time.monotonic()) * of_climb
+        self.listen(Progress("heuristics"))
+        best = begin
+        try:
+            found = construct(scorer, lambda: time.monotonic() > climb_until)
+            if found is not None and (best is None or _better(scorer, found, best)):
+                best = found
+            if best is not None:
+                self._say(scorer, "heuristics", best[1], None)
+                best = climb(scorer, *best, lambda: time.monotonic() > climb_until)
+        except KeyboardInterrupt:
+            return _outcome(scorer, best, interrupted=True)
+        if best is not None and not scorer.allowed(best[1]):
+            best = None
+        if best is not None:
+            self.fitted.heuristic = best[1]
+        seconds = deadline - time.monotonic()
+        if not self.options.solver or seconds <= 0:
+            return _outcome(scorer, best, interrupted=False)
+        return search(
+            scorer, best, seconds, lambda score, bound: self._say(scorer, "CP-SAT", score, bound)
+        )
+
+    def _say(self, scorer: Scorer, doing: str, score: Score | None, bound: int | None) -> None:
+        unit = scorer.problem.unit if scorer.least is Least.BANDWIDTH else scorer.model.prices.scale
+        place = 0 if scorer.least is Least.BANDWIDTH else 1
+        self.listen(
+            Progress(
+                f"{doing}, least {scorer.least}",
+                None if score is None else score[place] / unit,
+                None if bound is None else bound / unit,
+            )
+        )
+
+    def _record(self, problem: Problem, outcome: Outcome, least: Least, test: PcpuTest) -> None:
+        fitted = self.fitted
+        fitted.rounds += outcome.rounds
+        fitted.cuts += outcome.cuts
+        fitted.interrupted = fitted.interrupted or outcome.interrupted
+        if outcome.rounds and not outcome.doubtful:
+            if least is Least.BANDWIDTH:
+                fitted.bandwidth_bounds["search"] = Fraction(outcome.bound, problem.unit)
+            else:
+                fitted.cost_bound = Fraction(outcome.bound, prices_of(self.system.overheads).scale)
+        if outcome.choice is not None:
+            fitted.choice = outcome.choice
+            last = least is self.options.least
+            fitted.status = "optimal" if outcome.optimal and last else "fitted"
+        elif fitted.choice is None:
+            fitted.status, fitted.reason = self._nothing(problem, outcome, test)
+
+    def _nothing(self, problem: Problem, outcome: Outcome, test: PcpuTest) -> tuple[str, str]:
+        """Why there is no choice: none exists among the candidates, or none was found."""
+        where = "the pcpus together" if problem.is_global else _pcpus(len(problem.bins))
+        why = bounds.hardest_pair(problem, test)
+        tail = f" ({why})" if why else ""
+        if outcome.optimal:
+            count = max(len(item.candidates) for item in problem.items)
+            some = "the interface" if count == 1 else f"the up to {count} interfaces"
+            none = f"no choice among {some} of each domain passes the host-level test on {where}"
+            if test.unsure:
+                return "not found", f"{none}, which is only sufficient{tail}"
+            return "infeasible", none + tail
+        within = f"within {self.options.limit_s:g} s"
+        limit = within if self.options.solver else "by the heuristics"
+        return "not found", f"nothing was found {limit} on {where}; that is no proof{tail}"
+
+    # -- the last word ---------------------------------------------------------------------------
+
+    def _prove(self) -> None:
+        """The chosen system, if `analyze` proves it."""
+        fitted, choice = self.fitted, self.fitted.choice
+        if choice is None or fitted.problem is None:
+            return
+        system = final_system(fitted.problem, choice, fewest=self.options.fewest)
+        result = analyze(system)
+        if result["schedulable"] is True:
+            fitted.system = system
+            return
+        fitted.status, fitted.choice = "not found", None
+        fitted.reason = f"what was chosen is not proved: {result['reason']}"
+
+
+def _better(scorer: Scorer, one: tuple[Choice, Score], other: tuple[Choice, Score]) -> bool:
+    return scorer.key(one[1]) < scorer.key(other[1])
+
+
+def _outcome(scorer: Scorer, best: tuple[Choice, Score] | None, *, interrupted: bool) -> Outcome:
+    if best is None or not scorer.allowed(best[1]):
+        return Outcome(None, None, 0, False, interrupted=interrupted)
+    return Outcome(*best, 0, False, interrupted=interrupted)
+
+
+def _pcpus(count: int) -> str:
+    return "1 pcpu" if count == 1 else f"{count} pcpus"
+
+
+def final_system(problem: Problem, choice: Choice, *, fewest: bool) -> System:
+    """The system with the chosen interfaces, pcpus and, where needed, priorities."""
+    test = PcpuTest(problem)
+    orders: list[tuple[int, ...]] = []
+    budgets: dict[int, int] = {}
+    by_test = False
+    for number, members in problem.members(choice).items():
+        judged = test.judge(members, number)
+        budgets |= judged.budgets
+        by_test = by_test or judged.order is not None
+        by_period = sorted(members, key=lambda m: problem.items[m[0]].candidates[m[1]].period_ns)
+        orders.append(judged.order or tuple(i for i, _ in by_period))
+    priorities = {i: rank for order in orders for rank, i in enumerate(order)} if by_test else None
+    system = completed(problem, choice, budgets, priorities)
+    if not fewest:
+        return system
+    used = max(domain.pcpu or 0 for domain in system.domains)
+    return system.model_copy(update={"pcpus": used + 1})

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is open in a system, and what a choice is.
+
+An *item* is a domain with a server. It has candidate interfaces (one, if the file gives it) and
+goes into a *bin*: a pcpu under a partitioned policy, all pcpus together under a global one. A
+*choice* names a candidate and a bin for each item. Bandwidths are compared in whole units, so
+that searching, bounding and solving see the same numbers: the unit divides every bandwidth
+exactly if the periods allow it, else bandwidths are rounded down to 10^-9 of a pcpu, and bounds
+stay bounds. (Larger numbers than these make solvers err.)
+
+Best-effort domains are no items: they need no time. Those without a pin go to the pcpus in turn,
+the last pcpu first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import NamedTuple
+
+from hyperperiod.model import Domain, Interface, Scope, System
+
+UNIT_LIMIT = 10**9
+ROUNDED_UNIT = 10**9
+
+
+class Candidate(NamedTuple):
+    """An interface that serves the tasks of a domain."""
+
+    period_ns: int
+    budget_ns: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """A domain with a server, what it may be given, and what is fixed."""
+
+    index: int  # of the domain in the file
+    name: str
+    vcpus: int
+    candidates: tuple[Candidate, ...]
+    utilization: Fraction
+    least: Fraction  # no interface that may be chosen has less bandwidth, candidate or not
+    pin: int | None = None
+    priority: int | None = None
+    given: bool = False  # the file says the interface, or its period
+    step_ns: int = 1  # budgets are multiples of it
+
+    def bandwidth(self, choice: int) -> Fraction:
+        """What the vcpus of the domain are promised together."""
+        one = self.candidates[choice]
+        return self.vcpus * Fraction(one.budget_ns, one.period_ns)
+
+
+class Place(NamedTuple):
+    """What is chosen for one item."""
+
+    candidate: int
+    bin: int
+
+
+Choice = tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A system to be fitted: items, bins and the room in each bin, in pcpus."""
+
+    system: System
+    items: tuple[Item, ...]
+    bins: tuple[int, ...]  # numbers of the pcpus that may be used; (0,) under a global policy
+    room: int = 1
+    beside: dict[int, tuple[Domain, ...]] = field(default_factory=dict)  # best effort, by bin
+
+    @cached_property
+    def unit(self) -> int:
+        """How many units of bandwidth a pcpu has."""
+        whole = lcm(*(c.period_ns for item in self.items for c in item.candidates))
+        return whole if whole <= UNIT_LIMIT else ROUNDED_UNIT
+
+    @cached_property
+    def weights(self) -> tuple[tuple[int, ...], ...]:
+        """The bandwidth of each candidate of each item in units, rounded down."""
+        return tuple(
+            tuple(
+                item.vcpus * self.unit * one.budget_ns // one.period_ns for one in item.candidates
+            )
+            for item in self.items
+        )
+
+    def weight(self, choice: Sequence[Place]) -> int:
+        """The whole bandwidth of a choice in units."""
+        return sum(self.weights[i][place.candidate] for i, place in enumerate(choice))
+
+    def bandwidth(self, choice: Sequence[Place]) -> Fraction:
+        """The whole bandwidth of a choice, exactly."""
+        return sum(
+            (item.bandwidth(p.candidate) for item, p in zip(self.items, choice, strict=True)),
+            Fraction(0),
+        )
+
+    def allowed_bins(self, item: Item) -> tuple[int, ...]:
+        return self.bins if item.pin is None else (item.pin,)
+
+    def members(self, choice: Sequence[Place]) -> dict[int, list[tuple[int, int]]]:
+        """(item, candidate) of every bin that is used."""
+        found: dict[int, list[tuple[int, int]]] = {number: [] for number in self.bins}
+        for number, place in enumerate(choice):
+            found[place.bin].append((number, place.candidate))
+        return found
+
+    @property
+    def is_global(self) -> bool:
+        return self.system.policy.scope is Scope.GLOBAL
+
+
+def settle_best_effort(system: System, pcpus: Sequence[int]) -> System:
+    """The system with a pin for every best-effort domain that has none and needs one."""
+    if system.policy.scope is Scope.GLOBAL:
+        return system
+    turn = 0
+    domains = list(system.domains)
+    for index, domain in enumerate(domains):
+        if domain.best_effort and domain.pcpu is None:
+            pcpu = pcpus[-1 - turn % len(pcpus)]
+            domains[index] = domain.model_copy(update={"pcpu": pcpu})
+            turn += 1
+    return system.model_copy(update={"domains": tuple(domains)})
+
+
+def completed(
+    problem: Problem,
+    choice: Sequence[Place],
+    budgets: dict[int, int],
+    priorities: dict[int, int] | None,
+) -> System:
+    """The system with what was chosen filled in.
+
+    `budgets` and `priorities` by item; without priorities they stay as they are.
+    """
+    domains = list(problem.system.domains)
+    for number, (item, place) in enumerate(zip(problem.items, choice, strict=True)):
+        period_ns = item.candidates[place.candidate].period_ns
+        domains[item.index] = domains[item.index].model_copy(
+            update={
+                "interface": Interface(period_ns=period_ns, budget_ns=budgets[number]),
+                "interface_period_ns": None,
+                "interface_period_range": None,
+                "pcpu": None if problem.is_global else place.bin,
+                "priority": item.priority if priorities is None else priorities[number],
+            }
+        )
+    return problem.system.model_copy(update={"domains": tuple(domains)})

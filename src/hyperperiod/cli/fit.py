@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod fit`: interfaces, pcpus and priorities chosen, proved, and written as a system."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
+from hyperperiod.cli.options import json_option, policy_option, read_time, system_argument
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.fit.fit import Fitted, Progress
+    from hyperperiod.model import Policy, System
+
+
+def _read_range(
+    ctx: click.Context, param: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
+    """LO..HI as two times in nanoseconds."""
+    if text is None:
+        return None
+    parts = text.split("..")
+    if len(parts) != 2:
+        raise click.BadParameter(f"found {text!r}; allowed: two times, such as 1ms..100ms")
+    low_ns, high_ns = (read_time(ctx, param, part.strip()) for part in parts)
+    if low_ns > high_ns:
+        raise click.BadParameter(f"found {text!r}; allowed: the shorter time first")
+    return low_ns, high_ns
+
+
+def _read_share(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Fraction | None:
+    """A percentage as a fraction."""
+    if text is None:
+        return None
+    allowed = "a percentage from 0% to 1000%, such as 5%"
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?%", text.strip())
+    try:
+        share = Fraction(Decimal(match[1])) / 100 if match else None
+    except InvalidOperation:
+        share = None
+    if share is None or share > 10:
+        raise click.BadParameter(f"found {text!r}; allowed: {allowed}")
+    return share
+
+
+def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    return None if text is None else read_time(ctx, param, text)
+
+
+@click.command()
+@system_argument
+@policy_option
+@click.option(
+    "--least",
+    type=click.Choice(["bandwidth", "overhead"]),
+    help="What to have least of: bandwidth (default), or scheduler events per second.",
+)
+@click.option(
+    "--within",
+    callback=_read_share,
+    metavar="PERCENT",
+    help="Least overhead within that much of the least bandwidth, such as 5%.",
+)
+@click.option(
+    "--pcpus",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Use up to N pcpus instead of the system's own number.",
+)
+@click.option("--fewest", is_flag=True, help="Use as few pcpus as will do; that comes first.")
+@click.option(
+    "--periods",
+    callback=_read_range,
+    metavar="LO..HI",
+    help="Only interface periods in this range, such as 1ms..100ms.",
+)
+@click.option(
+    "--grid",
+    "step_ns",
+    callback=_read_grid,
+    metavar="TIME",
+    help="Periods and budgets are multiples of it (the quantum, or 1ms).",
+)
+@click.option(
+    "--time-limit",
+    "limit_ns",
+    callback=read_time,
+    metavar="TIME",
+    default="10s",
+    show_default=True,
+    help="How long to look for the optimum.",
+)
+@click.option("--heuristics", is_flag=True, help="Without OR-Tools: no optimum, no bound of it.")
+@click.option("out_file", "-o", "--output", metavar="FILE.toml", help="Write the fitted system.")
+@json_option
+@click.pass_context
+def fit(
+    ctx: click.Context,
+    /,
+    system_file: str,
+    policy: Policy | None,
+    least: str | None,
+    within: Fraction | None,
+    pcpus: int | None,
+    out_file: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Choose interfaces, pcpus and priorities for SYSTEM.
+
+    What the file gives stays: interfaces, interface periods, pins, priorities. The rest is chosen
+    for the least bandwidth in all, or the least scheduler overhead, and proved by the tests of
+    `analyze`. Files for this command may leave every pcpu out. Ctrl-C ends the search early and
+    leaves the best found so far.
+    """
+    from hyperperiod.analysis.fit.fit import Options
+    from hyperperiod.analysis.fit.fit import fit as fit_system
+    from hyperperiod.analysis.fit.result import result_of
+    from hyperperiod.analysis.fit.scoring import Least
+    from hyperperiod.cli.output import print_json, require_different, whole_file
+    from hyperperiod.cli.systems import about, read_system
+
+    if within is not None and least == "bandwidth":
+        raise click.UsageError("--within is for --least overhead")
+    chosen = Options(
+        least=Least.OVERHEAD if within is not None else Least(least or "bandwidth"),
+        within=within,
+        fewest=options["fewest"],
+        periods=options["periods"],
+        step_ns=options["step_ns"],
+        limit_s=options["limit_ns"] / 1e9,
+        solver=not options["heuristics"],
+    )
+    system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
+    require_different({"SYSTEM": system_file, "--output": out_file})
+    with about(system_file), _shown(system.name) as listen:
+        fitted = fit_system(system, chosen, listen)
+        result = result_of(fitted)
+    if fitted.system is not None:
+        with whole_file(out_file, "--output") as path:
+            if path is not None:
+                path.write_text(_text(fitted, fitted.system), encoding="utf-8")
+    if as_json:
+        print_json(result)
+    else:
+        _show(result, out_file if fitted.system is not None else None)
+    if fitted.system is None:
+        ctx.exit(EXIT_INTERRUPTED if fitted.interrupted else EXIT_MISSED)
+    if fitted.interrupted:
+        ctx.exit(EXIT_INTERRUPTED)
+
+
+def _text(fitted: Fitted, system: System) -> str:
+    """The fitted system as a file, with a line that says where it comes from."""
+    from hyperperiod.model import to_toml
+
+    return (
+        f"# Fitted by hyperperiod fit: least {fitted.options.least}, {fitted.status}; the system"
+        f" before was {system.name}.\n" + to_toml(system)
+    )
+
+
+def _show(result: Any, out_file: str | None) -> None:
+    from hyperperiod.cli.fit_tables import fit_lines
+    from hyperperiod.cli.output import console
+
+    out = console()
+    for line in fit_lines(result):
+        out.print(line)
+    if out_file is not None:
+        out.print(f"written to {out_file}")
+
+
+@contextlib.contextmanager
+def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A line on standard error that says what is being done; nothing when nobody looks."""
+    if not sys.stderr.isatty():
+        yield lambda _progress: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{name}: fitting") as status:
+        yield lambda progress: status.update(_progress_text(name, progress))
+
+
+def _progress_text(name: str, progress: Progress) -> str:
+    text = f"{name}: {progress.doing}"
+    if progress.best is not None:
+        text += f", best {progress.best:.6g}"
+    if progress.bound is not None:
+        text += f", bound {progress.bound:.6g}"
+    return text

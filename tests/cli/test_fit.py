@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod fit`: its options, its object, its file, its exit codes, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hyperperiod.analysis.fit import exact
+from hyperperiod.cli import main
+from hyperperiod.model import PRESETS, MissingError, load_system, to_toml
+from hyperperiod.model.generate import csa_system
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+TABLE_2 = str(SYSTEMS / "exsched-table2-unfitted.toml")
+AVIONICS = str(SYSTEMS / "avionics-unfitted.toml")
+FLIGHT = str(SYSTEMS / "flight-control.toml")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def object_of(*arguments: str) -> tuple[int, Any]:
+    result = run(*arguments, "--json")
+    assert result.stdout.count("\n") == 1, result.stderr
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_the_file_is_complete(tmp_path: Path) -> None:
+    """Every other command takes it, and another fit has nothing left to choose."""
+    file = tmp_path / "fitted.toml"
+    code, result = object_of("fit", AVIONICS, "-o", str(file))
+    assert (code, result["status"]) == (0, "optimal")
+    system = load_system(file, pinned=True)
+    assert all(domain.interface or domain.best_effort for domain in system.domains)
+    assert run("analyze", str(file)).exit_code == 0
+    assert run("simulate", str(file), "--horizon", "1s").exit_code == 0
+    code, again = object_of("fit", str(file))
+    assert code == 0
+    assert again["bandwidth"]["found"] == result["bandwidth"]["found"]
+    assert [d["pcpu"] for d in again["domains"]] == [d["pcpu"] for d in result["domains"]]
+
+
+def test_the_object() -> None:
+    code, result = object_of("fit", AVIONICS, "--within", "10%", "--periods", "2ms..50ms")
+    assert code == 0
+    assert set(result) == {
+        "system", "policy", "status", "asked", "bandwidth", "events", "pcpus", "domains", "search",
+    }  # fmt: skip
+    assert result["asked"] == {
+        "least": "overhead", "within": 0.1, "fewest": False, "pcpus": 2, "grid_ns": 1_000_000,
+        "periods_ns": [2_000_000, 50_000_000], "time_limit_s": 10.0,
+    }  # fmt: skip
+    bandwidth = result["bandwidth"]
+    assert bandwidth["lower_bound"] == max(bandwidth["bounds"].values())
+    assert bandwidth["found"] == pytest.approx(sum(p["bandwidth"] for p in result["pcpus"]))
+    assert bandwidth["gap"] <= 0.1 + 1e-9
+    events = result["events"]["found"]
+    assert events["events"] == pytest.approx(sum(p["events"] for p in result["pcpus"]))
+    placed = [name for pcpu in result["pcpus"] for name in pcpu["domains"]]
+    assert sorted(placed) == sorted(domain["name"] for domain in result["domains"])
+    cabin = next(d for d in result["domains"] if d["name"] == "cabin")
+    assert cabin["given"] == ["interface"]
+    assert cabin["interface"] == {
+        "period_ns": 50_000_000, "budget_ns": 6_000_000, "bandwidth": 0.12,
+    }  # fmt: skip
+
+
+def test_for_people() -> None:
+    result = run("fit", TABLE_2, "--least", "overhead")
+    assert result.exit_code == 0
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("exsched-table2-unfitted under partitioned-hsf-fp: optimal, least")
+    assert "bandwidth bounds: the tasks' utilization 182.35 %" in result.stdout
+    assert result.stderr == ""
+
+
+def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:
+    file = tmp_path / "fitted.toml"
+    code, result = object_of("fit", AVIONICS, "--pcpus", "1", "-o", str(file))
+    assert (code, result["status"]) == (1, "infeasible")
+    assert "the tasks ask for 1.18 pcpus, and there is 1" in result["reason"]
+    assert result["bandwidth"]["found"] is None
+    assert not file.exists()
+    assert "- the tasks ask" in run("fit", AVIONICS, "--pcpus", "1").stdout
+
+
+def test_more_pcpus_than_the_file_says() -> None:
+    code, result = object_of("fit", AVIONICS, "--pcpus", "3", "--fewest")
+    assert code == 0
+    assert len(result["pcpus"]) == 2
+    assert result["search"]["fewest_proved"] is True
+
+
+def test_under_another_policy() -> None:
+    code, result = object_of("fit", AVIONICS, "--policy", "rtds", "--heuristics")
+    assert result["policy"] == "rtds"
+    assert result["search"]["solver"] is None
+    if code == 0:
+        assert all(domain["pcpu"] is None for domain in result["domains"])
+    assert object_of("fit", FLIGHT, "--policy", "periodic+edf")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--within", "5"), "a percentage from 0% to 1000%"),
+        (("--within", "5%", "--least", "bandwidth"), "--within is for --least overhead"),
+        (("--periods", "5ms"), "two times, such as 1ms..100ms"),
+        (("--periods", "5ms..1ms"), "the shorter time first"),
+        (("--periods", "5..10"), "allowed:"),
+        (("--pcpus", "0"), "not in the range 1<=x<=64"),
+        (("--least", "money"), "bandwidth"),
+        (("--time-limit", "0s"), "a time above 0"),
+        (("--policy", "rtds", "--fewest"), "--fewest: found the global policy rtds"),
+        (("--grid", "1"), "allowed:"),
+        (("-o", TABLE_2), "--output: found"),
+    ],
+)
+def test_bad_options(options: tuple[str, ...], words: str) -> None:
+    result = run("fit", TABLE_2, *options)
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_pin_beyond_the_pcpus() -> None:
+    result = run("fit", str(SYSTEMS / "exsched-table2.toml"), "--pcpus", "1")
+    assert result.exit_code == 2
+    assert "domain[8].pcpu: found 1; allowed: 0 (there is 1 of the pcpus)" in result.stderr
+
+
+def test_an_unwritable_place(tmp_path: Path) -> None:
+    result = run("fit", FLIGHT, "-o", str(tmp_path / "no" / "such.toml"))
+    assert result.exit_code == 2
+    assert "--output: found no such file or directory" in result.stderr
+
+
+def test_a_missing_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hyperperiod.analysis.fit import fit as fitting
+
+    def missing() -> None:
+        raise MissingError("fit needs OR-Tools for the optimum", exact.INSTALL)
+
+    monkeypatch.setattr(fitting, "load_solver", missing)
+    result = run("fit", FLIGHT)
+    assert result.exit_code == 3
+    assert "install it with: pip install ortools" in result.stderr
+    assert run("fit", FLIGHT, "--heuristics").exit_code == 0
+
+
+def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A real signal while the solver runs in its own thread."""
+    made = csa_system("large", PRESETS["crps"], seed=1, utilization=Fraction(2), domains=12)
+    domains = tuple(one.model_copy(update={"pcpu": None}) for one in made.domains)
+    file, out = tmp_path / "large.toml", tmp_path / "fitted.toml"
+    file.write_text(to_toml(made.model_copy(update={"domains": domains, "pcpus": 4})))
+    real = exact.Search._solve
+
+    def soon_interrupted(self: exact.Search) -> Any:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return real(self)
+
+    monkeypatch.setattr(exact.Search, "_solve", soon_interrupted)
+    options = ("--least", "overhead", "--time-limit", "60s", "-o", str(out))
+    code, result = object_of("fit", str(file), *options)
+    assert code == 130
+    assert result["interrupted"] is True
+    assert result["status"] == "fitted"
+    assert result["search"]["seconds"] < 50
+    assert run("analyze", str(out)).exit_code == 0
