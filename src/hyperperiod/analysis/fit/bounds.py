@@ -14,6 +14,8 @@ from math import ceil
 
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import Item, Problem
+from hyperperiod.analysis.servers.host_tests import tests_for
+from hyperperiod.analysis.servers.server import Group, Server
 
 
 def bandwidth_bounds(problem: Problem) -> dict[str, Fraction]:
@@ -49,6 +51,18 @@ def overfull(problem: Problem) -> str:
         if needed > 1:
             return f"pcpu {pcpu}: the domains pinned to it, {_names(pinned)}, need {_pcpus(needed)}"
     return ""
+
+
+def untested(problem: Problem) -> str:
+    """Why no choice can be proved, where some servers must share and no test covers that."""
+    seats = len(problem.bins) * problem.room
+    if sum(item.vcpus for item in problem.items) <= seats:
+        return ""
+    sharing = tuple(Server(n, f"s{n}", 2, 1, n) for n in range(problem.room + 1))
+    policy = problem.system.policy
+    if tests_for(policy, Group(sharing, problem.room)):
+        return ""
+    return f"no test covers servers that share pcpus under {policy.rules}"
 
 
 def _pcpus(amount: Fraction) -> str:

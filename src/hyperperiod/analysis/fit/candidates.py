@@ -213,9 +213,7 @@ class Tabulator:
         }
         return self.system.model_copy(update=nothing_else)
 
-    def _budget(
-        self, domain: Domain, period_ns: int, step_ns: int
-    ) -> tuple[int | None, Verdict]:
+    def _budget(self, domain: Domain, period_ns: int, step_ns: int) -> tuple[int | None, Verdict]:
         """The least budget in whole steps for a period, if the domain had its pcpu to itself."""
         asked = domain.model_copy(
             update={"interface_period_ns": period_ns, "interface_period_range": None}
@@ -253,7 +251,6 @@ class Tabulator:
             if task.period_ns is not None:
                 tried += [task.period_ns // parts for parts in range(1, 9)]
         return self.grid.clip(p for p in tried if p <= high_ns), False
-
 
     def _periods_of_range(self, domain: Domain, wanted: Iterable[int]) -> tuple[list[int], bool]:
         """As `_periods`, for a domain whose range the file gives."""

@@ -146,6 +146,9 @@ class _Fit:
         if overfull:
             fitted.status, fitted.reason = "infeasible", overfull
             return fitted
+        fitted.reason = bounds.untested(problem)
+        if fitted.reason:
+            return fitted
         try:
             self._search(problem)
         except KeyboardInterrupt:

@@ -171,7 +171,9 @@ class PcpuTest:
             assert interface is not None, "nothing failed"
             budgets[i] = -(-interface.budget_ns // step_ns) * step_ns
             if budgets[i] > interface.period_ns:
-                return Judgement(False, {}, reason="what the domains take from one another leaves too little")
+                return Judgement(
+                    False, {}, reason="what the domains take from one another leaves too little"
+                )
             rounded = interface.model_copy(update={"budget_ns": budgets[i]})
             domains[place] = domains[place].model_copy(update={"interface": rounded})
         system = resolution.system.model_copy(update={"domains": tuple(domains)})
