@@ -185,12 +185,7 @@ def test_what_is_enough_is_the_edge() -> None:
     assert seen > ROUNDS // 16
 
 
-POLICIES = (
-    "ptps", "wcps", "periodic+edf", "polling", "ds", "deferrable+edf+none", "cbs", "cbs+fp+none",
-    "sporadic+fp+none", "sporadic+edf+none",
-)  # fmt: skip
-# Whose account is the test itself; for the others a sharper one may accept more.
-EXACT_ACCOUNTS = ("ptps", "wcps", "periodic+edf", "polling", "cbs", "cbs+fp+none")
+POLICIES = ("ptps", "wcps", "periodic+edf", "polling", "ds", "deferrable+edf+none", "cbs")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -211,10 +206,9 @@ def test_servers_are_explained_by_the_test_that_judges_them(policy: str) -> None
         shown = deferrable_fp(group) if policy == "ds" else verdicts
         for server, verdict in zip(group.servers, shown, strict=True):
             account = servers.account(rules, group, server)
+            assert account is not None
             if len(group.servers) > 1:
-                assert verdict.holds or not account.in_time
-                if policy in EXACT_ACCOUNTS:
-                    assert account.in_time is (verdict.holds is True)
+                assert account.in_time or verdict.holds is not True
             assert sum(s.time_ns for s in account.windows[0].shares) == account.windows[0].demand_ns
             short += not account.in_time
         at = draw.randrange(len(group.servers))
@@ -227,25 +221,15 @@ def test_servers_are_explained_by_the_test_that_judges_them(policy: str) -> None
     assert short > 0
 
 
-@pytest.mark.parametrize("policy", ["rtds", "deferrable+fp+none+global"])
-def test_several_pcpus(policy: str) -> None:
-    """One test each here, so account and verdict must agree."""
-    draw = random.Random(f"explain {policy}")
-    rules = parse_policy(policy)
-    seen = set()
-    for _ in range(ROUNDS // 4):
-        found = []
-        for index in range(draw.randrange(3, 6)):
-            period = draw.randrange(3, 30)
-            budget = draw.randrange(1, max(2, period * 2 // 3))
-            found.append(Server(index, f"s{index}", period, budget, period, index))
-        group = Group(tuple(found), pcpus=2)
-        for server, verdict in zip(group.servers, host_level(rules, group).servers, strict=True):
-            account = servers.account(rules, group, server)
-            if not group.overloaded:
-                assert account.in_time is (verdict.holds is True)
-                seen.add(account.in_time)
-    assert seen == {True, False}
+def test_several_pcpus() -> None:
+    long = [Server(index, f"long-{index}", 12, 4, 12, index) for index in range(2)]
+    group = Group((*long, Server(2, "short", 5, 2, 5, 2)), pcpus=2)
+    account = servers.account(parse_policy("rtds"), group, group.servers[2])
+    assert account is not None
+    assert not account.in_time
+    assert servers.account(parse_policy("deferrable+fp+none+global"), group, group.servers[2]) is (
+        None
+    )
 
 
 def task(name: str, wcet_ms: float, period_ms: float, **more: Any) -> Task:
@@ -446,16 +430,6 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
     assert reason in found["text"]
     assert found["curves"] is None
     assert found["windows"] == []
-
-
-def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
-    inside = tuple(task(f"t{number}", 10, 200) for number in range(3))
-    domain = Domain(name="d", scheduler="gedf", vcpus=2, tasks=inside, interface=interface(45, 50))
-    one = system(domain, policy="periodic+edf+none+global", pcpus=2)
-    found = explained(one, "d.t0")
-    assert found["schedulable"] is analyze(one)["domains"][0]["tasks"][0]["schedulable"] is True
-    assert "jobs move between the vcpus" in words(found)
-    assert found["curves"] is None
 
 
 @pytest.mark.parametrize("name", ["slow", "control.none", "nobody", ""])

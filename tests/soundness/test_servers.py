@@ -22,12 +22,13 @@ from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order, Policy, Scope, parse_policy
 from hyperperiod.model.policy import LEGAL_SLACK
 
+BUDGETS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SPORADIC, Budget.CBS)
 NO_TEST = (Budget.CBS, Order.FP, Scope.GLOBAL)
 CASES = [
     (budget, order, scope)
     for scope, budget in LEGAL_SLACK
     for order in Order
-    if (budget, order, scope) != NO_TEST
+    if budget in BUDGETS and (budget, order, scope) != NO_TEST
 ]
 
 

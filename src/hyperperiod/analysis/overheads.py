@@ -1,117 +1,210 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How much of any window a pcpu can lose to overheads: a safe, simple account.
+"""What the hypervisor's own work takes: from the pcpu beside the budgets, and from each budget.
 
-Paper: none; this is plain counting, so that "schedulable" stays true on the real machine.
-Sharper accounts exist (Brandenburg, "Scheduling and locking in multiprocessor real-time
-operating systems", 2011, chapter 3) and would accept more.
+Papers: Brandenburg, "Scheduling and locking in multiprocessor real-time operating systems",
+PhD thesis 2011, chapter 3, for the kinds of costs and for charging each to whoever causes or
+bears it; the counts are those of the semantics (Overheads): every pick takes time at the start of
+the grant that it makes, and whoever pays for the grant pays for that time.
 
-Every cost on a pcpu is caused by an event: a release or a completion (which makes a vcpu arrive
-or depart, and may switch tasks), a replenishment or a depletion, the end of a turn. One event
-costs at most one interrupt, one wake, one replenishment, and two picks, context switches and
-migrations: to what it starts and back to what it stopped. So in a window of length w a pcpu
-loses at most cost * (number of events in w), where something that happens at most once in a
-period p, up to its jitter closer, happens at most ceil((w + jitter) / p) times, and once more
-for what began just before the window.
+**On a pcpu of its own** (partitioned policies). All costs lie in grants, so budgets bound them
+as they bound all use, but for three things:
+- a pick cannot be interrupted: who becomes first waits for one, of at most `longest_pick_ns`;
+- a budget may end within a pick, and is then overdrawn by at most as much, once in any window,
+  because debts are paid back;
+- a pick before idling is paid by nobody, and only delays as any pick does.
+So beside the budgets a window loses one pick and one for each server (`overhead_loads`).
+What the tasks of a server miss of its budget is the time of picks that grant it (`budget_loss_ns`).
+Let there be E events in a period that can make the pcpu pick: releases and completions of the
+others, refills and depletions, ends of turns. Each makes one pick at most. A pick that grants
+the server goes on with it (pick, interrupt) or switches back to it (and context switch); before
+each but the first of the latter another pick took it away. So with p = pick + interrupt these
+picks take at most (E + 2) max(p, (p + context switch) / 2), the first and one in progress
+included. Arrivals and refills are paid for at the next pick, once each. One pick for a debt from
+the period before and one for the wait at its beginning come on top.
+Sporadic and cbs servers have periods of their own, which may begin at any time and be delayed by
+one more: events are counted in two periods. Under EDF a cbs server may be late by all that is lost
+beside the budgets, x; a budget less by x / 2 has a bound of supply that is later by x, or more.
 
-How it is used. Host level: all of it interferes, above every server. Inside a domain: a server
-gets at least its budget less everything the pcpu can lose in one of its periods, wherever the
-cost is charged. On shared pcpus every event may hit every pcpu.
+**On shared pcpus** (global policies) an event may make several pcpus pick. There every event
+is charged at its most expensive, one interrupt, one wake, one replenishment, two picks, context
+switches and migrations, to every pcpu and to every budget.
 
-Assumptions: costs are upper bounds; a depletion at an extra level comes after a whole budget
-there. Inputs: the system, the domains that share the pcpu. Result: loads (`component.Load`)
-whose request bound is the time lost; empty without overheads. Errors: none.
+Assumptions: costs are upper bounds. Inputs: the system, the domains that share the pcpu, with
+their interfaces as far as known. Results: loads whose request bound is the time lost, empty
+without overheads; nanoseconds of a budget. Errors: none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.model import Budget, Domain, Flow, Overheads, Slack, System, Task
+from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.model import Budget, Domain, Flow, Order, Overheads, Scope, Slack, System, Task
 
-# A period that no window exceeds: an event that comes once.
+# A period that no window exceeds: what comes once.
 _ONCE_NS = 2**61
+# Entries of a sporadic server's queue.
+_PIECES = 8
+
+
+def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
+    """What windows on the pcpu that these domains share lose beside the budgets."""
+    if not any(dict(system.overheads).values()):
+        return ()
+    if system.policy.scope is Scope.GLOBAL:
+        cost_ns = event_cost_ns(system.overheads)
+        return tuple(
+            Load(event.times * cost_ns, event.period_ns, event.period_ns, event.late_ns)
+            for event in _all_events(system, domains)
+        )
+    total_ns = _beside_budgets_ns(system, domains)
+    return (Load(total_ns, _ONCE_NS, _ONCE_NS),) if total_ns else ()
+
+
+def budget_loss_ns(
+    system: System, domains: Sequence[Domain], own: Domain, period_ns: int | None = None
+) -> int:
+    """What one budget of the domain, one of these, may lose in a period of it, or of that length.
+
+    Inner servers lose what the domain around them loses in a period of theirs.
+    """
+    if period_ns is None:
+        period_ns = own.interface.period_ns if own.interface else 0
+    if not period_ns or not any(dict(system.overheads).values()):
+        return 0
+    if system.policy.scope is Scope.GLOBAL:
+        return rbf(overhead_loads(system, domains), period_ns)
+    moving = system.policy.budget in (Budget.SPORADIC, Budget.CBS)
+    window_ns = 2 * period_ns if moving else period_ns
+    late_ns = 0
+    if system.policy.budget is Budget.CBS and system.policy.order is Order.EDF:
+        late_ns = -(-_beside_budgets_ns(system, domains) // 2)
+    picks_ns = _picks_of_one_ns(system, domains, own, window_ns)
+    return picks_ns + 2 * longest_pick_ns(system, domains) + late_ns
 
 
 def event_cost_ns(overheads: Overheads) -> int:
-    """The most that one event takes from a pcpu."""
+    """The most that one event takes from a shared pcpu."""
     switch_ns = overheads.pick_ns + overheads.context_switch_ns + overheads.migration_ns
     once_ns = overheads.interrupt_ns + overheads.wake_ns + overheads.replenish_ns
     return once_ns + 2 * switch_ns
 
 
-def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
-    """What the pcpu that these domains share can lose."""
-    cost_ns = event_cost_ns(system.overheads)
-    if cost_ns == 0:
-        return ()
-    return tuple(
-        Load(count * cost_ns, period_ns, period_ns, jitter_ns + period_ns)
-        for count, period_ns, jitter_ns in _events(system, domains)
-    )
+def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
+    """A pick that pays for an arrival and for the refills of everybody."""
+    cost = system.overheads
+    servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
+    vcpus = sum(domain.vcpus for domain in domains)
+    refills = servers * (2 + _pieces(system)) + (system.policy.slack is Slack.SPARE)
+    fixed_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
+    return fixed_ns + (vcpus + 1) * cost.wake_ns + refills * cost.replenish_ns
 
 
-def _events(system: System, domains: Sequence[Domain]) -> Iterator[tuple[int, int, int]]:
-    """(count, period, jitter): `count` events at most once in each period."""
-    if system.quantum_ns is not None:
-        yield 1, system.quantum_ns, 0
-    if system.policy.slack is Slack.SPARE:
-        yield from _spare_events(system)
+def _beside_budgets_ns(system: System, domains: Sequence[Domain]) -> int:
+    servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
+    return (servers + 1) * longest_pick_ns(system, domains)
+
+
+def _picks_of_one_ns(system: System, domains: Sequence[Domain], own: Domain, window_ns: int) -> int:
+    """Picks that grant one server of the domain in a window, and what is paid for at them."""
+    cost = system.overheads
+    picks = _number(_turns(system), window_ns) + 2
+    wakes = 1
+    refills = 0
     for domain in domains:
-        yield from _server_events(system, domain)
-        for task in domain.tasks:
-            visits = [
-                flow
-                for flow in system.flows
-                for hop in flow.hops
-                if hop == f"{domain.name}.{task.name}"
-            ]
-            if visits:
-                yield from _item_events(visits)
-            else:
-                yield from _task_events(task)
-        yield from _inner_events(domain)
+        servers = _number(_server_events(system, domain), window_ns)
+        picks += 2 * servers
+        refills += servers
+        # A vcpu beside the domain's own one counts as another's, with all its tasks.
+        if domain is own and domain.vcpus == 1:
+            continue
+        jobs = _number(
+            [job for task in domain.tasks for job in _jobs(system, domain, task)], window_ns
+        )
+        picks += 2 * jobs
+        wakes += jobs
+    again_ns = cost.pick_ns + cost.interrupt_ns
+    back_ns = -(-(again_ns + cost.context_switch_ns) // 2)
+    paid_ns = wakes * cost.wake_ns + refills * cost.replenish_ns
+    return picks * max(again_ns, back_ns) + paid_ns
 
 
-def _spare_events(system: System) -> Iterator[tuple[int, int, int]]:
-    """While its period is unknown: it will be the hyperperiod, no shorter than any period."""
-    periods = [domain.interface.period_ns for domain in system.domains if domain.interface]
-    if system.spare is not None:
-        yield 2, system.spare.period_ns, 0
-    elif periods:
-        yield 2, max(periods), 0
+class _Event(NamedTuple):
+    """So many events at most once in each period, up to `late_ns` closer."""
+
+    times: int
+    period_ns: int
+    late_ns: int = 0
 
 
-def _server_events(system: System, domain: Domain) -> Iterator[tuple[int, int, int]]:
+def _number(events: Sequence[_Event], window_ns: int) -> int:
+    return sum(event.times * -(-(window_ns + event.late_ns) // event.period_ns) for event in events)
+
+
+def _pieces(system: System) -> int:
+    """Into how many refills a budget may fall apart."""
+    return _PIECES if system.policy.budget is Budget.SPORADIC else 1
+
+
+def _turns(system: System) -> list[_Event]:
+    """Ends of turns, and refills of the spare."""
+    events = []
+    if system.quantum_ns is not None:
+        events.append(_Event(1, system.quantum_ns))
+    if system.policy.slack is Slack.SPARE:
+        # While its period is unknown: it will be the hyperperiod, no shorter than any period.
+        periods = [domain.interface.period_ns for domain in system.domains if domain.interface]
+        period_ns = system.spare.period_ns if system.spare else max(periods, default=_ONCE_NS)
+        events.append(_Event(2, period_ns, period_ns))
+    return events
+
+
+def _server_events(system: System, domain: Domain) -> list[_Event]:
+    """Refills; there are as many depletions."""
     if domain.interface is None:
-        return
-    # A sporadic server's budget may come back in eight pieces; the others have one refill.
-    pieces = 8 if system.policy.budget is Budget.SPORADIC else 1
-    yield 2 * pieces * domain.vcpus, domain.interface.period_ns, 0
-    if domain.extra and system.policy.slack is Slack.EXTRA:
-        yield domain.vcpus, domain.interface.budget_ns, 0
+        return []
+    period_ns = domain.interface.period_ns
+    return [_Event(domain.vcpus * _pieces(system), period_ns, period_ns)]
 
 
-def _inner_events(domain: Domain) -> Iterator[tuple[int, int, int]]:
+def _jobs(system: System, domain: Domain, task: Task) -> list[_Event]:
+    """Releases, one before the window included: each may wake a vcpu that departs once later."""
+    hop = f"{domain.name}.{task.name}"
+    visits = [flow for flow in system.flows for other in flow.hops if other == hop]
+    if visits:
+        return [event for flow in visits for event in _items(flow)]
+    if task.period_ns is not None:
+        return [_Event(1, task.period_ns, task.jitter_ns + task.period_ns)]
+    return [_Event(1, task.bcet_ns or _ONCE_NS, task.bcet_ns or 0)]
+
+
+def _items(flow: Flow) -> list[_Event]:
+    """Of a hop: an item was on its way when the window began, or came from the source in it."""
+    source = flow.source
+    waiting = [_Event(flow.queue, _ONCE_NS)] if flow.queue else []
+    return [_Event(source.burst, source.period_ns, source.jitter_ns + source.period_ns), *waiting]
+
+
+def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[_Event]:
+    """What may make shared pcpus pick; each once more for what began just before a window."""
+    for event in _turns(system):
+        yield event._replace(late_ns=event.period_ns)
+    for domain in domains:
+        for refills in _server_events(system, domain):
+            yield refills._replace(times=2 * refills.times)
+            if domain.extra and system.policy.slack is Slack.EXTRA and domain.interface:
+                budget_ns = domain.interface.budget_ns
+                yield _Event(domain.vcpus, budget_ns, budget_ns)
+        for job in _all_jobs(system, domain):
+            yield job._replace(times=2 * job.times)
+
+
+def _all_jobs(system: System, domain: Domain) -> Iterator[_Event]:
+    for task in domain.tasks:
+        yield from _jobs(system, domain, task)
     for inner in domain.domains:
         if inner.interface is not None:
-            yield 2, inner.interface.period_ns, 0
-        for task in inner.tasks:
-            yield from _task_events(task)
-        yield from _inner_events(inner)
-
-
-def _item_events(visits: Sequence[Flow]) -> Iterator[tuple[int, int, int]]:
-    """Of a hop: an item was on its way when the window began, or came from the source in it."""
-    for flow in visits:
-        yield 2 * flow.source.burst, flow.source.period_ns, flow.source.jitter_ns
-        yield 2 * flow.queue, _ONCE_NS, 0
-
-
-def _task_events(task: Task) -> Iterator[tuple[int, int, int]]:
-    if task.period_ns is not None:
-        yield 2, task.period_ns, task.jitter_ns
-    elif task.bcet_ns is not None:
-        yield 2, task.bcet_ns, 0
-    else:
-        yield 1, _ONCE_NS, 0
+            yield _Event(1, inner.interface.period_ns, inner.interface.period_ns)
+        yield from _all_jobs(system, inner)

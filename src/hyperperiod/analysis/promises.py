@@ -14,10 +14,11 @@ Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hyperperiod.analysis.domains.domain_level import Promise, judge_domain
 from hyperperiod.analysis.domains.edp import refusal
+from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
@@ -39,19 +40,24 @@ def _promises_of_group(
 ) -> Iterator[tuple[str, Promise]]:
     refused = refusal(system.policy)
     bounds = fp_response_time(group) if refused is None else []
-    for index in members:
-        domain = system.domains[index]
+    domains = [system.domains[index] for index in members]
+    for index, domain in zip(members, domains, strict=True):
         deadline_ns = _latest(group, bounds, index) if refused is None else None
+
+        def loss_ns(inner: Domain, own: Domain = domain) -> int:
+            period_ns = inner.interface.period_ns if inner.interface else 0
+            return budget_loss_ns(system, domains, own, period_ns)
+
         promise = Promise(
             system.policy.budget,
             system.sbf,
-            _lost_ns(group, domain),
+            loss_ns(domain),
             deadline_ns,
             refused or "",
             system.policy.order,
         )
         yield domain.name, promise
-        yield from _inside(group, domain, promise)
+        yield from _inside(loss_ns, domain, promise)
 
 
 def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:
@@ -65,7 +71,9 @@ def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:
     return max(known) if known and len(known) == len(own) else None
 
 
-def _inside(group: Group, domain: Domain, promise: Promise) -> Iterator[tuple[str, Promise]]:
+def _inside(
+    loss_ns: Callable[[Domain], int], domain: Domain, promise: Promise
+) -> Iterator[tuple[str, Promise]]:
     """Inner servers: periodic, with their response bound under the server around them."""
     if not domain.domains:
         return
@@ -75,11 +83,7 @@ def _inside(group: Group, domain: Domain, promise: Promise) -> Iterator[tuple[st
     for inner in domain.domains:
         found = verdicts.get(inner.name)
         deadline_ns = found.bound_ns if found is not None and found.holds else None
-        lost_ns = _lost_ns(group, inner)
+        lost_ns = loss_ns(inner)
         behind = Promise(Budget.PERIODIC, promise.sbf, lost_ns, deadline_ns, promise.refused)
         yield inner.name, behind
-        yield from _inside(group, inner, behind)
-
-
-def _lost_ns(group: Group, domain: Domain) -> int:
-    return group.lost_ns(domain.interface.period_ns) if domain.interface else 0
+        yield from _inside(loss_ns, inner, behind)

@@ -14,12 +14,13 @@ its own with these parameters, the least over the pcpus.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NoReturn
 
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum, optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
@@ -30,10 +31,9 @@ from hyperperiod.analysis.domains.domain_level import (
 )
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
-from hyperperiod.analysis.overheads import overhead_loads
+from hyperperiod.analysis.overheads import budget_loss_ns, overhead_loads
 from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
-from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.trim import trim
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
@@ -91,7 +91,7 @@ def resolve_what_can_be(system: System) -> Resolution:
     """As `resolve`, but domains without a possible interface stay open, with a reason."""
     require_pins(system)
     resolution = Resolution(system)
-    filler = _Filler(resolution, ())
+    filler = _Filler(resolution, lambda _: 0)
     domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)
     resolution.system = system.model_copy(update={"domains": domains})
     _add_overheads(resolution)
@@ -102,10 +102,10 @@ def resolve_what_can_be(system: System) -> Resolution:
 
 @dataclass(frozen=True)
 class _Filler:
-    """Fills interfaces in from the inside; each computed budget grows by the overhead."""
+    """Fills interfaces in from the inside; each computed budget grows by what overheads take."""
 
     resolution: Resolution
-    overhead: Sequence[Load]
+    loss_ns: Callable[[int], int]  # of a budget, by its period
 
     def fill(self, domain: Domain, rule: Budget) -> Domain:
         inner = tuple(self.fill(child, Budget.PERIODIC) for child in domain.domains)
@@ -173,7 +173,7 @@ class _Filler:
         return self._with_overhead(period_ns, found.budget_ns)
 
     def _with_overhead(self, period_ns: int, budget_ns: int) -> Interface:
-        lost_ns, granule_ns = rbf(self.overhead, period_ns), self.resolution.system.quantum_ns or 1
+        lost_ns, granule_ns = self.loss_ns(period_ns), self.resolution.system.quantum_ns or 1
         budget_ns += -(-lost_ns // granule_ns) * granule_ns
         if budget_ns > period_ns:
             raise NotCovered("overheads leave too little of each period")
@@ -220,13 +220,13 @@ def _add_overheads(resolution: Resolution) -> None:
     system = resolution.system
     domains = list(system.domains)
     for members in domains_by_group(system):
-        overhead = overhead_loads(system, [domains[index] for index in members])
-        if not overhead:
+        before = [domains[index] for index in members]
+        if not overhead_loads(system, before):
             continue
-        filler = _Filler(resolution, overhead)
-        for index in members:
-            reopened = _reopened(resolution, domains[index])
-            domains[index] = filler.fill(reopened, system.policy.budget)
+        for index, own in zip(members, before, strict=True):
+            loss = partial(budget_loss_ns, system, before, own)
+            reopened = _reopened(resolution, own)
+            domains[index] = _Filler(resolution, loss).fill(reopened, system.policy.budget)
     resolution.system = system.model_copy(update={"domains": tuple(domains)})
 
 

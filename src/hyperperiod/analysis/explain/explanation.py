@@ -121,11 +121,11 @@ class _View:
         try:
             place, verdict = self._place(around)
         except NotCovered as error:
-            verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
-            found = _result(name, kind, verdict, task=_task(task))
-            return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
+            return _result(name, kind, Verdict.unknown(str(error)), task=_task(task))
+        outside = all_of(self._outside(around))
         account = _account(place)
-        verdict = self._under(around, verdict)
+        if verdict.holds and not outside.holds:
+            verdict = Verdict.unknown(f"on its supply it does, but {outside.reason}")
         supply = place.provision.nominal
         return _result(
             name,
@@ -143,22 +143,6 @@ class _View:
             test=account.test,
             instant=_supply_instant(place.provision),
         )
-
-    def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
-        """What the analysis says of the subject inside the domain around it."""
-        domain = around[-1]
-        if domain.name in self.resolution.failures:
-            return None
-        own = self.subject.task.name if self.subject.task else self.subject.domain.name
-        found = judge_domain(domain, self.promises[domain.name]).parts.get(own)
-        return None if found is None or found.holds is None else found
-
-    def _under(self, around: Sequence[Domain], verdict: Verdict) -> Verdict:
-        """The verdict if it is not only for the case that the server gets its budget."""
-        outside = all_of(self._outside(around))
-        if verdict.holds and not outside.holds:
-            return Verdict.unknown(f"on its supply it does, but {outside.reason}")
-        return verdict
 
     def _place(self, around: Sequence[Domain]) -> tuple[_Place, Verdict]:
         """Where the subject stands and what the analysis says; NotCovered if nothing does."""

@@ -7,6 +7,7 @@ Each is a function from a group to one verdict per server. The first of a row is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -46,11 +47,12 @@ def _for_all(test: Callable[[Group], Verdict]) -> Judge:
 
 
 def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
-    """Deadlines begin with arrivals, so windows of any length matter: overheads do not fit."""
-    if group.overhead and not group.overloaded:
-        reason = "no test covers constant bandwidth servers with overheads"
-        return [Verdict.unknown(reason)] * len(group.servers)
-    return _for_all(edf_utilization)(group)
+    """With overheads deadlines may be missed by what is lost beside the budgets.
+
+    An arrival may keep a near deadline, so windows of any length matter. What is promised is the
+    supply, which the loss of each budget takes into account (`overheads`).
+    """
+    return _for_all(edf_utilization)(replace(group, overhead=()))
 
 
 def _enough(group: Group) -> list[Verdict]:
@@ -107,7 +109,8 @@ def tests_for(policy: Policy, group: Group) -> list[HostTest]:
     """The sound tests that are about the policy."""
     table = ONE_PCPU if group.pcpus == 1 else SEVERAL_PCPUS
     tests = table.get((policy.budget, policy.order), [])
-    alone = len(group.servers) <= group.pcpus and not group.overhead
+    # Alone on its pcpu a server waits for the hypervisor only: its budget's loss counts that.
+    alone = len(group.servers) <= group.pcpus and (group.pcpus == 1 or not group.overhead)
     return [ENOUGH, *tests] if alone else tests
 
 

@@ -24,7 +24,8 @@ due by T + P waited. What is done in [t0, ...) up to unit *k* is own work since 
 (1 - U)(T + P - t0) of the others, and refills begin by t + P - 1, t + 2 P - 1, and so on.
 
 Assumptions: none about the others but their rule. Exact: servers that always have work ask for
-the sum. Overheads are added as demand of their own (`edf_utilization`).
+the sum. Overheads are added as demand of their own (`edf_utilization`), since
+a refill is due a whole period after it begins.
 
 Inputs: a group on one pcpu. Result: one verdict for all its servers. Errors: none.
 """
@@ -38,6 +39,4 @@ from hyperperiod.analysis.verdict import Verdict
 
 def sporadic_edf(group: Group) -> Verdict:
     """Exact comparison of the sum with 1."""
-    if group.overhead and not group.overloaded:
-        return Verdict.unknown("no test covers sporadic servers under edf with overheads")
     return edf_utilization(group)

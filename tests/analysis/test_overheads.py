@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What overheads take: counted by hand, read back from a measurement, and never more by mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hyperperiod.analysis import analyze
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.overheads import (
+    budget_loss_ns,
+    event_cost_ns,
+    longest_pick_ns,
+    overhead_loads,
+)
+from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.xen.measure import Gap, Measured, costs
+from hyperperiod.model import (
+    Domain,
+    Interface,
+    Overheads,
+    System,
+    Task,
+    load_system,
+    parse_policy,
+)
+
+US, MS = 1_000, 1_000_000
+COSTS = Overheads(
+    context_switch_ns=5, pick_ns=3, replenish_ns=7, wake_ns=11, interrupt_ns=2, migration_ns=100
+)
+
+
+def domain(name: str, task_period: int, budget: int, period: int, **more: Any) -> Domain:
+    task = Task(name="t", period_ns=task_period, wcet_ns=1)
+    return Domain(
+        name=name, tasks=(task,), interface=Interface(period_ns=period, budget_ns=budget), **more
+    )
+
+
+def system(*domains: Domain, policy: str = "ds", **more: Any) -> System:
+    return System(name="s", policy=parse_policy(policy), overheads=COSTS, domains=domains, **more)
+
+
+TWO = (domain("a", 1000, 200, 500), domain("b", 2000, 300, 1000))
+
+
+def test_beside_the_budgets_a_pcpu_loses_one_pick_and_one_for_each_server() -> None:
+    """Pick, interrupt, switch; three wakes; three refills of each of two servers."""
+    one = system(*TWO)
+    longest = 3 + 2 + 5 + 3 * 11 + 2 * 3 * 7
+    assert longest_pick_ns(one, TWO) == longest
+    loads = overhead_loads(one, TWO)
+    assert [rbf(loads, window) for window in (1, 10**12)] == [3 * longest] * 2
+
+
+def test_a_budget_loses_the_picks_that_grant_it() -> None:
+    """In 500, what is in progress included: refills 2 of each, as many depletions, b's jobs 2."""
+    one = system(*TWO)
+    picks = 2 + 2 * (2 + 2) + 2 * 2
+    assert max(3 + 2, (3 + 2 + 5) / 2) == 5
+    paid = (1 + 2) * 11 + (2 + 2) * 7
+    assert budget_loss_ns(one, TWO, TWO[0]) == picks * 5 + paid + 2 * longest_pick_ns(one, TWO)
+
+
+def test_ones_own_jobs_cost_nothing_while_there_is_work() -> None:
+    often = (domain("a", 10, 200, 500), TWO[1])
+    assert budget_loss_ns(system(*often), often, often[0]) == budget_loss_ns(
+        system(*TWO), TWO, TWO[0]
+    )
+    assert budget_loss_ns(system(*often), often, often[1]) > 100 * 5
+
+
+def test_shared_pcpus_charge_every_event_to_everybody() -> None:
+    one = system(*TWO, policy="rtds", pcpus=2)
+    cost = event_cost_ns(COSTS)
+    assert cost == 2 + 11 + 7 + 2 * (3 + 5 + 100)
+    assert overhead_loads(one, TWO) == (
+        Load(2 * cost, 500, 500, 500),
+        Load(2 * cost, 1000, 1000, 1000),
+        Load(2 * cost, 1000, 1000, 1000),
+        Load(2 * cost, 2000, 2000, 2000),
+    )
+    assert budget_loss_ns(one, TWO, TWO[0]) == rbf(overhead_loads(one, TWO), 500)
+
+
+def test_without_overheads_nothing_is_lost() -> None:
+    free = system(*TWO).model_copy(update={"overheads": Overheads(migration_ns=5)})
+    assert overhead_loads(free, TWO) == ()
+    assert budget_loss_ns(free.model_copy(update={"overheads": Overheads()}), TWO, TWO[0]) == 0
+
+
+MEASURED = {"still": 900, "turn": 1600, "refill": 2100, "depart": 1500, "start": 2500}
+
+SYSTEM = """
+name = "measured"
+policy = "{policy}"
+pcpus = 1
+
+[[domain]]
+name = "control"
+interface_period = "5ms"
+pcpu = 0
+[[domain.task]]
+name = "loop"
+period = "20ms"
+wcet = "4ms"
+
+[[domain]]
+name = "media"
+interface_period = "10ms"
+pcpu = 0
+[[domain.task]]
+name = "frame"
+period = "40ms"
+wcet = "9ms"
+
+"""
+
+
+@pytest.mark.parametrize("policy", ["crps", "ds", "sporadic", "cbs", "cbs+fp", "periodic+edf"])
+def test_measured_costs_go_into_a_file_and_its_verdict(tmp_path: Path, policy: str) -> None:
+    """The table that `doctor --measure` writes, below a system; the verdict holds in a run."""
+    found = costs({**MEASURED, "foreign": 1400})
+    measured = Measured({"still": Gap(900, 10)}, found)
+    path = tmp_path / "system.toml"
+    path.write_text(SYSTEM.format(policy=policy) + measured.table())
+    read = load_system(path)
+    assert read.overheads == found
+    assert found.pick_ns > 0
+    said = analyze(read)
+    assert said["schedulable"] is True
+    free = analyze(read.model_copy(update={"overheads": Overheads()}))
+    for priced, plain in zip(said["domains"], free["domains"], strict=True):
+        assert priced["interface"]["budget_ns"] > plain["interface"]["budget_ns"]
+    run = simulate(read, 400 * MS)
+    for seen, claim in zip(run["domains"], said["domains"], strict=True):
+        assert seen["tasks"][0]["misses"] == 0
+        assert seen["tasks"][0]["response_ns"]["max"] <= claim["tasks"][0]["response_bound_ns"]

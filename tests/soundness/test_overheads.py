@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the analysis promises with overheads, the simulator must keep while it pays for them.
+
+Random systems under every policy, with costs up to some hundredths of a period and interfaces that
+leave as little as the analysis allows: no task that is called schedulable misses a deadline, and
+none responds later than its bound.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tests.soundness.campaign import Trial, hunt, sizes
+
+from hyperperiod.analysis import analyze
+from hyperperiod.analysis.resolve import resolve_what_can_be
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Interface,
+    Overheads,
+    Policy,
+    Scheduler,
+    Scope,
+    Slack,
+    System,
+    Task,
+    TaskKind,
+)
+from hyperperiod.model.policy import LEGAL_SLACK, Order
+
+STEP_NS = 1000
+BUDGETS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SPORADIC, Budget.CBS)
+HORIZON_NS = 20_000_000
+POLICIES = [
+    Policy(budget=budget, order=order, slack=slack, scope=scope)
+    for (scope, budget), slacks in LEGAL_SLACK.items()
+    for slack in slacks
+    for order in Order
+    if budget in BUDGETS
+]
+
+
+def some_task(draw: random.Random, number: int, share: float) -> Task:
+    period = draw.choice((300, 400, 500, 600, 800, 1000, 1200, 2000))
+    kind = draw.choice((TaskKind.PERIODIC, TaskKind.PERIODIC, TaskKind.SPORADIC, TaskKind.EVENT))
+    return Task(
+        name=f"t{number}",
+        kind=kind,
+        period_ns=period * STEP_NS,
+        wcet_ns=max(1, int(period * share)) * STEP_NS,
+        offset_ns=draw.choice((0, 0, draw.randint(0, 300))) * STEP_NS,
+        jitter_ns=draw.choice((0, 0, draw.randint(0, period))) * STEP_NS,
+    )
+
+
+def some_domain(draw: random.Random, number: int, share: float, alone: bool) -> Domain:
+    scheduler = draw.choice((Scheduler.RM, Scheduler.DM, Scheduler.EDF))
+    count = draw.randint(1, 2)
+    tasks = [some_task(draw, index, share / count) for index in range(count)]
+    if draw.random() < 0.3:
+        tasks.append(Task(name="busy", kind=TaskKind.BUSY))
+    period_ns = draw.choice((60, 100, 120, 150, 200)) * STEP_NS
+    more = {"interface_period_ns": period_ns}
+    return Domain(
+        name=f"d{number}",
+        scheduler=scheduler,
+        pcpu=0 if alone else None,
+        tasks=tuple(tasks),
+        extra=draw.random() < 0.3,
+        **more,
+    )
+
+
+def some_overheads(draw: random.Random) -> Overheads:
+    """Some hundred nanoseconds each, a few of them nothing."""
+    names = list(Overheads.model_fields)
+    most = draw.choice((100, 300, 1000))
+    return Overheads(**{name: draw.choice((0, draw.randint(0, most))) for name in names})
+
+
+def some_system(draw: random.Random, policy: Policy) -> System:
+    alone = policy.scope is Scope.PARTITIONED
+    pcpus = 1 if alone else 2
+    count = draw.randint(1, 4)
+    total = draw.uniform(0.2, 0.6) * pcpus
+    domains = [some_domain(draw, index, total / count, alone) for index in range(count)]
+    if draw.random() < 0.3:
+        hog = (Task(name="hog", kind=TaskKind.BUSY), some_task(draw, 9, 0.1))
+        domains.append(Domain(name="rest", best_effort=True, pcpu=0 if alone else None, tasks=hog))
+    spare = None
+    if policy.slack is Slack.SPARE:
+        spare = Interface(period_ns=120 * STEP_NS, budget_ns=draw.randint(1, 120) * STEP_NS)
+    return System(
+        name="random",
+        policy=policy,
+        pcpus=pcpus,
+        overheads=some_overheads(draw),
+        spare=spare,
+        domains=tuple(domains),
+    )
+
+
+def trial(draw: random.Random) -> Trial:
+    """Whether one run keeps every promise."""
+    system = resolve_what_can_be(some_system(draw, draw.choice(POLICIES))).system
+    if any(not domain.best_effort and domain.interface is None for domain in system.domains):
+        return Trial(accepted=False)
+    promised = analyze(system)
+    claims = [
+        (domain["name"], task)
+        for domain in promised["domains"]
+        for task in domain["tasks"]
+        if task["schedulable"]
+    ]
+    if not claims:
+        return Trial(accepted=False)
+    run = simulate(system, HORIZON_NS, draw.randrange(1000))
+    seen = {
+        (domain["name"], task["name"]): task
+        for domain in run["domains"]
+        for task in domain["tasks"]
+    }
+    for name, claim in claims:
+        result = seen[name, claim["name"]]
+        latest_ns = result["response_ns"]["max"] if result["response_ns"] else 0
+        if result["misses"] or latest_ns > claim["response_bound_ns"]:
+            text = system.model_dump_json(by_alias=True)
+            return Trial(True, f"{name}.{claim['name']} took {latest_ns}: {claim} in {text}")
+    return Trial(accepted=True)
+
+
+@sizes(150)
+def test_promises_hold_with_overheads(systems: int) -> None:
+    hunt("overheads", systems, trial, least_accepted=0.2)
