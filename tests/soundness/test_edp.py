@@ -27,7 +27,17 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Domain, Interface, Sbf, Scheduler, System, Task, parse_policy
+from hyperperiod.model import (
+    Domain,
+    Interface,
+    Overheads,
+    Sbf,
+    Scheduler,
+    System,
+    Task,
+    TaskKind,
+    parse_policy,
+)
 
 TICKS = 80
 
@@ -209,42 +219,64 @@ def test_the_bound_is_reached() -> None:
     assert tight > 0
 
 
-def some_system(draw: random.Random) -> System:
-    step = 100_000
-    domains = []
-    count = draw.randint(2, 4)
-    for number in range(count):
-        period = draw.choice([10, 12, 16, 20, 30, 40])
-        share = draw.uniform(0.2, 1.3) / count
-        budget = max(1, int(period * share))
-        tasks = []
-        for index in range(draw.randint(1, 3)):
-            own = period * draw.randint(2, 8) + draw.choice([0, 0, draw.randint(0, 9)])
-            wcet = max(1, int(own * share * draw.uniform(0.1, 0.6)))
-            offset = draw.choice([0, draw.randint(0, 40)])
-            tasks.append(
-                Task(
-                    name=f"t{index}",
-                    period_ns=own * step,
-                    wcet_ns=wcet * step,
-                    deadline_ns=draw.choice([own, draw.randint(max(wcet, own // 2), own)]) * step,
-                    offset_ns=offset * step,
-                )
-            )
-        given: dict[str, Any] = {
-            "interface": Interface(period_ns=period * step, budget_ns=budget * step)
-        }
-        computed: dict[str, Any] = {"interface_period_ns": period * step}
-        domains.append(
-            Domain(
-                name=f"d{number}",
-                scheduler=draw.choice([Scheduler.RM, Scheduler.DM, Scheduler.EDF]),
-                tasks=tuple(tasks),
-                **draw.choice([given, computed]),
+STEP = 100_000
+
+
+def some_domain(draw: random.Random, number: int, share: float) -> Domain:
+    """One vcpu, or two with a task or more on each; the interface given or computed."""
+    period = draw.choice([10, 12, 16, 20, 30, 40])
+    budget = max(1, int(period * share))
+    vcpus = 2 if draw.random() < 0.15 else 1
+    tasks = []
+    for index in range(draw.randint(vcpus, 3)):
+        own = period * draw.randint(2, 8) + draw.choice([0, 0, draw.randint(0, 9)])
+        wcet = max(1, int(own * share * draw.uniform(0.1, 0.6)))
+        tasks.append(
+            Task(
+                name=f"t{index}",
+                kind=draw.choice([TaskKind.PERIODIC, TaskKind.PERIODIC, TaskKind.SPORADIC]),
+                period_ns=own * STEP,
+                wcet_ns=wcet * STEP,
+                deadline_ns=draw.choice([own, draw.randint(max(wcet, own // 2), own)]) * STEP,
+                offset_ns=draw.choice([0, draw.randint(0, 40)]) * STEP,
+                vcpu=index % 2 if vcpus == 2 else None,
             )
         )
-    policy = parse_policy(draw.choice(["ptps", "wcps", "crps"]))
-    return System(name="s", policy=policy, sbf=Sbf.EDP, domains=tuple(domains))
+    given: dict[str, Any] = {
+        "interface": Interface(period_ns=period * STEP, budget_ns=budget * STEP)
+    }
+    computed: dict[str, Any] = {"interface_period_ns": period * STEP}
+    return Domain(
+        name=f"d{number}",
+        scheduler=draw.choice([Scheduler.RM, Scheduler.DM, Scheduler.EDF]),
+        vcpus=vcpus,
+        tasks=tuple(tasks),
+        **draw.choice([given, computed]),
+    )
+
+
+def some_system(draw: random.Random) -> System:
+    """Time-driven servers, some with overheads, turns, or best-effort work beside them."""
+    count = draw.randint(2, 4)
+    domains = [some_domain(draw, number, draw.uniform(0.2, 1.3) / count) for number in range(count)]
+    if draw.random() < 0.3:
+        domains.append(Domain(name="rest", best_effort=True))
+    overheads = Overheads()
+    if draw.random() < 0.3:
+        overheads = Overheads(
+            context_switch_ns=draw.randint(0, 3000),
+            pick_ns=draw.randint(0, 2000),
+            replenish_ns=draw.randint(0, 1000),
+            interrupt_ns=draw.randint(0, 1000),
+        )
+    return System(
+        name="s",
+        policy=parse_policy(draw.choice(["ptps", "wcps", "crps"])),
+        quantum_ns=draw.choice([None, None, STEP]),
+        overheads=overheads,
+        sbf=Sbf.EDP,
+        domains=tuple(domains),
+    )
 
 
 def simulated(draw: random.Random) -> Trial:
@@ -253,7 +285,8 @@ def simulated(draw: random.Random) -> Trial:
     sure = [task for domain in promised["domains"] for task in domain["tasks"]]
     if not any(task["schedulable"] for task in sure):
         return Trial(accepted=False)
-    if any(domain["interface"] is None for domain in promised["domains"]):
+    served = [domain for domain in promised["domains"] if domain["name"] != "rest"]
+    if any(domain["interface"] is None for domain in served):
         return Trial(accepted=False)
     run = simulate(resolve(system), 60_000_000, draw.randint(0, 99))
     seen = [task for domain in run["domains"] for task in domain["tasks"]]

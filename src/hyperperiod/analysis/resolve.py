@@ -109,7 +109,8 @@ class _Filler:
 
     def fill(self, domain: Domain, rule: Budget) -> Domain:
         inner = tuple(self.fill(child, Budget.PERIODIC) for child in domain.domains)
-        domain = domain.model_copy(update={"domains": inner})
+        if inner:
+            domain = domain.model_copy(update={"domains": inner})
         if domain.best_effort or domain.interface is not None:
             return domain
         open_inside = [child.name for child in inner if child.interface is None]
@@ -227,7 +228,7 @@ def _add_overheads(resolution: Resolution) -> None:
             loss = partial(budget_loss_ns, system, before, own)
             reopened = _reopened(resolution, own)
             domains[index] = _Filler(resolution, loss).fill(reopened, system.policy.budget)
-    resolution.system = system.model_copy(update={"domains": tuple(domains)})
+        resolution.system = system.model_copy(update={"domains": tuple(domains)})
 
 
 def _reopened(resolution: Resolution, domain: Domain) -> Domain:
