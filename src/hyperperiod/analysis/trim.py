@@ -30,6 +30,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.analysis.domains.edp import refusal
+from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Domain, Interface, Sbf, System
@@ -71,8 +72,7 @@ def _trim_equals(system: System, number: int, ours: list[int]) -> System:
     smallest = dict.fromkeys(ours, system.quantum_ns or 1)
     changed = _with_budgets(system, smallest)
     for _ in range(ROUNDS):
-        group = groups_of(changed)[number]
-        found = {index: _Trimmer(changed, group, index, given[index]).least() for index in ours}
+        found = {index: _Trimmer(changed, number, index, given[index]).least() for index in ours}
         least = {index: budget for index, budget in found.items() if budget is not None}
         if len(least) < len(ours):
             return system
@@ -111,14 +111,16 @@ class _Stretch:
 class _Trimmer:
     """The search for one domain's budget, given all the others."""
 
-    def __init__(self, system: System, group: Group, index: int, most_ns: int) -> None:
+    def __init__(self, system: System, number: int, index: int, most_ns: int) -> None:
+        group = groups_of(system)[number]
         domain = system.domains[index]
         interface = domain.interface
         assert interface is not None, "only servers are trimmed"
         own = next(server for server in group.servers if server.domain_index == index)
         self.period_ns, self.most_ns = interface.period_ns, most_ns
         self.granule_ns = system.quantum_ns or 1
-        self.lost_ns = group.lost_ns(self.period_ns)
+        beside = domains_by_group(system)[number]
+        self.lost_ns = budget_loss_ns(system, [system.domains[i] for i in beside], domain)
         self.above = [*group.overhead, *(_load(s) for s in group.servers if _delays(s, own))]
         self.components = [part for part in components_of(domain) if part.sources]
 
