@@ -324,6 +324,39 @@ def test_what_diverges_is_given_up() -> None:
     assert [one_flow.bound_ns for one_flow in found.flows] == [None, None]
 
 
+<<<<<<< HEAD
+=======
+def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
+    """Four packets at a driver: a slice serves them all at once, whoever waits behind."""
+    one = load_system(SYSTEMS / "stability-control.toml")
+    found = analyze_flows(one, promises_of(one))
+    unknown = {each.name: Verdict.unknown("its servers") for each in one.domains}
+    entries = flow_entries(found, unknown)
+    assert all(entry["schedulable"] is True for entry in entries)
+    assert all(entry["paper"]["schedulable"] is True for entry in entries)
+    for entry, general in zip(entries, found.flows, strict=True):
+        assert entry["response_bound_ns"] <= entry["deadline_ns"]
+        assert general.bound_ns is None or entry["response_bound_ns"] < general.bound_ns
+    later = Change(at_ns=1, domain=one.domains[0].name, interface=server(1, 2))
+    changed = one.model_copy(update={"changes": (later,)})
+    found = analyze_flows(changed, promises_of(changed))
+    assert all(entry["schedulable"] is None for entry in flow_entries(found, unknown))
+
+
+@pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
+def test_work_beyond_all_times_has_no_bound(scheduler: str) -> None:
+    """2^16 items of 2^50 ns come at once, and their deadlines are as long."""
+    one = system(
+        "periodic+edf",
+        whole("d", event("t", 2**50, 2**50, deadline=2**59), scheduler=scheduler),
+        flow=(flow("f", 2**50, "d.t", "d.t", burst=2**16, queue=2**16),),
+    )
+    (found,) = analysed(one).flows
+    assert found.bound_ns is None
+    assert found.verdict.holds is None
+
+
+>>>>>>> 4b144c9 (Flows: work beyond all times has no bound; accepted fractions of 200 systems a load)
 def test_entries() -> None:
     one = system("ptps", whole("d", event("t", 2, 20)), flow=(flow("f", 20, "d.t"),))
     found = analysed(one)

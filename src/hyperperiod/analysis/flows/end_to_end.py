@@ -60,6 +60,7 @@ from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, Flow, System, Task, format_time
+from hyperperiod.model.units import TIME_LIMIT_NS
 
 ROUNDS = 200
 """Of the iteration, before those whose bounds still grow are given up."""
@@ -283,7 +284,9 @@ def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
     blocking = max(source.load.blocking for source in component.sources)
     window = busy_window(together, vcpu.supply, blocking)
     if component.local is Local.EDF:
-        holds = edf(_as_loads(component, streams), vcpu.supply).holds is True
+        demand = _as_loads(component, streams)
+        in_range = all(max(load) < TIME_LIMIT_NS for load in demand.loads)
+        holds = in_range and edf(demand, vcpu.supply).holds is True
         return {
             name: TaskBound(_edf_response(source, window, holds=holds), window)
             for name, source in zip(names, component.sources, strict=True)
