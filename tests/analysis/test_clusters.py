@@ -56,6 +56,13 @@ def test_a_system_file_with_clusters() -> None:
     assert analyze(system)["schedulable"] is True
 
 
+def test_the_deterministic_form_stands_beside_it() -> None:
+    """One whole pcpu and 46 ms in 50 beside two vcpus of 48."""
+    vision, planning = analyze(load_system(EXAMPLES / "virtual-cluster.toml"))["domains"]
+    assert vision["dmpr"] == {"whole_pcpus": 1, "budget_ns": 46_000_000, "bandwidth": 1.92}
+    assert "dmpr" not in planning
+
+
 def test_whole_pcpus_and_parts_of_them(gedf: Gedf) -> None:
     assert only(gedf('interface = { period = "5ms", budget = "5ms" }'))["schedulable"] is True
     part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))

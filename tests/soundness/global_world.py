@@ -51,6 +51,7 @@ class World:
 class Played:
     missed: NDArray[np.bool_]  # per system
     response: Ints  # per system and task, the longest seen
+    late: Ints  # per system and run, the most by which an end came near its deadline, or after it
 
 
 def first_releases(world: World, rng: np.random.Generator, runs: int) -> Ints:
@@ -74,13 +75,17 @@ def play(
     seed: random.Random,
     runs: int,
     ticks: int,
+    first: Ints | None = None,
 ) -> Played:
-    """Runs everything; `pcpus` is (systems, 1 or runs, 1 or ticks): how many in each tick."""
+    """Runs everything; `pcpus` is (systems, 1 or runs, 1 or ticks): how many in each tick.
+
+    With first releases given nobody leaves gaps; else half of the runs do now and then.
+    """
     rng = np.random.default_rng(seed.getrandbits(64))
     systems, tasks = world.shape
     shape = (systems, runs, tasks)
-    come = first_releases(world, rng, runs)
-    lazy = (np.arange(runs) >= runs // 2)[None, :, None]  # these leave gaps now and then
+    come = first_releases(world, rng, runs) if first is None else first
+    lazy = (np.arange(runs) >= (runs // 2 if first is None else runs))[None, :, None]
     tie = rng.permuted(np.broadcast_to(np.arange(tasks, dtype=np.int32), shape), axis=2)
     left = np.zeros(shape, np.int32)
     due = np.full(shape, NEVER, np.int32)
@@ -103,7 +108,43 @@ def play(
         done = ready & (left == 0)
         longest = np.where(done, np.maximum(longest, now + 1 - since), longest)
         missed |= ((left > 0) & (due <= now + 1)).any(axis=2)
-    return Played(np.asarray(missed.any(axis=1)), longest.max(axis=1))
+    late = np.where(longest > 0, longest - deadline, -NEVER).max(axis=2)
+    late = np.where(missed, NEVER, late).astype(np.int32)
+    return Played(np.asarray(missed.any(axis=1)), longest.max(axis=1), late)
+
+
+def play_and_climb(
+    world: World,
+    pcpus: NDArray[np.int32],
+    seed: random.Random,
+    runs: int,
+    ticks: int,
+    rounds: int = 2,
+) -> Played:
+    """As `play`, and then from the worst of some first releases on: others near them, if worse."""
+    rng = np.random.default_rng(seed.getrandbits(64))
+    found = play(world, pcpus, seed, runs, ticks)
+    here = first_releases(world, rng, runs)
+    for number in range(rounds + 1):
+        near = play(world, pcpus, seed, runs, ticks, here)
+        found = Played(
+            found.missed | near.missed,
+            np.maximum(found.response, near.response),
+            np.maximum(found.late, near.late),
+        )
+        if number < rounds:
+            here = _around(world, here, near.late, rng)
+    return found
+
+
+def _around(world: World, first: Ints, late: Ints, rng: np.random.Generator) -> Ints:
+    """The worst first releases of each system, and others up to two ticks from them."""
+    period = world.period[:, None, :]
+    best = np.take_along_axis(first, late.argmax(axis=1)[:, None, None], axis=1)
+    step = rng.integers(-2, 3, first.shape, dtype=np.int32)
+    step[:, 0] = 0
+    moved = (best + step) % np.minimum(period, 64)
+    return np.where(period >= NEVER, NEVER, moved).astype(np.int32)
 
 
 def adversarial_supply(

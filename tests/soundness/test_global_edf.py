@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 from tests.soundness.campaign import Trial, hunt_blocks, sizes
-from tests.soundness.global_world import World, play, some_release_pattern_misses
+from tests.soundness.global_world import World, play_and_climb, some_release_pattern_misses
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.baker import baker
@@ -57,7 +57,7 @@ def breaks(names: dict[str, Test], runs: int) -> Callable[[list[random.Random]],
             iterative_bcl(loads, count).bounds for loads, count in zip(sets, pcpus, strict=True)
         ]
         width = np.array(pcpus, np.int32)[:, None, None]
-        played = play(World.of(sets), width, rngs[0], runs, TICKS)
+        played = play_and_climb(World.of(sets), width, rngs[0], runs, TICKS)
         found = []
         for number, names_here in enumerate(accepting):
             text = ""
@@ -72,9 +72,9 @@ def breaks(names: dict[str, Test], runs: int) -> Callable[[list[random.Random]],
     return trials
 
 
-@sizes(1000)
+@sizes(500)
 def test_hunt_for_a_missed_deadline(systems: int) -> None:
-    """Synchronous and aligned releases, random phases, gaps; response bounds as well."""
+    """Synchronous and aligned releases, random phases, gaps, climbing; response bounds too."""
     hunt_blocks("global edf", systems, breaks(TESTS, RUNS))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Required, TypedDict, cast
 
+from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.domains.sensitivity import (
@@ -268,6 +269,9 @@ class _Analysis:
             }
         elif found is not None:
             how["minimal_budget"] = {"exact": found.exact}
+        beside = dmpr_entry(domain, self.promises[domain.name], self.system.quantum_ns)
+        if beside is not None:
+            how["dmpr"] = beside
         return how
 
 

@@ -14,13 +14,16 @@ Assumptions, inputs, results and errors: those of `mpr`; `supply` is that of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, cluster_of, shape_for
 from hyperperiod.analysis.domains.minimal_budget import Found
 from hyperperiod.analysis.domains.mpr import judge_cluster, least_cluster_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Domain
 
 
 def dmpr(loads: Sequence[Load], supply: Supply, vcpus: int) -> Verdict:
@@ -33,3 +36,27 @@ def minimal_dmpr_budget(
 ) -> Found:
     """The least budget of the partial vcpu for the period."""
     return least_cluster_budget(loads, shape, period_ns, (1, vcpus - 1), granule_ns)
+
+
+def dmpr_entry(domain: Domain, promise: Promise, quantum_ns: int | None) -> dict[str, Any] | None:
+    """Beside a domain under gedf: all vcpus but one whole, the last with the least budget.
+
+    At the domain's own period and under its budget rule; null without an interface or where the
+    supply bound that was asked for does not fit. Overheads are not added.
+    """
+    cluster = cluster_of(domain)
+    if cluster is None or domain.interface is None:
+        return None
+    period_ns = domain.interface.period_ns
+    try:
+        shape = shape_for(promise, period_ns, [cluster])
+    except NotCovered:
+        return None
+    if shape is Shape.HARMONIC:
+        return None
+    found = minimal_dmpr_budget(
+        cluster.loads, shape, period_ns, domain.vcpus, quantum_ns or 1
+    ).budget_ns
+    whole = domain.vcpus - 1
+    bandwidth = None if found is None else whole + found / period_ns
+    return {"whole_pcpus": whole, "budget_ns": found, "bandwidth": bandwidth}
