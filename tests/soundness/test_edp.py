@@ -203,6 +203,19 @@ def test_deferrable_servers_have_no_such_deadline() -> None:
     assert sum(bool(one.counterexample) for one in trials) > 5
 
 
+def test_a_deadline_one_tick_too_early_is_found() -> None:
+    found = 0
+    for number in range(150):
+        draw = draw_for("edp too early", number)
+        drawn = some_host(draw, ["none", "lend", "reclaim"])
+        if drawn is None or drawn[1].deadline_ns == drawn[1].budget_ns:
+            continue
+        host, supply = drawn
+        early = replace(supply, explicit_deadline_ns=supply.deadline_ns - 1)
+        found += least_margin(attacked(draw, host, early), early) < 0
+    assert found > 10
+
+
 def test_the_bound_is_reached() -> None:
     """On some hosts the worst window gets just the bound, far below the general one's reach."""
     tight = 0
