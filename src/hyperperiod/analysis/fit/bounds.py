@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from hyperperiod.analysis.fit.cost import own_cost, prices_of
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import Item, Problem
 from hyperperiod.analysis.servers.host_tests import tests_for
@@ -24,6 +25,15 @@ def bandwidth_bounds(problem: Problem) -> dict[str, Fraction]:
         "utilization": sum((item.utilization for item in problem.items), Fraction(0)),
         "relaxation": sum((item.least for item in problem.items), Fraction(0)),
     }
+
+
+def least_cost(problem: Problem) -> Fraction:
+    """No choice has cheaper events: every server's own depletions and switches, at their least."""
+    prices = prices_of(problem.system.overheads)
+    return sum(
+        (min(own_cost(item, one, prices) for one in item.candidates) for item in problem.items),
+        Fraction(0),
+    )
 
 
 def fewest_bins(problem: Problem) -> int:

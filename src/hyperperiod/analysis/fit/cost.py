@@ -175,6 +175,12 @@ def bandwidth_of(item: Item, one: Candidate) -> Fraction:
     return item.vcpus * Fraction(one.budget_ns, one.period_ns)
 
 
+def own_cost(item: Item, one: Candidate, prices: Prices) -> Fraction:
+    """What a domain costs per second whoever shares its pcpu: refills, depletions, switches."""
+    depletion = prices.run if one.budget_ns < one.period_ns else 0
+    return (prices.replenish + prices.switch + depletion) * refill_rate(item, one)
+
+
 def union_rate(periods: Iterable[int]) -> Fraction:
     """The density per second of the union of the multiples of periods; an upper bound if large."""
     own = _irreducible(periods)

@@ -38,8 +38,8 @@ from hyperperiod.analysis.fit.cost import (
     NS_PER_S,
     bandwidth_of,
     level_of,
+    own_cost,
     preempts,
-    refill_rate,
     signatures,
 )
 from hyperperiod.analysis.fit.problem import Choice, Place
@@ -156,9 +156,7 @@ def _parts(scorer: Scorer, pairs: Sequence[Pair]) -> Parts:
     levels: dict[tuple[int, int], list[Pair]] = {}
     for i, c in pairs:
         item, one = problem.items[i], problem.items[i].candidates[c]
-        each = prices.replenish + prices.switch
-        each += prices.run if one.budget_ns < one.period_ns else 0
-        own[i, c] = int(each * refill_rate(item, one) * prices.scale)
+        own[i, c] = int(own_cost(item, one, prices) * prices.scale)
         users.setdefault(one.period_ns, []).append((i, c))
         levels.setdefault(level_of(item, one), []).append((i, c))
     meetings = [

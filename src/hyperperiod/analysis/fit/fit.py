@@ -142,6 +142,8 @@ class _Fit:
             return self._without_interface(failed)
         fitted.problem = problem
         fitted.bandwidth_bounds = bounds.bandwidth_bounds(problem)
+        if self.options.least is Least.OVERHEAD:
+            fitted.cost_bound = bounds.least_cost(problem)
         overfull = bounds.overfull(problem)
         if overfull:
             fitted.status, fitted.reason = "infeasible", overfull
@@ -289,7 +291,8 @@ class _Fit:
             if least is Least.BANDWIDTH:
                 fitted.bandwidth_bounds["search"] = Fraction(outcome.bound, problem.unit)
             else:
-                fitted.cost_bound = Fraction(outcome.bound, prices_of(self.system.overheads).scale)
+                found = Fraction(outcome.bound, prices_of(self.system.overheads).scale)
+                fitted.cost_bound = max(found, fitted.cost_bound or found)
         if outcome.choice is not None:
             fitted.choice = outcome.choice
             last = least is self.options.least

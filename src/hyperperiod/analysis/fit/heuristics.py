@@ -6,7 +6,8 @@ one period for all, as far as each domain can have it; periods in a chain (each 
 one before, which fixed priority can load fully); the longest period that costs little bandwidth.
 *Packings* put the domains into bins one after the other, by bandwidth (largest first) or grouped
 by period, into the first, the fullest, the emptiest bin that holds them, or the one whose events
-grow least. The host-level test decides what a bin holds.
+grow least. The host-level test decides what a bin holds. *Groups* do both at once: domains of like
+periods share a pcpu and, as far as they can, a period.
 
 From the best of all these the search climbs: it gives a domain another interface, another bin or
 both, or lets two domains change places, for as long as that helps. The order is fixed and nothing
@@ -170,6 +171,10 @@ def _pack(scorer: Scorer, selection: Selection, order: Sequence[int], rule: _Rul
 def construct(scorer: Scorer, stop: Stop) -> tuple[Choice, Score] | None:
     """The best of all selections and packings."""
     best: tuple[Choice, Score] | None = None
+    for choice in grouped(scorer):
+        score = scorer.total(choice)
+        if score is not None and (best is None or scorer.key(score) < scorer.key(best[1])):
+            best = choice, score
     room = len(scorer.problem.bins) * scorer.problem.room * scorer.problem.unit
     room = room if scorer.limit is None else min(room, scorer.limit)
     for selection in selections(scorer.problem, scorer.least):
@@ -186,8 +191,68 @@ def construct(scorer: Scorer, stop: Stop) -> tuple[Choice, Score] | None:
     return best
 
 
+def grouped(scorer: Scorer) -> Iterator[Choice]:
+    """Domains of like periods together, one period for each bin as far as they can have it.
+
+    What the ExSched HSF paper recommends. Domains are put in order of the longest period that
+    costs little, cut into as many groups as there are bins, by bandwidth or by number, and each
+    group gets the period of least score that holds. Domains with a pin are in the group of their
+    bin.
+    """
+    problem = scorer.problem
+    seen: set[tuple[tuple[int, ...], ...]] = set()
+    for slack in _SLACKS:
+        longest = [_longest(problem, i, slack) for i in range(len(problem.items))]
+        for by_number in (False, True):
+            groups = _groups(problem, longest, by_number=by_number)
+            key = tuple(tuple(group) for group in groups)
+            if key in seen:
+                continue
+            seen.add(key)
+            bins = [
+                _best_period(scorer, group, number)
+                for group, number in zip(groups, problem.bins, strict=True)
+            ]
+            found = {i: place for one in bins for i, place in one.items()}
+            if len(found) == len(problem.items):
+                yield tuple(found[i] for i in range(len(problem.items)))
+
+
+def _groups(problem: Problem, selection: Sequence[int], *, by_number: bool) -> list[list[int]]:
+    """Items by period, cut into a group for each bin."""
+    items = problem.items
+    groups = [[i for i, item in enumerate(items) if item.pin == number] for number in problem.bins]
+    share = [1 if by_number else min(problem.weights[i]) for i in range(len(items))]
+    goal = sum(share) / len(groups)
+    free = [i for i, item in enumerate(items) if item.pin is None]
+    free.sort(key=lambda i: (items[i].candidates[selection[i]].period_ns, i))
+    place = 0
+    for i in free:
+        full = sum(share[j] for j in groups[place]) + share[i] / 2 > goal
+        while full and place + 1 < len(groups):
+            place += 1
+            full = sum(share[j] for j in groups[place]) + share[i] / 2 > goal
+        groups[place].append(i)
+    return groups
+
+
+def _best_period(scorer: Scorer, group: Sequence[int], number: int) -> dict[int, Place]:
+    """One period for a group: the least score of those that hold; nothing if none does."""
+    problem = scorer.problem
+    periods = sorted({c.period_ns for i in group for c in problem.items[i].candidates})
+    best: tuple[tuple[int, int, int], list[tuple[int, int]]] | None = None
+    for period_ns in periods:
+        members = [(i, _nearest(problem, i, period_ns)) for i in group]
+        score = scorer.bin(members, number)
+        if score is not None and (best is None or scorer.key(score) < best[0]):
+            best = scorer.key(score), members
+    return {i: Place(c, number) for i, c in best[1]} if best is not None else {}
+
+
 def _promises(scorer: Scorer, selection: Selection, best: Score) -> bool:
     """Whether the selection can be better at all, wherever its domains go."""
+    if not scorer.allowed(best):
+        return True
     if scorer.least is Least.OVERHEAD:
         return scorer.least_cost(selection) < best.cost
     weight = sum(scorer.problem.weights[i][c] for i, c in enumerate(selection))

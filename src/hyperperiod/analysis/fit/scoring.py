@@ -14,7 +14,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from hyperperiod.analysis.fit.cost import CostModel, refill_rate
+from hyperperiod.analysis.fit.cost import CostModel, own_cost
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import Place, Problem
 
@@ -64,12 +64,14 @@ class Scorer:
 
     def least_cost(self, selection: Sequence[int]) -> int:
         """What the servers' own depletions and switches cost, whoever shares their pcpus."""
-        prices, total = self.model.prices, Fraction(0)
-        for item, candidate in zip(self.problem.items, selection, strict=True):
-            one = item.candidates[candidate]
-            depletion = prices.run if one.budget_ns < one.period_ns else 0
-            each = prices.replenish + prices.switch + depletion
-            total += each * refill_rate(item, one)
+        prices = self.model.prices
+        total = sum(
+            (
+                own_cost(item, item.candidates[candidate], prices)
+                for item, candidate in zip(self.problem.items, selection, strict=True)
+            ),
+            Fraction(0),
+        )
         return int(total * prices.scale)
 
     def key(self, score: Score) -> tuple[int, int, int]:
