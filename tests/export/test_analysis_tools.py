@@ -93,6 +93,38 @@ def test_the_form_is_that_of_carts(tmp_path: Path) -> None:
     assert ours == form(ET.parse(DATA / "airsched_bb0b500_output.xml").getroot())
 
 
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("upenn_haoran-input-example", "upenn_haoran-output-example-mpr2"),
+        ("upenn_dmpr-vs-mpr-in", "upenn_dmpr-vs-mpr-mpr2-out"),
+    ],
+)
+def test_clusters_are_close_to_those_of_carts(source: str, output: str, tmp_path: Path) -> None:
+    """The same form and numbers of vcpus; the budgets are those of another, sound test."""
+    out = tmp_path / "out"
+    assert run(DATA / f"{source}.xml", "--to", "carts-result", "--out", out).exit_code == 0
+    ours = ET.parse(out / "system.xml").getroot()
+    theirs = ET.parse(DATA / f"{output}.xml").getroot()
+    ours_models, theirs_models = (
+        [next(resource.iter("model")).attrib for resource in root.iter("resource")]
+        for root in (ours, theirs)
+    )
+    assert [model["cpus"] for model in ours_models] == [model["cpus"] for model in theirs_models]
+    for mine, other in zip(ours_models[1:], theirs_models[1:], strict=True):
+        assert list(mine) == list(other)
+        assert mine["period"] == other["period"]
+        assert abs(int(mine["execution_time"]) / int(other["execution_time"]) - 1) < 0.05
+    for component in ours.iter("component"):
+        resource, processed = component.find("resource"), component.find("processed_task")
+        assert resource is not None
+        assert processed is not None
+        each = [int(model.attrib["execution_time"]) for model in processed.iter("model")]
+        (whole,) = resource.iter("model")
+        assert sum(each) == int(whole.attrib["execution_time"])
+        assert len(each) == int(whole.attrib["cpus"])
+
+
 times = st.integers(1, 10**12)
 
 

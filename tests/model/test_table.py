@@ -176,7 +176,7 @@ def systems(draw: st.DrawFn) -> System:
     return System(name="set", policy=policy, pcpus=pcpus, domains=tuple(domains))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(system=systems())
 def test_written_and_read_again_is_the_same(
     system: System, tmp_path_factory: pytest.TempPathFactory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the analysis finds, in the form of CARTS' output for the periodic resource model (PRM).
+"""What the analysis finds, in the form of CARTS' output: PRM, or MPR2 under global EDF.
 
 For each component and each of its periods the budget in units of 1 ms, as `bandwidth` (four
 decimals) and as the task that it is for the scheduler above. An interface that the system gives
@@ -9,23 +9,36 @@ the scheduler of the pcpu; where the components in it have no periods in common 
 default, one unit. A period in which no budget is enough is left out; CARTS would write a
 bandwidth above 1.
 
+Under global EDF a component has `cpus` vcpus, each with the budget that the analysis finds or the
+system gives; `execution_time` is what they have together. The root has all pcpus, whole.
+
 CARTS computes in floating point and rounds up: its budgets are these, or one unit more where the
 least real budget is a whole number.
 """
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from hyperperiod.analysis import resolve
 from hyperperiod.analysis.component import Component, component_of_domains
 from hyperperiod.analysis.domains.domain_level import Promise, components_of, shape_for
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.export import carts
-from hyperperiod.model import Budget, Domain, InputError, Interface, Order, Sbf, Scheduler, System
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    InputError,
+    Interface,
+    Order,
+    Sbf,
+    Scheduler,
+    Scope,
+    System,
+)
 
 UNIT_NS = carts.UNIT_NS
 PERIODS_LIMIT = 10_000
@@ -41,6 +54,8 @@ ComponentsAt = Callable[[int], Sequence[Component] | None]
 def export_carts_result(system: System) -> dict[str, str | bytes | Path]:
     """The files of the export, by name; InputError for what cannot be said."""
     carts.refuse(system)
+    if system.policy.scope is Scope.GLOBAL:
+        return {"system.xml": _text(_multiprocessor(resolve(system)))}
     _refuse(system)
     resolved = resolve(system)
     found = {
@@ -158,6 +173,35 @@ def _element(name: str, budgets: Budgets, nodes: Sequence[_Node]) -> ET.Element:
         ET.SubElement(processed, "model", as_task)
     for node in nodes:
         element.append(_element(node.domain.name, node.budgets, node.inside))
+    return element
+
+
+def _multiprocessor(system: System) -> ET.Element:
+    """Everything under global EDF: vcpus in the place of budgets of one."""
+    served = [domain for domain in system.domains if not domain.best_effort]
+    for index, domain in enumerate(served):
+        if domain.domains:
+            key, found = f"domain[{index}].domain", f"domains inside {domain.name!r}"
+            raise InputError("", None, key, found, "two levels in CARTS' MPR2")
+    whole = Interface(period_ns=UNIT_NS, budget_ns=UNIT_NS)
+    root = _cluster("system", whole, system.pcpus)
+    for domain in served:
+        assert domain.interface is not None, "resolved domains with a server have an interface"
+        root.append(_cluster(domain.name, domain.interface, domain.vcpus))
+    return root
+
+
+def _cluster(name: str, interface: Interface, cpus: int) -> ET.Element:
+    element = ET.Element("component", {"name": name, "resource_model": "MPR2 model"})
+    resource = ET.SubElement(element, "resource")
+    period, budget = carts.units(interface.period_ns), carts.units(interface.budget_ns)
+    together = carts.units(cpus * interface.budget_ns)
+    as_resource = {"cpus": str(cpus), "period": period, "execution_time": together}
+    ET.SubElement(resource, "model", as_resource)
+    processed = ET.SubElement(element, "processed_task")
+    for _ in range(cpus):
+        as_task = {"period": period, "execution_time": budget, "deadline": period}
+        ET.SubElement(processed, "model", as_task)
     return element
 
 

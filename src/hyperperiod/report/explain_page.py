@@ -32,6 +32,8 @@ _DEMAND = {
     "edf": "work that is due",
     "fifo": "work released",
     "deferrable edf": "others at their most, and {name}",
+    "global fixed priority": "others at their most, and {name}",
+    "cbs fixed priority": "others at their most, and {name}",
 }
 
 

@@ -111,10 +111,6 @@ class Provision:
         )
         return tuple(share for share in found if share.time_ns)
 
-    @property
-    def whole_pcpu(self) -> bool:
-        return self.supply.budget_ns == self.supply.period_ns
-
 
 def jobs_released(load: Load, window_ns: int) -> int:
     """The most jobs of a load released in [0, window)."""

@@ -19,6 +19,7 @@ from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
     judge_domain,
+    shape_for,
     supply_of,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -27,7 +28,7 @@ from hyperperiod.analysis.explain.account import Account, Provision, Role, Windo
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
 from hyperperiod.analysis.promises import promises_of
-from hyperperiod.analysis.resolve import Resolution
+from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -121,11 +122,13 @@ class _View:
         try:
             place, verdict = self._place(around)
         except NotCovered as error:
-            return _result(name, kind, Verdict.unknown(str(error)), task=_task(task))
-        outside = all_of(self._outside(around))
+            verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
+            found = _result(name, kind, verdict, task=_task(task))
+            return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
         account = _account(place)
-        if verdict.holds and not outside.holds:
-            verdict = Verdict.unknown(f"on its supply it does, but {outside.reason}")
+        verdict = self._under(around, verdict)
+        if place.domain.name in self.resolution.failures:
+            account = replace(account, story=(*account.story, _without_interface(account)))
         supply = place.provision.nominal
         return _result(
             name,
@@ -144,6 +147,22 @@ class _View:
             instant=_supply_instant(place.provision),
         )
 
+    def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
+        """What the analysis says of the subject inside the domain around it."""
+        domain = around[-1]
+        if domain.name in self.resolution.failures:
+            return None
+        own = self.subject.task.name if self.subject.task else self.subject.domain.name
+        found = judge_domain(domain, self.promises[domain.name]).parts.get(own)
+        return None if found is None or found.holds is None else found
+
+    def _under(self, around: Sequence[Domain], verdict: Verdict) -> Verdict:
+        """The verdict if it is not only for the case that the server gets its budget."""
+        outside = all_of(self._outside(around))
+        if verdict.holds and not outside.holds:
+            return Verdict.unknown(f"on its supply it does, but {outside.reason}")
+        return verdict
+
     def _place(self, around: Sequence[Domain]) -> tuple[_Place, Verdict]:
         """Where the subject stands and what the analysis says; NotCovered if nothing does."""
         domain = around[-1]
@@ -154,7 +173,7 @@ class _View:
         if failure is not None:
             if component.utilization <= 0:
                 raise NotCovered(failure.reason)
-            whole = Provision(servers.WHOLE, servers.WHOLE)
+            whole = self._whole_pcpu(domain, components)
             return _Place(domain, component, index, whole, 0), failure
         promise = self.promises[domain.name]
         provision = Provision(
@@ -163,6 +182,15 @@ class _View:
         )
         verdict = judge_domain(domain, promise).parts[own]
         return _Place(domain, component, index, provision, promise.lost_ns), verdict
+
+    def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Provision:
+        """The largest budget in the period that was asked for, or in the first that was tried."""
+        first = domain.interface_period_range
+        period_ns = domain.interface_period_ns or (first.min_ns if first else None)
+        period_ns = period_ns or self.system.quantum_ns or DEFAULT_QUANTUM_NS
+        shape = shape_for(self.promises[domain.name], period_ns, components)
+        supply = Supply(shape, period_ns, period_ns)
+        return Provision(supply, supply)
 
     def _outside(self, around: Sequence[Domain]) -> Iterator[Verdict]:
         """Whether the server around gets its budget: on the host, then from domain to domain."""
@@ -201,6 +229,13 @@ class _View:
         }
 
 
+def _without_interface(account: Account) -> str:
+    """What the account on a whole pcpu says about an interface that was not found."""
+    if account.in_time:
+        return "No interface was found; a whole pcpu, shown here, would serve this one, not all."
+    return "No interface was found, and not even a whole pcpu, shown here, would do."
+
+
 def _about(server: str, verdict: Verdict) -> Verdict:
     if verdict.holds:
         return verdict
@@ -235,7 +270,7 @@ def _account(place: _Place) -> Account:
 
 
 def _supply_instant(provision: Provision) -> str:
-    if provision.whole_pcpu:
+    if provision.supply.blackout_ns == 0:
         return ""
     supply: Supply = provision.supply
     dark = f": {format_time(supply.blackout_ns)} pass without any supply"
@@ -303,7 +338,7 @@ def _result(
         "task": task,
         "server": server,
         "critical_instant": account.critical_instant + instant if account else "",
-        "story": [*account.story, *_differs(verdict, account)] if account else [],
+        "story": [*account.story, *_differs(kind, verdict, account)] if account else [],
         "windows": [_window(window) for window in account.windows] if account else [],
         "enough": enough or {},
         "curves": None,
@@ -322,10 +357,12 @@ def _result(
     return found
 
 
-def _differs(verdict: Verdict, account: Account) -> list[str]:
-    """A sentence where the analysis says more than the plain account does."""
+def _differs(kind: str, verdict: Verdict, account: Account) -> list[str]:
+    """A sentence where the analysis says more, or less, than the plain account does."""
     if verdict.holds and not account.in_time:
         return ["A sharper test than this account shows that it holds all the same."]
+    if not verdict.holds and account.in_time and kind == "server":
+        return ["This window is covered, but no test confirms that it is the worst."]
     return []
 
 

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Why a server gets its budget or not: who takes the pcpu in one of its periods.
 
-The tests are those of `host_level`, each shown as demand against the time of the pcpu:
+The tests are those of `host_tests`, each shown as demand against the time of the pcpu:
 - fixed priority: the server as a task below those of higher or equal priority; deferrable ones
-  may come late by period - budget, and then twice in a row;
-- edf, periodic, polling and cbs: budgets as work that is due at the end of its period;
+  may come late by period - budget, and then twice in a row; for cbs the account of `cbs_fp`;
+- edf, periodic, polling, sporadic and cbs: budgets as work that is due at the end of its period;
 - edf, deferrable, and everything global: the budget after the most that the others can spend in
-  a period of the server with deadlines inside (`deferrable_edf`), shared by all pcpus.
+  a period of the server (`deferrable_edf`, `global_fp`), shared by all pcpus.
 
-Inputs: policy, group, the server. Result: an account, or None where no test of these kinds
-covers the policy. Errors: none.
+Inputs: policy, group, the server. Result: an account. Errors: none.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load, Source
@@ -28,48 +32,56 @@ from hyperperiod.analysis.explain.account import (
     supply_corners,
 )
 from hyperperiod.analysis.servers.deferrable_edf import most_work
+from hyperperiod.analysis.servers.deferrable_grid import most_spent
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Order, Policy, format_time
 
 # The pcpu itself: whoever asks gets all of it.
 WHOLE = Supply(Shape.GENERAL, 1, 1)
 PCPU = Provision(WHOLE, WHOLE)
+# Rules that keep what is left for later in the period, and may spend it twice in a row.
+KEEPS = (Budget.DEFERRABLE, Budget.SLICE)
 # Corners of a demand that does not grow in jumps.
 SAMPLES = 400
 
 
-def account(policy: Policy, group: Group, own: Server) -> Account | None:
+def account(policy: Policy, group: Group, own: Server) -> Account:
     """The account of one server of the group."""
-    if group.pcpus > 1:
-        return _shared(group, own) if policy.order is Order.EDF else None
     if policy.order is Order.FP:
+        if group.pcpus > 1:
+            return _in_a_period(_global_fp(group, own))
+        if policy.budget is Budget.CBS:
+            return _in_a_period(_cbs_fp(group, own))
         return _fixed(policy, group, own)
-    if policy.budget is Budget.DEFERRABLE:
-        return _shared(group, own)
-    return _due(policy, group, own)
+    if group.pcpus > 1 or policy.budget in KEEPS:
+        return _in_a_period(_deferrable_edf(group, own))
+    return _due(group, own)
 
 
-def _fixed(policy: Policy, group: Group, own: Server) -> Account | None:
-    if policy.budget is Budget.CBS:
-        return None
-    late = policy.budget is Budget.DEFERRABLE
-    others = [
-        other for other in group.servers if other is not own and other.priority <= own.priority
-    ]
+def _first(group: Group, own: Server) -> list[Server]:
+    """The others that go first, in order of priority."""
+    others = (one for one in group.servers if one is not own and one.priority <= own.priority)
+    return sorted(others, key=lambda one: (one.priority, one.order))
+
+
+def _role(own: Server, other: Server) -> Role:
+    return Role.EQUAL if other.priority == own.priority else Role.HIGHER
+
+
+def _fixed(policy: Policy, group: Group, own: Server) -> Account:
+    late = policy.budget in KEEPS
     sources = [Source("overheads", load) for load in group.overhead]
     roles = [Role.OVERHEAD] * len(sources)
-    for other in sorted(others, key=lambda one: (one.priority, one.order)):
+    for other in _first(group, own):
         jitter_ns = other.period_ns - other.budget_ns if late else 0
         load = Load(other.budget_ns, other.period_ns, other.period_ns, jitter_ns)
         sources.append(Source(other.name, load))
-        roles.append(Role.EQUAL if other.priority == own.priority else Role.HIGHER)
+        roles.append(_role(own, other))
     sources.append(Source(own.name, Load(own.budget_ns, own.period_ns, own.period_ns)))
     return fixed_priority.account(sources, [*roles, Role.OWN], PCPU, servers=True)
 
 
-def _due(policy: Policy, group: Group, own: Server) -> Account | None:
-    if group.overhead and policy.budget is Budget.CBS:
-        return None
+def _due(group: Group, own: Server) -> Account:
     shortest_ns = min(server.period_ns for server in group.servers)
     sources = [
         Source(one.name, Load(one.budget_ns, one.period_ns, one.period_ns)) for one in group.servers
@@ -81,63 +93,110 @@ def _due(policy: Policy, group: Group, own: Server) -> Account | None:
     return edf.account(sources, own.name, PCPU)
 
 
-def _shared(group: Group, own: Server) -> Account:
-    """The most that others can spend beside the server, against what it can wait."""
-    period_ns = own.period_ns
-    window = Window("period", period_ns, period_ns, tuple(_shares(group, own, period_ns)))
+@dataclass(frozen=True)
+class _Rivals:
+    """The most that others take of a window that begins with a period of the server."""
+
+    group: Group
+    own: Server
+    test: str
+    others: Sequence[tuple[Server, Role]]
+    most: Callable[[Server, int], Fraction | int]
+    lost: Callable[[int], Fraction | int]
+    instant: str
+
+    def shares(self, window_ns: int) -> list[Share]:
+        """Each one's part; the sum is rounded once, so that the shares sum to the demand.
+
+        On several pcpus none counts for more than the time that is not the server's own: more of
+        it would run beside others. On one pcpu that changes no verdict, and hides how much is
+        missing.
+        """
+        pcpus = self.group.pcpus
+        lost_ns = ceil(self.lost(window_ns))
+        spare_ns = max(0, window_ns - self.own.budget_ns - lost_ns + 1)
+        shares = [Share("overheads", Role.OVERHEAD, lost_ns)] if lost_ns else []
+        total, told_ns = Fraction(0), 0
+        for other, role in self.others:
+            work = Fraction(self.most(other, window_ns))
+            total += work if pcpus == 1 else min(work, Fraction(spare_ns))
+            sum_ns = ceil(total) if pcpus == 1 else floor(total / pcpus)
+            shares.append(Share(other.name, role, sum_ns - told_ns))
+            told_ns = sum_ns
+        return [*shares, Share(self.own.name, Role.OWN, self.own.budget_ns)]
+
+    def demand(self, window_ns: int) -> int:
+        return sum(share.time_ns for share in self.shares(window_ns))
+
+
+def _deferrable_edf(group: Group, own: Server) -> _Rivals:
+    others = [(other, Role.OTHER) for other in group.servers if other is not own]
+    instant = (
+        f"{own.name} has work from its refill on, all others spend as much as they can with"
+        " deadlines inside its period"
+    )
+    return _Rivals(group, own, "deferrable edf", others, most_work, group.lost_ns, instant)
+
+
+def _global_fp(group: Group, own: Server) -> _Rivals:
+    others = [(other, _role(own, other)) for other in _first(group, own)]
+    instant = f"{own.name} has work from its refill on, all above it spend as much as they can"
+
+    def most(other: Server, window_ns: int) -> int:
+        return most_spent(other, own.period_ns, window_ns)[0]
+
+    return _Rivals(group, own, "global fixed priority", others, most, group.lost_ns, instant)
+
+
+def _cbs_fp(group: Group, own: Server) -> _Rivals:
+    others = [(other, _role(own, other)) for other in _first(group, own)]
+    instant = (
+        f"{own.name} has work, and those above it begin periods early: each takes its share of"
+        " the window and of period - budget"
+    )
+
+    def most(other: Server, window_ns: int) -> Fraction:
+        return other.bandwidth * (window_ns + other.period_ns - other.budget_ns)
+
+    def lost(window_ns: int) -> Fraction:
+        return sum(
+            (
+                Fraction(load.wcet * (window_ns + load.jitter + load.period), load.period)
+                for load in group.overhead
+            ),
+            Fraction(0),
+        )
+
+    return _Rivals(group, own, "cbs fixed priority", others, most, lost, instant)
+
+
+def _in_a_period(rivals: _Rivals) -> Account:
+    """Demand in one period of the server against the time that a pcpu has in it."""
+    period_ns = rivals.own.period_ns
+    window = Window("period", period_ns, period_ns, tuple(rivals.shares(period_ns)))
     end_ns = period_ns * 108 // 100 + 1
     samples = [*range(0, end_ns, max(1, end_ns // SAMPLES)), period_ns]
     return Account(
-        test="deferrable edf",
-        critical_instant=(
-            f"{own.name} has work from its refill on, all others spend as much as they can with"
-            " deadlines inside its period"
-        ),
+        test=rivals.test,
+        critical_instant=rivals.instant,
         windows=(window,),
-        story=(_shared_story(group, own, window),),
+        story=(_story(rivals, window),),
         deadline_ns=period_ns,
-        demand=staircase([samples], lambda at: _asked(group, own, at), end_ns),
+        demand=staircase([samples], rivals.demand, end_ns),
         supply=supply_corners(WHOLE, end_ns),
         stairs=False,
         end_ns=end_ns,
     )
 
 
-def _shares(group: Group, own: Server, period_ns: int) -> list[Share]:
-    """Each other's part of the time that the server may have to wait; they sum to the demand.
-
-    On several pcpus none counts for more than the time that is not the server's own: more of it
-    would run beside others. On one pcpu that changes no verdict, and hides how much is missing.
-    """
-    lost_ns = group.lost_ns(period_ns)
-    spare_ns = max(0, period_ns - own.budget_ns - lost_ns + 1)
-    shares = [Share("overheads", Role.OVERHEAD, lost_ns)] if lost_ns else []
-    # The sum is rounded down once; what each adds to it is told, so that the shares sum to it.
-    sum_ns = 0
-    for other in group.servers:
-        if other is own:
-            continue
-        before_ns = sum_ns // group.pcpus
-        work_ns = most_work(other, period_ns)
-        sum_ns += work_ns if group.pcpus == 1 else min(work_ns, spare_ns)
-        shares.append(Share(other.name, Role.OTHER, sum_ns // group.pcpus - before_ns))
-    return [*shares, Share(own.name, Role.OWN, own.budget_ns)]
-
-
-def _asked(group: Group, own: Server, window_ns: int) -> int:
-    return sum(share.time_ns for share in _shares(group, own, window_ns))
-
-
-def _shared_story(group: Group, own: Server, window: Window) -> str:
-    period = format_time(own.period_ns)
-    pcpus = f"all {group.pcpus} pcpus" if group.pcpus > 1 else "the pcpu"
+def _story(rivals: _Rivals, window: Window) -> str:
+    period, count = format_time(rivals.own.period_ns), rivals.group.pcpus
+    pcpus = f"all {count} pcpus" if count > 1 else "the pcpu"
     if window.short_ns > 0:
         return (
             f"In {period} the others can keep {pcpus} so long that"
             f" {format_time(window.short_ns)} of the budget have no place. The test is only"
             " sufficient: it does not say that this happens."
         )
-    return (
-        f"In {period} the others can keep {pcpus}, and"
-        f" {format_time(-window.short_ns)} are left beside the budget."
-    )
+    left = format_time(-window.short_ns) if window.short_ns else "nothing"
+    return f"In {period} the others keep {pcpus} at most so long that {left} is left."
