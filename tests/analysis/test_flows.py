@@ -6,24 +6,27 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.sim.test_flows import event, flow
-from tests.sim.worlds import domain, system, task
+from tests.sim.worlds import domain, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import busy_window, response_bound
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, flow_entries
+from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows, flow_entries
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
+from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Overheads, System
+from hyperperiod.model import Change, Overheads, System, load_system
 
+SYSTEMS = Path(__file__).parents[2] / "systems"
 WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)
 
 
@@ -324,8 +327,6 @@ def test_what_diverges_is_given_up() -> None:
     assert [one_flow.bound_ns for one_flow in found.flows] == [None, None]
 
 
-<<<<<<< HEAD
-=======
 def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
     """Four packets at a driver: a slice serves them all at once, whoever waits behind."""
     one = load_system(SYSTEMS / "stability-control.toml")
@@ -356,7 +357,6 @@ def test_work_beyond_all_times_has_no_bound(scheduler: str) -> None:
     assert found.verdict.holds is None
 
 
->>>>>>> 4b144c9 (Flows: work beyond all times has no bound; accepted fractions of 200 systems a load)
 def test_entries() -> None:
     one = system("ptps", whole("d", event("t", 2, 20)), flow=(flow("f", 20, "d.t"),))
     found = analysed(one)

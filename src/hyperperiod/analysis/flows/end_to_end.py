@@ -58,6 +58,7 @@ from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_bound
 from hyperperiod.analysis.flows.stream import Queue, Stream
+from hyperperiod.analysis.servers.driver_flows import DriverFlow, driver_flows
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, Flow, System, Task, format_time
 from hyperperiod.model.units import TIME_LIMIT_NS
@@ -86,12 +87,17 @@ class HopBound:
 
 @dataclass(frozen=True)
 class FlowVerdict:
-    """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict."""
+    """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict.
+
+    `driver` is what `driver_flows` says of it, where that covers the system as it is: a verdict
+    that includes the servers.
+    """
 
     flow: Flow
     verdict: Verdict
     bound_ns: int | None
     hops: tuple[HopBound, ...]
+    driver: DriverFlow | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,12 @@ def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalys
         for source in one.component.sources:
             routes.vcpu_of[f"{one.domain}.{source.name}"] = number
     bounds = _fixed_point(routes, vcpus)
-    flows = tuple(_judge_flow(routes, flow, bounds) for flow in system.flows)
+    settled = not system.swaps and not system.changes
+    drivers = (driver_flows(system) if settled and system.flows else None) or {}
+    flows = tuple(
+        replace(_judge_flow(routes, flow, bounds), driver=drivers.get(flow.name))
+        for flow in system.flows
+    )
     domains = {
         domain.name: _unknown(domain, refused[domain.name])
         if domain.name in refused
@@ -399,19 +410,29 @@ def flow_entries(analysis: FlowAnalysis, outside: Mapping[str, Verdict]) -> list
     """The flows as `analyze --json` has them.
 
     `outside`, by name of a domain: whether its servers get their budgets, and whatever else must
-    hold there. What is not true for every hop leaves a flow unknown, and its bounds unsaid.
+    hold there. What is not true for every hop leaves a flow unknown, and its bounds unsaid, unless
+    the test of a driver loop says more; the paper's own verdict stands beside that one.
     """
     return [_entry(one, all_of(outside[hop.domain] for hop in one.hops)) for one in analysis.flows]
 
 
 def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
     verdict = one.verdict if outside.holds else Verdict.unknown(outside.reason)
+    bound_ns = one.bound_ns if outside.holds else None
+    paper = {}
+    if one.driver is not None:
+        paper = {"paper": {"test": one.driver.test, "schedulable": one.driver.paper}}
+        sharper = one.driver.sound
+        if sharper.holds and sharper.bound_ns is not None:
+            verdict = sharper
+            bound_ns = min(bound_ns or sharper.bound_ns, sharper.bound_ns)
     return {
         "name": one.flow.name,
         "deadline_ns": one.flow.deadline_ns,
-        "response_bound_ns": one.bound_ns if outside.holds else None,
+        "response_bound_ns": bound_ns,
         "schedulable": verdict.holds,
         **({} if verdict.holds else {"reason": verdict.reason}),
+        **paper,
         "hops": [
             {
                 "domain": hop.domain,
