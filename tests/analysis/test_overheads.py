@@ -50,21 +50,20 @@ TWO = (domain("a", 1000, 200, 500), domain("b", 2000, 300, 1000))
 
 
 def test_beside_the_budgets_a_pcpu_loses_one_pick_and_one_for_each_server() -> None:
-    """Pick, interrupt, switch; three wakes; three refills of each of two servers."""
+    """Pick, interrupt, switch; three wakes; two refills of each of two servers."""
     one = system(*TWO)
-    longest = 3 + 2 + 5 + 3 * 11 + 2 * 3 * 7
+    longest = 3 + 2 + 5 + 3 * 11 + 2 * 2 * 7
     assert longest_pick_ns(one, TWO) == longest
     loads = overhead_loads(one, TWO)
     assert [rbf(loads, window) for window in (1, 10**12)] == [3 * longest] * 2
 
 
 def test_a_budget_loses_the_picks_that_grant_it() -> None:
-    """In 500, what is in progress included: refills 2 of each, as many depletions, b's jobs 2."""
+    """In 500: a refill of each, a job of b; the first pick and the one in progress."""
     one = system(*TWO)
-    picks = 2 + 2 * (2 + 2) + 2 * 2
-    assert max(3 + 2, (3 + 2 + 5) / 2) == 5
-    paid = (1 + 2) * 11 + (2 + 2) * 7
-    assert budget_loss_ns(one, TWO, TWO[0]) == picks * 5 + paid + 2 * longest_pick_ns(one, TWO)
+    picks, paid = 2 + 1 + 2, 1 * 11 + 2 * 7
+    by_hand = picks * (3 + 2 + 5) + paid + 2 * longest_pick_ns(one, TWO)
+    assert budget_loss_ns(one, TWO, TWO[0]) == by_hand
 
 
 def test_ones_own_jobs_cost_nothing_while_there_is_work() -> None:

@@ -12,6 +12,8 @@ import random
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 import pytest
 from tests.building import TOP, make
@@ -79,12 +81,17 @@ class World:
         return " ".join(map(str, numbers))
 
 
+@cache
+def program() -> Path:
+    """The attacker, built once."""
+    make("tests/soundness/Makefile")
+    return TOP / "build" / "soundness" / "attack"
+
+
 def attack(lines: Sequence[str]) -> list[tuple[int, str]]:
     """What each world lacks, and the pattern under which it does."""
-    make("tests/soundness/Makefile")
-    program = TOP / "build" / "soundness" / "attack"
     text = "\n".join(lines) + "\n"
-    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    done = subprocess.run([program()], input=text, capture_output=True, text=True, check=True)
     answers = [line.partition(" ") for line in done.stdout.splitlines()]
     assert len(answers) == len(lines), done.stderr
     return [(int(lack), pattern) for lack, _, pattern in answers]
@@ -132,3 +139,8 @@ def some_world(draw: random.Random, policies: Sequence[Policy]) -> World:
     if policy.slack is Slack.EXTRA:
         extra = tuple(draw.random() < 0.5 for _ in servers)
     return World(policy, servers, pcpus, draw.choice((0, 0, 0, 1)), spare, extra)
+
+
+def survives_attack(world: World, tries: int = 60, steps: int = 60) -> bool:
+    """Whether the attacker finds nothing."""
+    return attack([world.line(1, tries, steps)])[0][0] == 0

@@ -14,13 +14,12 @@ as they bound all use, but for three things:
 - a pick before idling is paid by nobody, and only delays as any pick does.
 So beside the budgets a window loses one pick and one for each server (`overhead_loads`).
 What the tasks of a server miss of its budget is the time of picks that grant it (`budget_loss_ns`).
-Let there be E events in a period that can make the pcpu pick: releases and completions of the
-others, refills and depletions, ends of turns. Each makes one pick at most. A pick that grants
-the server goes on with it (pick, interrupt) or switches back to it (and context switch); before
-each but the first of the latter another pick took it away. So with p = pick + interrupt these
-picks take at most (E + 2) max(p, (p + context switch) / 2), the first and one in progress
-included. Arrivals and refills are paid for at the next pick, once each. One pick for a debt from
-the period before and one for the wait at its beginning come on top.
+Such a pick goes on with it, because somebody arrived who goes behind it, something was refilled or
+a turn ended; or it comes back to it, and then an arrival, a refill or the end of a turn took the
+pcpu away before. So there are no more than arrivals of others, refills and ends of turns in the
+period, the first one, and one in progress when it begins. Arrivals and refills are paid for at
+the next pick, once each. One longest pick for a debt from the period before and one for what
+is in progress come on top.
 Sporadic and cbs servers have periods of their own, which may begin at any time and be delayed by
 one more: events are counted in two periods. Under EDF a cbs server may be late by all that is lost
 beside the budgets, x; a budget less by x / 2 has a bound of supply that is later by x, or more.
@@ -45,6 +44,7 @@ from hyperperiod.model import Budget, Domain, Flow, Order, Overheads, Scope, Sla
 
 # A period that no window exceeds: what comes once.
 _ONCE_NS = 2**61
+_MOVING = (Budget.SPORADIC, Budget.CBS)
 # Entries of a sporadic server's queue.
 _PIECES = 8
 
@@ -76,8 +76,7 @@ def budget_loss_ns(
         return 0
     if system.policy.scope is Scope.GLOBAL:
         return rbf(overhead_loads(system, domains), period_ns)
-    moving = system.policy.budget in (Budget.SPORADIC, Budget.CBS)
-    window_ns = 2 * period_ns if moving else period_ns
+    window_ns = 2 * period_ns if system.policy.budget in _MOVING else period_ns
     late_ns = 0
     if system.policy.budget is Budget.CBS and system.policy.order is Order.EDF:
         late_ns = -(-_beside_budgets_ns(system, domains) // 2)
@@ -93,11 +92,14 @@ def event_cost_ns(overheads: Overheads) -> int:
 
 
 def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
-    """A pick that pays for an arrival and for the refills of everybody."""
+    """A pick that pays for an arrival of everybody, and for two refills of every server.
+
+    One was caught up when its work arrived, the other came due where the pick is.
+    """
     cost = system.overheads
     servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
     vcpus = sum(domain.vcpus for domain in domains)
-    refills = servers * (2 + _pieces(system)) + (system.policy.slack is Slack.SPARE)
+    refills = servers * (1 + _pieces(system)) + (system.policy.slack is Slack.SPARE)
     fixed_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return fixed_ns + (vcpus + 1) * cost.wake_ns + refills * cost.replenish_ns
 
@@ -110,25 +112,19 @@ def _beside_budgets_ns(system: System, domains: Sequence[Domain]) -> int:
 def _picks_of_one_ns(system: System, domains: Sequence[Domain], own: Domain, window_ns: int) -> int:
     """Picks that grant one server of the domain in a window, and what is paid for at them."""
     cost = system.overheads
-    picks = _number(_turns(system), window_ns) + 2
-    wakes = 1
-    refills = 0
+    turns = _number(_turns(system), window_ns)
+    wakes = refills = 0
     for domain in domains:
-        servers = _number(_server_events(system, domain), window_ns)
-        picks += 2 * servers
-        refills += servers
+        refills += _number(_server_events(system, domain), window_ns)
         # A vcpu beside the domain's own one counts as another's, with all its tasks.
-        if domain is own and domain.vcpus == 1:
-            continue
-        jobs = _number(
-            [job for task in domain.tasks for job in _jobs(system, domain, task)], window_ns
-        )
-        picks += 2 * jobs
-        wakes += jobs
-    again_ns = cost.pick_ns + cost.interrupt_ns
-    back_ns = -(-(again_ns + cost.context_switch_ns) // 2)
-    paid_ns = wakes * cost.wake_ns + refills * cost.replenish_ns
-    return picks * max(again_ns, back_ns) + paid_ns
+        if domain is not own or domain.vcpus > 1:
+            jobs = [job for task in domain.tasks for job in _jobs(system, domain, task)]
+            wakes += _number(jobs, window_ns)
+    # Under lend a server goes on paying when the one that lends to it has nothing left.
+    ends = refills if system.policy.slack is Slack.LEND else 0
+    picks = turns + wakes + refills + ends + 2
+    pick_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
+    return picks * pick_ns + wakes * cost.wake_ns + refills * cost.replenish_ns
 
 
 class _Event(NamedTuple):
@@ -157,7 +153,7 @@ def _turns(system: System) -> list[_Event]:
         # While its period is unknown: it will be the hyperperiod, no shorter than any period.
         periods = [domain.interface.period_ns for domain in system.domains if domain.interface]
         period_ns = system.spare.period_ns if system.spare else max(periods, default=_ONCE_NS)
-        events.append(_Event(2, period_ns, period_ns))
+        events.append(_Event(2, period_ns))
     return events
 
 
@@ -166,17 +162,19 @@ def _server_events(system: System, domain: Domain) -> list[_Event]:
     if domain.interface is None:
         return []
     period_ns = domain.interface.period_ns
-    return [_Event(domain.vcpus * _pieces(system), period_ns, period_ns)]
+    # The periods of sporadic and cbs servers lie anywhere.
+    late_ns = period_ns if system.policy.budget in _MOVING else 0
+    return [_Event(domain.vcpus * _pieces(system), period_ns, late_ns)]
 
 
 def _jobs(system: System, domain: Domain, task: Task) -> list[_Event]:
-    """Releases, one before the window included: each may wake a vcpu that departs once later."""
+    """Releases; each may wake a vcpu."""
     hop = f"{domain.name}.{task.name}"
     visits = [flow for flow in system.flows for other in flow.hops if other == hop]
     if visits:
         return [event for flow in visits for event in _items(flow)]
     if task.period_ns is not None:
-        return [_Event(1, task.period_ns, task.jitter_ns + task.period_ns)]
+        return [_Event(1, task.period_ns, task.jitter_ns)]
     return [_Event(1, task.bcet_ns or _ONCE_NS, task.bcet_ns or 0)]
 
 
@@ -184,21 +182,26 @@ def _items(flow: Flow) -> list[_Event]:
     """Of a hop: an item was on its way when the window began, or came from the source in it."""
     source = flow.source
     waiting = [_Event(flow.queue, _ONCE_NS)] if flow.queue else []
-    return [_Event(source.burst, source.period_ns, source.jitter_ns + source.period_ns), *waiting]
+    return [_Event(source.burst, source.period_ns, source.jitter_ns), *waiting]
 
 
 def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[_Event]:
     """What may make shared pcpus pick; each once more for what began just before a window."""
     for event in _turns(system):
-        yield event._replace(late_ns=event.period_ns)
+        yield _in_progress(event)
     for domain in domains:
         for refills in _server_events(system, domain):
-            yield refills._replace(times=2 * refills.times)
+            yield _in_progress(refills._replace(times=2 * refills.times, late_ns=0))
             if domain.extra and system.policy.slack is Slack.EXTRA and domain.interface:
                 budget_ns = domain.interface.budget_ns
                 yield _Event(domain.vcpus, budget_ns, budget_ns)
         for job in _all_jobs(system, domain):
-            yield job._replace(times=2 * job.times)
+            yield _in_progress(job._replace(times=2 * job.times))
+
+
+def _in_progress(event: _Event) -> _Event:
+    """Once more, for what began just before a window."""
+    return event._replace(late_ns=event.late_ns + event.period_ns)
 
 
 def _all_jobs(system: System, domain: Domain) -> Iterator[_Event]:
@@ -206,5 +209,5 @@ def _all_jobs(system: System, domain: Domain) -> Iterator[_Event]:
         yield from _jobs(system, domain, task)
     for inner in domain.domains:
         if inner.interface is not None:
-            yield _Event(1, inner.interface.period_ns, inner.interface.period_ns)
+            yield _Event(1, inner.interface.period_ns)
         yield from _all_jobs(system, inner)
