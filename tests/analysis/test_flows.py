@@ -24,7 +24,7 @@ from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Change, Overheads, System, load_system
+from hyperperiod.model import Change, Overheads, System, load_system, parse_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)
@@ -264,6 +264,9 @@ def test_tasks_above_every_hop_keep_the_exact_test() -> None:
     parts = analysed(one).domains["d"].parts
     assert parts["h"].holds is False
     assert parts["t"].holds
+    # A sporadic server may always give more than its bound: no proof of the contrary.
+    other = analysed(one.model_copy(update={"policy": parse_policy("sporadic")}))
+    assert other.domains["d"].parts["h"].holds is None
 
 
 def test_busy_tasks_and_what_is_below() -> None:

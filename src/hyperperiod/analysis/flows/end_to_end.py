@@ -60,7 +60,7 @@ from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.servers.driver_flows import DriverFlow, driver_flows
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Domain, Flow, System, Task, format_time
+from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
 from hyperperiod.model.units import TIME_LIMIT_NS
 
 ROUNDS = 200
@@ -71,6 +71,8 @@ SPREAD = 256
 
 ONCE = 2**60
 """A period that no window exceeds."""
+
+_MAY_GIVE_THE_LEAST = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.CBS)
 
 UNBOUNDED = "no bound was found for its response time"
 BELOW_BUSY = "below a busy task, it may never run"
@@ -110,11 +112,12 @@ class FlowAnalysis:
 
 @dataclass(frozen=True)
 class _Vcpu:
-    """A component that has hops, and what it gets."""
+    """A component that has hops, what it gets, and whether it may get no more than that."""
 
     domain: str
     component: Component
     supply: Supply
+    least: bool
 
 
 class TaskBound(NamedTuple):
@@ -169,7 +172,8 @@ def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:
         raise NotCovered("it has no interface")
     components = components_of(domain)
     supply = supply_of(domain, promise, components)
-    return [_Vcpu(domain.name, component, supply) for component in components]
+    least = not promise.lost_ns and promise.rule in _MAY_GIVE_THE_LEAST
+    return [_Vcpu(domain.name, component, supply, least) for component in components]
 
 
 class _Routes:
@@ -393,7 +397,7 @@ def _judge_task(bound_ns: int | None, deadline_ns: int) -> Verdict:
 def _exact_above_hops(routes: _Routes, vcpu: _Vcpu) -> dict[str, Verdict]:
     """Under fixed priority tasks above every hop do not notice them: the exact test holds."""
     component = vcpu.component
-    if component.local is not Local.FIXED_PRIORITY:
+    if component.local is not Local.FIXED_PRIORITY or not vcpu.least:
         return {}
     places = [
         place
