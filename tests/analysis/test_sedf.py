@@ -25,7 +25,7 @@ from hyperperiod.analysis.servers.driver_domain import (
 from hyperperiod.analysis.servers.driver_flows import driver_flows, placed_of
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import InputError, load_system, parse_policy, with_policy
+from hyperperiod.model import InputError, Overheads, load_system, parse_policy, with_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000
@@ -305,6 +305,8 @@ def test_other_systems_are_not_driver_loops() -> None:
     system = load_system(SYSTEMS / "stability-control.toml")
     assert driver_flows(with_policy(system, parse_policy("ptps"))) is None
     assert driver_flows(system.model_copy(update={"flows": ()})) is None
+    costly = system.model_copy(update={"overheads": Overheads(pick_ns=1)})
+    assert driver_flows(costly) is None
     twice = system.model_copy(update={"flows": (system.flows[0], system.flows[0])})
     assert driver_flows(twice) is None
 

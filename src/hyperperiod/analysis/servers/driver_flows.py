@@ -2,8 +2,9 @@
 """Flows of a system that pass through a driver domain and back: which test of SEDF fits them.
 
 A system is of this form if its policy has slices, each flow has three hops - driver, a domain of
-its own with one task, driver - with one item outstanding, all with the same driver domain, and
-the driver does nothing else. Everything else is for the general bounds of flows.
+its own with one task, driver - with one item outstanding, all with the same driver domain, the
+driver does nothing else, and no overheads are given. Everything else is for the general bounds of
+flows.
 
 Inputs: a system whose interfaces are known. Result: per flow the paper's verdict and the sound
 one, or None for systems of another form. Errors: none.
@@ -24,7 +25,7 @@ from hyperperiod.analysis.servers.driver_domain import (
 )
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Domain, Flow, Order, Policy, Scheduler, System
+from hyperperiod.model import Budget, Domain, Flow, Order, Overheads, Policy, Scheduler, System
 
 _TESTS = {
     (Budget.SLICE_ONCE, Order.EDF): sedf,
@@ -66,6 +67,8 @@ def rule_for(policy: Policy) -> ModuleType | None:
 
 def placed_of(system: System) -> Placed | None:
     """The system as a plant behind its driver domain, or None."""
+    if system.overheads != Overheads():
+        return None
     owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
     wcets = {f"{d.name}.{t.name}": t.wcet_ns for d in system.domains for t in d.tasks}
     drivers = {owners[flow.hops[0]].name for flow in system.flows if flow.hops}
