@@ -1,74 +1,106 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small worlds, all of them: every placement of the budget in three periods (the last goes on for
-ever), every combination of phases. Exact tests agree with that in both directions, the sufficient
-test for FIFO in one, for the general supply and with explicit deadlines."""
+"""Host-level tests against all there is: every arrival pattern of two servers in small worlds.
+
+Time is in ticks; at each tick each vcpu gets nothing, one unit of work or several. Patterns that
+lead to the same state go on together. A server is wronged if it has work throughout a period of
+its own and does not get its budget in it. What a test accepts wrongs nobody; where it is exact,
+what it refuses wrongs somebody.
+"""
 
 from __future__ import annotations
 
-import random
-from itertools import combinations, product
+import itertools
+from math import lcm
 
 import pytest
-from tests.soundness.campaign import draw_for
-from tests.soundness.supplied import Attack, Server, component, lateness
+from tests.model_naive.model import Params, Policy, Setup
+from tests.model_naive.workload import Run
 
-from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.prm_edf import edf
-from hyperperiod.analysis.domains.prm_fifo import fifo
-from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
-from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.verdict import all_of
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.model import Budget, parse_policy
 
-
-def some_world(draw: random.Random) -> tuple[Server, list[Load]]:
-    """Two loads whose periods are not far apart, so that three server periods tell."""
-    period = draw.randint(2, 4)
-    budget = draw.randint(1, period)
-    server = Server(period, budget, draw.randint(budget, period))
-    loads = []
-    for _ in range(2):
-        own = draw.randint(4, 8)
-        wcet = draw.randint(1, max(1, own * budget // (3 * period)))
-        loads.append(Load(wcet, own, draw.randint(max(wcet, own // 2), own)))
-    return server, sorted(loads, key=lambda load: load.deadline)
+HEAP = 3
+POLICIES = {
+    "periodic+fp": Policy("periodic", "fp"),
+    "periodic+edf": Policy("periodic", "edf"),
+    "polling": Policy("polling", "fp"),
+    "polling+edf": Policy("polling", "edf"),
+    "ds": Policy("deferrable", "fp"),
+    "deferrable+edf": Policy("deferrable", "edf"),
+}
+Account = tuple[bool, int]  # whether there was work since the refill, and what was got
+States = dict[tuple[object, tuple[Account, ...]], Run]
 
 
-def some_job_is_late(local: Local, server: Server, loads: list[Load]) -> bool:
-    """Over all placements and phases, as far as the second load's period after all phases."""
-    places = [frozenset(p) for p in combinations(range(server.deadline), server.budget)]
-    ticks = 2 * server.period + 4 * max(load.period for load in loads)
-    phases = product(*(range(server.period + load.period) for load in loads))
-    starts = [phase for phase in phases if min(phase) <= server.period]
-    delays = ((0,),) * len(loads)
-    return any(
-        max(lateness(local, loads, server, Attack(placed, phase, delays), ticks)) > 0
-        for placed in product(places, repeat=3)
-        for phase in starts
-    )
+def wronged(policy: str, servers: tuple[Server, ...]) -> set[int]:
+    """The servers that some pattern of work cheats of a budget."""
+    setup = Setup(POLICIES[policy])
+    params = [Params(one.period_ns, one.budget_ns, one.priority) for one in servers]
+    found: set[int] = set()
+    first = Run(setup, params)
+    first.begin()
+    states: States = {(first.key(), ((True, 0),) * len(servers)): first}
+    for now in range(lcm(*(one.period_ns for one in servers)) + 1):
+        states = _tick(states, servers, now, found)
+    return found
 
 
-def accepted(local: Local, server: Server, loads: list[Load]) -> bool:
-    supply = Supply(Shape.GENERAL, server.period, server.budget, server.deadline)
-    part = component(local, loads)
-    if local is Local.EDF:
-        return edf(part, supply).holds is True
-    verdicts = fifo(part, supply) if local is Local.FIFO else fixed_priority(part, supply)
-    return all_of(verdicts).holds is True
+def _tick(
+    states: States,
+    servers: tuple[Server, ...],
+    now: int,
+    found: set[int],
+) -> States:
+    """One tick of every pattern that is left."""
+    after: States = {}
+    for (_, accounts), run in states.items():
+        for units in itertools.product((0, 1, HEAP), repeat=len(servers)):
+            if any(more and left > 1 for more, left in zip(units, run.backlog, strict=True)):
+                continue
+            twin = run.copy()
+            twin.arrive(units)
+            ran = [grant.run for grant in twin.world.decide()]
+            working = [left > 0 for left in twin.backlog]
+            twin.finish_tick()
+            kept = []
+            for index, one in enumerate(servers):
+                always, got = accounts[index]
+                always, got = always and working[index], got + (index in ran)
+                if (now + 1) % one.period_ns == 0:
+                    if always and got < one.budget_ns:
+                        found.add(index)
+                    always, got = True, 0
+                kept.append((always, got if always else 0))
+            after[twin.key(), tuple(kept)] = twin
+    return after
 
 
-@pytest.mark.parametrize("worlds", [60, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("local", list(Local))
-def test_every_small_world(local: Local, worlds: int) -> None:
-    yes = no = 0
-    for number in range(worlds):
-        server, loads = some_world(draw_for(f"small {local}", number))
-        holds = accepted(local, server, loads)
-        late = some_job_is_late(local, server, loads)
-        assert not (holds and late), (server, loads)
-        if local is not Local.FIFO:
-            assert holds or late, (server, loads)
-        yes += holds
-        no += not holds
-    assert yes > worlds / 20
-    assert no > worlds / 20
+def worlds(longest: int) -> list[tuple[Server, ...]]:
+    """All pairs of servers up to this period that together do not exceed the pcpu."""
+    return [
+        (Server(0, "a", p, b, 1), Server(1, "b", q, c, 2))
+        for p, q in itertools.product(range(2, longest + 1), repeat=2)
+        for b, c in itertools.product(range(1, p), range(1, q))
+        if b * q + c * p <= p * q and lcm(p, q) <= 12
+    ]
+
+
+EXACT = (Budget.PERIODIC, Budget.POLLING)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("longest", [4, pytest.param(6, marks=pytest.mark.slow)])
+def test_every_pattern(policy: str, longest: int) -> None:
+    rules = parse_policy(policy)
+    accepted = 0
+    for servers in worlds(longest):
+        verdicts = host_level(rules, Group(servers)).servers
+        cheated = wronged(policy, servers)
+        for index, verdict in enumerate(verdicts):
+            accepted += verdict.holds is True
+            if verdict.holds is True or rules.budget in EXACT:
+                assert (index in cheated) is (verdict.holds is not True), (servers, index)
+            elif verdict.holds is False:
+                assert index in cheated, (servers, index)
+    assert accepted > 0
