@@ -60,7 +60,7 @@ def survives(stage: Stage) -> bool:
 
 
 FAMILY = Family(
-    name="driver-domain",
+    name="driver_domain",
     title="Packets through a driver domain under PSEDF",
     axis="period of the driver domain / shortest deadline",
     loads=tuple(step / 20 for step in range(2, 21)),
