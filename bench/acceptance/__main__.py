@@ -5,7 +5,8 @@
     python -m bench.acceptance NAME...         these
     python -m bench.acceptance --systems 50    fewer systems
 
-Writes docs/pictures/acceptance-NAME.svg and the numbers to bench/acceptance.json. Every system is
+Writes docs/pictures/acceptance-NAME.svg, the numbers to bench/acceptance.json, and the table in
+docs/analysis/acceptance.md. Every system is
 drawn from its own seed, so the same numbers come out everywhere. A test that accepts a system that
 did not survive is a mistake: it is printed, nothing is written, and the exit code is 1.
 """
@@ -31,6 +32,8 @@ from hyperperiod.report.lines import ACCEPTED, Curve, LineChart, Scale, line_svg
 TOP = Path(__file__).parents[2]
 NUMBERS = TOP / "bench" / "acceptance.json"
 PICTURES = TOP / "docs" / "pictures"
+PAGE = TOP / "docs" / "analysis" / "acceptance.md"
+BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 SURVIVES = "no miss found"
 
 
@@ -94,6 +97,26 @@ def picture(one: Family[Any], fractions: dict[str, list[float]]) -> str:
     return line_svg(chart)
 
 
+def table(known: dict[str, Any]) -> str:
+    """What part of the survivors each test accepts, as rows of a page."""
+    lines = ["| systems | test | accepted |", "| --- | --- | --- |"]
+    for name, numbers in sorted(known.items()):
+        accepted = numbers["accepted"]
+        survived = sum(accepted[SURVIVES])
+        title = f"[{numbers['title']}](../pictures/acceptance-{name}.svg)"
+        for test, shares in accepted.items():
+            if test != SURVIVES:
+                lines.append(f"| {title} | {test} | {100 * sum(shares) / survived:.1f} % |")
+                title = ""
+    return "\n".join(lines) + "\n"
+
+
+def page_with(text: str, known: dict[str, Any]) -> str:
+    """The page with today's table in it."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}{table(known)}{END}{rest.partition(END)[2]}"
+
+
 def main() -> int:
     """Measures the families that are named, or all."""
     parser = argparse.ArgumentParser(description="accepted fractions, test beside test")
@@ -108,9 +131,15 @@ def main() -> int:
         except UnsoundError as error:
             print(error, file=sys.stderr)
             return 1
-        known[one.name] = {"systems": asked.systems, "loads": one.loads, "accepted": fractions}
+        known[one.name] = {
+            "title": one.title,
+            "systems": asked.systems,
+            "loads": one.loads,
+            "accepted": fractions,
+        }
         (PICTURES / f"acceptance-{one.name}.svg").write_text(picture(one, fractions))
-        NUMBERS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+        NUMBERS.write_text(json.dumps(known, indent=1) + "\n")
+        PAGE.write_text(page_with(PAGE.read_text(), known))
     return 0
 
 

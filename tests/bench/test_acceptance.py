@@ -2,12 +2,23 @@
 """Families of systems: each can be measured, and a test that accepts too much is found out."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from bench.acceptance import Family
-from bench.acceptance.__main__ import SURVIVES, UnsoundError, family, measure, names, picture
+from bench.acceptance.__main__ import (
+    NUMBERS,
+    PAGE,
+    SURVIVES,
+    UnsoundError,
+    family,
+    measure,
+    names,
+    page_with,
+    picture,
+)
 
 EVERYTHING: Mapping[str, Any] = {"everything": lambda _: True}
 SMALL: Family[float] = Family(
@@ -35,3 +46,9 @@ def test_a_picture_names_every_test() -> None:
     text = picture(SMALL, measure(SMALL, systems=3))
     assert "everything" in text
     assert SURVIVES in text
+
+
+def test_the_page_has_the_numbers() -> None:
+    known = json.loads(NUMBERS.read_text())
+    assert PAGE.read_text() == page_with(PAGE.read_text(), known)
+    assert set(known) == {family(name).name for name in names()}
