@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.analyze import analyze
+    from hyperperiod.analysis.fit.fit import fit
     from hyperperiod.analysis.resolve import resolve
     from hyperperiod.hosts.sim import simulate
     from hyperperiod.model import InputError, System, load_system, to_toml
@@ -35,6 +36,7 @@ __all__ = [
     "InputError",
     "System",
     "analyze",
+    "fit",
     "load_system",
     "resolve",
     "simulate",
@@ -45,6 +47,7 @@ _HOMES = {
     "InputError": "model",
     "System": "model",
     "analyze": "analysis",
+    "fit": "analysis.fit.fit",
     "load_system": "model",
     "resolve": "analysis",
     "simulate": "hosts.sim",
