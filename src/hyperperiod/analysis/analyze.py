@@ -13,6 +13,7 @@ All decisions are made in integers and fractions; floats appear only in what is 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.dmpr import dmpr_entry
@@ -70,7 +71,9 @@ class _Analysis:
         self.system = resolution.system
         self.groups = groups_of(self.system)
         self.promises = promises_of(self.system)
-        self.hosts = [host_level(self.system.policy, group) for group in self.groups]
+        self.hosts = [
+            host_level(self.system.policy, group, self._spare_bandwidth()) for group in self.groups
+        ]
         self.group_of_domain = {
             index: number
             for number, members in enumerate(domains_by_group(self.system))
@@ -127,8 +130,7 @@ class _Analysis:
         policy = self.system.policy
         if policy.budget is not Budget.DEFERRABLE or policy.order is not Order.EDF:
             return {}
-        spare = self.system.spare if policy.slack is Slack.SPARE else None
-        paper = paper_verdict(group, spare.bandwidth if spare else None)
+        paper = paper_verdict(group, self._spare_bandwidth())
         return {
             "paper": {
                 "theorem": paper.theorem,
@@ -137,6 +139,11 @@ class _Analysis:
                 "bound": float(paper.bound),
             }
         }
+
+    def _spare_bandwidth(self) -> Fraction | None:
+        """Of the spare, where the policy has one."""
+        spare = self.system.spare if self.system.policy.slack is Slack.SPARE else None
+        return None if spare is None else spare.bandwidth
 
     def _spare(self) -> dict[str, Any]:
         """The spare server, beside the largest by the paper's formula and what it surely gets."""
