@@ -216,13 +216,19 @@ def _task_verdicts(domains: Iterable[Json]) -> Table:
     return table
 
 
-def _flow_verdicts(flows: Iterable[Json]) -> Table:
-    table = _table("flows", ("flow", "path", "schedulable", "deadline", "response bound"), 3)
+def _flow_verdicts(flows: Sequence[Json]) -> Table:
+    papers = any("paper" in flow for flow in flows)
+    said = ["the paper says"] if papers else []
+    columns = ["flow", "path", "schedulable", *said, "deadline", "response bound"]
+    table = _table("flows", columns, len(columns) - 2)
     for flow in flows:
+        paper = flow.get("paper")
+        theirs = verdict_text(paper["schedulable"]) if paper else _NO_VALUE
         table.add_row(
             flow["name"],
             " > ".join(f"{hop['domain']}.{hop['task']}" for hop in flow["hops"]),
             verdict_text(flow["schedulable"]),
+            *([theirs] if papers else []),
             time_text(flow["deadline_ns"]),
             time_text(flow["response_bound_ns"]),
         )
