@@ -311,6 +311,15 @@ budgets.
 No wcet of fuse would be short enough: the rest alone is too much."""
 
 
+def test_a_task_that_is_late_all_by_itself() -> None:
+    """Nothing is supplied up to the deadline: no other task is to blame."""
+    short = Task(name="t", period_ns=40 * MS, wcet_ns=MS, deadline_ns=5 * MS)
+    server = Interface(period_ns=20 * MS, budget_ns=10 * MS)
+    one = system(Domain(name="a", interface=server, tasks=(short,)))
+    text = explained(one, "a.t")["text"]
+    assert text.endswith("No wcet of t would be short enough: the supply comes too late for any.")
+
+
 def test_a_late_task_in_words() -> None:
     """Worked out by hand: sbf(30) = 8 and sbf(35) = 11 for 4 in 10."""
     assert explained(system(BRAKES), "brakes.fuse")["text"] == FUSE

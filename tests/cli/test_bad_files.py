@@ -35,6 +35,18 @@ def test_directory(tmp_path: Path) -> None:
     assert "found a directory" in refuse("analyze", str(tmp_path)).stderr
 
 
+def test_empty_name() -> None:
+    assert "found an empty name; allowed: a system file" in refuse("analyze", "").stderr
+
+
+def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    """Some editors begin every UTF-8 file with one."""
+    file = tmp_path / "marked.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + Path(GOOD).read_bytes())
+    plain = CliRunner().invoke(main, ["analyze", GOOD, "--json"])
+    assert CliRunner().invoke(main, ["analyze", str(file), "--json"]).stdout == plain.stdout
+
+
 def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     assert "a device or pipe" in refuse("analyze", str(tmp_path / "pipe.toml")).stderr

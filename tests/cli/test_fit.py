@@ -178,3 +178,25 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert result["status"] == "fitted"
     assert result["search"]["seconds"] < 50
     assert run("analyze", str(out)).exit_code == 0
+
+
+def test_a_place_that_cannot_be_written_is_known_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after it, with the answer lost."""
+    from hyperperiod.analysis.fit import fit as fitting
+
+    def search(*_arguments: Any) -> None:
+        raise AssertionError("the search began")
+
+    monkeypatch.setattr(fitting, "fit", search)
+    result = run("fit", AVIONICS, "-o", str(tmp_path / "none" / "out.toml"))
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_the_name_says_that_it_is_toml(tmp_path: Path) -> None:
+    """A .csv or .xml would be read as something else."""
+    result = run("fit", AVIONICS, "-o", str(tmp_path / "fitted.csv"))
+    assert result.exit_code == 2
+    assert "allowed: a name that ends in .toml" in result.stderr
+    assert not list(tmp_path.iterdir())

@@ -226,6 +226,7 @@ def one(policy: str = "ptps", *tasks: Task, **more: Any) -> System:
         (one("ds"), "policy"),
         (one("cbs"), "policy"),
         (one(scheduler="fifo"), r"domain\[0\].scheduler"),
+        (one(best_effort=True, interface_period_ns=None), "best-effort domains only"),
         (
             one("ptps", Task(name="b", kind=TaskKind.BUSY), interface_period_ns=None,
                 interface=Interface(period_ns=MS, budget_ns=1)),

@@ -209,6 +209,17 @@ def test_what_is_not_found_is_not_called_infeasible() -> None:
     assert "that is no proof" in found.reason
 
 
+def test_periods_that_were_not_tried_are_not_called_impossible() -> None:
+    """With long periods every domain needs a whole pcpu; only some of very many are tried."""
+    system = system_of(*(domain(name, 10, 1) for name in "abc"))
+    found = fit(system, replace(QUICK, periods=(100 * MS, 10**6 * MS)))
+    assert found.status == "not found"
+    assert "other periods were not tried" in found.reason
+    assert "search" not in found.bandwidth_bounds
+    found = fit(system, replace(QUICK, periods=(100 * MS, 110 * MS)))
+    assert found.status == "infeasible"
+
+
 def test_options_that_do_not_fit() -> None:
     system = system_of(domain("a", 20, 2), policy="rtds")
     with pytest.raises(InputError, match="--fewest"):

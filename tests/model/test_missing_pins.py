@@ -64,7 +64,9 @@ def test_reading_may_demand_them(file: Path) -> None:
         (str(file), 5, "domain[0].pcpu"),
         (str(file), 12, "domain[2].pcpu"),
     ]
-    assert caught.value.allowed == "0 to 1: policy ptps pins every domain"
+    assert caught.value.allowed == (
+        "0 to 1: policy ptps pins every domain (hyperperiod fit chooses pcpus)"
+    )
 
 
 def test_all_problems_of_a_file_are_reported_at_once(file: Path) -> None:

@@ -86,6 +86,13 @@ def test_the_unit_suits_the_largest_time(most_ns: int, unit: str) -> None:
     assert time_scale("x", most_ns).unit == unit
 
 
+def test_ticks_of_very_long_times_fit_beside_the_axis() -> None:
+    """Times up to 2^62 ns, in seconds."""
+    scale = time_scale("t", 2**62)
+    chart = LineChart("t", scale, scale, [Curve("c", [(0.0, 0.0), (2.0**62, 2.0**62)])])
+    assert [text for _, text in Drawing(chart).y_ticks] == ["0", "1e9", "2e9", "3e9", "4e9"]
+
+
 def test_marks_stand_where_their_values_are() -> None:
     chart = chart_of(
         Curve("c", [(0, 0), (10, 1)]),

@@ -5,14 +5,16 @@ import json
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED
-from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
+from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, spare_gain
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
+from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
 
 PAPER = Asked(sets=10, horizon_ns=10**10, seed=1)
@@ -62,6 +64,32 @@ def test_interrupted_it_keeps_what_it_has() -> None:
     assert figure.interrupted
     assert [row["load"] for row in figure.rows] == [20, 30]
     assert not figure.claims
+
+
+def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C inside a run ends it early; its mean over a part of the time would be wrong."""
+    few = Asked(sets=2, horizon_ns=10**9, seed=1)
+    done = 0
+
+    def cut_short(*arguments: Any) -> Any:
+        nonlocal done
+        done += 1
+        result = simulate(*arguments)
+        return {**result, "interrupted": True} if done == 7 else result
+
+    monkeypatch.setattr(spare_gain, "simulate", cut_short)
+    figure = load_experiment("ertds-fig6").reproduce(few, lambda _done: None)
+    assert (figure.interrupted, done) == (True, 7)
+    assert [row["load"] for row in figure.rows] == [20]
+
+
+def test_too_short_to_measure(tmp_path: Path) -> None:
+    picture = tmp_path / "figure.svg"
+    asked = ["reproduce", "ertds-fig6", "--sets", "1", "--horizon", "1ns", "--plot", str(picture)]
+    result = CliRunner().invoke(main, asked)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--horizon: found 1ns, in which no job finished; allowed: " in result.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_wrong_file_says_where(tmp_path: Path) -> None:

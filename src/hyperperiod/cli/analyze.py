@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hyperperiod.cli.group import EXIT_MISSED
-from hyperperiod.cli.options import json_option, policy_option, system_argument
+from hyperperiod.cli.options import json_option, policy_option, read_name, system_argument
 
 if TYPE_CHECKING:
     from hyperperiod.analysis import AnalyzeResult
     from hyperperiod.model import Policy
-
-
-def read_plot(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
-    """A file that is a picture or a page by its name."""
-    if text is not None and not text.lower().endswith((".svg", ".html")):
-        raise click.BadParameter(f"found {text!r}; allowed: a name that ends in .svg or .html")
-    return text
 
 
 @click.command()
@@ -40,7 +33,7 @@ def read_plot(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 @click.option(
     "--plot",
     metavar="FILE",
-    callback=read_plot,
+    callback=read_name(".svg", ".html"),
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
 @json_option

@@ -134,7 +134,7 @@ def export(
     if as_json:
         print_json({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
     else:
-        count = f"{len(files)} file{'s' if len(files) > 1 else ''}"
+        count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
         verb = "replaced the export in" if replaced else "written to"
         console().print(f"{system.name} for {target}: {count} {verb} {folder}")
         if "README.md" in files:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
-from hyperperiod.cli.options import json_option, policy_option, read_time, system_argument
+from hyperperiod.cli.options import (
+    json_option,
+    policy_option,
+    read_name,
+    read_time,
+    system_argument,
+)
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.fit.fit import Fitted, Progress
@@ -99,7 +105,14 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     help="How long to look for the optimum.",
 )
 @click.option("--heuristics", is_flag=True, help="Without OR-Tools: no optimum, no bound of it.")
-@click.option("out_file", "-o", "--output", metavar="FILE.toml", help="Write the fitted system.")
+@click.option(
+    "out_file",
+    "-o",
+    "--output",
+    callback=read_name(".toml"),
+    metavar="FILE.toml",
+    help="Write the fitted system.",
+)
 @json_option
 @click.pass_context
 def fit(
@@ -125,7 +138,12 @@ def fit(
     from hyperperiod.analysis.fit.fit import fit as fit_system
     from hyperperiod.analysis.fit.result import result_of
     from hyperperiod.analysis.fit.scoring import Least
-    from hyperperiod.cli.output import print_json, require_different, whole_file
+    from hyperperiod.cli.output import (
+        print_json,
+        require_different,
+        require_writable,
+        whole_file,
+    )
     from hyperperiod.cli.systems import about, read_system
 
     if within is not None and least == "bandwidth":
@@ -141,6 +159,7 @@ def fit(
     )
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
     require_different({"SYSTEM": system_file, "--output": out_file})
+    require_writable(out_file, "--output")
     with about(system_file), _shown(system.name) as listen:
         fitted = fit_system(system, chosen, listen)
         result = result_of(fitted)

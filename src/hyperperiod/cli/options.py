@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -30,6 +31,20 @@ def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
     if time_ns == 0:
         raise click.BadParameter(f"found {text!r}; allowed: a time above 0")
     return time_ns
+
+
+def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    """A file whose name says what it is; devices (`/dev/stdout`) need no ending."""
+
+    def read(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+        from hyperperiod.cli.output import is_device
+
+        if text is None or text.lower().endswith(endings) or is_device(Path(text)):
+            return text
+        allowed = f"a name that ends in {' or '.join(endings)}"
+        raise click.BadParameter(f"found {text!r}; allowed: {allowed}")
+
+    return read
 
 
 def read_policy(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Policy | None:

@@ -53,7 +53,7 @@ def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
         yield None
         return
     target = Path(name)
-    if _is_device(target):
+    if is_device(target):
         yield target
         return
     draft = _draft(target, name, key)
@@ -66,11 +66,17 @@ def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
         draft.unlink(missing_ok=True)
 
 
+def require_writable(name: str | None, key: str) -> None:
+    """InputError if `whole_file` could not write there: to be known before long work begins."""
+    if name is not None and not is_device(Path(name)):
+        _draft(Path(name), name, key).unlink()
+
+
 def require_different(files: Mapping[str, str | None]) -> None:
     """InputError if two of the files (by what they are for) are the same: one would be lost."""
     seen: dict[Path, str] = {}
     for key, name in files.items():
-        if name is None or _is_device(Path(name)):
+        if name is None or is_device(Path(name)):
             continue
         place = Path(name).absolute()
         place = place.parent.resolve() / place.name
@@ -79,7 +85,8 @@ def require_different(files: Mapping[str, str | None]) -> None:
         seen[place] = key
 
 
-def _is_device(target: Path) -> bool:
+def is_device(target: Path) -> bool:
+    """Whether what is there is no file and no folder, but something that takes what is written."""
     try:
         mode = target.stat().st_mode
     except (OSError, ValueError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
-from hyperperiod.cli.options import json_option, read_time, seed_option
+from hyperperiod.cli.options import json_option, read_name, read_time, seed_option
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -35,7 +35,13 @@ NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8")
     help="How long each of them runs.",
 )
 @seed_option
-@click.option("--plot", "plot_file", metavar="FILE.svg", help="Write the figure as a picture.")
+@click.option(
+    "--plot",
+    "plot_file",
+    callback=read_name(".svg"),
+    metavar="FILE.svg",
+    help="Write the figure as a picture.",
+)
 @json_option
 @click.pass_context
 def reproduce(

@@ -49,6 +49,9 @@ def export_carts(system: System) -> dict[str, str | bytes | Path]:
 
 def refuse(system: System) -> None:
     """InputError for a system that is no CARTS system."""
+    if all(domain.best_effort for domain in system.domains):
+        found = "best-effort domains only"
+        raise InputError("", None, "domain", found, "one with an interface: CARTS knows no other")
     if system.policy.budget is not Budget.PERIODIC:
         _stop("policy", str(system.policy), "periodic servers (ptps, periodic+edf)")
     if system.flows:

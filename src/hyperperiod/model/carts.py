@@ -243,7 +243,7 @@ class _Reader:
 
     def _time(self, element: _Element, attribute: str, *, required: bool = False) -> str:
         value = element.attributes.get(attribute)
-        allowed = "a number of CARTS time units (1 unit = 1 ms)"
+        allowed = "a number of CARTS time units (1 unit = 1 ms) below 2^62 ns"
         if value is None:
             assert required, "optional attributes are looked up before they are read"
             raise self._error(element, attribute, "nothing", allowed)

@@ -8,6 +8,7 @@ whatever it contains, the only exception that leaves `load_system` is InputError
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import os
 import re
@@ -114,7 +115,8 @@ def require_file(name: str, allowed: str) -> Path:
     except ValueError:
         raise InputError(repr(name), None, "", "a null in the name", allowed) from None
     if stat.S_ISDIR(mode):
-        raise InputError(name, None, "", "a directory", allowed)
+        found = "a directory" if name else "an empty name"
+        raise InputError(name, None, "", found, allowed)
     if not stat.S_ISREG(mode):
         raise InputError(name, None, "", "a device or pipe", allowed)
     if not os.access(path, os.R_OK):
@@ -135,7 +137,7 @@ def read_text(name: str) -> str:
     if len(data) > FILE_LIMIT_BYTES:
         raise InputError(name, None, "", "a larger file", allowed)
     try:
-        return data.decode("utf-8")
+        return data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{data[error.start]:02x}, which is not UTF-8"

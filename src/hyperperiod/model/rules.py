@@ -276,7 +276,8 @@ def missing_pins(one: System) -> Iterator[Finding]:
             yield Finding(
                 ("domain", index, "pcpu"),
                 "nothing",
-                f"{_up_to(one.pcpus, 'pcpus')}: policy {one.policy} pins every domain",
+                f"{_up_to(one.pcpus, 'pcpus')}: policy {one.policy} pins every domain"
+                " (hyperperiod fit chooses pcpus)",
             )
 
 

@@ -189,7 +189,7 @@ class _Reader:
         if not column.unit:
             return field
         if not _NUMBER.fullmatch(field):
-            allowed = f"a number of {column.unit}, such as 20 or 0.5"
+            allowed = f"a number of {column.unit} below 2^62 ns, such as 20 or 0.5"
             raise InputError(self.file, line, column.title, repr(field[:40]), allowed)
         return f"{field}{column.unit}"
 

@@ -258,4 +258,10 @@ def _ticks(least: float, most: float, scale: Scale, count: int) -> list[tuple[fl
     step = round_up((most - least) / scale.size / count)
     first = -floor(-least / scale.size / step + 1e-9)
     last = floor(most / scale.size / step + 1e-9)
-    return [(at * step * scale.size, f"{at * step:.10g}") for at in range(first, last + 1)]
+    return [(at * step * scale.size, _short(at * step)) for at in range(first, last + 1)]
+
+
+def _short(value: float) -> str:
+    """A round number in the room that there is beside an axis: 2500, 2.5e9."""
+    text = f"{value:.10g}"
+    return text if len(text) <= 7 else f"{value:.4g}".replace("e+0", "e").replace("e+", "e")

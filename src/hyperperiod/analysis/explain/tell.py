@@ -200,13 +200,19 @@ def _enough(found: Json) -> Iterator[str]:
     name = found["subject"].partition(".")[2] or found["subject"]
     below = " with all others still in time" if enough["others_hold"] else ""
     if wcet_ns is None:
-        yield f"No wcet of {name} would be short enough: the rest alone is too much."
+        yield f"No wcet of {name} would be short enough: {_in_the_way(found['windows'])}."
     elif wcet_ns < task["wcet_ns"]:
         yield f"A wcet of {name} of at most {format_time(wcet_ns)} instead of {has} would do too."
     elif wcet_ns == task["wcet_ns"]:
         yield f"The wcet of {name} may not grow at all{below}."
     else:
         yield f"The wcet of {name} may grow from {has} to {format_time(wcet_ns)}{below}."
+
+
+def _in_the_way(windows: Sequence[Json]) -> str:
+    """What makes a task late that asks for next to nothing."""
+    others = any(share["role"] != "own" for window in windows for share in window["shares"])
+    return "the rest alone is too much" if others else "the supply comes too late for any"
 
 
 def _enough_budget(found: Json) -> Iterator[str]:

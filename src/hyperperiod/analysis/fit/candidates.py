@@ -95,6 +95,7 @@ class Table:
     least: Fraction
     best_ns: int | None = None
     failure: Verdict | None = None  # "no" is a fact, "unknown" all that the tests can tell
+    whole: bool = False  # a period that is not in it serves the domain with no budget
 
 
 class Tabulator:
@@ -112,13 +113,15 @@ class Tabulator:
             if found["schedulable"] is not True:
                 reason = f"its interface does not serve it: {found['reason']}"
                 return Table({}, one.bandwidth, None, Verdict(found["schedulable"], reason))
-            return Table({one.period_ns: one.budget_ns}, one.bandwidth, one.period_ns)
+            only = {one.period_ns: one.budget_ns}
+            return Table(only, one.bandwidth, one.period_ns, whole=True)
         assert domain.interface_period_ns is not None, "that is what given means"
         period_ns = domain.interface_period_ns
         budget_ns, failure = self._budget(domain, period_ns, 1)
         if budget_ns is None:
             return Table({}, Fraction(1), None, failure)
-        return Table({period_ns: budget_ns}, Fraction(budget_ns, period_ns), period_ns)
+        only = {period_ns: budget_ns}
+        return Table(only, Fraction(budget_ns, period_ns), period_ns, whole=True)
 
     def open(self, domain: Domain, shared: Iterable[int]) -> Table:
         """The table of a domain whose interface is to be chosen."""
@@ -137,7 +140,8 @@ class Tabulator:
             return Table({}, least, None, self._failure(domain, failures, whole=whole))
         best_ns = min(budgets, key=lambda p: (Fraction(budgets[p], p), -p))
         found = Fraction(budgets[best_ns], best_ns)
-        return Table(budgets, found if whole else min(found, least), best_ns)
+        certain = whole and all(verdict.holds is False for verdict in failures)
+        return Table(budgets, found if whole else min(found, least), best_ns, whole=certain)
 
     def _failure(self, domain: Domain, failures: list[Verdict], *, whole: bool) -> Verdict:
         """Why no period will do: as a fact, if none can or all in the range were refused."""
@@ -340,18 +344,22 @@ def items_of(
     favourites = {table.best_ns for table in tables.values() if table.best_ns is not None}
     if len(favourites) <= SHARED_LIMIT:
         shared = sorted({*shared, *favourites})
+    kept = {
+        i: keep(table, shared, only_shared=only_shared, near=near) for i, table in tables.items()
+    }
     items = [
         Item(
             index=i,
             name=domain.name,
             vcpus=domain.vcpus,
-            candidates=keep(tables[i], shared, only_shared=only_shared, near=near),
+            candidates=kept[i],
             utilization=domain.utilization,
             least=tables[i].least * domain.vcpus,
             pin=domain.pcpu,
             priority=domain.priority,
             given=bool(_period_ns(domain)),
             step_ns=tabulator.budget_step_ns(domain),
+            whole=tables[i].whole and len(kept[i]) == len(tables[i].budgets),
         )
         for i, domain in served
     ]

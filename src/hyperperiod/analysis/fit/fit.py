@@ -214,35 +214,35 @@ class _Fit:
         while count <= len(problem.bins):
             free = [number for number in problem.bins if number not in pinned]
             bins = tuple(sorted([*pinned, *free[: count - len(pinned)]]))
-            closed = self._on(self._with_bins(problem, bins))
+            self._on(self._with_bins(problem, bins))
             if self.fitted.choice is not None:
                 self.fitted.fewest_proved = proved
                 return
-            proved = proved and closed
+            proved = proved and self.fitted.status == "infeasible"
             count += 1
 
-    def _on(self, problem: Problem) -> bool:
-        """Search on these bins; whether the search was complete."""
+    def _on(self, problem: Problem) -> None:
+        """Search on these bins."""
         self.fitted.problem = problem
+        self.fitted.bandwidth_bounds.pop("search", None)
         test = PcpuTest(problem)
         if self.options.least is Least.BANDWIDTH:
             outcome = self._best(Scorer(problem, Least.BANDWIDTH, test), 1.0, None)
             self._record(problem, outcome, Least.BANDWIDTH, test)
-            return outcome.optimal
+            return
         limit, begin = None, None
         if self.options.within is not None:
             first = Scorer(problem, Least.BANDWIDTH, test)
             outcome = self._best(first, 0.4, None)
             self._record(problem, outcome, Least.BANDWIDTH, test)
             if outcome.choice is None or outcome.score is None or outcome.interrupted:
-                return outcome.optimal
+                return
             self.fitted.least_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
             limit = int((1 + self.options.within) * outcome.score.bandwidth)
             begin = outcome.choice, outcome.score
         second = Scorer(problem, Least.OVERHEAD, test, limit)
         outcome = self._best(second, 1.0, begin)
         self._record(problem, outcome, Least.OVERHEAD, test)
-        return outcome.optimal
 
     def _best(self, scorer: Scorer, share: float, begin: tuple[Choice, Score] | None) -> Outcome:
         """Heuristics, then the solver for its share of what is left."""
@@ -287,7 +287,7 @@ class _Fit:
         fitted.rounds += outcome.rounds
         fitted.cuts += outcome.cuts
         fitted.interrupted = fitted.interrupted or outcome.interrupted
-        if outcome.rounds and not outcome.doubtful:
+        if outcome.rounds and outcome.bound and not outcome.doubtful:
             if least is Least.BANDWIDTH:
                 fitted.bandwidth_bounds["search"] = Fraction(outcome.bound, problem.unit)
             else:
@@ -311,6 +311,8 @@ class _Fit:
             none = f"no choice among {some} of each domain passes the host-level test on {where}"
             if test.unsure:
                 return "not found", f"{none}, which is only sufficient{tail}"
+            if not problem.whole:
+                return "not found", f"{none}; other periods were not tried{tail}"
             return "infeasible", none + tail
         within = f"within {self.options.limit_s:g} s"
         limit = within if self.options.solver else "by the heuristics"

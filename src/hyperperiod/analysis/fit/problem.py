@@ -48,6 +48,7 @@ class Item:
     priority: int | None = None
     given: bool = False  # the file says the interface, or its period
     step_ns: int = 1  # budgets are multiples of it
+    whole: bool = False  # the candidates are all that may be chosen
 
     def bandwidth(self, choice: int) -> Fraction:
         """What the vcpus of the domain are promised together."""
@@ -101,6 +102,11 @@ class Problem:
             (item.bandwidth(p.candidate) for item, p in zip(self.items, choice, strict=True)),
             Fraction(0),
         )
+
+    @property
+    def whole(self) -> bool:
+        """Whether the candidates are all that may be chosen: else nothing is proved impossible."""
+        return all(item.whole for item in self.items)
 
     def allowed_bins(self, item: Item) -> tuple[int, ...]:
         return self.bins if item.pin is None else (item.pin,)

@@ -30,6 +30,7 @@ from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     PRESETS,
     Domain,
+    InputError,
     Interface,
     Policy,
     Scheduler,
@@ -124,11 +125,21 @@ class SpareGain(Part):
     def _mean(
         self, policy: Policy, draw: str, load: int, spare: Interface | None, asked: Asked
     ) -> float:
-        """The mean response time over the tasks of one set."""
+        """The mean response time over the tasks of one set.
+
+        KeyboardInterrupt if Ctrl-C ended the run: half a run is no measurement. InputError if no
+        job finished in it.
+        """
         system = self._system(policy, draw, load, spare)
         result = simulate(system, asked.horizon_ns, asked.seed)
+        if result["interrupted"]:
+            raise KeyboardInterrupt
         tasks = [task for domain in result["domains"] for task in domain["tasks"]]
-        return fmean(task["response_ns"]["mean"] for task in tasks if task["response_ns"])
+        means = [task["response_ns"]["mean"] for task in tasks if task["response_ns"]]
+        if not means:
+            found = f"{format_time(asked.horizon_ns)}, in which no job finished"
+            raise InputError("", None, "--horizon", found, "some of the longest period, 200ms")
+        return fmean(means)
 
     def _system(self, policy: Policy, draw: str, load: int, spare: Interface | None) -> System:
         domains = [
