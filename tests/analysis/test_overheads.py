@@ -74,6 +74,41 @@ def test_ones_own_jobs_cost_nothing_while_there_is_work() -> None:
     assert budget_loss_ns(system(*often), often, often[1]) > 100 * 5
 
 
+@pytest.mark.parametrize("policy", ["ptps", "wcps", "crps", "periodic+edf", "deferrable+fp+spare"])
+def test_turns_to_pay_and_to_run_end_apart(policy: str) -> None:
+    """Work comes in the middle of a turn to pay: from then on two picks in every quantum."""
+    tick, period, quantum = 500, 1_000_000, 10_000
+    costs = Overheads(pick_ns=tick)
+    for wcet_us in range(6000, 9600, 40):
+        task = Task(name="t", period_ns=10 * MS, wcet_ns=wcet_us * US, offset_ns=quantum // 2)
+        one = System(
+            name="s",
+            policy=parse_policy(policy),
+            quantum_ns=quantum,
+            spare=Interface(period_ns=period, budget_ns=quantum),
+            overheads=costs,
+            domains=(Domain(name="d", interface_period_ns=period, tasks=(task,)),),
+        )
+        said = analyze(one)["domains"][0]
+        if said["tasks"][0]["schedulable"] is not True:
+            break
+        seen = simulate(one, 60 * MS)["domains"][0]["tasks"][0]
+        assert seen["misses"] == 0
+        assert seen["response_ns"]["max"] <= said["tasks"][0]["response_bound_ns"]
+    assert said["interface"] is None
+    assert wcet_us > 8000
+
+
+def test_loans_end_with_budgets_and_turns() -> None:
+    """Under lend two refills and two servers more in 500; with a quantum twice, and its turns."""
+    pick = 3 + 2 + 5
+    one, lent = system(*TWO, policy="ptps"), system(*TWO, policy="wcps")
+    assert budget_loss_ns(lent, TWO, TWO[0]) - budget_loss_ns(one, TWO, TWO[0]) == (2 + 2) * pick
+    turned = lent.model_copy(update={"quantum_ns": 10})
+    longer = budget_loss_ns(turned, TWO, TWO[0]) - budget_loss_ns(lent, TWO, TWO[0])
+    assert longer == (2 + 2 + 2 * 50) * pick
+
+
 def test_shared_pcpus_charge_every_event_to_everybody() -> None:
     one = system(*TWO, policy="rtds", pcpus=2)
     cost = event_cost_ns(COSTS)

@@ -305,6 +305,11 @@ def test_other_systems_are_not_driver_loops() -> None:
     system = load_system(SYSTEMS / "stability-control.toml")
     assert driver_flows(with_policy(system, parse_policy("ptps"))) is None
     assert driver_flows(system.model_copy(update={"flows": ()})) is None
+    first = system.domains[1]
+    blocked = first.tasks[0].model_copy(update={"blocking_ns": 1000})
+    blocked_first = first.model_copy(update={"tasks": (blocked, *first.tasks[1:])})
+    domains = (system.domains[0], blocked_first, *system.domains[2:])
+    assert driver_flows(system.model_copy(update={"domains": domains})) is None
     costly = system.model_copy(update={"overheads": Overheads(pick_ns=1)})
     assert driver_flows(costly) is None
     twice = system.model_copy(update={"flows": (system.flows[0], system.flows[0])})

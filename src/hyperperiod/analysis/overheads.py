@@ -19,7 +19,8 @@ a turn ended; or it comes back to it, and then an arrival, a refill or the end o
 pcpu away before. So there are no more than arrivals of others, refills and ends of turns in the
 period, the first one, and one in progress when it begins. Arrivals and refills are paid for at
 the next pick, once each. One longest pick for a debt from the period before and one for what
-is in progress come on top.
+is in progress come on top. With a quantum turns to pay and turns to run are counted apart, and a
+server that does not always both pay and run has two that end in every quantum.
 Sporadic and cbs servers have periods of their own, which may begin at any time and be delayed by
 one more: events are counted in two periods. Under EDF a cbs server may be late by all that is lost
 beside the budgets, x; a budget less by x / 2 has a bound of supply that is later by x, or more.
@@ -40,7 +41,18 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.request_bound import rbf
-from hyperperiod.model import Budget, Domain, Flow, Order, Overheads, Scope, Slack, System, Task
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Flow,
+    Order,
+    Overheads,
+    Policy,
+    Scope,
+    Slack,
+    System,
+    Task,
+)
 
 # A period that no window exceeds: what comes once.
 _ONCE_NS = 2**61
@@ -113,15 +125,19 @@ def _picks_of_one_ns(system: System, domains: Sequence[Domain], own: Domain, win
     """Picks that grant one server of the domain in a window, and what is paid for at them."""
     cost = system.overheads
     turns = _number(_turns(system), window_ns)
-    wakes = refills = 0
+    wakes = refills = servers = 0
     for domain in domains:
+        servers += 0 if domain.best_effort else domain.vcpus
         refills += _number(_server_events(system, domain), window_ns)
         # A vcpu beside the domain's own one counts as another's, with all its tasks.
         if domain is not own or domain.vcpus > 1:
             jobs = [job for task in domain.tasks for job in _jobs(system, domain, task)]
             wakes += _number(jobs, window_ns)
-    # Under lend a server goes on paying when the one that lends to it has nothing left.
-    ends = refills if system.policy.slack is Slack.LEND else 0
+    ends = 0
+    if system.policy.slack is Slack.LEND:
+        # A loan ends with the budget of the one that lends, which may date from before the window;
+        # and with a quantum with its turn, once more for each that takes its place for a while.
+        ends = (refills + servers) * (1 if system.quantum_ns is None else 2)
     picks = turns + wakes + refills + ends + 2
     pick_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return picks * pick_ns + wakes * cost.wake_ns + refills * cost.replenish_ns
@@ -148,13 +164,19 @@ def _turns(system: System) -> list[_Event]:
     """Ends of turns, and refills of the spare."""
     events = []
     if system.quantum_ns is not None:
-        events.append(_Event(1, system.quantum_ns))
+        events.append(_Event(2 if _turns_apart(system.policy) else 1, system.quantum_ns))
     if system.policy.slack is Slack.SPARE:
         # While its period is unknown: it will be the hyperperiod, no shorter than any period.
         periods = [domain.interface.period_ns for domain in system.domains if domain.interface]
         period_ns = system.spare.period_ns if system.spare else max(periods, default=_ONCE_NS)
         events.append(_Event(2, period_ns))
     return events
+
+
+def _turns_apart(policy: Policy) -> bool:
+    """Whether a vcpu may have its turns to pay and to run at different instants."""
+    pays_for_others = policy.budget is Budget.PERIODIC or policy.slack is Slack.SPARE
+    return pays_for_others or policy.scope is Scope.GLOBAL
 
 
 def _server_events(system: System, domain: Domain) -> list[_Event]:

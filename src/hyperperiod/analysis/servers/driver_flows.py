@@ -3,8 +3,8 @@
 
 A system is of this form if its policy has slices, each flow has three hops - driver, a domain of
 its own with one task, driver - with one item outstanding, all with the same driver domain, the
-driver does nothing else, and no overheads are given. Everything else is for the general bounds of
-flows.
+driver does nothing else, nothing blocks, and no overheads are given. Everything else is for the
+general bounds of flows.
 
 Inputs: a system whose interfaces are known. Result: per flow the paper's verdict and the sound
 one, or None for systems of another form. Errors: none.
@@ -111,5 +111,6 @@ def _is_loop(flow: Flow, owners: dict[str, Domain]) -> bool:
 
 
 def _is_simple(domain: Domain) -> bool:
-    """One vcpu, and nothing but arrival decides who is served first."""
-    return domain.vcpus == 1 and (len(domain.tasks) == 1 or domain.scheduler is Scheduler.FIFO)
+    """One vcpu, and nothing but arrival decides who is served first, and when."""
+    in_order = len(domain.tasks) == 1 or domain.scheduler is Scheduler.FIFO
+    return domain.vcpus == 1 and in_order and not any(task.blocking_ns for task in domain.tasks)
