@@ -27,6 +27,7 @@ from itertools import groupby
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.analysis.domains.edp import refusal
@@ -169,14 +170,12 @@ class _Trimmer:
     def _bisect(self, stretch: _Stretch) -> int:
         if self._serves(stretch, stretch.first):
             return stretch.first
-        bad, good = 0, (stretch.last - stretch.first) // self.granule_ns
-        while good - bad > 1:
-            middle = (good + bad) // 2
-            if self._serves(stretch, stretch.first + middle * self.granule_ns):
-                good = middle
-            else:
-                bad = middle
-        return stretch.first + good * self.granule_ns
+
+        def serves(granules: int) -> bool:
+            return self._serves(stretch, stretch.first + granules * self.granule_ns)
+
+        most = (stretch.last - stretch.first) // self.granule_ns
+        return stretch.first + last_holding(serves, most, 0) * self.granule_ns
 
 
 def _delays(other: Server, own: Server) -> bool:

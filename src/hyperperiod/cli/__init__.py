@@ -38,6 +38,8 @@ def main() -> None:
       1  done, and a deadline is missed or a test fails
       2  bad input; nothing was written
       3  the environment lacks something (the message says what installs it)
+     70  a mistake in this program, or a machine that broke down during a run
+    130  interrupted; what was written is valid
     """
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -91,10 +92,4 @@ def _last(values: tuple[int, int, int], holds: Callable[[int], bool]) -> int | N
         working, failing = least, present
     else:
         return None
-    while failing - working > 1:
-        middle = (working + failing) // 2
-        if holds(middle):
-            working = middle
-        else:
-            failing = middle
-    return working
+    return last_holding(holds, working, failing)

@@ -47,6 +47,7 @@ from dataclasses import dataclass
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -115,10 +116,8 @@ def latest_deadline(
         return None, exact
     if serves(period_ns):
         return period_ns, exact
-    good, bad = 0, -(-(period_ns - budget_ns) // granule_ns)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if serves(budget_ns + middle * granule_ns) else (good, middle)
+    most = -(-(period_ns - budget_ns) // granule_ns)
+    good = last_holding(lambda granules: serves(budget_ns + granules * granule_ns), 0, most)
     return budget_ns + good * granule_ns, exact
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -120,8 +121,4 @@ def _largest(holds: Callable[[int], bool], most: int) -> int | None:
     """The largest number from 1 to `most` that holds; None if 1 does not."""
     if most < 1 or not holds(1):
         return None
-    low, high = 1, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return last_holding(holds, 1, most + 1)

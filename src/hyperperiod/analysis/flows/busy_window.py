@@ -30,7 +30,7 @@ found within many steps. Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -80,24 +80,27 @@ def busy_window(streams: Sequence[Stream], supply: Supplied, blocking: int = 0) 
     """The longest time without a gap in which work of these streams is pending."""
     if sum((stream.rate for stream in streams), Fraction(0)) > supply.bandwidth:
         return None
-    window = 1
-    for _ in range(STEPS):
-        work = sum(stream.wcet * stream.count(window + 1) for stream in streams)
-        needed = supply.time_for(blocking + work)
-        if needed <= window:
-            return window
-        if needed > LIMIT:
-            return None
-        window = needed
-    return None
+    return _least_window(
+        lambda window: blocking + sum(stream.wcet * stream.count(window + 1) for stream in streams),
+        supply,
+        1,
+    )
 
 
 def _finish(ahead: int, above: Sequence[Stream], supply: Supplied, start: int) -> int | None:
     """The least window from `start` on whose supply covers what is ahead and above."""
-    window = max(start, supply.time_for(ahead))
+    return _least_window(
+        lambda window: ahead + sum(stream.wcet * stream.count(window) for stream in above),
+        supply,
+        max(start, supply.time_for(ahead)),
+    )
+
+
+def _least_window(work_in: Callable[[int], int], supply: Supplied, start: int) -> int | None:
+    """The least window from `start` on whose supply covers the work in it."""
+    window = start
     for _ in range(STEPS):
-        work = ahead + sum(stream.wcet * stream.count(window) for stream in above)
-        needed = supply.time_for(work)
+        needed = supply.time_for(work_in(window))
         if needed <= window:
             return window
         if needed > LIMIT:
