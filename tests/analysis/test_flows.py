@@ -15,25 +15,20 @@ from tests.sim.worlds import domain, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
 
 from hyperperiod import _analysis
+from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import busy_window, response_bound
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows, flow_entries
+from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Change, Overheads, System, load_system, parse_policy
+from hyperperiod.model import Change, Overheads, load_system, parse_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)
-
-
-def analysed(one: System) -> FlowAnalysis:
-    found = analysis_of(one)
-    assert found is not None
-    return found
 
 
 def whole(name: str, *tasks: Any, **more: Any) -> Any:
@@ -133,7 +128,7 @@ def test_a_path_inside_one_domain_is_paid_once() -> None:
         domain("d", (2, 10), event("a", 1, 100), event("b", 1, 101), event("c", 2, 102)),
         flow=(flow("f", 100, "d.a", "d.b", "d.c"),),
     )
-    (found,) = analysed(one).flows
+    (found,) = analysis_of(one).flows
     assert [hop.bound_ns for hop in found.hops] == [17, 18, 28]
     # 4 of work: 16 + 2 + 8 + 2.
     assert found.bound_ns == 28
@@ -148,7 +143,7 @@ def test_jitter_goes_from_hop_to_hop() -> None:
         flow=(flow("f", 7, "x.a", "y.b", queue=4),),
         pcpus=2,
     )
-    found = analysed(one)
+    found = analysis_of(one)
     assert [hop.bound_ns for hop in found.flows[0].hops] == [4, 2]
     # low: 5, and 2 of b at 0 and at 7 - 3 = 4: done at 9, before b comes again at 11.
     assert found.domains["y"].parts["low"].bound_ns == 9
@@ -168,7 +163,7 @@ def test_through_a_driver_and_back() -> None:
         domain("control", (3, 10), event("c", 2, 30), task("other", 20, 1)),
         flow=(flow("f", 30, "driver.in", "control.c", "driver.out", queue=2, deadline=45),),
     )
-    found = analysed(one)
+    found = analysis_of(one)
     assert found.flows[0].bound_ns == 32
     assert found.flows[0].verdict.holds
     worst = 0
@@ -195,7 +190,7 @@ def test_every_phase_of_small_worlds(scheduler: str) -> None:
                 flow("g", 18, "a.u", queue=queue, burst=2),
             ),
         )
-        found = analysed(one)
+        found = analysis_of(one)
         for first, second in itertools.product(range(4), range(0, 18, 3)):
             assert outcome(one, found, Phases((first, second), (0, 0, 0), 1)).broken == ""
 
@@ -203,10 +198,10 @@ def test_every_phase_of_small_worlds(scheduler: str) -> None:
 def test_what_may_be_dropped_is_not_called_schedulable() -> None:
     domains = (whole("d", event("t", 6, 10)),)
     late = flow("f", 10, "d.t", jitter=8, queue=1)
-    (found,) = analysed(system("ptps", *domains, flow=(late,))).flows
+    (found,) = analysis_of(system("ptps", *domains, flow=(late,))).flows
     assert found.verdict.holds is None
     assert "dropped" in found.verdict.reason
-    (found,) = analysed(
+    (found,) = analysis_of(
         system("ptps", *domains, flow=(late.model_copy(update={"queue": 2}),))
     ).flows
     assert (found.verdict.holds, found.bound_ns) == (True, 10)
@@ -214,7 +209,7 @@ def test_what_may_be_dropped_is_not_called_schedulable() -> None:
 
 def test_a_deadline_that_the_bound_does_not_meet() -> None:
     one = system("ptps", whole("d", event("t", 6, 10)), flow=(flow("f", 10, "d.t", deadline=5),))
-    found = analysed(one)
+    found = analysis_of(one)
     assert found.flows[0].verdict.holds is None
     assert found.flows[0].bound_ns == 6
     assert found.domains["d"].parts["t"].holds
@@ -227,12 +222,30 @@ def test_behind_a_hop_without_a_promise_the_queue_bounds_what_comes() -> None:
         domain("b", (10, 10), event("u", 1, 10), task("low", 50, 3)),
         flow=(flow("f", 10, "a.t", "b.u", queue=2),),
     )
-    found = analysed(one)
+    found = analysis_of(one)
     assert [hop.bound_ns for hop in found.flows[0].hops] == [None, 2]
     assert found.flows[0].verdict.holds is None
     assert "a.t" in found.flows[0].verdict.reason
     # At most two within 5: 3 of its own and 2, once more after 5.
     assert found.domains["b"].parts["low"].bound_ns == 5
+
+
+def test_a_server_that_may_starve_bounds_nothing_elsewhere() -> None:
+    """x gets nothing for 900 on its pcpu, then all that waited reaches y on the other at once."""
+    hog = domain("h", (900, 1000), task("busy", kind="busy"), pcpu=0, priority=0)
+    starved = domain("x", (50, 100), event("t", 10, 100), pcpu=0, priority=1)
+    low = task("low", 300, 10, offset=10)
+    behind = domain("y", (100, 100), event("u", 30, 100), low, pcpu=1, priority=0)
+    items = flow("f", 100, "x.t", "y.u", queue=8, deadline=2000)
+    one = system("ptps", hog, starved, behind, pcpus=2, flow=(items,))
+    seen = simulate(one, 20_000, 1)["domains"][2]["tasks"][1]
+    said = analyze(one)["domains"][2]
+    assert seen["response_ns"]["max"] == 160
+    if_it_were_kept = analyze_flows(one, promises_of(one)).domains["y"].parts["low"]
+    assert if_it_were_kept.bound_ns is not None
+    assert if_it_were_kept.bound_ns < 160
+    claim = said["tasks"][1]
+    assert claim["schedulable"] is None or claim["response_bound_ns"] >= 160
 
 
 def test_edf_the_deadline_or_the_busy_window() -> None:
@@ -243,14 +256,14 @@ def test_edf_the_deadline_or_the_busy_window() -> None:
             whole("d", event("t", 2, 20, deadline=deadline), event("u", 3, 20), scheduler="edf"),
             flow=(flow("f", 20, "d.t"), flow("g", 20, "d.u")),
         )
-        found = analysed(one)
+        found = analysis_of(one)
         assert [hop.bound_ns for one_flow in found.flows for hop in one_flow.hops] == bounds
     late = system(
         "periodic+edf",
         whole("d", event("t", 2, 20, deadline=2), event("u", 3, 20, deadline=3), scheduler="edf"),
         flow=(flow("f", 20, "d.t"), flow("g", 20, "d.u")),
     )
-    found = analysed(late)
+    found = analysis_of(late)
     assert [one_flow.bound_ns for one_flow in found.flows] == [5, 5]
     assert found.domains["d"].whole.holds is None
 
@@ -261,11 +274,11 @@ def test_tasks_above_every_hop_keep_the_exact_test() -> None:
         domain("d", (2, 10), task("h", 11, 1, deadline=11), event("t", 1, 50)),
         flow=(flow("f", 50, "d.t"),),
     )
-    parts = analysed(one).domains["d"].parts
+    parts = analysis_of(one).domains["d"].parts
     assert parts["h"].holds is False
     assert parts["t"].holds
     # A sporadic server may always give more than its bound: no proof of the contrary.
-    other = analysed(one.model_copy(update={"policy": parse_policy("sporadic")}))
+    other = analysis_of(one.model_copy(update={"policy": parse_policy("sporadic")}))
     assert other.domains["d"].parts["h"].holds is None
 
 
@@ -278,7 +291,7 @@ def test_busy_tasks_and_what_is_below() -> None:
         ),
         flow=(flow("f", 50, "d.t"), flow("g", 50, "d.u")),
     )  # fmt: skip
-    found = analysed(one)
+    found = analysis_of(one)
     assert [one_flow.bound_ns for one_flow in found.flows] == [1, None]
     assert found.domains["d"].parts["u"].holds is False
 
@@ -303,11 +316,11 @@ def test_overheads_count_what_items_cause(policy: str) -> None:
         overheads={"pick": 500, "context_switch": 800, "wake": 300, "interrupt": 400},
     )
     free = one.model_copy(update={"overheads": Overheads()})
-    found = analysed(one)
+    found = analysis_of(one)
     for number in range(4):
         phases = Phases((130 * US * number, 0), (0, 0, 0), number + 1)
         assert outcome(one, found, phases, 60_000 * US).broken == ""
-    for with_them, without in zip(found.flows, analysed(free).flows, strict=True):
+    for with_them, without in zip(found.flows, analysis_of(free).flows, strict=True):
         assert with_them.bound_ns is not None
         assert without.bound_ns is not None
         assert with_them.bound_ns > without.bound_ns
@@ -326,7 +339,7 @@ def test_what_diverges_is_given_up() -> None:
         whole("d", event("t", 5, 10), event("u", 1, 50)),
         flow=(flow("f", 10, "d.t", "d.u", "d.t", queue=50), flow("g", 50, "d.u", queue=9)),
     )
-    found = analysed(one)
+    found = analysis_of(one)
     assert [one_flow.bound_ns for one_flow in found.flows] == [None, None]
 
 
@@ -355,14 +368,14 @@ def test_work_beyond_all_times_has_no_bound(scheduler: str) -> None:
         whole("d", event("t", 2**50, 2**50, deadline=2**59), scheduler=scheduler),
         flow=(flow("f", 2**50, "d.t", "d.t", burst=2**16, queue=2**16),),
     )
-    (found,) = analysed(one).flows
+    (found,) = analysis_of(one).flows
     assert found.bound_ns is None
     assert found.verdict.holds is None
 
 
 def test_entries() -> None:
     one = system("ptps", whole("d", event("t", 2, 20)), flow=(flow("f", 20, "d.t"),))
-    found = analysed(one)
+    found = analysis_of(one)
     assert flow_entries(found, {"d": Verdict.yes()}) == [
         {
             "name": "f",

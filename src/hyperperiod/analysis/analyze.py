@@ -79,7 +79,7 @@ class _Analysis:
             for number, members in enumerate(domains_by_group(self.system))
             for index in members
         }
-        self.flows = analyze_flows(self.system, self.promises)
+        self.flows = analyze_flows(self.system, self.promises, self._unkept())
 
     def result(self, explain: str | None) -> AnalyzeResult:
         domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
@@ -176,6 +176,11 @@ class _Analysis:
             domain.name: all_of([*self._unsettled(), self._host_of(index)])
             for index, domain in enumerate(self.system.domains)
         }
+
+    def _unkept(self) -> dict[str, str]:
+        """By domain, why its servers may not get their budgets; those that do are left out."""
+        hosts = {one.name: self._host_of(index) for index, one in enumerate(self.system.domains)}
+        return {name: host.reason for name, host in hosts.items() if not host.holds}
 
     def _host_of(self, index: int) -> Verdict:
         """Whether the servers of a domain get their budgets."""

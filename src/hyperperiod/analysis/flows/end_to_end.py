@@ -30,8 +30,9 @@ bounded by the source and the queue of their flow alone.
 Nothing is dropped if no more items than `queue` can come within the bound of the flow. A flow is
 schedulable if nothing is dropped and the bound is within its deadline.
 
-Assumptions: every server gets its budget (`host_level`); the supply bound of `domain_level`.
-Overheads count as everywhere (`overheads`), the releases of hops by the source and the queue.
+Assumptions: servers get their budgets (`host_level`), but for those that are named as doubtful;
+the supply bound of `domain_level`. Overheads count as everywhere (`overheads`), the releases of
+hops by the source and the queue.
 
 Inputs: the system with its interfaces, a promise per domain. Results: verdicts for the domains that
 have a hop, and for the flows, in nanoseconds. Sufficient only: true or null. Errors: none.
@@ -133,8 +134,14 @@ Bounds = dict[str, TaskBound]
 NOTHING = TaskBound(None, None)
 
 
-def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalysis:
-    """All flows together; `promises` by name of the domain, for those that have an interface."""
+def analyze_flows(
+    system: System, promises: Mapping[str, Promise], unkept: Mapping[str, str] | None = None
+) -> FlowAnalysis:
+    """All flows together; `promises` by name of the domain, for those that have an interface.
+
+    `unkept` says, by name too, why a server may not get its budget. What goes through there has no
+    bound, and what it does to others elsewhere is bounded by the source and the queue.
+    """
     routes = _Routes(system)
     vcpus: list[_Vcpu] = []
     refused: dict[str, str] = {}
@@ -142,6 +149,8 @@ def analyze_flows(system: System, promises: Mapping[str, Promise]) -> FlowAnalys
         if not routes.touches(domain):
             continue
         try:
+            if unkept and domain.name in unkept:
+                raise NotCovered(unkept[domain.name])
             vcpus += _vcpus_of(domain, promises.get(domain.name))
         except NotCovered as error:
             refused[domain.name] = str(error)
