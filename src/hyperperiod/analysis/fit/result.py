@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Required, TypedDict, cast
 
-from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit.candidates import Tabulator
 from hyperperiod.analysis.fit.cost import CostModel, Events, Prices, prices_of
 from hyperperiod.analysis.fit.fit import Fitted
@@ -272,13 +271,3 @@ def _gap(found: Fraction | None, bound: Fraction | None) -> float | None:
     if found is None or not bound:
         return None
     return max(0.0, float(found / bound - 1))
-
-
-def verdict_before(fitted: Fitted) -> bool | None:
-    """What `analyze` says of the system as it was; None without pins."""
-    if not fitted.before.pinned:
-        return None
-    try:
-        return analyze(fitted.before)["schedulable"]
-    except InputError:
-        return None

@@ -25,14 +25,3 @@ def rbf(loads: Sequence[Load], window: int) -> int:
     if window <= 0:
         return 0
     return sum(-(-(window + load.jitter) // load.period) * load.wcet for load in loads)
-
-
-def testing_points(loads: Sequence[Load]) -> list[int]:
-    """The windows at which the last load can first be done: just before each further release of
-    a higher one, and its own deadline."""
-    last = loads[-1].deadline
-    points = {last}
-    for load in loads[:-1]:
-        first = (load.jitter // load.period + 1) * load.period - load.jitter
-        points.update(range(first, last, load.period))
-    return sorted(points)
