@@ -71,6 +71,7 @@ sim::Task random_task() {
         task.kind = TASK_SPORADIC;
         break;
     case sim::Kind::event:
+    case sim::Kind::hop: // guests have none, and none is drawn here
         task.kind = TASK_EVENT;
         break;
     case sim::Kind::busy:
