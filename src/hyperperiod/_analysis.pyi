@@ -56,10 +56,21 @@ class Test(Enum):
     ITERATIVE_BCL = 6
 
 def judge(
-    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
+    local: Local,
+    loads: Sequence[Row],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int = 0,
+    looks: int = 50_000_000,
 ) -> tuple[Verdict, int]: ...
 def last_response(
-    loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
+    loads: Sequence[Row],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int = 0,
+    looks: int = 50_000_000,
 ) -> tuple[Verdict, int]: ...
 def minimal_budget(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0

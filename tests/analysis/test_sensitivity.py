@@ -178,3 +178,14 @@ def test_many_tasks_in_short_time() -> None:
         assert found.exact
         assert found.factor is not None
         assert found.factor > 1
+
+
+def test_many_loads_at_the_edge_take_seconds_not_minutes() -> None:
+    """The searches share what they may spend, however close to the bandwidth the utilization is."""
+    draw = random.Random(3)
+    periods = [draw.randrange(10**7, 10**9) | 1 for _ in range(60)]
+    loads = [Load(max(1, period * 93 // 6000), period, period) for period in periods]
+    component = Component(Local.EDF, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    found = sensitivity(component, Supply(Shape.GENERAL, 10**7, 9_320_000))
+    assert found is not None
+    assert all(task.largest_wcet_ns is not None for task in found.tasks)

@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+LOOKS = 100_000_000
+"""What a whole search may spend, in looks at one load in one window: some seconds at most."""
+
+
+def looks_for(loads: int) -> int:
+    """What each of some hundred tests of that many loads may spend in one search."""
+    return max(100 * loads, LOOKS // 100)
+
 
 def last_holding(holds: Callable[[int], bool], working: int, failing: int) -> int:
     """The last number that holds on the way from `working`, which does, to `failing`.

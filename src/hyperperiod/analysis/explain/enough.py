@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.bisection import last_holding
+from hyperperiod.analysis.bisection import last_holding, looks_for
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -68,7 +68,8 @@ def most_wcet(component: Component, index: int, supply: Supply, *, below: bool) 
 
 
 def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, below: bool) -> bool:
-    rest = (supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns)
+    looks = looks_for(len(loads))
+    rest = (supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns, looks)
     if local is Local.FIXED_PRIORITY:
         last = len(loads) if below else index + 1
         answers = (_analysis.last_response(loads[: at + 1], *rest)[0] for at in range(index, last))

@@ -71,17 +71,19 @@ Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
 
 using Finding = std::pair<Verdict, u64>;
 
-Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline) {
-    Effort effort(default_effort);
+Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
+              u64 looks) {
+    Effort effort(looks);
     const Answer answer =
         schedulable(component_of(local, rows), supply_of(shape, period, budget, deadline), effort);
     return {answer.verdict, answer.time};
 }
 
-Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline) {
+Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
+                      u64 looks) {
     require(!rows.empty(), "no loads");
     const std::vector<Load> loads = loads_of(rows);
-    Effort effort(default_effort);
+    Effort effort(looks);
     const Loads above = Loads(loads).first(loads.size() - 1);
     const Answer answer =
         response(above, loads.back(), supply_of(shape, period, budget, deadline), effort);
@@ -254,9 +256,11 @@ NB_MODULE(_analysis, module) {
                nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
     module.def("processor_demand", &demand_test, nb::arg("loads"));
     module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
+               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+               nb::arg("looks") = default_effort);
     module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
+               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+               nb::arg("looks") = default_effort);
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),

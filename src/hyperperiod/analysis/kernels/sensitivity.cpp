@@ -20,7 +20,14 @@ namespace hyperperiod::analysis {
 
 namespace {
 
-constexpr u64 search_effort = 5'000'000; // for one test of the search
+// What one test of a search may spend: a component of n loads asks for n searches of some seventy
+// tests, and all of them together should take a few seconds at most.
+u64 search_effort(std::size_t loads) {
+    constexpr u64 whole = 300'000'000, most = 5'000'000, tests = 70;
+    const u64 share = whole / (tests * (loads + 1));
+    const u64 least = 100 * loads;
+    return share < least ? least : share < most ? share : most;
+}
 
 class Search {
   public:
@@ -48,7 +55,7 @@ class Search {
 
 bool Search::load_holds(std::size_t index) {
     const Loads loads(component_.loads);
-    Effort effort(search_effort);
+    Effort effort(search_effort(loads.size()));
     return said(response(loads.first(index), loads[index], supply_, effort).verdict);
 }
 
@@ -64,7 +71,7 @@ bool Search::above_hold() {
 
 bool Search::holds() {
     if (component_.local != Local::fixed_priority) {
-        Effort effort(search_effort);
+        Effort effort(search_effort(component_.loads.size()));
         return said(schedulable(component_, supply_, effort).verdict);
     }
     if (!load_holds(weakest_))
@@ -105,7 +112,7 @@ bool Descent::below(u64 wcet) {
 
 bool Descent::holds(u64 wcet) {
     own_.wcet = wcet;
-    Effort effort(search_effort);
+    Effort effort(search_effort(loads_.size()));
     return edf(loads_, supply_, effort).verdict == Verdict::holds;
 }
 
@@ -156,7 +163,7 @@ Limit Descent::run() {
     if (slow == 0 || !cover_early_windows())
         return {0, true};
     const Trend trend(loads_);
-    Effort effort(search_effort);
+    Effort effort(search_effort(loads_.size()));
     const auto lower = [&](const Window &window) { return cover(window); };
     const Verdict verdict = Visit(loads_, trend, supply_, effort, lower).run(limit).verdict;
     if (verdict == Verdict::unknown)

@@ -35,6 +35,7 @@ from fractions import Fraction
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.bisection import looks_for
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
@@ -133,6 +134,7 @@ class _Search:
             supply.period_ns,
             supply.budget_ns,
             supply.deadline_ns,
+            looks_for(len(loads)),
         )
         self.exact = self.exact and found is not _analysis.Verdict.UNKNOWN
         return found is _analysis.Verdict.HOLDS
