@@ -336,3 +336,15 @@ def test_hosts_refuse_them_by_name(policy: str) -> None:
     system = with_policy(load_system(SYSTEMS / "brake-by-wire.toml"), parse_policy(policy))
     with pytest.raises(InputError, match=f"policy {parse_policy(policy)}".replace("+", r"\+")):
         simulate(system, MS)
+
+
+def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:
+    """Under SEDF the domain runs out of work and wakes at one instant, and loses a slice."""
+    plant = load_system(SYSTEMS / "packet-path.toml")
+    flow = plant.flows[0]
+    hop = next(hop for hop in flow.hops if flow.hops.count(hop) == 1)
+    longer = flow.model_copy(update={"hops": (*flow.hops[:-1], hop, hop)})
+    twice = plant.model_copy(update={"flows": (longer, *plant.flows[1:])})
+    for policy, said in (("sedf", True), ("sedf-prime", False)):
+        result = analyze(with_policy(twice, parse_policy(policy)))
+        assert ("goes on inside" in str(result)) is said

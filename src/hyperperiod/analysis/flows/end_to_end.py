@@ -31,7 +31,9 @@ Nothing is dropped if no more items than `queue` can come within the bound of th
 schedulable if nothing is dropped and the bound is within its deadline.
 
 Assumptions: servers get their budgets (`host_level`), but for those that are named as doubtful;
-the supply bound of `domain_level`. Overheads count as everywhere (`overheads`), the releases of
+the supply bound of `domain_level`, while work is pending without a gap, also where one ends at the
+instant at which the next comes. There a slice-once server loses its slice, so nothing is said of
+its domain if items go on inside it. Overheads count as everywhere (`overheads`), the releases of
 hops by the source and the queue.
 
 Inputs: the system with its interfaces, a promise per domain. Results: verdicts for the domains that
@@ -42,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hyperperiod._analysis import Local
@@ -76,6 +79,9 @@ ONCE = 2**60
 _MAY_GIVE_THE_LEAST = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.CBS)
 
 UNBOUNDED = "no bound was found for its response time"
+LOSES = (
+    "an item goes on inside the domain, which loses it a slice: no supply bound holds on its way"
+)
 BELOW_BUSY = "below a busy task, it may never run"
 
 
@@ -151,7 +157,10 @@ def analyze_flows(
         try:
             if unkept and domain.name in unkept:
                 raise NotCovered(unkept[domain.name])
-            vcpus += _vcpus_of(domain, promises.get(domain.name))
+            promise = promises.get(domain.name)
+            if promise is not None and promise.rule is Budget.SLICE_ONCE and routes.stay_in(domain):
+                raise NotCovered(LOSES)
+            vcpus += _vcpus_of(domain, promise)
         except NotCovered as error:
             refused[domain.name] = str(error)
     for number, one in enumerate(vcpus):
@@ -207,6 +216,13 @@ class _Routes:
     def touches(self, domain: Domain) -> bool:
         """Whether a task of the domain is a hop."""
         return any(f"{domain.name}.{task.name}" in self.visits for task in domain.tasks)
+
+    def stay_in(self, domain: Domain) -> bool:
+        """Whether an item goes from one task of the domain right to another, or the same."""
+        names = {f"{domain.name}.{task.name}" for task in domain.tasks}
+        return any(
+            {before, after} <= names for flow in self.flows for before, after in pairwise(flow.hops)
+        )
 
     def least_ns(self, hop: str) -> int:
         """What a job takes at least."""
