@@ -24,7 +24,7 @@ from hyperperiod.hosts.sim import simulate
 from hyperperiod.hosts.xen import rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
-from hyperperiod.hosts.xen.run import Options, run
+from hyperperiod.hosts.xen.run import BusyError, Options, run
 from hyperperiod.model import FailedError, System, load_system
 from hyperperiod.trace.format import is_complete, read
 from hyperperiod.trace.properties import Status, check_all
@@ -188,7 +188,10 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
         for number in range(3)
     ]
     system = System.model_validate({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
-    result = run(system, 200 * MS, trace_path=tmp_path / "run.hpt")
+    try:
+        result = run(system, 200 * MS, trace_path=tmp_path / "run.hpt")
+    except BusyError as error:
+        pytest.skip(str(error))
     assert result["timing"] == "host"
     assert len(result["pcpus"]) == 2
     assert [task["jobs"] for task in tasks(result)] == [10] * 3
