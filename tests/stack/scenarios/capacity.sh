@@ -2,8 +2,7 @@
 # A pool has 64 places. A domain that does not fit stays where it is; nothing is taken from it,
 # nothing is lost, and the next one that fits gets in.
 memory=$(free_memory)
-guest large 60 workload=sleep period=20000 work=1000 report=100
-ok hyperperiod-xen move large real-time
+in_pool real-time large 60 workload=sleep period=20000 work=1000 report=100
 says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
 ok hyperperiod-xen set large --vcpu 59 --period 100ms --budget 1ms
 says 'vcpu 59 *1ms in 100ms' hyperperiod-xen get large --vcpu 59
@@ -11,12 +10,11 @@ guest wide 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
 refused 1 'no place is left' hyperperiod-xen move wide real-time
 says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
 alive wide:0 wide:1
-guest one 1 workload=sleep period=20000 work=1000 report=100
-ok hyperperiod-xen move one real-time
+in_pool real-time one 1 workload=sleep period=20000 work=1000 report=100
 says '"vcpus": 64' hyperperiod-xen pool-info real-time --json
 alive one
 ok xl destroy large
-ok hyperperiod-xen move wide real-time
+moved wide real-time
 says '"vcpus": 6' hyperperiod-xen pool-info real-time --json
 alive wide:1
 ok xl destroy wide

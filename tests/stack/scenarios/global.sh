@@ -4,12 +4,10 @@ ok hyperperiod-xen pool-destroy real-time
 ok hyperperiod-xen pool-create all --policy rtds --cpus 1,2
 says '"policy": "rtds", "scope": "global", "pcpus": \[1, 2\]' hyperperiod-xen pool-info all --json
 for name in ga gb gc; do
-  guest $name 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
-  ok hyperperiod-xen move $name all
+  in_pool all $name 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
   ok hyperperiod-xen set $name --period 10ms --budget 2ms
 done
-guest gs 1 workload=sleep period=10000 work=500 report=100
-ok hyperperiod-xen move gs all
+in_pool all gs 1 workload=sleep period=10000 work=500 report=100
 ok hyperperiod-xen set gs --period 10ms --budget 1ms
 for policy in rtds ertds deferrable+edf+none periodic+fp+none cbs+edf+extra rtds; do
   [ $policy != ertds ] || ok hyperperiod-xen spare all --period 10ms --budget 1ms
@@ -26,13 +24,9 @@ for _ in 1 2 3; do
   alive gb:0
   ok xl cpupool-cpu-add all 1
 done
-for _ in 1 2 3; do
-  ok xl pause ga
-  ok hyperperiod-xen move ga 0
-  ok xl unpause ga
-  ok hyperperiod-xen move ga all
-  alive ga:1
-done
+moved ga 0
+moved ga all
+alive ga:1
 ok hyperperiod-xen trace all -o /results/ring-global
 ok xl destroy ga
 ok xl destroy gb

@@ -51,7 +51,29 @@ vcpus = $guest_vcpus
 tsc_mode = "native"
 extra = "$*"
 CFG
-  ok xl create -q "/tmp/$guest_name.cfg"
+  # shellcheck disable=SC2086 # none, or one option
+  ok xl create ${guest_flags-} -q "/tmp/$guest_name.cfg"
+}
+
+# Xen 4.20 may crash when a guest that runs is moved from pool to pool; docs/xen/toolstack.md says
+# why. So guests are moved before they ever ran, or, where a move is what is tested, paused.
+
+# in_pool POOL NAME VCPUS WORDS...: a guest in a pool of ours from its first instruction on.
+in_pool() {
+  in_pool_name=$1
+  shift
+  guest_flags=-p
+  guest "$@"
+  guest_flags=
+  ok hyperperiod-xen move "$1" "$in_pool_name"
+  ok xl unpause "$1"
+}
+
+# moved NAME POOL: moves a guest that has run.
+moved() {
+  ok xl pause "$1"
+  ok hyperperiod-xen move "$1" "$2"
+  ok xl unpause "$1"
 }
 
 # How far a vcpu, NAME:VCPU or NAME, has come, by the last line that its guest printed about it.

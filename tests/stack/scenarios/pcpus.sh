@@ -27,16 +27,13 @@ ok hyperperiod-xen move sleep 0
 ok hyperperiod-xen move sleep real-time
 ok xl unpause sleep
 alive sleep
-for _ in 1 2 3 4 5; do
-  ok hyperperiod-xen move busy 0
-  ok hyperperiod-xen move busy real-time
-done
+moved busy 0
+moved busy real-time
 says 'vcpu 0 *best effort' hyperperiod-xen get busy
 alive busy:0
 
 for number in 1 2 3; do
-  guest short$number 1 workload=storm work=200 report=100
-  ok hyperperiod-xen move short$number real-time
+  in_pool real-time short$number 1 workload=storm work=200 report=100
   ok hyperperiod-xen set short$number --period 5ms --budget 1ms
   alive short$number
 done

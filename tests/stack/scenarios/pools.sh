@@ -9,11 +9,15 @@ says '^real-time *2 ' xl cpupool-list
 says '^Pool-0 *2 ' xl cpupool-list
 hyperperiod-xen pool-info real-time --json >/results/pool.json
 
+guest_flags=-p
 guest busy 2 workload=sleep vcpus=2 period=20000 work=2000 report=100
 guest sleep 1 workload=sleep period=20000 work=1000 report=100
+guest_flags=
 refused 2 'another scheduler' hyperperiod-xen get busy
 ok hyperperiod-xen move busy real-time
 ok hyperperiod-xen move "$(xl domid sleep)" real-time
+ok xl unpause busy
+ok xl unpause sleep
 says 'busy sleep' hyperperiod-xen pool-info real-time
 says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
 says 'vcpu 0 *best effort' hyperperiod-xen get busy

@@ -4,8 +4,7 @@
 # begin-POLICY and end-POLICY say how many lines each guest's log had before and after.
 ok hyperperiod-xen pool-create real-time --policy ptps --cpus 1
 for name in a b rest; do
-  guest $name 1 workload=spin report=500
-  ok hyperperiod-xen move $name real-time
+  in_pool real-time $name 1 workload=spin report=500
 done
 ok hyperperiod-xen set a --period 10ms --budget 4ms
 ok hyperperiod-xen set b --period 20ms --budget 5ms

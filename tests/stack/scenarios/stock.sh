@@ -14,12 +14,15 @@ says '^busy *[0-9]* *0 *1 ' xl vcpu-list busy
 ok xl vcpu-pin busy 0 all
 ok xl cpupool-cpu-remove Pool-0 3
 ok xl cpupool-create name=\"edf\" sched=\"rtds\" cpus=[\"3\"]
+guest_flags=-p
 guest other 1 workload=sleep period=20000 work=1000 report=100
+guest_flags=
 ok xl cpupool-migrate other edf
+ok xl unpause other
 ok xl sched-rtds -d other -v all -p 10000 -b 3000 -e 0
 says '^other .* 10000 *3000' xl sched-rtds -d other -v all
 alive other
-ok hyperperiod-xen move other real-time
+moved other real-time
 alive other
 ok xl cpupool-migrate other edf
 alive other
