@@ -79,6 +79,7 @@ class _Analysis:
             for number, members in enumerate(domains_by_group(self.system))
             for index in members
         }
+        self.kept = [self._host_of(index) for index in range(len(self.system.domains))]
         self.flows = analyze_flows(self.system, self.promises, self._unkept())
 
     def result(self, explain: str | None) -> AnalyzeResult:
@@ -168,19 +169,19 @@ class _Analysis:
         }
 
     def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
-        return self._entry(domain, self._host_of(index))
+        return self._entry(domain, self.kept[index])
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
         return {
-            domain.name: all_of([*self._unsettled(), self._host_of(index)])
-            for index, domain in enumerate(self.system.domains)
+            domain.name: all_of([*self._unsettled(), host])
+            for domain, host in zip(self.system.domains, self.kept, strict=True)
         }
 
     def _unkept(self) -> dict[str, str]:
         """By domain, why its servers may not get their budgets; those that do are left out."""
-        hosts = {one.name: self._host_of(index) for index, one in enumerate(self.system.domains)}
-        return {name: host.reason for name, host in hosts.items() if not host.holds}
+        hosts = zip(self.system.domains, self.kept, strict=True)
+        return {domain.name: host.reason for domain, host in hosts if not host.holds}
 
     def _host_of(self, index: int) -> Verdict:
         """Whether the servers of a domain get their budgets."""
