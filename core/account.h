@@ -15,6 +15,8 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
     case HP_BUDGET_PERIODIC:
     case HP_BUDGET_DEFERRABLE:
     case HP_BUDGET_POLLING:
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
         return server->deadline_ns;
     case HP_BUDGET_SPORADIC:
     case HP_BUDGET_CBS:

@@ -9,6 +9,7 @@
 #include "budget/deferrable.h"
 #include "budget/periodic.h"
 #include "budget/polling.h"
+#include "budget/slice.h"
 #include "budget/sporadic.h"
 
 /* Does what is due for this server at 'now' or before: refills, changes, losses. */
@@ -27,6 +28,10 @@ HP_STEP void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     case HP_BUDGET_CBS:
         hp_cbs_catch_up(core, vcpu, now_ns);
         break;
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
+        hp_slice_catch_up(core, vcpu, now_ns);
+        break;
     }
 }
 
@@ -35,6 +40,8 @@ HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, h
     case HP_BUDGET_PERIODIC:
     case HP_BUDGET_DEFERRABLE:
     case HP_BUDGET_POLLING:
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
         hp_timed_charge(core, vcpu, from_ns, to_ns);
         break;
     case HP_BUDGET_SPORADIC:
@@ -77,6 +84,10 @@ HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     case HP_BUDGET_CBS:
         hp_cbs_arrive(core, vcpu, now_ns);
         break;
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
+        hp_slice_arrive(core, vcpu, now_ns);
+        break;
     }
 }
 
@@ -90,6 +101,8 @@ HP_FN void hp_candidates(struct hp_core *core) {
     case HP_BUDGET_POLLING:
     case HP_BUDGET_SPORADIC:
     case HP_BUDGET_CBS:
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
         hp_working_candidates(core);
         break;
     }
@@ -138,6 +151,8 @@ HP_FN hp_u64 hp_change_time(struct hp_core *core, hp_u32 vcpu) {
     case HP_BUDGET_SPORADIC:
         return hp_sporadic_settled_at(core, vcpu, core->now_ns);
     case HP_BUDGET_CBS:
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
         return hp_most(deadline_ns, core->now_ns);
     }
     return deadline_ns;

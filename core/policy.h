@@ -20,6 +20,9 @@
     ROW("rtds", global, HP_BUDGET_DEFERRABLE, HP_ORDER_EDF, HP_SLACK_EXTRA)                        \
     ROW("ertds", global, HP_BUDGET_DEFERRABLE, HP_ORDER_EDF, HP_SLACK_SPARE)                       \
     ROW("cbs", partitioned, HP_BUDGET_CBS, HP_ORDER_EDF, HP_SLACK_NONE)                            \
+    ROW("sedf", partitioned, HP_BUDGET_SLICE_ONCE, HP_ORDER_EDF, HP_SLACK_EXTRA)                   \
+    ROW("sedf-prime", partitioned, HP_BUDGET_SLICE, HP_ORDER_EDF, HP_SLACK_EXTRA)                  \
+    ROW("psedf", partitioned, HP_BUDGET_SLICE, HP_ORDER_FP, HP_SLACK_EXTRA)                        \
     ROW("hsf-fp", one, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                             \
     ROW("partitioned-hsf-fp", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)
 
@@ -30,7 +33,7 @@
  * deferrable and cbs are defined.
  */
 HP_FN hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
-    if (policy->budget > HP_BUDGET_CBS || policy->order > HP_ORDER_EDF
+    if (policy->budget > HP_BUDGET_SLICE_ONCE || policy->order > HP_ORDER_EDF
         || policy->slack > HP_SLACK_EXTRA)
         return 0;
     switch ((enum hp_budget)policy->budget) {
@@ -44,6 +47,9 @@ HP_FN hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
     case HP_BUDGET_POLLING:
     case HP_BUDGET_SPORADIC:
         return pcpus == 1 && policy->slack != HP_SLACK_LEND && policy->slack != HP_SLACK_RECLAIM;
+    case HP_BUDGET_SLICE:
+    case HP_BUDGET_SLICE_ONCE:
+        return pcpus == 1 && (policy->slack == HP_SLACK_NONE || policy->slack == HP_SLACK_EXTRA);
     }
     return 0;
 }

@@ -29,6 +29,8 @@ enum hp_budget {
     HP_BUDGET_POLLING,
     HP_BUDGET_SPORADIC,
     HP_BUDGET_CBS,
+    HP_BUDGET_SLICE,      /* what is left is kept over a block */
+    HP_BUDGET_SLICE_ONCE, /* what is left is lost by a block */
 };
 
 /* Who is first among the eligible? */

@@ -77,6 +77,8 @@ static const struct word budgets[] __initconst = {
     { "polling", HP_BUDGET_POLLING },
     { "sporadic", HP_BUDGET_SPORADIC },
     { "cbs", HP_BUDGET_CBS },
+    { "slice", HP_BUDGET_SLICE },
+    { "slice-once", HP_BUDGET_SLICE_ONCE },
 };
 
 static const struct word orders[] __initconst = {

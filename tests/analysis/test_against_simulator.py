@@ -29,7 +29,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import ANALYSIS_ONLY, LEGAL_SLACK, Order
+from hyperperiod.model.policy import LEGAL_SLACK, Order
 
 STEP_NS = 100_000
 POLICIES = [
@@ -37,7 +37,6 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget not in ANALYSIS_ONLY
 ]
 
 

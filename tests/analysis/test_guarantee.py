@@ -11,10 +11,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import cast
 
 import pytest
-from tests.model_naive.model import BudgetRule, Params, Setup
+from tests.model_naive.model import Params, Setup
 from tests.model_naive.model import Policy as NaivePolicy
 from tests.model_naive.workload import Run
 
@@ -23,7 +22,7 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
-from hyperperiod.model.policy import ANALYSIS_ONLY, LEGAL_SLACK
+from hyperperiod.model.policy import LEGAL_SLACK
 
 TICKS = 160
 POLICIES = [
@@ -31,7 +30,6 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget not in ANALYSIS_ONLY
 ]
 
 
@@ -74,7 +72,7 @@ def start(draw: random.Random, world: World) -> Run:
         period = draw.randint(3, 12)
         spare = (period * grain, draw.randint(1, period) * grain)
     setup = Setup(
-        NaivePolicy(cast(BudgetRule, policy.budget.value), policy.order.value, policy.slack.value),
+        NaivePolicy(policy.budget.value, policy.order.value, policy.slack.value),
         world.pcpus,
         world.quantum,
         *spare,
@@ -112,25 +110,33 @@ class Arrivals:
         return self.draw.randint(1, 2 if style == "sparse" else 3 * budget)
 
 
-def record(draw: random.Random, world: World) -> tuple[list[list[bool]], list[list[int]]]:
-    """Per vcpu and tick: had it work, and how long did it run up to there."""
+def record(draw: random.Random, world: World) -> tuple[list[list[int]], list[list[int]]]:
+    """Per vcpu and tick: had it work, and how long did it run up to there.
+
+    Work has a number, 0 for none. It is another one where vcpus lose by running out of work and
+    getting some at one instant.
+    """
     run = start(draw, world)
     arrivals = Arrivals(draw, world, run)
     count = len(world.servers)
-    working: list[list[bool]] = [[] for _ in range(count)]
+    working: list[list[int]] = [[] for _ in range(count)]
     served = [[0] for _ in range(count)]
+    spell = [1] * count
     grants = run.start(arrivals.at(0))
     for now in range(TICKS):
         for index in range(count):
-            working[index].append(run.backlog[index] > 0)
+            working[index].append(spell[index] if run.backlog[index] else 0)
             ran = any(grant.run == index for grant in grants)
             served[index].append(served[index][-1] + ran)
-        grants = run.step(arrivals.at(now + 1))
+        run.finish_tick()
+        for index in run.arrive(arrivals.at(now + 1)):
+            spell[index] += world.policy.budget is Budget.SLICE_ONCE
+        grants = run.world.decide()
     return working, served
 
 
 def broken_window(
-    working: list[bool], served: list[int], bound: list[int]
+    working: list[int], served: list[int], bound: list[int]
 ) -> tuple[int, int] | None:
     """A window with work throughout and less supply than the bound."""
     begin = 0
@@ -139,7 +145,7 @@ def broken_window(
             begin += 1
             continue
         end = begin
-        while end < TICKS and working[end]:
+        while end < TICKS and working[end] == working[begin]:
             end += 1
         for first in range(begin, end):
             for last in range(first + 1, end + 1):
@@ -155,7 +161,8 @@ def check(draw: random.Random, policy: Policy, counts: Counter[str]) -> None:
     if not any(verdict.holds for verdict in found.servers):
         return
     working, served = record(draw, world)
-    late = policy.budget in (Budget.POLLING, Budget.SPORADIC)
+    late = policy.budget in (Budget.POLLING, Budget.SPORADIC, Budget.SLICE_ONCE)
+    late |= policy.budget is Budget.SLICE and policy.order is Order.EDF
     shape = Shape.POLLING if late else Shape.GENERAL
     for index, (server, verdict) in enumerate(zip(world.servers, found.servers, strict=True)):
         if not verdict.holds:

@@ -24,8 +24,7 @@ from hyperperiod.analysis.servers.driver_domain import (
 )
 from hyperperiod.analysis.servers.driver_flows import driver_flows, placed_of
 from hyperperiod.analysis.servers.server import Server
-from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import InputError, Overheads, load_system, parse_policy, with_policy
+from hyperperiod.model import Overheads, load_system, parse_policy, with_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000
@@ -329,13 +328,6 @@ def test_analyze_knows_the_policies(policy: str, test: str) -> None:
     result = analyze(system)
     assert result["policy"] == policy
     assert result["pcpus"][0]["test"] == test
-
-
-@pytest.mark.parametrize("policy", ["sedf", "sedf-prime", "psedf", "slice+fp", "slice-once+edf"])
-def test_hosts_refuse_them_by_name(policy: str) -> None:
-    system = with_policy(load_system(SYSTEMS / "brake-by-wire.toml"), parse_policy(policy))
-    with pytest.raises(InputError, match=f"policy {parse_policy(policy)}".replace("+", r"\+")):
-        simulate(system, MS)
 
 
 def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:

@@ -32,7 +32,8 @@
 #define RUN_EVENTS 16u
 #define LIFE_EVENTS 50000u
 
-static const char *const budgets[] = {"periodic", "deferrable", "polling", "sporadic", "cbs"};
+static const char *const budgets[] = {"periodic", "deferrable", "polling",   "sporadic",
+                                      "cbs",      "slice",      "slice-once"};
 static const char *const orders[] = {"fp", "edf"};
 static const char *const slacks[] = {"none", "lend", "reclaim", "spare", "extra"};
 

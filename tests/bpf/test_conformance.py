@@ -25,6 +25,9 @@ PRESETS = {
     "polling": "polling+fp+none",
     "sporadic": "sporadic+fp+none",
     "cbs": "cbs+edf+none",
+    "sedf": "slice-once+edf+extra",
+    "sedf-prime": "slice+edf+extra",
+    "psedf": "slice+fp+extra",
     "rtds": "deferrable+edf+extra+global",
     "ertds": "deferrable+edf+spare+global",
 }
@@ -41,6 +44,12 @@ def legal_combinations() -> list[str]:
         for budget in ("deferrable", "polling", "sporadic", "cbs")
         for order in orders
         for slack in ("none", "spare", "extra")
+    ]
+    found += [
+        f"{budget}+{order}+{slack}"
+        for budget in ("slice", "slice-once")
+        for order in orders
+        for slack in ("none", "extra")
     ]
     found += [f"periodic+{order}+none+global" for order in orders]
     found += [

@@ -39,7 +39,15 @@ from tests.model_naive.workload import Run
 _sim = pytest.importorskip("hyperperiod._sim", reason="the native module is not built")
 
 TICK_NS = 1_000_000  # one tick is a best-effort turn
-BUDGETS: tuple[BudgetRule, ...] = ("periodic", "deferrable", "polling", "sporadic", "cbs")
+BUDGETS: tuple[BudgetRule, ...] = (
+    "periodic",
+    "deferrable",
+    "polling",
+    "sporadic",
+    "cbs",
+    "slice",
+    "slice-once",
+)
 ORDERS: tuple[OrderRule, ...] = ("fp", "edf")
 SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra")
 FLAG_BEST_EFFORT = 1
@@ -238,7 +246,11 @@ PERIODIC: tuple[SlackRule, ...] = ("none", "lend", "reclaim")
 DEMAND: tuple[SlackRule, ...] = ("none", "spare", "extra")  # of the rules that pay for work only
 
 LOCAL = [Policy("periodic", order, slack) for order in ORDERS for slack in PERIODIC] + [
-    Policy(budget, order, slack) for budget in BUDGETS[1:] for order in ORDERS for slack in DEMAND
+    Policy(budget, order, slack)
+    for budget in BUDGETS[1:]
+    for order in ORDERS
+    for slack in DEMAND
+    if slack != "spare" or budget not in ("slice", "slice-once")
 ]
 GLOBAL = [
     policy

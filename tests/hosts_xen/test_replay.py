@@ -13,7 +13,7 @@ from hyperperiod import _sim
 from hyperperiod.hosts.xen.replay import replay
 from hyperperiod.hosts.xen.rings import Header, Ring
 from hyperperiod.model import FailedError
-from hyperperiod.model.policy import RUNNABLE, Policy, Scope
+from hyperperiod.model.policy import PRESETS, Policy, Scope
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, RECORD, SPARE, Kind
 
 QUANTUM, BUDGET, START, SET_SPARE, ADD, UPDATE, REMOVE = 33, 34, 32, 35, 36, 37, 38
@@ -120,7 +120,7 @@ def settle(host: Hypervisor, until: list[int], now_ns: int) -> None:
         due.clear()
 
 
-@pytest.mark.parametrize("policy", RUNNABLE.values(), ids=str)
+@pytest.mark.parametrize("policy", PRESETS.values(), ids=str)
 def test_the_same_calls_have_the_same_answers(policy: Policy) -> None:
     host = play(policy, seed=len(str(policy)))
     end_ns = host.records[-1][0]
@@ -131,7 +131,7 @@ def test_the_same_calls_have_the_same_answers(policy: Policy) -> None:
     assert 0 < played.lateness_ns <= 700
 
 
-@pytest.mark.parametrize("policy", RUNNABLE.values(), ids=str)
+@pytest.mark.parametrize("policy", PRESETS.values(), ids=str)
 def test_what_is_charged_is_what_was_granted(policy: Policy) -> None:
     host = play(policy, seed=7)
     end_ns = host.records[-1][0]
@@ -152,7 +152,7 @@ def test_what_is_charged_is_what_was_granted(policy: Policy) -> None:
 
 @pytest.mark.parametrize("field", ["value", "job", "vcpu", "payer", "kind", "flags"])
 def test_a_grant_that_the_core_would_not_give_is_shown(field: str) -> None:
-    ring = play(RUNNABLE["crps"], seed=3).ring()
+    ring = play(PRESETS["crps"], seed=3).ring()
     at = np.flatnonzero(ring.records["kind"] == Kind.RUN)[40]
     ring.records[field][at] = {"kind": Kind.IDLE, "flags": EXTRA}.get(
         field, int(ring.records[field][at]) ^ 1
@@ -165,7 +165,7 @@ def test_a_grant_that_the_core_would_not_give_is_shown(field: str) -> None:
 
 def test_a_call_that_was_not_made_is_noticed() -> None:
     """Without the arrival a vcpu would not run."""
-    whole = play(RUNNABLE["ptps"], seed=5).ring()
+    whole = play(PRESETS["ptps"], seed=5).ring()
     kinds, vcpus = whole.records["kind"], whole.records["vcpu"]
     runs_at_once = (kinds[1:] == Kind.RUN) & (vcpus[1:] == vcpus[:-1])
     at = int(np.flatnonzero((kinds[:-1] == Kind.ARRIVE) & runs_at_once)[3])
@@ -182,7 +182,7 @@ def change(ring: Ring, **fields: Any) -> Ring:
 
 
 def test_rings_that_cannot_be_played_are_refused_with_the_reason() -> None:
-    good = play(RUNNABLE["ptps"], seed=1, steps=30)
+    good = play(PRESETS["ptps"], seed=1, steps=30)
     assert good.ring().records["kind"][5] == ADD
     for ring, reason in (
         (good.ring(lost=3), "lost 3 of"),
@@ -196,7 +196,7 @@ def test_rings_that_cannot_be_played_are_refused_with_the_reason() -> None:
 
 
 def test_what_comes_after_the_end_is_checked_but_not_kept() -> None:
-    host = play(RUNNABLE["crps"], seed=9)
+    host = play(PRESETS["crps"], seed=9)
     end_ns = host.records[-1][0] // 2
     played = replay(host.ring(), end_ns)
     assert int(played.records["time_ns"].max()) == end_ns
@@ -208,7 +208,7 @@ def test_what_comes_after_the_end_is_checked_but_not_kept() -> None:
 
 
 def test_the_part_of_a_pcpu_has_its_number() -> None:
-    ring = play(RUNNABLE["wcps"], seed=2).ring()
+    ring = play(PRESETS["wcps"], seed=2).ring()
     moved = Ring(Header(**{**ring.header.__dict__, "source": 3}), ring.records, 0)
     played = replay(moved, 10**9)
     assert played.first_pcpu == 3

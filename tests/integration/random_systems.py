@@ -24,14 +24,13 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import ANALYSIS_ONLY, LEGAL_SLACK
+from hyperperiod.model.policy import LEGAL_SLACK
 
 POLICIES = tuple(
     Policy(budget=budget, order=order, slack=slack, scope=scope)
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget not in ANALYSIS_ONLY
 )
 
 

@@ -17,9 +17,9 @@ from hyperperiod.experiments.latency.figures import Response, Row
 from hyperperiod.experiments.latency.lab import Outcome, rows_of, settings_rows
 from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS
 from hyperperiod.experiments.latency.settings import Scenario
-from hyperperiod.model import RUNNABLE
+from hyperperiod.model import PRESETS
 
-POLICIES = [policy for name, policy in RUNNABLE.items() if "hsf" not in name]
+POLICIES = [policy for name, policy in PRESETS.items() if "hsf" not in name]
 MS = 1_000_000
 
 
@@ -216,7 +216,7 @@ def test_budgets_above_the_period_are_cut_and_say_so() -> None:
 def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, Outcome]) -> None:
     (affinity,) = load_scenarios(("affinity",))
     one = affinity.model_copy(update={"settings": affinity.settings[:1]})
-    plan = Plan("sim", [one], [RUNNABLE["ptps"]], seed=2)
+    plan = Plan("sim", [one], [PRESETS["ptps"]], seed=2)
     assert rows_of(plan) == 1
     (other,) = settings_rows(measure(plan).outcomes[0].settings)
     first = row(outcomes, "affinity: half a pcpu, every 1 s", "ptps")
@@ -233,7 +233,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
         return Row("ours", "ds", "ds", 1, tick_only=1, gap_ns=0)
 
     monkeypatch.setattr(lab, "measure_simulated", interrupt)
-    results = measure(Plan("sim", load_scenarios(("affinity", "interrupt")), [RUNNABLE["ds"]]))
+    results = measure(Plan("sim", load_scenarios(("affinity", "interrupt")), [PRESETS["ds"]]))
     assert results.interrupted
     assert [outcome.scenario.name for outcome in results.outcomes] == ["affinity"]
     assert len(results.outcomes[0].settings) == 6

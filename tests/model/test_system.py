@@ -192,6 +192,7 @@ def test_a_swap_must_stay_in_its_scope(tmp_path: Path) -> None:
 
 def test_fitting_policies(system: System) -> None:
     one_pcpu = ["ptps", "wcps", "crps", "ds", "polling", "sporadic", "rtds", "ertds", "cbs"]
+    one_pcpu += ["sedf", "sedf-prime", "psedf"]
     assert [str(policy) for policy in fitting_policies(system)] == one_pcpu
     wide = system.model_copy(
         update={

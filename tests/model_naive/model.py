@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-BudgetRule = Literal["periodic", "deferrable", "polling", "sporadic", "cbs"]
+BudgetRule = Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
 OrderRule = Literal["fp", "edf"]
 SlackRule = Literal["none", "lend", "reclaim", "spare", "extra"]
 Spare = Literal["spare"]
@@ -284,12 +284,25 @@ class World:
         vcpu = self.vcpus[v]
         assert not vcpu.work
         vcpu.work = True
-        if vcpu.params.best_effort or vcpu.level > 0:
+        if vcpu.params.best_effort:
+            return
+        if self.setup.policy.budget in ("slice", "slice-once"):
+            self._arrive_slice(vcpu)
+        if vcpu.level > 0:
             return
         if self.setup.policy.budget == "cbs":
             self._arrive_cbs(vcpu)
         elif self.setup.policy.budget == "sporadic":
             self._arrive_sporadic(vcpu)
+
+    def _arrive_slice(self, vcpu: Vcpu) -> None:
+        """At the deadline or after it a period begins; before it, once is once."""
+        if self.now >= vcpu.deadline:
+            vcpu.deadline = self.now
+            self._refill_full(vcpu)
+        elif self.setup.policy.budget == "slice-once" and vcpu.level == 0 and vcpu.remaining > 0:
+            vcpu.remaining = 0
+            self._deplete(vcpu)
 
     def _arrive_cbs(self, vcpu: Vcpu) -> None:
         """A new period, unless what is left fits the bandwidth until the deadline."""
@@ -315,6 +328,9 @@ class World:
                 self._refill_sporadic(vcpu)
             elif budget_rule == "cbs":
                 self._refill_cbs(vcpu)
+            elif budget_rule in ("slice", "slice-once"):
+                if vcpu.work:
+                    self._refill_on_grid(vcpu)
             else:
                 self._refill_on_grid(vcpu)
         if self.setup.spare_period and self.now % self.setup.spare_period == 0:

@@ -99,8 +99,8 @@ struct Vcpu {
     Time supplied_ns = 0;           // run in the current period, whoever paid
 };
 
-constexpr std::array<hp_policy, 30> legal_policies() {
-    std::array<hp_policy, 30> list{};
+constexpr std::array<hp_policy, 38> legal_policies() {
+    std::array<hp_policy, 38> list{};
     std::size_t n = 0;
     for (hp_u32 order : {HP_ORDER_FP, HP_ORDER_EDF}) {
         for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_LEND, HP_SLACK_RECLAIM})
@@ -108,6 +108,9 @@ constexpr std::array<hp_policy, 30> legal_policies() {
         for (hp_u32 budget :
              {HP_BUDGET_DEFERRABLE, HP_BUDGET_POLLING, HP_BUDGET_SPORADIC, HP_BUDGET_CBS})
             for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_SPARE, HP_SLACK_EXTRA})
+                list[n++] = {budget, order, slack};
+        for (hp_u32 budget : {HP_BUDGET_SLICE, HP_BUDGET_SLICE_ONCE})
+            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA})
                 list[n++] = {budget, order, slack};
     }
     return list;

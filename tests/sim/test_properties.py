@@ -29,6 +29,8 @@ PARTITIONED = [
         ("polling", ("none", "spare", "extra")),
         ("sporadic", ("none", "spare", "extra")),
         ("cbs", ("none", "spare", "extra")),
+        ("slice", ("none", "extra")),
+        ("slice-once", ("none", "extra")),
     ]
     for order, slack in itertools.product(("fp", "edf"), slacks)
 ]
@@ -261,7 +263,7 @@ def the_payer_under_ptps_does_not_depend_on_the_workload(data: st.DataObject) ->
     )
 
 
-ACCEPTED = ["ptps", "wcps", "crps", "ds", "polling", "cbs"]
+ACCEPTED = ["ptps", "wcps", "crps", "ds", "polling", "cbs", "sedf", "sedf-prime", "psedf"]
 
 
 def what_the_analysis_accepts_misses_nothing(data: st.DataObject) -> None:

@@ -40,7 +40,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import ANALYSIS_ONLY, LEGAL_SLACK, Order
+from hyperperiod.model.policy import LEGAL_SLACK, Order
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 
@@ -49,7 +49,6 @@ POLICIES = [
     for (scope, budget), slacks in LEGAL_SLACK.items()
     for slack in slacks
     for order in Order
-    if budget not in ANALYSIS_ONLY
 ]
 SCHEDULERS = [Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF, Scheduler.FIFO]
 PACES = ((2, 3, 4, 5, 6, 7, 8, 9, 10, 12), (3, 6, 12), (4, 6, 10), (2, 4, 8), (5, 7, 11), (6,))

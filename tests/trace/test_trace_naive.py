@@ -24,6 +24,7 @@ TICKS = 240
 LOCAL = [
     *product(("periodic",), ORDERS, ("none", "lend", "reclaim")),
     *product(("deferrable", "polling", "sporadic", "cbs"), ORDERS, ("none", "spare", "extra")),
+    *product(("slice", "slice-once"), ORDERS, ("none", "extra")),
 ]
 GLOBAL = [
     *product(("periodic",), ORDERS, ("none",)),
@@ -121,7 +122,7 @@ def test_schedules_of_the_naive_model_have_every_property(
             assert finding.status is not Status.FAILS, (one.name, seed, finding.violations[:3])
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_so_do_those_with_swaps(seed: int, tmp_path: Path) -> None:
     header, records = play(LOCAL[seed % len(LOCAL)], 1, seed, LOCAL).trace(tmp_path)
     for one, finding in zip(PROPERTIES, check_all(header, records), strict=True):

@@ -31,7 +31,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import RUNNABLE, Slack
+from hyperperiod.model.policy import PRESETS, Slack
 from hyperperiod.trace.difference import Trace, difference
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals
@@ -65,6 +65,9 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "rtds": (15, 17, 26, 39, 73, 88, 96, 105, 115, 121, 130, 139, 163, 168),
     "ertds": (25, 29, 41, 56, 101, 177, 205, 219, 306, 319, 362, 512, 536, 559),
     "cbs": (58, 78, 86, 106, 111, 139, 186, 207, 217, 230, 325, 339, 341, 346),
+    "sedf": (4, 15, 21, 24, 47, 78, 83, 106, 142, 155, 166, 169, 171, 207),
+    "sedf-prime": (21, 74, 86, 115, 294, 322, 329, 385, 475, 513, 585, 595, 615, 743),
+    "psedf": (2, 35, 68, 82, 97, 99, 124, 136, 146, 193, 217, 229, 261, 272),
     "hsf-fp": (34, 38, 45, 62, 71, 73, 93, 99, 118, 138, 146, 168, 174, 180),
     "partitioned-hsf-fp": (1, 2, 7, 14, 23, 32, 36, 55, 87, 92, 94, 100, 120, 151),
 }
@@ -94,12 +97,12 @@ def candidate(preset: str, number: int) -> System:
                 base_ms * _MS,
                 bandwidth,
                 interface=Interface(period_ns=period_ns, budget_ns=min(budget_ns, period_ns)),
-                extra=RUNNABLE[preset].slack is Slack.EXTRA and draw.random() < 0.5,
+                extra=PRESETS[preset].slack is Slack.EXTRA and draw.random() < 0.5,
             )
         )
     if draw.random() < 0.4:
         domains.append(_best_effort(draw, base_ms * _MS))
-    return System(name=f"{preset}-{number}", policy=RUNNABLE[preset], domains=tuple(domains))
+    return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
 
 
 def _domain(
@@ -237,7 +240,7 @@ def _moved_task(task: Task, shift: Callable[[], int]) -> Task:
 def main() -> None:
     """Print the table of numbers."""
     print("NUMBERS: dict[str, tuple[int, ...]] = {")
-    for preset in sys.argv[1:] or RUNNABLE:
+    for preset in sys.argv[1:] or PRESETS:
         numbers = ", ".join(str(number) for number in islice(find(preset), WANTED))
         print(f'    "{preset}": ({numbers}),', flush=True)
     print("}")

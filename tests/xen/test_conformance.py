@@ -27,7 +27,7 @@ from tests.xen.robust import (
 )
 
 from hyperperiod.model import System, with_policy
-from hyperperiod.model.policy import RUNNABLE
+from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.difference import difference
 
 COMPARED = 0.85
@@ -44,13 +44,13 @@ def agree(system: System, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-@pytest.mark.parametrize("preset", RUNNABLE)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_two_systems_of_each_preset(preset: str, number: int, tmp_path: Path) -> None:
     agree(candidate(preset, NUMBERS[preset][number]), tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", RUNNABLE)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_all_systems_of_each_preset(preset: str, tmp_path: Path) -> None:
     for number in NUMBERS[preset][2:]:
         agree(candidate(preset, number), tmp_path)
@@ -87,7 +87,7 @@ def test_many_fragile_systems_by_replay(first: int, tmp_path: Path) -> None:
 def test_another_policy_is_noticed(tmp_path: Path) -> None:
     """The comparison fails when the two hosts do not do the same."""
     system = candidate("crps", NUMBERS["crps"][0])
-    on_xen = run_on_xen(with_policy(system, RUNNABLE["ptps"]), HORIZON_NS, SEED, tmp_path)
+    on_xen = run_on_xen(with_policy(system, PRESETS["ptps"]), HORIZON_NS, SEED, tmp_path)
     found = difference(simulated(with_overheads(system), HORIZON_NS), on_xen.trace, bound_ns())
     assert not found.agrees
     assert "first divergence: pcpu 0" in found.text()

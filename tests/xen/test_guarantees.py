@@ -19,7 +19,7 @@ from tests.xen.on_xen import need_xen, run_on_xen, with_overheads
 
 from hyperperiod.analysis import AnalyzeResult, analyze, resolve
 from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind
-from hyperperiod.model.policy import RUNNABLE, Budget
+from hyperperiod.model.policy import PRESETS, Budget
 
 OF_EACH = 4
 """Systems of each policy: 36 in all."""
@@ -31,7 +31,7 @@ _MS = 1_000_000
 # No test covers sporadic servers yet, nor cbs servers with overheads: the verdict is "unknown".
 POLICIES = {
     name: policy
-    for name, policy in RUNNABLE.items()
+    for name, policy in PRESETS.items()
     if policy.budget not in (Budget.SPORADIC, Budget.CBS)
 }
 

@@ -16,9 +16,9 @@ from tests.xen.hostile import HOSTILE, Responses, ours, stock
 from tests.xen.on_xen import measured
 
 from hyperperiod.analysis.overheads import event_cost_ns
-from hyperperiod.model.policy import RUNNABLE, Order
+from hyperperiod.model.policy import PRESETS, Order
 
-FIXED_PRIORITY = [name for name, policy in RUNNABLE.items() if policy.order is Order.FP]
+FIXED_PRIORITY = [name for name, policy in PRESETS.items() if policy.order is Order.FP]
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def test_under_every_fixed_priority_policy(policy: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", RUNNABLE)
+@pytest.mark.parametrize("policy", PRESETS)
 def test_no_policy_misses_a_deadline(policy: str) -> None:
     for hostile in HOSTILE:
         found = ours(policy, hostile, server=True)

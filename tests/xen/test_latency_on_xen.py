@@ -18,12 +18,12 @@ from hyperperiod.experiments.latency.lab import settings_rows
 from hyperperiod.experiments.latency.page import write_latency_page
 from hyperperiod.experiments.latency.settings import Scenario
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
-from hyperperiod.model import RUNNABLE, MissingError
+from hyperperiod.model import PRESETS, MissingError
 
 MS = 1_000_000
 HYPERVISOR_NS = 50_000
 """More than the hypervisor takes of a loop for its own work (a few microseconds)."""
-POLICIES = [policy for name, policy in RUNNABLE.items() if "hsf" not in name]
+POLICIES = [policy for name, policy in PRESETS.items() if "hsf" not in name]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +46,7 @@ def only(scenario: str, *settings: str) -> Scenario:
 
 def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[Row]:
     """Our rows, setting by setting, once all claims hold."""
-    chosen = [RUNNABLE[name] for name in policies.split()]
+    chosen = [PRESETS[name] for name in policies.split()]
     plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS)
     (outcome,) = measure(plan).outcomes
     assert [claim.ours for claim in outcome.claims if not claim.holds] == []

@@ -27,7 +27,7 @@ from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, read_ring
 from hyperperiod.model import (
-    RUNNABLE,
+    PRESETS,
     Domain,
     Interface,
     MissingError,
@@ -185,6 +185,6 @@ def test_with_half_of_the_interface_they_do_not(tmp_path: Path) -> None:
     half = Interface(period_ns=interface.period_ns, budget_ns=interface.budget_ns // 2)
     # Under ptps nothing is donated: half is half.
     less = with_interface(load_system(EXAMPLE), "linux", half)
-    seen = run(resolve(with_policy(less, RUNNABLE["ptps"])), tmp_path, hp_span=500 * MS)
+    seen = run(resolve(with_policy(less, PRESETS["ptps"])), tmp_path, hp_span=500 * MS)
     assert seen.threads["slow"].misses > 0
     assert max(seen.control_ns) <= 10 * MS

@@ -19,23 +19,23 @@ from tests.xen.robust import (
 )
 
 from hyperperiod.model import TaskKind, with_policy
-from hyperperiod.model.policy import RUNNABLE
+from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.difference import difference
 
 
 def test_every_preset_has_its_robust_systems() -> None:
-    assert list(NUMBERS) == list(RUNNABLE)
+    assert list(NUMBERS) == list(PRESETS)
     for numbers in NUMBERS.values():
         assert len(set(numbers)) == len(numbers) >= WANTED
 
 
-@pytest.mark.parametrize("preset", RUNNABLE)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_the_first_one_is_robust(preset: str) -> None:
     assert is_robust(candidate(preset, NUMBERS[preset][0]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", RUNNABLE)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_all_of_them_are_robust(preset: str) -> None:
     for number in NUMBERS[preset]:
         assert is_robust(candidate(preset, number)), number
@@ -49,7 +49,7 @@ def test_most_systems_are_not_robust() -> None:
 
 def test_the_robust_systems_are_not_dull() -> None:
     """All kinds of tasks are there, best-effort domains too, and each system does something."""
-    systems = [system for preset in RUNNABLE for system in robust_systems(preset)]
+    systems = [system for preset in PRESETS for system in robust_systems(preset)]
     domains = [domain for system in systems for domain in system.domains]
     kinds = Counter(task.kind for domain in domains for task in domain.tasks)
     assert set(kinds) == set(TaskKind)
@@ -78,6 +78,9 @@ OTHERS = {
     "rtds": "cbs",
     "ertds": "deferrable+edf+none+global",
     "cbs": "ds",
+    "sedf": "cbs",
+    "sedf-prime": "ds",
+    "psedf": "polling",
 }
 
 

@@ -20,7 +20,7 @@ from tests.xen.test_guarantees import schedulable
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import Swap, System, TaskKind, with_policy
-from hyperperiod.model.policy import RUNNABLE
+from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.format import Kind
 from hyperperiod.trace.jobs import Job, jobs
 
@@ -38,7 +38,7 @@ def swapped(system: System, rounds: int, apart_ns: int) -> System:
     swaps = []
     for policy in ROUND * rounds:
         at_ns += draw.randint(apart_ns // 2, apart_ns)
-        swaps.append(Swap(at_ns=at_ns, policy=RUNNABLE[policy]))
+        swaps.append(Swap(at_ns=at_ns, policy=PRESETS[policy]))
     return system.model_copy(update={"swaps": tuple(swaps)})
 
 
@@ -48,7 +48,7 @@ def systems() -> Iterator[System]:
     Budgets are those of wcps, whose loans make more events than the others have.
     """
     for system, _ in schedulable("wcps"):
-        others = [with_policy(system, RUNNABLE[name]) for name in ("ptps", "crps")]
+        others = [with_policy(system, PRESETS[name]) for name in ("ptps", "crps")]
         if all(analyze(other)["schedulable"] for other in others):
             yield others[0]
 

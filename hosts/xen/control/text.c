@@ -232,7 +232,8 @@ static const struct named_policy {
 #undef ROW
 };
 
-static const char *const budget_rules[] = {"periodic", "deferrable", "polling", "sporadic", "cbs"};
+static const char *const budget_rules[] = {"periodic", "deferrable", "polling", "sporadic", "cbs",
+                                           "slice", "slice-once"};
 static const char *const order_rules[] = {"fp", "edf"};
 static const char *const slack_rules[] = {"none", "lend", "reclaim", "spare", "extra"};
 

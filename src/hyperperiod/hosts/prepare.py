@@ -8,15 +8,6 @@ from hyperperiod.model import InputError, Scheduler, System, require_pins, with_
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
     """InputError for what no host can run, and what one of two levels cannot."""
-    for policy in (system.policy, *(swap.policy for swap in system.swaps)):
-        if policy.analysis_only:
-            raise InputError(
-                system.name,
-                None,
-                "policy",
-                f"policy {policy}, which only the analysis knows",
-                "a policy whose budget rule is not slice or slice-once",
-            )
     for domain in system.domains:
         if domain.domains:
             raise InputError(

@@ -10,7 +10,6 @@ from hyperperiod.model.load import load_system, require_pins
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.policy import (
     PRESETS,
-    RUNNABLE,
     Budget,
     Order,
     Policy,
@@ -41,7 +40,6 @@ from hyperperiod.model.write import to_toml
 
 __all__ = [
     "PRESETS",
-    "RUNNABLE",
     "Budget",
     "Change",
     "Domain",

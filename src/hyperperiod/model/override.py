@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import explain
-from hyperperiod.model.policy import RUNNABLE, Policy, Scope
+from hyperperiod.model.policy import PRESETS, Policy, Scope
 from hyperperiod.model.system import System
 from hyperperiod.model.values import PINNED
 
@@ -42,7 +42,7 @@ def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> Syste
 def fitting_policies(system: System) -> list[Policy]:
     """The known policies that the system can run under, without duplicates by another name."""
     fitting: list[Policy] = []
-    for policy in RUNNABLE.values():
+    for policy in PRESETS.values():
         if any(policy.rules == other.rules for other in fitting):
             continue
         try:

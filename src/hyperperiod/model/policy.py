@@ -58,9 +58,6 @@ class Scope(Rule):
 _KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
 _GAPS = (Slack.NONE, Slack.EXTRA)
 
-# What no host runs so far: the core has no such rule. The analysis knows these.
-ANALYSIS_ONLY = (Budget.SLICE, Budget.SLICE_ONCE)
-
 # Which slack rules go with a budget rule in a scope; the order rule is free everywhere.
 LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
     (Scope.PARTITIONED, Budget.PERIODIC): (Slack.NONE, Slack.LEND, Slack.RECLAIM),
@@ -115,11 +112,6 @@ class Policy(BaseModel):
         text = f"{self.budget}+{self.order}+{self.slack}"
         return f"{text}+global" if self.scope is Scope.GLOBAL else text
 
-    @property
-    def analysis_only(self) -> bool:
-        """Whether only the analysis knows it, and no host can run it."""
-        return self.budget in ANALYSIS_ONLY
-
     def __str__(self) -> str:
         return self.name or self.rules
 
@@ -150,9 +142,6 @@ PRESETS: dict[str, Policy] = {
     )
     if policy.name is not None
 }
-
-# Those that hosts can run.
-RUNNABLE = {name: policy for name, policy in PRESETS.items() if not policy.analysis_only}
 
 # The one known name that is bound to a number of pcpus.
 ONE_PCPU_ONLY = "hsf-fp"

@@ -167,7 +167,7 @@ class Header(TypedDict):
     system: str
     host: str
     policy: str
-    budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs"]
+    budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
     order: Literal["fp", "edf"]
     slack: Literal["none", "lend", "reclaim", "spare", "extra"]
     scope: Literal["partitioned", "global"]
@@ -332,7 +332,7 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
-_RULES: Final = np.array((5, 2, 5), np.uint64)
+_RULES: Final = np.array((7, 2, 5), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 

@@ -9,6 +9,7 @@ the rules say. It yields one `Moment` per stretch of time in which nothing chang
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from hyperperiod.trace.format import (
 )
 from hyperperiod.trace.servers import NEVER, RULES, Server, Wanted
 
-BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs")
+BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once")
 ORDERS: Final = ("fp", "edf")
 DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
 SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra")
@@ -72,6 +73,8 @@ class Moment:
     """Per pcpu, which vcpu with a server ran most recently before that decision."""
     servers: dict[int, Server] = field(default_factory=dict)
     work: set[int] = field(default_factory=set)
+    work_since: dict[int, int] = field(default_factory=dict)
+    """When each vcpu last got work, also at the very instant at which it had run out of it."""
 
     @property
     def partitioned(self) -> bool:
@@ -161,10 +164,14 @@ class Replay:
                     yield state
                 self._advance(state.until_ns)
                 if state.now_ns < time_ns:
+                    self._refill_due()
                     self._apply_changes()
                     self._settle()
+            departed = _departures(together)
+            for record in departed:
+                self._apply(record)
             self._refill_due()
-            for record in together:
+            for record in together[len(departed) :]:
                 self._apply(record)
             self._apply_changes()
             self._settle()
@@ -213,7 +220,6 @@ class Replay:
                 if payer in state.servers:
                     state.servers[payer].charge(span_ns, to_ns)
             self._remember(pcpu)
-        self._refill_due()
 
     def _remember(self, pcpu: int) -> None:
         """What the pcpu did until now is what it did last."""
@@ -240,6 +246,7 @@ class Replay:
             self._decide(record)
         elif record.kind == Kind.ARRIVE:
             state.work.add(record.vcpu)
+            state.work_since[record.vcpu] = record.time_ns
             if record.vcpu in state.servers:
                 state.servers[record.vcpu].arrive(record.time_ns)
         elif record.kind == Kind.DEPART:
@@ -332,6 +339,11 @@ def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
         together.append(record)
     if together:
         yield together[0].time_ns, together
+
+
+def _departures(together: list[Record]) -> list[Record]:
+    """Of one instant, what comes before its refills: charges and departures."""
+    return list(takewhile(lambda record: record.kind in (Kind.CHARGE, Kind.DEPART), together))
 
 
 def _decisive(records: Records) -> NDArray[np.bool_]:

@@ -145,6 +145,42 @@ class Polling(Server):
             self.drop()
 
 
+class Slice(Server):
+    """A period begins with work: at an arrival after the deadline, or at the deadline itself."""
+
+    def refill_due_ns(self) -> int:
+        return self.deadline_ns if self.has_work else NEVER
+
+    def start_anew(self, now_ns: int) -> None:
+        if self.has_work:
+            self.refill(now_ns)
+            return
+        left_ns = self.remaining_ns if self.level == 0 else 0
+        self.level = 0
+        self.remaining_ns = min(left_ns, self.budget_ns)
+
+    def arrive(self, now_ns: int) -> None:
+        self.has_work = True
+        if now_ns >= self.deadline_ns:
+            self.settled = True
+            periods = (now_ns - self.deadline_ns) // self.period_ns
+            owed_ns = min(0, self.remaining_ns) if self.level == 0 else 0
+            self.level = 0
+            self.remaining_ns = min(0, owed_ns + periods * self.budget_ns) + self.budget_ns
+            self.deadline_ns = now_ns + self.period_ns
+            self.drop()
+
+
+class SliceOnce(Slice):
+    """Work that arrives before the deadline loses what is left of the slice."""
+
+    def arrive(self, now_ns: int) -> None:
+        if now_ns < self.deadline_ns and self.level == 0 and self.remaining_ns > 0:
+            self.remaining_ns = 0
+            self.drop()
+        super().arrive(now_ns)
+
+
 class Cbs(Server):
     """Hard constant bandwidth server: the deadline moves with arrivals and with depletion."""
 
@@ -290,5 +326,7 @@ RULES: Final[dict[str, type[Server]]] = {
     "polling": Polling,
     "sporadic": Sporadic,
     "cbs": Cbs,
+    "slice": Slice,
+    "slice-once": SliceOnce,
 }
 """Periodic and deferrable differ in who is charged when, not in how budget comes back."""

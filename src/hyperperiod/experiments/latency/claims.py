@@ -79,8 +79,12 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
 
     def running_equals(setting: Setting, policy: Policy) -> bool:
         running = all(neighbour.running for neighbour in setting.neighbours)
-        # The deadlines of cbs servers move with use: they are not equals.
-        return running and not higher(setting, policy) and policy.budget is not Budget.CBS
+        return running and not higher(setting, policy) and not apart(policy)
+
+    def apart(policy: Policy) -> bool:
+        """Deadlines that move with use, or begin with the work, make no equals."""
+        slices = policy.budget in (Budget.SLICE, Budget.SLICE_ONCE)
+        return policy.budget is Budget.CBS or (slices and policy.order is Order.EDF)
 
     def a_turn_each(setting: Setting, row: Row) -> str | None:
         sharers = 1 + len(setting.neighbours)

@@ -3,9 +3,11 @@
 
 For periodic and deferrable servers the bound is that of the periodic resource model: nothing for
 at most 2 (period - budget), then the budget in each period. A polling server may be empty when
-work comes, so its longest wait is 2 period - budget. A window that starts at a refill has no such
-wait: the whole budget by each refill to come. Checked are all windows that start when work arrives
-or at a refill and are at most 64 periods long.
+work comes, so its longest wait is 2 period - budget; so may a slice that is lost (slice-once), and
+one that is kept may lose its rest to earlier deadlines (slice under edf). A window that starts at a
+refill has no such wait: the whole budget by each refill to come. Checked are all windows that start
+when work arrives or at a refill and are at most 64 periods long. Under slice-once work that runs
+out and comes anew at one instant loses a slice: it ends a window and begins another.
 
 This is a promise only where the host-level test holds; whoever writes the trace says so in its
 header. Other budget rules are skipped. After a swap or a change the promise rests until the
@@ -34,8 +36,8 @@ A window touches at most floor(t / period) + 2 periods. Once per window i itself
 debt of L, and its work may arrive while another one runs at i's expense: the 2 in front.
 
 Skipped are runs in which picks come so late that this leaves nothing; shared pcpus, for which this
-argument says nothing; and polling servers under edf with extra time, since there the time looked
-at may be as long as the run, with forgiven debts all along.
+argument says nothing; and polling servers and slices that are lost under edf with extra time, since
+there the time looked at may be as long as the run, with forgiven debts all along.
 """
 
 from bisect import bisect_right
@@ -49,9 +51,11 @@ from hyperperiod.trace.replay import Moment, Rules, is_spare
 from hyperperiod.trace.servers import Server
 
 WINDOW_PERIODS: Final = 64
-BOUNDED: Final = ("periodic", "deferrable", "polling")
+BOUNDED: Final = ("periodic", "deferrable", "polling", "slice", "slice-once")
+LOST: Final = ("polling", "slice-once")
+"""The rules whose budget may be gone, although nobody used it, when work comes."""
 
-Terms = tuple[str, int, int]
+Terms = tuple[str, str, int, int]
 
 
 @dataclass
@@ -92,16 +96,17 @@ class GuaranteeWatcher(Watcher):
 
     def close(self) -> Finding:
         for vcpu, stretch in self.found:
-            taken = _Taken(self.allowed_ns, self.late_picks[vcpu], stretch.terms[1])
+            taken = _Taken(self.allowed_ns, self.late_picks[vcpu], stretch.terms[2])
             _check_stretch(server_name(self.header, vcpu), stretch, taken, self.finding)
         return self.finding
 
     def _see_server(self, moment: Moment, vcpu: int, server: Server) -> None:
         rules = moment.rules_of(vcpu)
-        terms = (rules.budget, server.period_ns, server.budget_ns)
+        terms = (rules.budget, rules.order, server.period_ns, server.budget_ns)
         stretch = self.open.get(vcpu)
         bound = vcpu in moment.work and server.settled and self._is_bounded(rules)
-        if stretch is not None and not (bound and stretch.terms == terms):
+        woke = rules.budget == "slice-once" and moment.work_since.get(vcpu) == moment.now_ns
+        if stretch is not None and (woke or not bound or stretch.terms != terms):
             del self.open[vcpu]
             stretch = None
         if bound:
@@ -116,7 +121,7 @@ class GuaranteeWatcher(Watcher):
         self.deadlines[vcpu] = server.deadline_ns
 
     def _is_bounded(self, rules: Rules) -> bool:
-        endless = rules == ("polling", "edf", "extra")
+        endless = rules.budget in LOST and rules[1:] == ("edf", "extra")
         return rules.budget in BOUNDED and not (self.allowed_ns and endless)
 
 
@@ -176,10 +181,11 @@ def _late_picks(header: Header, vcpu: int) -> int:
     return picks
 
 
-def sbf(budget: str, period_ns: int, budget_ns: int, window_ns: int) -> int:
+def sbf(terms: Terms, window_ns: int) -> int:
     """The least supply in any window of that length, as the CSA paper's Eq. 1 counts it."""
+    budget, order, period_ns, budget_ns = terms
     blackout_ns = 2 * (period_ns - budget_ns)
-    if budget == "polling":
+    if budget in LOST or (budget, order) == ("slice", "edf"):
         blackout_ns = 2 * period_ns - budget_ns
     first_ns = blackout_ns - (period_ns - budget_ns)
     if window_ns < first_ns:
@@ -190,9 +196,9 @@ def sbf(budget: str, period_ns: int, budget_ns: int, window_ns: int) -> int:
 
 def _due_ns(terms: Terms, window_ns: int, *, at_refill: bool) -> int:
     """What is promised in a window, if every pick is in time."""
-    rule, period_ns, budget_ns = terms
     if not at_refill:
-        return sbf(rule, period_ns, budget_ns, window_ns)
+        return sbf(terms, window_ns)
+    _, _, period_ns, budget_ns = terms
     whole, part_ns = divmod(window_ns, period_ns)
     return whole * budget_ns + max(0, part_ns - (period_ns - budget_ns))
 
