@@ -17,7 +17,7 @@ from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
 
-PAPER = Asked(sets=10, horizon_ns=10**10, seed=1)
+PAPER = Asked()
 
 
 def reproduced(name: str, asked: Asked = PAPER) -> Figure:

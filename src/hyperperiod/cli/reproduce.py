@@ -13,26 +13,30 @@ from hyperperiod.cli.options import json_option, read_name, read_time, seed_opti
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
 
-NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8")
+NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8", "psedf-fig5", "psedf-fig6", "psedf-fig7")
+
+
+def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """A time, or None where none was given."""
+    return None if text is None else read_time(ctx, param, text)
 
 
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="NAME")
 @click.option(
-    "--sets",
-    type=click.IntRange(1, 10_000),
-    default=10,
-    show_default=True,
-    help="Random task sets per point.",
+    "--sets", type=click.IntRange(1, 10_000), help="Random task sets per point (ertds; 10)."
 )
 @click.option(
     "--horizon",
     "horizon_ns",
-    callback=read_time,
-    default="10s",
-    show_default=True,
+    callback=read_maybe,
     metavar="TIME",
-    help="How long each of them runs.",
+    help="How long each of them runs (ertds; 10s).",
+)
+@click.option(
+    "--packets",
+    type=click.IntRange(1, 10_000_000),
+    help="Packets for each wheel and point (psedf; 10000).",
 )
 @seed_option
 @click.option(
@@ -47,8 +51,9 @@ NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8")
 def reproduce(
     ctx: click.Context,
     name: str,
-    sets: int,
-    horizon_ns: int,
+    sets: int | None,
+    horizon_ns: int | None,
+    packets: int | None,
     seed: int,
     plot_file: str | None,
     as_json: bool,
@@ -59,6 +64,9 @@ def reproduce(
     ertds-fig6  ERTDS over RTDS, two VMs on one pcpu (Experiment A)
     ertds-fig7  ERTDS over RTDS, four VMs on one pcpu (Experiment B)
     ertds-fig8  ERTDS over RTDS, four VMs on two pcpus (Experiment C)
+    psedf-fig5  stability control under SEDF, SEDF' and PSEDF: mean responses
+    psedf-fig6  stability control under SEDF: least, mean and largest responses
+    psedf-fig7  stability control under PSEDF: least, mean and largest responses
 
     The paper's claims are checked against our rows; the exit code is 1 when one does not hold.
     """
@@ -66,7 +74,7 @@ def reproduce(
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
 
-    experiment, asked = load_experiment(name), Asked(sets, horizon_ns, seed)
+    experiment, asked = load_experiment(name), Asked(seed, sets, horizon_ns, packets)
     with whole_file(plot_file, "--plot") as plot_path:
         with bar(name, experiment.steps(asked)) as progress:
             figure = experiment.reproduce(asked, progress)

@@ -412,6 +412,8 @@ def figure_table(columns: Sequence[str], rows: Iterable[Json]) -> Table:
 
 
 def _figure_cell(column: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " / ".join(time_text(one) for one in value.values())
     if column.endswith("_ns"):
         return time_text(value)
     return f"{value:.3f}" if isinstance(value, float) else str(value)

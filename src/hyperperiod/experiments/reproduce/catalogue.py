@@ -8,11 +8,15 @@ from pathlib import Path
 from hyperperiod.experiments.files import FOLDER, read_experiment
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain
+from hyperperiod.experiments.reproduce.stability_control import StabilityControl
 
-NAMES = {
+NAMES: dict[str, type[SpareGain | StabilityControl]] = {
     "ertds-fig6": SpareGain,
     "ertds-fig7": SpareGain,
     "ertds-fig8": SpareGain,
+    "psedf-fig5": StabilityControl,
+    "psedf-fig6": StabilityControl,
+    "psedf-fig7": StabilityControl,
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.model import InputError
 from hyperperiod.report.lines import LineChart
 
 Progress = Callable[[int], None]
@@ -15,11 +16,24 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """How much to measure: random task sets per point, and for how long each runs."""
+    """How much to measure, where the experiment's file is not to say: None leaves it that.
 
-    sets: int
-    horizon_ns: int
-    seed: int
+    `sets`: random task sets per point; `horizon_ns`: for how long each of them runs; `packets`: how
+    many are sent for each wheel and point.
+    """
+
+    seed: int = 1
+    sets: int | None = None
+    horizon_ns: int | None = None
+    packets: int | None = None
+
+
+def refuse(asked: Asked, name: str, *fields: str) -> None:
+    """InputError for what an experiment has no use for."""
+    for field in fields:
+        if getattr(asked, field) is not None:
+            option = f"--{field.removesuffix('_ns')}"
+            raise InputError("", None, option, f"{option} with {name}", "no such option there")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from pydantic import Field, StrictInt
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.files import Part
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress
+from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     PRESETS,
@@ -38,6 +38,7 @@ from hyperperiod.model import (
     Task,
     format_time,
 )
+from hyperperiod.model.values import PositiveTime
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 
 TASKS = 3
@@ -84,14 +85,17 @@ class SpareGain(Part):
     source: str
     pcpus: StrictInt = 1
     loads: tuple[Percent, ...]
+    sets: Annotated[StrictInt, Field(ge=1)]
+    horizon_ns: PositiveTime = Field(alias="horizon")
     runs: tuple[Run, ...] = Field(alias="run", min_length=1)
     vms: tuple[Vm, ...] = Field(alias="vm", min_length=2)
     paper: Findings
 
     def steps(self, asked: Asked) -> int:
-        return len(self.runs) * len(self.loads) * asked.sets
+        return len(self.runs) * len(self.loads) * (asked.sets or self.sets)
 
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
+        refuse(asked, self.name, "packets")
         rows: list[dict[str, Any]] = []
         interrupted = False
         try:
@@ -103,11 +107,11 @@ class SpareGain(Part):
         return Figure(self.name, self.title, self.source, rows, claims, chart, columns, interrupted)
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[dict[str, Any]]:
-        done = 0
+        done, sets = 0, asked.sets or self.sets
         for run in self.runs:
             for load in self.loads:
                 ertds, rtds = [], []
-                for number in range(asked.sets):
+                for number in range(sets):
                     draw = f"{asked.seed}:{self.name}:{number}"
                     ertds.append(self._mean(PRESETS["ertds"], draw, load, run.spare, asked))
                     rtds.append(self._mean(PRESETS["rtds"], draw, load, None, asked))
@@ -116,7 +120,7 @@ class SpareGain(Part):
                 yield {
                     "run": run.name,
                     "load": load,
-                    "sets": asked.sets,
+                    "sets": sets,
                     "ertds_ns": fmean(ertds),
                     "rtds_ns": fmean(rtds),
                     "ratio": fmean(ertds) / fmean(rtds),
@@ -131,13 +135,14 @@ class SpareGain(Part):
         job finished in it.
         """
         system = self._system(policy, draw, load, spare)
-        result = simulate(system, asked.horizon_ns, asked.seed)
+        horizon_ns = asked.horizon_ns or self.horizon_ns
+        result = simulate(system, horizon_ns, asked.seed)
         if result["interrupted"]:
             raise KeyboardInterrupt
         tasks = [task for domain in result["domains"] for task in domain["tasks"]]
         means = [task["response_ns"]["mean"] for task in tasks if task["response_ns"]]
         if not means:
-            found = f"{format_time(asked.horizon_ns)}, in which no job finished"
+            found = f"{format_time(horizon_ns)}, in which no job finished"
             raise InputError("", None, "--horizon", found, "some of the longest period, 200ms")
         return fmean(means)
 
