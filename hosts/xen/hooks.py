@@ -75,6 +75,15 @@ HOOKS = (
         lines="6 + ",
         before="10] = CONFIG_SCHED_DEFAULT;\n",
     ),
+    # A pcpu that leaves its pool would write to the unit that it ran last, freed or not.
+    Hook(
+        "xen/common/sched/core.c",
+        after="            unit->priv = NULL;\n",
+        lines="            /* Who ran here last may be gone, and alone nobody waits. */\n"
+        "            if ( sr->granularity == 1 )\n"
+        "                unit->next_task = unit;\n",
+        before="            atomic_set(&unit->next_task->rendezvous_out_cnt, 0);\n",
+    ),
     Hook(
         "xen/include/public/domctl.h",
         after='#include "memory.h"\n',
