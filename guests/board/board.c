@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A guest's machine as Xen for arm64 makes it: GICv3 and the virtual timer of the architecture,
-// at the addresses of Xen's guest layout; other vcpus by PSCI; Xen's console.
+// at the addresses of Xen's guest layout; other vcpus by PSCI; Xen's console and event channels.
 //
 // Guests count with the physical counter, which is the same for all of them, but may only set
 // the virtual timer. The difference between the two counters never changes and is measured once.
@@ -20,12 +20,30 @@
 
 #define POKE 0u   /* the software interrupt by which vcpus wake each other */
 #define TIMER 27u /* the virtual timer */
+#define EVENT 31u /* one for all event channels */
 #define NO_INTERRUPT 1020u
 
 #define PSCI_CPU_ON 0xc4000003ull
 
+#define XEN_MEMORY_OP 12u
 #define XEN_CONSOLE_IO 18u
+#define XEN_EVENT_CHANNEL_OP 32u
 
+#define XEN_ADD_TO_PHYSMAP 7u
+#define XEN_EVENT_SEND 4u
+#define XEN_SELF 0x7ff0u
+
+/* The page that Xen shares with a domain, as far as it matters: for its first vcpu whether there
+ * is an event, and in which words; then a bit for each port in the first of them. */
+struct shared_page {
+    hp_u8 pending;
+    hp_u8 unused[7];
+    hp_u64 pending_words;
+    hp_u64 times[4];
+    hp_u64 ports;
+};
+
+#define SHARED_PAGE ((struct shared_page *)SHARED_START)
 static hp_u64 virtual_offset; /* physical counter - virtual counter */
 
 static void put32(hp_u64 address, hp_u32 value) {
@@ -101,6 +119,14 @@ void stop_alarm(void) {
     synchronize();
 }
 
+/* Which ports have events does not matter: whoever asked for them looks everywhere. From here on
+ * the next one interrupts again. */
+static void take_events(void) {
+    __atomic_store_n(&SHARED_PAGE->pending, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&SHARED_PAGE->pending_words, 0, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&SHARED_PAGE->ports, 0, __ATOMIC_SEQ_CST);
+}
+
 hp_u32 take_interrupts(void) {
     hp_u32 taken = 0;
 
@@ -111,6 +137,8 @@ hp_u32 take_interrupts(void) {
             return taken;
         WRITE_SYSTEM("s3_0_c12_c12_1", number); /* ICC_EOIR1_EL1 */
         taken = 1;
+        if (number == EVENT)
+            take_events();
     }
 }
 
@@ -146,6 +174,23 @@ hp_i64 hypercall(hp_u64 number, hp_u64 first, hp_u64 second, hp_u64 third) {
 
     __asm__ volatile("hvc #0xEA1" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x16) : : "memory");
     return (hp_i64)x0;
+}
+
+hp_u32 events_init(void) {
+    const struct {
+        unsigned short domain, size;
+        hp_u32 space;
+        hp_u64 index, frame;
+    } place = {XEN_SELF, 0, 0, 0, SHARED_START >> 12};
+
+    if (hypercall(XEN_MEMORY_OP, XEN_ADD_TO_PHYSMAP, (hp_u64)&place, 0) != 0)
+        return 0;
+    enable_interrupt(0, EVENT);
+    return 1;
+}
+
+void send_event(hp_u32 port) {
+    hypercall(XEN_EVENT_CHANNEL_OP, XEN_EVENT_SEND, (hp_u64)&port, 0);
 }
 
 void print_part(const char *text, hp_u64 length) {

@@ -14,6 +14,9 @@
 #define RING_START 0x40400000ull
 #define RING_OFFSET (RING_START - RAM_START)
 
+/* 1 GiB for what is shared: a page with the hypervisor, then memory with other domains. */
+#define SHARED_START 0x100000000ull
+
 /* Two instructions each round. Ends early if there is an interrupt; returns what is left. */
 hp_u64 busy_loop(hp_u64 rounds);
 
@@ -47,6 +50,12 @@ hp_u32 take_interrupts(void);
 static inline void sleep(void) {
     __asm__ volatile("dsb sy\n\twfi" : : : "memory");
 }
+
+/* Prepares for events of other domains, which interrupt the first vcpu. Whether the hypervisor
+ * agreed. An event is taken together with its interrupt. */
+hp_u32 events_init(void);
+/* Interrupts whoever is on the other side of an event channel of this domain. */
+void send_event(hp_u32 port);
 
 /* Lets guest_main_of_vcpu run on another vcpu; whether the hypervisor agreed. */
 hp_u32 start_vcpu(hp_u32 vcpu);

@@ -116,7 +116,8 @@ first_table:
     .quad   0x40000705              /* 1 GiB to 4 GiB: memory */
     .quad   0x80000705
     .quad   0xc0000705
-    .fill   508, 8, 0
+    .quad   0x100000705             /* 4 GiB to 5 GiB: shared memory */
+    .fill   507, 8, 0
 
     .bss
     .balign 4096

@@ -11,6 +11,11 @@
 #define MEMORY_MOST (3ull << 30)
 #define RATE_MOST 1000000u
 
+#define MOST_DOMAIN 0xffffu
+#define MOST_PORT 63u           /* so that one word has the bits of all */
+#define MOST_OFFSET 0x3ff00000u /* of 1 GiB that can be shared */
+#define WIRE_ALIGN 4096u
+
 static struct arguments_error error_at(struct text word, const char *message) {
     return (struct arguments_error){word, message};
 }
@@ -34,6 +39,11 @@ void arguments_init(struct arguments *arguments) {
     arguments->task_period_ns = 0;
     arguments->period_ns = 0;
     arguments->tasks = 0;
+    arguments->flows = 0;
+    arguments->hops = 0;
+    arguments->wires = 0;
+    for (hp_u32 i = 0; i < MAX_FLOWS; i++)
+        arguments->flow[i].hops = 0;
 }
 
 struct choice {
@@ -59,7 +69,14 @@ static const struct choice schedulers[] = {
 };
 
 static const struct choice kinds[] = {
-    {"p", TASK_PERIODIC}, {"s", TASK_SPORADIC}, {"b", TASK_BUSY}, {"e", TASK_EVENT}, {0, 0},
+    {"p", TASK_PERIODIC}, {"s", TASK_SPORADIC}, {"b", TASK_BUSY},
+    {"e", TASK_EVENT},    {"h", TASK_HOP},      {0, 0},
+};
+
+static const struct choice source_kinds[] = {
+    {"p", TASK_PERIODIC},
+    {"s", TASK_SPORADIC},
+    {0, 0},
 };
 
 /* The value of a name, or HP_NONE. */
@@ -85,7 +102,7 @@ static const char *read_task(struct task *task, struct text text, hp_u32 number)
     hp_u64 vcpu;
 
     if (kind == HP_NONE)
-        return "the kind of a task is p, s, b or e";
+        return "the kind of a task is p, s, b, e or h";
     task->kind = (enum task_kind)kind;
     if (!text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->period_ns)
         || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->wcet_ns)
@@ -110,6 +127,74 @@ static const char *read_task(struct task *task, struct text text, hp_u32 number)
     return 0;
 }
 
+/* DOMAIN.TASK,DOMAIN.TASK,... */
+static const char *read_hops(struct arguments *arguments, struct flow *flow, struct text text) {
+    while (text.length > 0) {
+        struct text task = text_cut(&text, ',');
+        struct text domain = text_cut(&task, '.');
+        hp_u64 numbers[2];
+
+        if (arguments->hops == MAX_HOPS)
+            return "there are more than 1024 hops";
+        if (!text_number(domain, MOST_DOMAIN, &numbers[0])
+            || !text_number(task, MAX_TASKS - 1u, &numbers[1]))
+            return "a hop is DOMAIN.TASK";
+        arguments->hop[arguments->hops++] = (struct hop){(hp_u32)numbers[0], (hp_u32)numbers[1]};
+        flow->hops++;
+    }
+    return flow->hops == 0 ? "a flow has hops" : 0;
+}
+
+/* NUMBER:KIND:PERIOD:OFFSET:JITTER:BURST:QUEUE:HOPS */
+static const char *read_flow(struct arguments *arguments, struct text text) {
+    struct flow *flow;
+    hp_u64 number;
+    hp_u32 kind;
+
+    if (!text_number(text_cut(&text, ':'), MAX_FLOWS - 1u, &number))
+        return "the number of a flow is 0 to 255";
+    flow = &arguments->flow[number];
+    if (flow->hops > 0)
+        return "there is a flow with this number";
+    kind = choose(source_kinds, text_cut(&text, ':'));
+    if (kind == HP_NONE)
+        return "the kind of a source is p or s";
+    flow->source.kind = (enum task_kind)kind;
+    if (!text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.period_ns)
+        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.offset_ns)
+        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.jitter_ns)
+        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->burst)
+        || !text_number(text_cut(&text, ':'), MAX_ITEMS, &flow->queue))
+        return "a flow is NUMBER:KIND:PERIOD:OFFSET:JITTER:BURST:QUEUE:HOPS, in ns";
+    if (flow->source.period_ns == 0 || flow->burst == 0 || flow->queue == 0)
+        return "a flow has a period, a burst and a queue above 0";
+    flow->first_hop = arguments->hops;
+    arguments->flows++;
+    return read_hops(arguments, flow, text);
+}
+
+/* DOMAIN:PORT:OFFSET:ROOM */
+static const char *read_wire(struct arguments *arguments, struct text text) {
+    struct wire *wire = &arguments->wire[arguments->wires];
+    hp_u64 domain, port;
+
+    if (arguments->wires == MAX_WIRES)
+        return "there are more than 32 wires";
+    if (!text_number(text_cut(&text, ':'), MOST_DOMAIN, &domain)
+        || !text_number(text_cut(&text, ':'), MOST_PORT, &port)
+        || !text_number(text_cut(&text, ':'), MOST_OFFSET, &wire->offset)
+        || !text_number(text, MAX_ITEMS, &wire->room))
+        return "a wire is DOMAIN:PORT:OFFSET:ROOM";
+    if (port == 0 || wire->room == 0 || (wire->room & (wire->room - 1u)) != 0)
+        return "a wire has a port above 0 and room for a power of two";
+    if (wire->offset % WIRE_ALIGN != 0)
+        return "a wire begins at a page";
+    wire->domain = (hp_u32)domain;
+    wire->port = (hp_u32)port;
+    arguments->wires++;
+    return 0;
+}
+
 static const char *read_choice(const struct choice *choices, struct text value, hp_u32 *chosen) {
     *chosen = choose(choices, value);
     return *chosen == HP_NONE ? "there is no such choice" : 0;
@@ -124,7 +209,7 @@ struct number_key {
 /* A key whose value is a number. */
 static const char *read_number(struct arguments *arguments, struct text key, struct text value) {
     const struct number_key keys[] = {
-        {"domain", &arguments->domain, 0xffff},
+        {"domain", &arguments->domain, MOST_DOMAIN},
         {"vcpus", &arguments->vcpus, DOMAIN_VCPUS},
         {"epoch", &arguments->epoch_ticks, HP_TIME_MAX},
         {"horizon", &arguments->horizon_ns, HP_TIME_MAX},
@@ -159,6 +244,10 @@ static const char *read_word(struct arguments *arguments, struct text word) {
         arguments->tasks++;
         return message;
     }
+    if (text_is(key, "flow"))
+        return read_flow(arguments, value);
+    if (text_is(key, "wire"))
+        return read_wire(arguments, value);
     if (text_is(key, "workload")) {
         message = read_choice(workloads, value, &chosen);
         if (message == 0)
@@ -219,10 +308,54 @@ static const char *check_tasks(const struct arguments *arguments) {
     return 0;
 }
 
+static hp_u32 has_wire(const struct arguments *arguments, hp_u32 domain) {
+    for (hp_u32 i = 0; i < arguments->wires; i++) {
+        if (arguments->wire[i].domain == domain)
+            return 1;
+    }
+    return domain == arguments->domain;
+}
+
+/* Of one hop of a flow, if it is in this domain: its task, and the ways from and to there. The
+ * domain of the last hop and that of the source must know each other. */
+static const char *check_hop(const struct arguments *arguments, const struct flow *flow,
+                             hp_u32 hop) {
+    const struct hop *hops = &arguments->hop[flow->first_hop];
+    hp_u32 next = hop + 1u == flow->hops ? 0 : hop + 1u;
+    hp_u32 last = hop == 0 ? flow->hops - 1u : hop - 1u;
+
+    if (hops[hop].domain != arguments->domain)
+        return 0;
+    if (hops[hop].task >= arguments->tasks || arguments->task[hops[hop].task].kind != TASK_HOP)
+        return "a flow passes a task that is no hop";
+    if (!has_wire(arguments, hops[next].domain) || !has_wire(arguments, hops[last].domain))
+        return "there is no wire to where a flow goes or comes from";
+    return 0;
+}
+
+static const char *check_flows(const struct arguments *arguments) {
+    hp_u64 room = 0;
+
+    for (hp_u32 i = 0; i < MAX_FLOWS; i++) {
+        const struct flow *flow = &arguments->flow[i];
+
+        for (hp_u32 hop = 0; hop < flow->hops; hop++) {
+            const char *message = check_hop(arguments, flow, hop);
+
+            if (message != 0)
+                return message;
+        }
+        room += flow->hops > 0 ? flow->queue : 0;
+    }
+    return room > MAX_ITEMS ? "more than 16384 items can be on their way" : 0;
+}
+
 struct arguments_error arguments_check(const struct arguments *arguments) {
     const struct text whole = {"arguments", 9};
     const char *message = check_tasks(arguments);
 
+    if (message == 0)
+        message = check_flows(arguments);
     if (message != 0)
         return error_at(whole, message);
     if (arguments->memory_bytes < MEMORY_LEAST)

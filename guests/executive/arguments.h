@@ -7,8 +7,10 @@
 #define GUESTS_ARGUMENTS_H
 
 #include "guests/executive/domain.h"
-#include "guests/executive/task.h"
+#include "guests/executive/flow.h"
 #include "guests/executive/text.h"
+
+#define MAX_WIRES 32u
 
 enum workload {
     WORKLOAD_TASKS,
@@ -19,6 +21,14 @@ enum workload {
     WORKLOAD_WAKE_STORM,
     WORKLOAD_HYPERCALL_STORM,
     WORKLOAD_TIMER_STORM,
+};
+
+/* The way to another domain (wire.h). */
+struct wire {
+    hp_u32 domain;
+    hp_u32 port;   /* the event channel of this domain that goes there */
+    hp_u64 offset; /* of the memory, from the start of all that is shared */
+    hp_u64 room;   /* messages in each direction */
 };
 
 struct arguments {
@@ -36,7 +46,13 @@ struct arguments {
     hp_u64 task_period_ns;
     hp_u64 period_ns;
     hp_u32 tasks;
+    hp_u32 flows; /* in which the domain has a part; their numbers are those of the system */
+    hp_u32 hops;
+    hp_u32 wires;
     struct task task[MAX_TASKS];
+    struct flow flow[MAX_FLOWS];
+    struct hop hop[MAX_HOPS];
+    struct wire wire[MAX_WIRES];
 };
 
 /* Something wrong: the word, and what would have been right. */

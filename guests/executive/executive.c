@@ -17,9 +17,13 @@
 // a task with an unfinished job releases changes nothing and waits for the next pass. Whenever
 // this leaves a vcpu with too late an alarm it is poked, which is rare.
 //
+// Items of flows (flows.c) are releases like others: they come by a source's alarm, or by an event
+// of another domain, which interrupts like an alarm.
+//
 // The instructions that a job's release, dispatch and completion take are part of its execution
 // time, not on top of it.
 
+#include "guests/executive/flows.h"
 #include "guests/executive/guest.h"
 
 /* Instructions outside of the loop for one job, give or take 130, of a domain with one vcpu
@@ -33,7 +37,8 @@ struct run {
     const struct task *task;
     struct task_name name;
     struct job next; /* the job to be released next */
-    struct job head; /* the oldest unfinished job, if next is ahead of it */
+    struct job head; /* the oldest unfinished job, if next is ahead of it; of a hop next has the
+                        time of the latest release */
     hp_u64 rounds;   /* left of head, while it is not executed */
 };
 
@@ -43,6 +48,7 @@ struct place {
     hp_u64 recorded_job;
     hp_u64 alarm_ns; /* when it is interrupted next, or HP_NEVER; 0: it has not started */
     hp_u64 now_ns;   /* of its latest pass */
+    hp_u32 port;     /* whom to tell of an item at the end of this pass, or 0 */
 };
 
 static struct domain domain;
@@ -64,8 +70,18 @@ static hp_u32 is_unfinished(const struct run *run) {
     return run->next.number != run->head.number;
 }
 
+static hp_u32 is_hop(const struct run *run) {
+    return run->task->kind == TASK_HOP;
+}
+
+static hp_u64 execution_ns_of(const struct run *run) {
+    if (is_hop(run))
+        return item_execution_ns(run->task, run->name.seed, flows_oldest(run->name.task)->place);
+    return task_execution_ns(run->task, run->name, run->head.number);
+}
+
 static hp_u64 rounds_of(const struct run *run) {
-    hp_u64 execution_ns = task_execution_ns(run->task, run->name, run->head.number);
+    hp_u64 execution_ns = execution_ns_of(run);
     hp_u64 instructions = instructions_in(execution_ns);
     hp_u64 cost = domain.vcpus > 1u ? SHARED_JOB_COST : JOB_COST;
 
@@ -136,10 +152,36 @@ static void release(hp_u32 self) {
         offer_head(self, task);
 }
 
+/* An item is at a task. It may be seen later than one that came after it: then it comes later. */
+void executive_reach(hp_u32 self, hp_u32 task, hp_u64 place, hp_u64 release_ns) {
+    struct run *run = &runs[task];
+    hp_u32 first = !is_unfinished(run);
+
+    run->next.release_ns = hp_most(release_ns, run->next.release_ns);
+    record_release(run, &run->next);
+    put(HP_RECORD_ITEM, clock_ticks(&guest.clock, run->next.release_ns), HP_RECORD_NONE, task,
+        run->next.number, place);
+    flows_wait(task, place, run->next.release_ns);
+    if (first)
+        run->head = run->next;
+    run->next.number++;
+    if (first)
+        offer_head(self, task);
+}
+
 /* All releases before `end_ns`. */
 static void release_before(hp_u32 self, hp_u64 end_ns) {
-    while (heap_key(&releases) < hp_least(end_ns, guest.arguments.horizon_ns))
-        release(self);
+    end_ns = hp_least(end_ns, guest.arguments.horizon_ns);
+    while (1) {
+        hp_u64 flows_ns = flows_next_ns();
+
+        if (hp_least(flows_ns, heap_key(&releases)) >= end_ns)
+            return;
+        if (flows_ns <= heap_key(&releases))
+            flows_happen(self);
+        else
+            release(self);
+    }
 }
 
 /* Moves a task on to its next job after the oldest one has finished. */
@@ -151,6 +193,13 @@ static void drop_head(hp_u32 task, hp_u64 now_ns) {
             run->head = task_next_job(run->task, run->name, run->head);
         else
             run->head = run->next;
+        return;
+    }
+    if (is_hop(run)) {
+        flows_drop_oldest(task);
+        run->head.number++;
+        if (is_unfinished(run))
+            run->head.release_ns = flows_oldest(task)->release_ns;
         return;
     }
     run->head = task_job_after(run->task, run->name, run->head, now_ns);
@@ -165,6 +214,7 @@ static void drop_head(hp_u32 task, hp_u64 now_ns) {
 
 static void complete(hp_u32 self, hp_u32 task, hp_u64 ticks, hp_u64 now_ns) {
     struct run *run = &runs[task];
+    hp_u64 place = is_hop(run) ? flows_oldest(task)->place : 0;
 
     put(HP_RECORD_COMPLETE, ticks, self, task, run->head.number, now_ns - run->head.release_ns);
     if (domain.slot[self].task == task)
@@ -176,6 +226,8 @@ static void complete(hp_u32 self, hp_u32 task, hp_u64 ticks, hp_u64 now_ns) {
     }
     if (is_unfinished(run))
         offer_head(self, task);
+    if (is_hop(run))
+        places[self].port = flows_pass_on(self, place, ticks, now_ns);
 }
 
 /* What has become of the job that this vcpu executed up to now. */
@@ -208,44 +260,60 @@ static void keep_first(hp_u64 *first, hp_u32 count, hp_u64 key) {
     }
 }
 
+/* The earliest releases of tasks without a vcpu of their own, as many as `idle` and one more, and
+ * the earliest one of each vcpu. What a task with an unfinished job releases changes nothing. */
+struct shares {
+    hp_u64 first[DOMAIN_VCPUS + 1u];
+    hp_u64 own[DOMAIN_VCPUS];
+    hp_u32 idle;
+};
+
+static void share(struct shares *shares, hp_u32 task, hp_u64 release_ns) {
+    hp_u32 pinned = domain.pinned[task];
+
+    if (is_unfinished(&runs[task]))
+        return;
+    if (pinned == HP_NONE)
+        keep_first(shares->first, shares->idle + 1u, release_ns);
+    else
+        shares->own[pinned] = hp_least(shares->own[pinned], release_ns);
+}
+
 /* Deals the next releases out to the vcpus; returns this one's, and pokes those with too late an
  * alarm for theirs. */
 static hp_u64 share_releases(hp_u32 self) {
-    hp_u64 first[DOMAIN_VCPUS + 1u], own[DOMAIN_VCPUS];
-    hp_u32 idle = 0, lower = 0;
+    const struct heap *sources = flows_sources();
+    struct shares shares;
+    hp_u32 lower = 0;
 
+    shares.idle = 0;
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
-        own[vcpu] = HP_NEVER;
-        first[vcpu] = HP_NEVER;
-        idle += domain.slot[vcpu].task == HP_NONE;
+        shares.own[vcpu] = HP_NEVER;
+        shares.first[vcpu] = HP_NEVER;
+        shares.idle += domain.slot[vcpu].task == HP_NONE;
     }
-    first[domain.vcpus] = HP_NEVER;
-    for (hp_u32 i = 0; i < releases.count; i++) {
-        struct heap_entry entry = releases.entry[i];
-        hp_u32 pinned = domain.pinned[entry.task];
-
-        if (is_unfinished(&runs[entry.task]))
-            continue;
-        if (pinned == HP_NONE)
-            keep_first(first, idle + 1u, entry.key);
-        else
-            own[pinned] = hp_least(own[pinned], entry.key);
-    }
+    shares.first[domain.vcpus] = HP_NEVER;
+    for (hp_u32 i = 0; i < releases.count; i++)
+        share(&shares, releases.entry[i].task, releases.entry[i].key);
+    for (hp_u32 i = 0; i < sources->count; i++)
+        share(&shares, flows_first_task(sources->entry[i].task), sources->entry[i].key);
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
         hp_u32 is_idle = domain.slot[vcpu].task == HP_NONE;
+        hp_u64 next_ns = hp_least(shares.own[vcpu], shares.first[is_idle ? lower : shares.idle]);
 
-        own[vcpu] = hp_least(own[vcpu], first[is_idle ? lower : idle]);
+        shares.own[vcpu] = next_ns;
         lower += is_idle;
-        if (vcpu != self && own[vcpu] < places[vcpu].alarm_ns) {
+        if (vcpu != self && next_ns < places[vcpu].alarm_ns) {
             poke(self, vcpu);
-            places[vcpu].alarm_ns = own[vcpu]; /* as it will set it */
+            places[vcpu].alarm_ns = next_ns; /* as it will set it */
         }
     }
-    return own[self];
+    return shares.own[self];
 }
 
 static hp_u64 next_release(hp_u32 self) {
-    return domain.vcpus > 1u ? share_releases(self) : heap_key(&releases);
+    return domain.vcpus > 1u ? share_releases(self)
+                             : hp_least(heap_key(&releases), heap_key(flows_sources()));
 }
 
 /* For the next release that this vcpu is to serve, or the horizon. */
@@ -278,13 +346,14 @@ static void record_dispatch(hp_u32 self, hp_u32 task) {
 
 /* Decides what this vcpu does next: the rounds of a job, or 0 to sleep. */
 static hp_u64 pass(hp_u32 self, hp_u64 rounds) {
-    hp_u64 ticks = counter();
-    hp_u64 now_ns = clock_ns(&guest.clock, ticks);
     hp_u32 interrupted = take_interrupts();
-    hp_u32 task;
+    hp_u64 ticks = counter(); /* so that an event that was taken is not of later */
+    hp_u64 now_ns = clock_ns(&guest.clock, ticks);
+    hp_u32 port, task;
 
     take_lock();
     places[self].now_ns = now_ns;
+    places[self].port = 0;
     /* What happened in the meantime happened before this job ended. */
     release_before(self, now_ns);
     settle(self, rounds, ticks, now_ns);
@@ -298,7 +367,10 @@ static hp_u64 pass(hp_u32 self, hp_u64 rounds) {
     places[self].running = task;
     record_dispatch(self, task);
     rounds = task == HP_NONE ? 0 : runs[task].rounds;
+    port = places[self].port;
     drop_lock();
+    if (port != 0)
+        send_event(port);
     return rounds;
 }
 
@@ -321,8 +393,10 @@ void executive_init(void) {
         run->head = run->next;
         domain.pinned[i] = run->task->vcpu;
         domain.key[i] = run->task->rank;
-        heap_push(&releases, run->next.release_ns, i);
+        if (!is_hop(run))
+            heap_push(&releases, run->next.release_ns, i);
     }
+    flows_init();
 }
 
 _Noreturn void executive_run(hp_u32 self) {

@@ -68,6 +68,13 @@ static void prepare_clock(void) {
         print("executive: the epoch has passed already\n");
 }
 
+static void prepare_events(void) {
+    if (guest.arguments.wires > 0 && !events_init()) {
+        print("executive: no events of other domains\n");
+        stop();
+    }
+}
+
 static void start_others(void) {
     for (hp_u32 vcpu = 1; vcpu < guest.arguments.vcpus; vcpu++) {
         if (!start_vcpu(vcpu)) {
@@ -91,6 +98,7 @@ _Noreturn void guest_main(const void *tree) {
     switch (told->workload) {
     case WORKLOAD_TASKS:
         executive_init();
+        prepare_events();
         start_others();
         executive_run(0);
     case WORKLOAD_CLOCKTICK:

@@ -7,6 +7,7 @@
  *   sporadic  gaps between arrivals are drawn from [period, 2 * period], jitter as above
  *   event     released `period` (and jitter) after the job before it finished; the first at offset
  *   busy      one endless job from offset; with a wcet, jobs back to back
+ *   hop       a job for each item of a flow that reaches it (flow.h): nothing here says when
  *
  * Releases of a task never overtake one another. A deadline counts from the release.
  */
@@ -15,7 +16,7 @@
 
 #include "core/draw.h"
 
-enum task_kind { TASK_PERIODIC, TASK_SPORADIC, TASK_EVENT, TASK_BUSY };
+enum task_kind { TASK_PERIODIC, TASK_SPORADIC, TASK_EVENT, TASK_BUSY, TASK_HOP };
 
 struct task {
     enum task_kind kind;

@@ -245,6 +245,18 @@ std::vector<Ns> releases(const Scenario &scenario, u32 number, Ns end_ns) {
     throw std::invalid_argument("no such task");
 }
 
+// When the source of a flow releases before `end_ns`.
+std::vector<Ns> source_releases(const Scenario &scenario, u32 number, Ns end_ns) {
+    FlowRun flow(scenario.flows.at(number), number, scenario.seed);
+    std::vector<Ns> found;
+
+    while (flow.next_ns() < end_ns) {
+        found.push_back(flow.next_ns());
+        flow.come(flow.next_ns(), [](u64) {}, [](u64) {});
+    }
+    return found;
+}
+
 void bind_scenario(nb::module_ &module) {
     using nb::arg;
 
@@ -301,7 +313,8 @@ void bind_scenario(nb::module_ &module) {
                 self.changes.push_back({at_ns, domain, period_ns, budget_ns, priority});
             },
             arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"))
-        .def("releases", &releases, arg("task"), arg("end_ns"));
+        .def("releases", &releases, arg("task"), arg("end_ns"))
+        .def("source_releases", &source_releases, arg("flow"), arg("end_ns"));
 }
 
 void bind_run(nb::module_ &module) {

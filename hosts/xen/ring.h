@@ -68,6 +68,8 @@ enum hp_record_kind {
     HP_RECORD_COMPLETE = 9, /* guest */
     HP_RECORD_SWAP = 12,    /* hypervisor: value = budget | order << 8 | slack << 16 */
     HP_RECORD_END = 13,     /* the horizon was reached */
+    HP_RECORD_ITEM = 14,    /* guest: the job, released before, is for the item in value */
+    HP_RECORD_DROP = 15,    /* guest: its queue was full */
 
     /* The hypervisor's other calls of the core. */
     HP_RECORD_START = 32,     /* hp_init; value as SWAP, | global << 24 (hp_config.holds is 1 if

@@ -9,7 +9,8 @@
 // Prints what it did; the first difference ends it with 1.
 
 #include "guests/executive/domain.h"
-#include "guests/executive/task.h"
+#include "guests/executive/flow.h"
+#include "hosts/sim/flow.h"
 #include "hosts/sim/guest.h"
 #include "hosts/sim/workload.h"
 
@@ -71,8 +72,10 @@ sim::Task random_task() {
         task.kind = TASK_SPORADIC;
         break;
     case sim::Kind::event:
-    case sim::Kind::hop: // guests have none, and none is drawn here
         task.kind = TASK_EVENT;
+        break;
+    case sim::Kind::hop:
+        task.kind = TASK_HOP;
         break;
     case sim::Kind::busy:
         task.kind = TASK_BUSY;
@@ -116,6 +119,44 @@ void check_task() {
             job = task_job_after(&ours, name, job, finish_ns);
             workload.follow(cursor, finish_ns);
         }
+    }
+}
+
+// Follows a random flow: when its items come, and how long each one takes at its hops.
+void check_flow() {
+    const hp_u64 seed = random_number();
+    const auto number = static_cast<hp_u32>(below(MAX_FLOWS));
+    sim::Flow theirs;
+    sim::Task hop = random_task();
+
+    do {
+        theirs.source = random_task();
+    } while (theirs.source.kind != sim::Kind::periodic
+             && theirs.source.kind != sim::Kind::sporadic);
+    theirs.burst = 1 + below(4);
+    theirs.queue = 1u << 20;
+    hop.kind = sim::Kind::hop;
+    const ::task source = ours_of(theirs.source);
+    const ::task ours = ours_of(hop);
+    const sim::Workload work(hop, seed);
+    sim::FlowRun run(theirs, number, seed);
+    job job = task_first_job(&source, source_name(seed, number));
+
+    for (hp_u32 i = 0; i < 20; i++) {
+        same("a source's release", job.release_ns, run.next_ns());
+        run.come(
+            run.next_ns(),
+            [&](sim::u64 item) {
+                const auto at = static_cast<sim::u32>(below(MAX_HOPS));
+                const sim::Passage passage{number, at, item};
+                const hp_u64 place = place_of(number, at, item);
+
+                same("a place", place, passage.packed());
+                same("an item's execution time", item_execution_ns(&ours, seed, place),
+                     work.execution_ns(passage));
+            },
+            [](sim::u64) {});
+        job = task_next_job(&source, source_name(seed, number), job);
     }
 }
 
@@ -229,8 +270,9 @@ int main(int count, char **words) {
     random_number.seed(std::strtoull(words[2], nullptr, 10));
     for (long i = 0; i < amount; i++) {
         check_task();
+        check_flow();
         check_domain();
     }
-    std::printf("%ld tasks and %ld domains, seed %s\n", amount, amount, words[2]);
+    std::printf("%ld tasks, flows and domains, seed %s\n", amount, words[2]);
     return 0;
 }

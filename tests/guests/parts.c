@@ -6,12 +6,14 @@
 //   parts tree NAME            a tree on standard input: prints a property of /chosen in hex
 //   parts damage AMOUNT SEED   a tree on standard input: reads so many damaged copies of it
 //   parts noise AMOUNT SEED    text on standard input: reads so many damaged copies of it
+//   parts wire ROOM AMOUNT SEED writes and takes that many messages, some at a time
 //   parts ring BYTES RECORDS   writes that many records into a ring, ends it, prints its memory
 //   parts clock HZ EPOCH       lines 'n TICKS' and 't NS': prints nanoseconds or ticks
 
 #include "guests/executive/arguments.h"
 #include "guests/executive/clock.h"
 #include "guests/executive/tree.h"
+#include "guests/executive/wire.h"
 #include "guests/executive/writer.h"
 
 #include <stdio.h>
@@ -37,6 +39,20 @@ static void print_task(const struct task *task) {
            task->rank, task->vcpu);
 }
 
+static void print_flow(const struct arguments *told, hp_u32 number) {
+    const struct flow *flow = &told->flow[number];
+
+    if (flow->hops == 0)
+        return;
+    printf("flow %u %d %llu %llu %llu %llu %llu", number, (int)flow->source.kind,
+           flow->source.period_ns, flow->source.offset_ns, flow->source.jitter_ns, flow->burst,
+           flow->queue);
+    for (hp_u32 i = 0; i < flow->hops; i++)
+        printf(" %u.%u", told->hop[flow->first_hop + i].domain,
+               told->hop[flow->first_hop + i].task);
+    printf("\n");
+}
+
 static void print_arguments(const struct arguments *told) {
     printf("%d %d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu\n", (int)told->workload,
            (int)told->scheduler, told->domain, told->vcpus, told->epoch_ticks, told->horizon_ns,
@@ -44,6 +60,11 @@ static void print_arguments(const struct arguments *told) {
            told->task_period_ns, told->period_ns);
     for (hp_u32 i = 0; i < told->tasks; i++)
         print_task(&told->task[i]);
+    for (hp_u32 i = 0; i < MAX_FLOWS; i++)
+        print_flow(told, i);
+    for (hp_u32 i = 0; i < told->wires; i++)
+        printf("wire %u %u %llu %llu\n", told->wire[i].domain, told->wire[i].port,
+               told->wire[i].offset, told->wire[i].room);
 }
 
 static int read_arguments(void) {
@@ -127,6 +148,38 @@ static int read_damaged_texts(hp_u64 amount, hp_u64 seed) {
     return 0;
 }
 
+/* Random turns of both sides: what comes is what went, in order, and a full ring takes nothing. */
+static int try_wire(hp_u64 room, hp_u64 amount, hp_u64 seed) {
+    struct wire_ring *ring = malloc(wire_ring_bytes(room));
+    hp_u64 put = 0, taken = 0, refused = 0;
+
+    ring->written = ring->taken = ~0ull - 5u; /* so that the indices turn over */
+    for (hp_u64 turn = 0; taken < amount; turn++) {
+        hp_u64 draw = hp_draw(seed, 0, 0, turn, 0);
+        const struct message *next = wire_look(ring, room);
+
+        if ((next == 0) != (put == taken))
+            return 1;
+        if (draw % 2u == 0 && next != 0) {
+            struct message message = wire_take(ring, room);
+
+            if (message.place != taken || message.ticks != taken * taken)
+                return 1;
+            taken++;
+        } else if (draw % 2u == 1) {
+            hp_u32 had_room = wire_put(ring, room, (struct message){put, put * put});
+
+            if (had_room != (put - taken < room))
+                return 1;
+            put += had_room;
+            refused += !had_room;
+        }
+    }
+    printf("%llu\n", refused);
+    free(ring);
+    return 0;
+}
+
 static int write_ring(size_t bytes, unsigned long records) {
     unsigned char *memory = malloc(bytes);
     struct writer writer = writer_init(memory, bytes, 3, 62500000, 1000);
@@ -160,6 +213,9 @@ int main(int count, char **words) {
         return read_damaged_trees(strtoull(words[2], 0, 10), strtoull(words[3], 0, 10));
     if (count == 4 && strcmp(words[1], "noise") == 0)
         return read_damaged_texts(strtoull(words[2], 0, 10), strtoull(words[3], 0, 10));
+    if (count == 5 && strcmp(words[1], "wire") == 0)
+        return try_wire(strtoull(words[2], 0, 10), strtoull(words[3], 0, 10),
+                        strtoull(words[4], 0, 10));
     if (count == 4 && strcmp(words[1], "ring") == 0)
         return write_ring(strtoul(words[2], 0, 10), strtoul(words[3], 0, 10));
     if (count == 4 && strcmp(words[1], "clock") == 0)

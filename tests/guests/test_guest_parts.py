@@ -67,6 +67,26 @@ def test_arguments_are_understood(built: Path) -> None:
 
 ROOM = "memory=16777216"
 
+HOP = "task=h:10:5:4:9:0:0:0:-"
+FLOW = "flow=3:p:2500:7:2:1:4:0.0,1.5,0.0"
+WIRE = "wire=1:9:65536:4"
+
+
+def test_flows_and_wires_are_understood(built: Path) -> None:
+    code, said = read_arguments(
+        built, f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16380:0.0 wire=7:63:131072:16384"
+    )
+    assert (code, said[1:]) == (
+        0,
+        [
+            f"task 4 10 5 4 9 0 0 0 {NONE}",
+            "flow 3 0 2500 7 2 1 4 0.0 1.5 0.0",
+            "flow 255 1 9 0 0 2 16380 0.0",
+            "wire 1 9 65536 4",
+            "wire 7 63 131072 16384",
+        ],
+    )
+
 
 @pytest.mark.parametrize(
     ("text", "word", "why"),
@@ -91,6 +111,21 @@ ROOM = "memory=16777216"
         ("workload=response", "arguments", "period="),
         ("memory=4194304", "arguments", "memory="),
         (" ".join(["task=b:0:0:0:0:0:0:-:-"] * 257), "task=b:0:0:0:0:0:0:-:-", "256"),
+        ("flow=256:p:1:0:0:1:1:0.0", "flow=256:p:1:0:0:1:1:0.0", "0 to 255"),
+        ("flow=0:e:1:0:0:1:1:0.0", "flow=0:e:1:0:0:1:1:0.0", "p or s"),
+        ("flow=0:p:1:0:0:1:16385:0.0", "flow=0:p:1:0:0:1:16385:0.0", "NUMBER:KIND"),
+        ("flow=0:p:1:0:0:1:0:0.0", "flow=0:p:1:0:0:1:0:0.0", "above 0"),
+        ("flow=0:p:1:0:0:1:1:0.256", "flow=0:p:1:0:0:1:1:0.256", "DOMAIN.TASK"),
+        ("flow=0:p:1:0:0:1:1:", "flow=0:p:1:0:0:1:1:", "has hops"),
+        (f"{HOP} {FLOW} {FLOW}", FLOW, "with this number"),
+        (f"{HOP} {FLOW}", "arguments", "no wire"),
+        (f"task=e:10:5:4:9:0:0:0:- {FLOW} {WIRE}", "arguments", "no hop"),
+        (f"{HOP} {FLOW} flow=4:p:1:0:0:1:16381:0.0 {WIRE}", "arguments", "more than 16384"),
+        ("wire=1:0:65536:4", "wire=1:0:65536:4", "above 0"),
+        ("wire=1:1:65536:5", "wire=1:1:65536:5", "power of two"),
+        ("wire=1:64:65536:4", "wire=1:64:65536:4", "DOMAIN:PORT"),
+        ("wire=1:1:65537:4", "wire=1:1:65537:4", "a page"),
+        (" ".join([WIRE] * 33), WIRE, "32 wires"),
     ],
 )
 def test_what_is_wrong_is_named(built: Path, text: str, word: str, why: str) -> None:
@@ -105,8 +140,16 @@ def test_the_largest_numbers(built: Path) -> None:
     assert said[0].split()[6] == "18446744073709551615"
 
 
+@pytest.mark.parametrize("room", ["1", "2", "64"])
+def test_messages_come_in_order_and_none_is_lost(built: Path, room: str) -> None:
+    code, said = run([built / "parts", "wire", room, "20000", SEED])
+    assert code == 0
+    assert int(said) > 0
+
+
 def test_damaged_arguments_are_read_safely(built: Path) -> None:
-    text = f"{ROOM} scheduler=edf epoch=1 horizon=2 task=p:10:5:4:9:1:2:0:- task=e:9:8:7:6:5:4:3:-"
+    tasks = f"{HOP} task=p:10:5:4:9:1:2:1:- task=e:9:8:7:6:5:4:3:-"
+    text = f"{ROOM} {tasks} {FLOW} {WIRE} scheduler=edf epoch=1 horizon=2"
     code, said = run([built / "parts", "noise", "20000", SEED], text.encode())
     assert code == 0
     assert int(said) > 0

@@ -30,6 +30,7 @@ from hyperperiod.hosts.xen.machine import (
     lay_out,
 )
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
+from hyperperiod.hosts.xen.wires import wires_of
 from hyperperiod.model import InputError, System, format_time, to_toml
 
 TARGET = "xen-dom0less"
@@ -136,6 +137,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
         tuple(guests),
         system.pcpus,
         heap_bytes=HEAP_BYTES + 3 * ring_bytes * system.pcpus,
+        wires=tuple(wires_of(system)),
     )
 
 
@@ -146,7 +148,7 @@ def _head(what: str) -> str:
 
 
 def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
-    """Every domain with its memory, its images and its arguments."""
+    """Every domain with its memory, what it shares, its images and its arguments."""
     lines = []
     for number, (domain, guest, place) in enumerate(
         zip(system.domains, machine.guests, layout.places, strict=True), 1
@@ -156,6 +158,11 @@ def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
         lines.append(f"  kernel    {guest.image.name} at {place.kernel.address:#x}")
         if place.ramdisk is not None:
             lines.append(f"  ramdisk   {place.ramdisk.size} bytes at {place.ramdisk.address:#x}")
+        for wire, address in zip(machine.wires, layout.wires, strict=True):
+            other = wire.other(number - 1)
+            if other is not None:
+                size = f"{wire.size >> 10} KiB at {address:#x}"
+                lines.append(f"  shared    {size} with {system.domains[other].name}")
         lines.append(f"  arguments {guest.arguments}")
     return "\n".join(lines) + "\n"
 
@@ -191,6 +198,8 @@ def _readme(
     rows = "\n".join(f"| `{one.name}` | `{one.address:#x}` | {one.size} |" for one in placed)
     loads = "\n".join(f"load mmc 0:1 {one.address:#x} {one.name}" for one in placed)
     last = layout.places[-1].memory + machine.guests[-1].memory_bytes
+    if machine.wires:
+        last = layout.wires[-1] + machine.wires[-1].size
     return f"""# {system.name}, for Xen without a toolstack
 
 Written by Hyperperiod (`hyperperiod export --to {TARGET}`); [`system.toml`](system.toml) is the

@@ -8,19 +8,30 @@ way. Percentiles are exact: the response of the job at the nearest rank.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, Required, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.result import DomainCount, PcpuCount, TaskCount
-from hyperperiod.model import System, tasks_of, vcpus_of
-from hyperperiod.trace.format import ALSO, NONE, Kind, Records
+from hyperperiod.hosts.result import DomainCount, FlowCount, PcpuCount, TaskCount
+from hyperperiod.model import Flow, System, tasks_of, vcpus_of
+from hyperperiod.trace.format import ALSO, NONE, Item, Kind, Records
+from hyperperiod.trace.items import visits
+from hyperperiod.trace.replay import Record
 from hyperperiod.trace.spans import Spans, merged, spans
 
 
 def count_tasks(system: System, records: Records, end_ns: int) -> list[TaskCount]:
     """All tasks, in file order."""
     return [_task(_of_task(records, placed.id), end_ns) for placed in tasks_of(system)]
+
+
+def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount]:
+    """All flows, in file order."""
+    found: list[list[tuple[Record, Item]]] = [[] for _ in system.flows]
+    for record, item in visits(records):
+        found[item.flow].append((record, item))
+    return [_flow(own, flow, end_ns) for own, flow in zip(found, system.flows, strict=True)]
 
 
 def count_domains(system: System, records: Records) -> list[DomainCount]:
@@ -57,28 +68,65 @@ def _task(records: Records, end_ns: int) -> TaskCount:
     kinds = records["kind"]
     deadlines = records["value"][kinds == Kind.RELEASE]
     responses = np.sort(records["value"][kinds == Kind.COMPLETE])
-    count = TaskCount(
+    return TaskCount(
         jobs=len(deadlines),
-        finished=len(responses),
         misses=int((kinds == Kind.MISS).sum()),
         due=int(((deadlines > 0) & (deadlines <= end_ns)).sum()),
-    )
-    if len(responses) == 0:
-        return count
-    return TaskCount(
-        jobs=count.jobs,
-        finished=count.finished,
-        misses=count.misses,
-        due=count.due,
-        sum_ns=sum(responses.tolist()),
-        min_ns=int(responses[0]),
-        max_ns=int(responses[-1]),
-        p50_ns=_nearest_rank(responses, 50),
-        p99_ns=_nearest_rank(responses, 99),
+        **_responses(responses),
     )
 
 
-def _nearest_rank(ordered: NDArray[np.uint64], percent: int) -> int:
+def _flow(records: Sequence[tuple[Record, Item]], flow: Flow, end_ns: int) -> FlowCount:
+    """Its item, drop and complete records."""
+    released: dict[int, int] = {}
+    finished: dict[int, int] = {}
+    dropped = 0
+    for record, item in records:
+        if record.kind == Kind.COMPLETE:
+            if item.hop + 1 == len(flow.hops):
+                finished[item.number] = record.time_ns
+        elif record.kind == Kind.DROP:
+            dropped += 1
+        elif item.hop == 0:
+            released[item.number] = record.time_ns
+    deadlines = {number: time_ns + flow.deadline_ns for number, time_ns in released.items()}
+    return FlowCount(
+        items=len(released) + dropped,
+        dropped=dropped,
+        misses=sum(
+            finished.get(number, end_ns + 1) > deadline_ns and deadline_ns <= end_ns
+            for number, deadline_ns in deadlines.items()
+        ),
+        due=sum(deadline_ns <= end_ns for deadline_ns in deadlines.values()),
+        **_responses(np.sort([left - released[number] for number, left in finished.items()])),
+    )
+
+
+class _Responses(TypedDict, total=False):
+    """What a count has of response times."""
+
+    finished: Required[int]
+    sum_ns: int
+    min_ns: int
+    max_ns: int
+    p50_ns: int
+    p99_ns: int
+
+
+def _responses(ordered: NDArray[Any]) -> _Responses:
+    if len(ordered) == 0:
+        return _Responses(finished=0)
+    return _Responses(
+        finished=len(ordered),
+        sum_ns=sum(ordered.tolist()),
+        min_ns=int(ordered[0]),
+        max_ns=int(ordered[-1]),
+        p50_ns=_nearest_rank(ordered, 50),
+        p99_ns=_nearest_rank(ordered, 99),
+    )
+
+
+def _nearest_rank(ordered: NDArray[Any], percent: int) -> int:
     rank = -(-percent * len(ordered) // 100)
     return int(ordered[max(rank, 1) - 1])
 

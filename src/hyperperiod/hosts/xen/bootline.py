@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
+from hyperperiod.hosts.xen.wires import WIRE_LIMIT, hop_places, wires_of
 from hyperperiod.model import (
     Change,
     Domain,
@@ -46,7 +47,12 @@ DOMAIN_LIMIT = 32
 """Xen keeps the arguments of that many domains at boot."""
 GUEST_VCPU_LIMIT = 16
 GUEST_TASK_LIMIT = 256
+GUEST_FLOW_LIMIT = 256
+GUEST_HOP_LIMIT = 1024
+GUEST_ITEM_LIMIT = 16_384
 """What the executive has room for."""
+HOP = "h"
+"""To a guest, the kind of a task that is a hop."""
 
 NO_SPARE = "spare=1s:0s"
 """Of a policy with a spare whose budget is zero: the period does not matter."""
@@ -57,20 +63,37 @@ NEVER = 2**64
 
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
-    if system.flows:
-        flows = f"{len(system.flows)} flows"
-        raise InputError(system.name, None, "flow", flows, "no flows on Xen: use the simulator")
     counted = [
         ("pcpus", system.pcpus, PCPU_LIMIT),
         ("domain", len(system.domains), DOMAIN_LIMIT),
         ("domain: vcpus", sum(domain.vcpus for domain in system.domains), VCPU_LIMIT),
     ]
+    counted += _counted_flows(system)
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
     for key, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, key, str(found), f"at most {limit} on Xen")
+
+
+def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
+    """What there is of flows, and the most that a guest and Xen have room for."""
+    places = hop_places(system)
+    yield "flow", len(system.flows), GUEST_FLOW_LIMIT
+    for flow in system.flows:
+        yield f"flow {flow.name}: queue", flow.queue, GUEST_ITEM_LIMIT
+    for number, domain in enumerate(system.domains):
+        here = [
+            (flow.queue, len(hops))
+            for flow, hops in zip(system.flows, places, strict=True)
+            if any(where == number for where, _ in hops)
+        ]
+        what = f"domain {domain.name}: "
+        yield f"{what}items on their way", sum(queue for queue, _ in here), GUEST_ITEM_LIMIT
+        yield f"{what}hops of its flows", sum(hops for _, hops in here), GUEST_HOP_LIMIT
+    between = "flow: pairs of domains with items between them"
+    yield between, len(wires_of(system)), WIRE_LIMIT
 
 
 def xen_arguments(
@@ -141,6 +164,7 @@ def guest_words(
     """What the guest of domain `number` (from 0, in file order) is told."""
     domain = system.domains[number]
     ranks = task_ranks(domain)
+    hops = {task for flow in hop_places(system) for where, task in flow if where == number}
     return [
         "workload=tasks",
         f"domain={number}",
@@ -151,7 +175,11 @@ def guest_words(
         f"seed={seed}",
         f"memory={memory_bytes}",
         f"rate={rate}",
-        *(_task(task, rank) for task, rank in zip(domain.tasks, ranks, strict=True)),
+        *(
+            _task(task, rank, is_hop=index in hops)
+            for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
+        ),
+        *_flows(system, number),
     ]
 
 
@@ -222,7 +250,22 @@ def _change(system: System, change: Change, priorities: Priorities) -> str:
     return f"change={exact_time(change.at_ns)}:{who}:{server}"
 
 
-def _task(task: Task, rank: int) -> str:
+def _flows(system: System, number: int) -> Iterator[str]:
+    """The flows in which a domain has a part, and its wires."""
+    for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
+        if all(where != number for where, _ in hops):
+            continue
+        source = flow.source
+        numbers = (source.period_ns, source.offset_ns, source.jitter_ns, source.burst, flow.queue)
+        places = ",".join(f"{where}.{task}" for where, task in hops)
+        yield ":".join([f"flow={index}", source.kind.value[0], *map(str, numbers), places])
+    for wire in wires_of(system):
+        other = wire.other(number)
+        if other is not None:
+            yield f"wire={other}:{wire.port}:{wire.offset}:{wire.room}"
+
+
+def _task(task: Task, rank: int, *, is_hop: bool) -> str:
     numbers = (
         task.period_ns or 0,
         task.wcet_ns or 0,
@@ -233,7 +276,8 @@ def _task(task: Task, rank: int) -> str:
         rank,
     )
     vcpu = "-" if task.vcpu is None else str(task.vcpu)
-    return ":".join([f"task={task.kind.value[0]}", *map(str, numbers), vcpu])
+    kind = HOP if is_hop else task.kind.value[0]
+    return ":".join([f"task={kind}", *map(str, numbers), vcpu])
 
 
 def _static_key(scheduler: Scheduler, task: Task) -> int:

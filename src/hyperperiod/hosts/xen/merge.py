@@ -5,7 +5,8 @@ The hypervisor knows which vcpu ran when, a guest knows which job was on its vcp
 where the job changes: a piece in which the guest was busy with itself (waking up, releasing,
 going to sleep) names no task. Jobs are taken from the guests as they say. When a job is released is
 known without them, where it does not hang on others: a guest must have said the same, and what
-one that never had the time did not say is added. Misses follow from the deadlines.
+one that never had the time did not say is added. Items are followed from guest to guest
+(passages.py). Misses follow from the deadlines.
 
 A guest's time is that of the tick in which it looked at the counter; all machines read the same
 counter.
@@ -13,14 +14,16 @@ counter.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperperiod.hosts.xen.passages import follow
 from hyperperiod.hosts.xen.replay import Replayed
-from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.hosts.xen.rings import Ring, new_records
 from hyperperiod.model import FailedError, System, tasks_of
 from hyperperiod.trace.format import NONE, RECORD, Kind, Records
 
@@ -30,7 +33,7 @@ for _step, _kinds in enumerate(
         (Kind.CHARGE, Kind.DEPLETE),
         (Kind.COMPLETE, Kind.MISS, Kind.DEPART),
         (Kind.REPLENISH,),
-        (Kind.RELEASE, Kind.ARRIVE),
+        (Kind.RELEASE, Kind.ARRIVE, Kind.ITEM, Kind.DROP),
         (Kind.SWAP,),
         (Kind.KICK,),
         (Kind.RUN, Kind.IDLE),
@@ -53,6 +56,7 @@ class Jobs:
     releases: Records
     completions: Records
     changes: Records
+    items: Records = dataclasses.field(default_factory=lambda: np.empty(0, RECORD))
 
 
 def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int) -> Records:
@@ -63,21 +67,24 @@ def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int)
             _with_own_swaps(part, one.first_pcpu) for part, one in zip(parts, replayed, strict=True)
         ]
     misses = _misses(system, jobs, end_ns)
-    end = _new(1, Kind.END, end_ns)
-    every = np.concatenate([*parts, jobs.releases, misses, jobs.completions, end])
+    end = new_records(1, Kind.END, end_ns)
+    every = np.concatenate([*parts, jobs.releases, jobs.items, misses, jobs.completions, end])
     order = np.lexsort((np.arange(len(every)), _STEP_OF[every["kind"]], every["time_ns"]))
     result: Records = every[order]
     return result
 
 
-def jobs_of(
-    system: System, rings: Sequence[Ring], drawn: Sequence[Sequence[int]], end_ns: int
-) -> Jobs:
-    """The jobs of all guests, whose rings are in file order.
+@dataclass(frozen=True)
+class Drawn:
+    """What the draws alone determine: releases of each task, and of the source of each flow."""
 
-    `drawn` has for each task the releases that the draws alone determine.
-    """
-    releases, completions, changes = [], [], []
+    tasks: Sequence[Sequence[int]]
+    flows: Sequence[Sequence[int]] = ()
+
+
+def jobs_of(system: System, rings: Sequence[Ring], drawn: Drawn, end_ns: int) -> Jobs:
+    """The jobs of all guests, whose rings are in file order."""
+    releases, completions, changes, items = [], [], [], []
     first_vcpu = first_task = 0
     for domain, ring in zip(system.domains, rings, strict=True):
         records = ring.since_epoch()
@@ -92,12 +99,21 @@ def jobs_of(
         releases.append(records[kinds == Kind.RELEASE])
         completions.append(done[done["time_ns"] <= end_ns])
         changes.append(_changes(records[np.isin(kinds, (Kind.RUN, Kind.IDLE, Kind.COMPLETE))]))
-    released = _exact(system, np.concatenate(releases), drawn)
+        items.append(records[np.isin(kinds, (Kind.ITEM, Kind.DROP))])
+    released = _exact(system, np.concatenate(releases), drawn.tasks)
     released = released[released["time_ns"] < end_ns]
-    return Jobs(
-        np.concatenate([released, *_unsaid(system, released, drawn)]),
+    jobs = Jobs(
+        np.concatenate([released, *_unsaid(system, released, drawn.tasks)]),
         np.concatenate(completions),
         np.concatenate(changes),
+    )
+    if not system.flows:
+        return jobs
+    passed = follow(
+        system, jobs.releases, jobs.completions, np.concatenate(items), drawn.flows, end_ns
+    )
+    return dataclasses.replace(
+        jobs, releases=passed.releases, completions=passed.completions, items=passed.items
     )
 
 
@@ -141,7 +157,7 @@ def _unsaid(system: System, released: Records, drawn: Sequence[Sequence[int]]) -
                 f"a guest released job {job} of {name} at {int(said[job])} ns;"
                 f" the draws say {times[job]} ns"
             )
-        more = _new(max(0, len(times) - len(own)), Kind.RELEASE, 0)
+        more = new_records(max(0, len(times) - len(own)), Kind.RELEASE, 0)
         more["task"] = task
         more["job"] = np.arange(len(own), len(times))
         more["time_ns"] = np.array(times[len(own) :], np.uint64)
@@ -167,7 +183,7 @@ def _misses(system: System, jobs: Jobs, end_ns: int) -> Records:
     released = jobs.releases
     overdue = (released["value"] > 0) & (released["value"] <= end_ns)
     unfinished = overdue & ~np.isin(_keys(released), _keys(done))
-    never = _new(int(unfinished.sum()), Kind.MISS, end_ns)
+    never = new_records(int(unfinished.sum()), Kind.MISS, end_ns)
     for field in ("task", "job", "value"):
         never[field] = released[field][unfinished]
     return np.concatenate([late, never])
@@ -237,15 +253,6 @@ def _cut_vcpu(grants: Records, ends: NDArray[np.uint64], changes: Records) -> Re
     for field in ("time_ns", "task", "job"):
         more[field] = changes[field][inside]
     return np.concatenate([whole, more])
-
-
-def _new(count: int, kind: Kind, time_ns: int) -> Records:
-    records = np.zeros(count, RECORD)
-    for field in ("pcpu", "vcpu", "payer", "task"):
-        records[field] = NONE
-    records["kind"] = kind
-    records["time_ns"] = time_ns
-    return records
 
 
 def lateness_ns(replayed: Iterable[Replayed]) -> int:

@@ -13,7 +13,8 @@ from pathlib import Path
 from hyperperiod.hosts.xen import bootline, rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
-from hyperperiod.model import Slack, System, Task, TaskKind
+from hyperperiod.hosts.xen.wires import hop_places, wires_of
+from hyperperiod.model import Flow, Slack, System, Task, TaskKind
 from hyperperiod.trace.format import RECORD
 
 MS = 1_000_000
@@ -73,6 +74,7 @@ def plan(
         hypervisor=options.hypervisor or hypervisor(),
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),
+        wires=tuple(wires_of(system)),
         pcpus=system.pcpus,
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
@@ -87,9 +89,15 @@ def epoch_ns(guests: int, *, icount: bool) -> int:
 
 
 def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
-    """Memory of a guest: below its ring, and a ring with five records for each job."""
-    jobs = sum(_jobs(task, horizon_ns) for task in system.domains[number].tasks)
-    ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (6 * jobs + 1024)
+    """Memory of a guest: below its ring, and a ring with five records for each job.
+
+    An item has one record more, and one if it is dropped.
+    """
+    records = 6 * sum(_jobs(system, number, horizon_ns))
+    for flow, hops in zip(system.flows, hop_places(system), strict=True):
+        here = sum(where == number for where, _ in hops)
+        records += (here + (hops[0][0] == number)) * _items(flow, horizon_ns)
+    ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
     return rings.GUEST_RING_OFFSET + _round_up(ring_bytes, 4 * MIB)
 
 
@@ -102,8 +110,8 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     """
     calls = 4096.0
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
-    for domain in system.domains:
-        calls += 6 * sum(_jobs(task, horizon_ns) for task in domain.tasks)
+    for number, domain in enumerate(system.domains):
+        calls += 6 * sum(_jobs(system, number, horizon_ns))
         if domain.interface is not None:
             per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
             calls += per_period * domain.vcpus * horizon_ns / domain.interface.period_ns
@@ -116,8 +124,24 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     return min(_round_up(4 * int(calls) * RECORD.itemsize, MIB), LARGEST_RING_BYTES)
 
 
-def _jobs(task: Task, horizon_ns: int) -> int:
-    """So many jobs, and no more, have a task's records to be kept for."""
+def _jobs(system: System, number: int, horizon_ns: int) -> list[int]:
+    """For each task of a domain: so many jobs, and no more, have records to be kept."""
+    jobs = [_own_jobs(task, horizon_ns) for task in system.domains[number].tasks]
+    visits = [0] * len(jobs)
+    for flow, hops in zip(system.flows, hop_places(system), strict=True):
+        for where, task in hops:
+            if where == number:
+                visits[task] += _items(flow, horizon_ns)
+    return [visit or own for visit, own in zip(visits, jobs, strict=True)]
+
+
+def _items(flow: Flow, horizon_ns: int) -> int:
+    """So many items, and no more, come from a source."""
+    return flow.source.burst * (2 + horizon_ns // flow.source.period_ns)
+
+
+def _own_jobs(task: Task, horizon_ns: int) -> int:
+    """Of a task that is no hop."""
     apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
     return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
 

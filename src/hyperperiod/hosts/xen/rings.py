@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from hyperperiod.model import FailedError
-from hyperperiod.trace.format import RECORD, Records
+from hyperperiod.trace.format import NONE, RECORD, Kind, Records
 
 MAGIC: Final = b"HPRING01"
 OVERFLOW: Final = 1
@@ -88,6 +88,16 @@ class Ring:
         records = self.records.copy()
         records["time_ns"] = ticks_to_ns(records["time_ns"], self.header)
         return records
+
+
+def new_records(count: int, kind: Kind, time_ns: int) -> Records:
+    """Records of nobody and nothing, to be filled in."""
+    records = np.zeros(count, RECORD)
+    for field in ("pcpu", "vcpu", "payer", "task"):
+        records[field] = NONE
+    records["kind"] = kind
+    records["time_ns"] = time_ns
+    return records
 
 
 def ticks_to_ns(ticks: np.ndarray, header: Header) -> np.ndarray:

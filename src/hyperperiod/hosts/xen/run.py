@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from hyperperiod.hosts.counts import count_domains, count_pcpus, count_tasks
+from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.result import Counts, make_result
@@ -28,7 +28,7 @@ from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import bootline, rings
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import Machine, Running, boot
-from hyperperiod.hosts.xen.merge import jobs_of, lateness_ns, merge
+from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, Options, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.model import FailedError, Overheads, System, tasks_of
@@ -100,7 +100,7 @@ def run(
     system = complete(system)
     machine, recorded = _recorded(system, horizon_ns, seed, progress, options)
     replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
-    drawn = _drawn_releases(system, seed, recorded.end_ns)
+    drawn = _drawn(system, seed, recorded.end_ns)
     jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
@@ -226,10 +226,13 @@ def _reached(found: list[rings.Ring]) -> int:
     return min(int(ring.records["time_ns"][-1]) if len(ring.records) else 0 for ring in found)
 
 
-def _drawn_releases(system: System, seed: int, end_ns: int) -> list[list[int]]:
-    """By task, when its jobs are released as far as the draws alone say."""
+def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
+    """When jobs and items are released as far as the draws alone say."""
     scenario = make_scenario(system, end_ns, seed)
-    return [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)]
+    return Drawn(
+        [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)],
+        [scenario.source_releases(flow, end_ns) for flow in range(len(system.flows))],
+    )
 
 
 def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
@@ -284,5 +287,6 @@ def _result(
         tasks=count_tasks(system, records, recorded.end_ns),
         domains=count_domains(system, records),
         pcpus=count_pcpus(system, records, picks),
+        flows=count_flows(system, records, recorded.end_ns),
     )
     return cast("dict[str, Any]", make_result(system, counts))

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The way of every item through its hops, from what the guests recorded.
+
+A guest records an item when it is released at a task of the guest. It is released there when it
+was done at the hop before, in another guest perhaps, or when the source says. That is checked here,
+and what a guest had no time to record is added: an item that reached it and that it never saw, and
+what its sources released at the end.
+
+A guest that is interrupted between noting the instant at which a job is done and passing its item
+on has done both when it is back, not before: others may have had items, or a source a full queue,
+in between. Then the job is done when its item is released at the next hop, or after the drop.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hyperperiod.hosts.xen.rings import new_records
+from hyperperiod.model import FailedError, System, hops_of, tasks_of
+from hyperperiod.trace.format import Item, Kind, Records, item_of
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a trace has of jobs where there are flows; `items` are those at hops and the dropped."""
+
+    releases: Records
+    completions: Records
+    items: Records
+
+
+class _Job(NamedTuple):
+    task: int
+    number: int
+
+
+class _New(NamedTuple):
+    """An item that reached a hop, which nobody recorded."""
+
+    time_ns: int
+    item: Item
+
+
+def follow(
+    system: System,
+    releases: Records,
+    completions: Records,
+    items: Records,
+    came: Sequence[Sequence[int]],
+    end_ns: int,
+) -> Passed:
+    """The way of all items of a run that ended at `end_ns`.
+
+    `releases` and `completions` are of all tasks and have exact times, `items` are the guests'
+    records of items and drops, and `came` has for each flow when its source released, as the draws
+    say. FailedError where a guest did something else.
+    """
+    return _Way(system, releases, completions.copy(), items, came, end_ns).passed()
+
+
+class _Way:
+    def __init__(
+        self,
+        system: System,
+        releases: Records,
+        completions: Records,
+        items: Records,
+        came: Sequence[Sequence[int]],
+        end_ns: int,
+    ) -> None:
+        self.flows = system.flows
+        self.hops = hops_of(system)
+        self.deadlines = [placed.task.deadline_ns or 0 for placed in tasks_of(system)]
+        self.domains = [placed.domain_index for placed in tasks_of(system)]
+        self.came = came
+        self.end_ns = end_ns
+        self.releases = releases
+        self.completions = completions
+        self.released = dict(zip(_jobs(releases), releases["time_ns"].tolist(), strict=True))
+        self.done = {job: at for at, job in enumerate(_jobs(completions))}
+        self.carriers: dict[Item, _Job] = {}
+        self.dropped: list[set[int]] = [set() for _ in self.flows]
+        at_hops = items[items["kind"] == Kind.ITEM]
+        for job, value in zip(_jobs(at_hops), at_hops["value"].tolist(), strict=True):
+            if job in self.released:
+                self.carriers[item_of(value)] = job
+        for value in items["value"][items["kind"] == Kind.DROP].tolist():
+            item = item_of(value)
+            self.dropped[item.flow].add(item.number)
+
+    def passed(self) -> Passed:
+        """All of it."""
+        for item, job in self.carriers.items():
+            if item.hop > 0:
+                self._reached(item, self.released[job])
+        for flow in range(len(self.flows)):
+            self._require_drawn(flow)
+            self._put_off_leaving(flow)
+        unsaid = [new for flow in range(len(self.flows)) for new in self._unsaid_at_source(flow)]
+        unsaid += self._unsaid_between()
+        more = self._add(sorted(unsaid))
+        return Passed(np.concatenate([self.releases, more]), self.completions, self._items())
+
+    def _reached(self, item: Item, release_ns: int) -> None:
+        """An item at a further hop was done at the one before, then or a little earlier."""
+        before = self.carriers.get(item._replace(hop=item.hop - 1))
+        at = None if before is None else self.done.get(before)
+        name = self.flows[item.flow].name
+        if at is None or int(self.completions["time_ns"][at]) > release_ns:
+            raise FailedError(
+                f"item {item.number} of flow {name} was at hop {item.hop} at {release_ns} ns"
+                " and not done before"
+            )
+        self._put_off(at, release_ns)
+
+    def _put_off(self, at: int, time_ns: int) -> None:
+        """A job is done at `time_ns`, where it was said to be done earlier."""
+        later_ns = time_ns - int(self.completions["time_ns"][at])
+        self.completions["time_ns"][at] += np.uint64(later_ns)
+        self.completions["value"][at] += np.uint64(later_ns)
+
+    def _source_ns(self, flow: int, number: int) -> int | None:
+        """When the draws say that an item comes; None: not before the end."""
+        release = number // self.flows[flow].source.burst
+        return self.came[flow][release] if release < len(self.came[flow]) else None
+
+    def _entered(self, flow: int) -> list[int]:
+        """The numbers of the items that its guest recorded at the first hop."""
+        return sorted(item.number for item in self.carriers if item[:2] == (flow, 0))
+
+    def _require_drawn(self, flow: int) -> None:
+        """Items came one after the other, at the times that the draws say."""
+        entered = self._entered(flow)
+        name = self.flows[flow].name
+        for place, number in enumerate(sorted([*entered, *self.dropped[flow]])):
+            if number != place:
+                raise FailedError(f"a guest has item {number} of flow {name} in place {place}")
+        for number in entered:
+            said_ns = self.released[self.carriers[Item(flow, 0, number)]]
+            if said_ns != self._source_ns(flow, number):
+                raise FailedError(
+                    f"a guest released item {number} of flow {name} at {said_ns} ns;"
+                    f" the draws say {self._source_ns(flow, number)} ns"
+                )
+
+    def _left(self, flow: int) -> list[int]:
+        """The completions with which items left, in their order."""
+        last = len(self.hops[flow]) - 1
+        found = (self.carriers.get(Item(flow, last, number)) for number in self._entered(flow))
+        return [self.done[job] for job in found if job in self.done]
+
+    def _put_off_leaving(self, flow: int) -> None:
+        """A source that does not know yet of an item that left may drop one too many."""
+        hops = self.hops[flow]
+        if self.domains[hops[0]] == self.domains[hops[-1]]:
+            return
+        left = self._left(flow)
+        entered = self._entered(flow)
+        for number in sorted(self.dropped[flow]):
+            time_ns = self._source_ns(flow, number)
+            if time_ns is None:
+                continue
+            gone = bisect_right(left, time_ns, key=lambda at: int(self.completions["time_ns"][at]))
+            spare = self.flows[flow].queue - (bisect_right(entered, number) - gone)
+            for at in left[max(0, gone - max(0, spare)) : gone]:
+                self._put_off(at, time_ns + 1)
+
+    def _unsaid_at_source(self, flow: int) -> Iterator[_New]:
+        """What came after all that its guest had time for, as far as the queue lets it in."""
+        times = self.completions["time_ns"][self._left(flow)].tolist()
+        under_way = len(self._entered(flow))
+        number = under_way + len(self.dropped[flow])
+        while (time_ns := self._source_ns(flow, number)) is not None:
+            if under_way - bisect_right(times, time_ns) < self.flows[flow].queue:
+                under_way += 1
+                yield _New(time_ns, Item(flow, 0, number))
+            else:
+                self.dropped[flow].add(number)
+            number += 1
+
+    def _unsaid_between(self) -> Iterator[_New]:
+        """What was done at a hop and that nobody has seen at the next one."""
+        for item, job in self.carriers.items():
+            after = item._replace(hop=item.hop + 1)
+            at = self.done.get(job)
+            if at is None or after in self.carriers or after.hop == len(self.hops[item.flow]):
+                continue
+            time_ns = int(self.completions["time_ns"][at])
+            if time_ns < self.end_ns:
+                yield _New(time_ns, after)
+
+    def _add(self, unsaid: Sequence[_New]) -> Records:
+        """Releases for the items that nobody recorded, behind those of their tasks."""
+        more = new_records(len(unsaid), Kind.RELEASE, 0)
+        latest: dict[int, tuple[int, int]] = {}
+        for job, time_ns in self.released.items():
+            latest[job.task] = max(latest.get(job.task, (0, 0)), (time_ns, job.number + 1))
+        for row, (own_ns, item) in zip(more, unsaid, strict=True):
+            task = self.hops[item.flow][item.hop]
+            before_ns, number = latest.get(task, (0, 0))
+            time_ns = max(own_ns, before_ns)
+            latest[task] = (time_ns, number + 1)
+            self.carriers[item] = job = _Job(task, number)
+            self.released[job] = time_ns
+            row["task"], row["job"], row["time_ns"] = task, number, time_ns
+            row["value"] = time_ns + self.deadlines[task]
+            if item.hop > 0:
+                self._reached(item, time_ns)
+        return more
+
+    def _items(self) -> Records:
+        """All items at their hops, and those that were dropped."""
+        found = new_records(len(self.carriers), Kind.ITEM, 0)
+        for row, (item, job) in zip(found, self.carriers.items(), strict=True):
+            row["time_ns"] = self.released[job]
+            row["task"], row["job"] = job
+            row["value"] = _packed(item)
+        gone = [
+            (time_ns, Item(flow, 0, number))
+            for flow, numbers in enumerate(self.dropped)
+            for number in sorted(numbers)
+            if (time_ns := self._source_ns(flow, number)) is not None
+        ]
+        dropped = new_records(len(gone), Kind.DROP, 0)
+        for row, (time_ns, item) in zip(dropped, gone, strict=True):
+            row["time_ns"] = time_ns
+            row["value"] = _packed(item)
+        return np.concatenate([dropped, found])
+
+
+def _jobs(records: Records) -> Iterator[_Job]:
+    return map(_Job, records["task"].tolist(), records["job"].tolist())
+
+
+def _packed(item: Item) -> int:
+    return item.flow << 48 | item.hop << 32 | item.number
