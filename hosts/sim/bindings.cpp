@@ -74,20 +74,10 @@ void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time b
 }
 
 // The numbers of the tasks, which must be event tasks, count over all domains.
-void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitter_ns, u64 burst,
-              u64 queue, Ns deadline_ns, const std::vector<u32> &hops) {
-    Flow flow;
-
-    if (kind > static_cast<u32>(Kind::sporadic))
-        throw std::invalid_argument("a source is periodic or sporadic");
-    if (period_ns == 0 || burst == 0 || queue == 0 || hops.empty() || hops.size() > 0xFFFF
-        || scenario.flows.size() >= 0xFFFF)
-        throw std::invalid_argument("a flow needs a period, items, a queue and hops");
-    flow.source.kind = static_cast<Kind>(kind);
-    flow.source.period_ns = period_ns;
-    flow.source.offset_ns = offset_ns;
-    flow.source.jitter_ns = jitter_ns;
-    flow.burst = burst;
+void add_way(Scenario &scenario, Flow flow, u64 queue, Ns deadline_ns,
+             const std::vector<u32> &hops) {
+    if (queue == 0 || hops.empty() || hops.size() > 0xFFFF || scenario.flows.size() >= 0xFFFF)
+        throw std::invalid_argument("a flow needs a queue and hops");
     flow.queue = queue;
     flow.deadline_ns = deadline_ns;
     flow.hops = hops;
@@ -99,6 +89,35 @@ void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitte
         task.kind = Kind::hop;
     }
     scenario.flows.push_back(std::move(flow));
+}
+
+void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitter_ns, u64 burst,
+              u64 queue, Ns deadline_ns, const std::vector<u32> &hops) {
+    Flow flow;
+
+    if (kind > static_cast<u32>(Kind::sporadic))
+        throw std::invalid_argument("a source is periodic or sporadic");
+    if (period_ns == 0 || burst == 0)
+        throw std::invalid_argument("a source needs a period and items");
+    flow.source.kind = static_cast<Kind>(kind);
+    flow.source.period_ns = period_ns;
+    flow.source.offset_ns = offset_ns;
+    flow.source.jitter_ns = jitter_ns;
+    flow.burst = burst;
+    add_way(scenario, std::move(flow), queue, deadline_ns, hops);
+}
+
+void add_closed_flow(Scenario &scenario, u32 clients, Ns think_least_ns, Ns think_most_ns,
+                     Ns offset_ns, Ns deadline_ns, const std::vector<u32> &hops) {
+    Flow flow;
+
+    if (clients == 0 || clients > 1u << 16 || think_least_ns > think_most_ns)
+        throw std::invalid_argument("a closed source needs 1 to 65536 clients and times to think");
+    flow.source.offset_ns = offset_ns;
+    flow.clients = clients;
+    flow.think_least_ns = think_least_ns;
+    flow.think_most_ns = think_most_ns;
+    add_way(scenario, std::move(flow), clients, deadline_ns, hops);
 }
 
 nb::int_ exact_sum(const Histogram &histogram) {
@@ -299,6 +318,9 @@ void bind_scenario(nb::module_ &module) {
              arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())
         .def("add_flow", &add_flow, nb::kw_only(), arg("kind"), arg("period_ns"), arg("offset_ns"),
              arg("jitter_ns"), arg("burst"), arg("queue"), arg("deadline_ns"), arg("hops"))
+        .def("add_closed_flow", &add_closed_flow, nb::kw_only(), arg("clients"),
+             arg("think_least_ns"), arg("think_most_ns"), arg("offset_ns"), arg("deadline_ns"),
+             arg("hops"))
         .def(
             "add_swap",
             [](Scenario &self, Ns at_ns, u32 budget, u32 order, u32 slack) {

@@ -190,6 +190,7 @@ class Engine final : public Simulation {
     [[gnu::cold]] void pass_on(u32 task);
     [[gnu::cold]] void release_items(u32 task);
     void reach(const Passage &passage);
+    void set_source(u32 flow);
 
     void act();
     void swap_policy(const Policy &policy);

@@ -97,7 +97,11 @@ inline void Engine::come(u32 number) {
 
             trace_.add(now_ns_, {.event = Event::drop, .value = dropped.packed()});
         });
-    sources_.set(number, flow.next_ns());
+    set_source(number);
+}
+
+inline void Engine::set_source(u32 number) {
+    sources_.set(number, flows_[number].next_ns());
     next_source_ns_ = sources_.next_ns();
 }
 
@@ -119,10 +123,13 @@ inline void Engine::pass_on(u32 task) {
     run.head.job++;
     if (!waiting.empty())
         run.head.release_ns = waiting.front().release_ns;
-    if (done.hop + 1 < flows_[done.flow].hops().size())
+    if (done.hop + 1 < flows_[done.flow].hops().size()) {
         reach({done.flow, done.hop + 1, done.item});
-    else
-        flows_[done.flow].leave(now_ns_);
+        return;
+    }
+    flows_[done.flow].leave(now_ns_);
+    if (flows_[done.flow].closed())
+        set_source(done.flow);
 }
 
 inline void Engine::record_release(u32 task, const Workload::Cursor &released) {

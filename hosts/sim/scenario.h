@@ -66,6 +66,9 @@ struct Domain {
 // Items that travel through tasks: a job that is done at one hop is a release at the next.
 struct Flow {
     Task source;           // when items come: periodic or sporadic, offset and jitter
+    u32 clients = 0;       // closed: that many clients send them, from the source's offset on
+    Ns think_least_ns = 0; // ... and think in between for a time in this range
+    Ns think_most_ns = 0;
     u64 burst = 1;         // how many come together
     u64 queue = 1;         // how many may be on their way; more are dropped
     Ns deadline_ns = 0;    // from the source to the end of the last hop

@@ -104,6 +104,17 @@ class Scenario:
         deadline_ns: int,
         hops: list[int],
     ) -> None: ...
+    # The same with a closed source; nothing is ever dropped.
+    def add_closed_flow(
+        self,
+        *,
+        clients: int,
+        think_least_ns: int,
+        think_most_ns: int,
+        offset_ns: int,
+        deadline_ns: int,
+        hops: list[int],
+    ) -> None: ...
     def add_swap(self, at_ns: int, budget: int, order: int, slack: int) -> None: ...
     def add_change(
         self, at_ns: int, domain: int, period_ns: int, budget_ns: int, priority: int

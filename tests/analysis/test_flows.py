@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sim.test_flows import event, flow
+from tests.sim.test_flows import closed, event, flow
 from tests.sim.worlds import domain, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
 
@@ -18,7 +18,7 @@ from hyperperiod import _analysis
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.flows.busy_window import busy_window, response_bound
+from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
@@ -54,13 +54,21 @@ def test_the_smaller_bound_counts() -> None:
     assert Stream(3, 10, None, burst=9, queue=queue).rate == Fraction(6, 5)
 
 
+def test_clients_are_bounded_by_their_number_and_by_the_way() -> None:
+    """Three clients, a way of 7 at least."""
+    stream = Stream(2, None, None, queue=Queue(3, 0, 7))
+    assert [stream.count(window) for window in (0, 1, 7, 8, 15)] == [0, 3, 3, 6, 9]
+    assert [stream.next_growth(offset) for offset in (0, 6, 7)] == [7, 7, 14]
+    assert stream.rate == Fraction(6, 7)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_growth_is_where_the_count_of_closed_windows_grows(seed: int) -> None:
     rng = random.Random(seed)
     jitter = rng.choice((None, 0, 3, 50))
     stream = Stream(
         1,
-        rng.randint(1, 9),
+        rng.choice((None, rng.randint(1, 9))),
         jitter,
         rng.randint(1, 3),
         Queue(2, rng.choice((0, 7)), rng.randint(1, 9)),
@@ -371,6 +379,107 @@ def test_work_beyond_all_times_has_no_bound(scheduler: str) -> None:
     (found,) = analysis_of(one).flows
     assert found.bound_ns is None
     assert found.verdict.holds is None
+
+
+# Clients.
+
+
+@pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
+def test_clients_that_overload_a_hop_wait_for_one_another_only(scheduler: str) -> None:
+    """They never think, so the pcpu is never free; an item waits for the three others."""
+    items = closed("f", 4, 0, "d.t", deadline=20)
+    one = system("ptps", whole("d", event("t", 5, 10), scheduler=scheduler), flow=(items,))
+    (found,) = analysis_of(one).flows
+    assert (found.bound_ns, found.verdict.holds) == (20, True)
+    (entry,) = flow_entries(analysis_of(one), {"d": Verdict.yes()})
+    assert entry["throughput_bound_hz"] == 4 * 10**9 / 20
+    result = simulate(one, 1000)["flows"][0]
+    assert (result["response_ns"]["max"], result["finished"]) == (20, 200)
+
+
+def test_an_item_counts_once_at_a_task_that_it_visits_twice() -> None:
+    """Two clients through t, u and t: at t no more than two items are pending, at u two."""
+    one = system(
+        "ptps",
+        domain("a", (10, 10), event("t", 3, 10), pcpu=0),
+        domain("b", (10, 10), event("u", 4, 10), pcpu=1),
+        flow=(closed("f", 2, 0, "a.t", "b.u", "a.t"),),
+        pcpus=2,
+    )
+    (found,) = analysis_of(one).flows
+    assert [hop.bound_ns for hop in found.hops] == [6, 8, 6]
+    assert found.bound_ns == 20
+
+
+def test_work_above_clients_comes_on_top_and_below_them_there_is_no_bound() -> None:
+    """Above: 2 in 10. The two items of 5 take until 14 with it. What is below may wait for ever."""
+    one = system(
+        "ptps",
+        whole("d", task("high", 10, 2), event("t", 5, 20), task("low", 100, 1)),
+        flow=(closed("f", 2, 0, "d.t"),),
+    )
+    found = analysis_of(one)
+    assert found.flows[0].bound_ns == 14
+    assert found.domains["d"].parts["high"].holds
+    assert found.domains["d"].parts["low"].holds is None
+
+
+def test_clients_that_think_leave_time_to_others() -> None:
+    """Two items of 3 in any 40 - a way of 3, and 37 to think - delay what is below by 6."""
+    one = system(
+        "ptps",
+        whole("d", event("t", 3, 20), task("low", 100, 10)),
+        flow=(closed("f", 2, 37, "d.t"),),
+    )
+    found = analysis_of(one)
+    assert (found.flows[0].bound_ns, found.domains["d"].parts["low"].bound_ns) == (6, 16)
+
+
+def test_clients_under_edf_beside_others_are_bounded_while_there_is_time() -> None:
+    beside = (event("t", 3, 20, deadline=50), task("p", 100, 10, deadline=100))
+    for think, bound in ((37, 50), (0, None)):
+        items = closed("f", 2, think, "d.t")
+        one = system("ptps", whole("d", *beside, scheduler="edf"), flow=(items,))
+        (found,) = analysis_of(one).flows
+        assert (found.bound_ns or 0) <= (bound or 0)
+        assert (found.bound_ns is None) == (bound is None)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_backlog_is_done_when_the_supply_covers_it_and_all_above(seed: int) -> None:
+    """Tick by tick on the slowest supply, with as much above as may come."""
+    rng = random.Random(f"backlog:{seed}")
+    period = rng.randint(2, 10)
+    supply = Supply(_analysis.Shape.GENERAL, period, rng.randint(1, period))
+    above = [Stream(rng.randint(1, 3), rng.randint(15, 40), rng.choice((0, 9)))]
+    backlog, blocking = rng.randint(1, 20), rng.randint(0, 3)
+    bound = backlog_bound(backlog, above, supply, blocking)
+    if bound is None:
+        assert above[0].rate >= supply.bandwidth
+        return
+
+    def covered(window: int) -> bool:
+        needed = blocking + backlog + above[0].wcet * above[0].count(window)
+        return supply.time_for(needed) <= window
+
+    assert covered(bound)
+    assert not any(covered(window) for window in range(1, bound))
+
+
+def test_overheads_count_what_clients_cause() -> None:
+    """Three items in 500 us, or in 1 ms: that many wakes less in a period of either server."""
+    one = system(
+        "ptps",
+        domain("a", (500 * US, 1000 * US), event("t", 20 * US, 1000 * US)),
+        domain("b", (100 * US, 1000 * US), event("u", 20 * US, 1000 * US)),
+        flow=(closed("f", 3, 460 * US, "a.t", "b.u"),),
+        overheads=Overheads(pick_ns=1 * US, wake_ns=2 * US),
+    )
+    costs = [budget_loss_ns(one, one.domains, each) for each in one.domains]
+    slower = one.flows[0].source.model_copy(update={"think_ns": 960 * US})
+    slow = one.model_copy(update={"flows": (one.flows[0].model_copy(update={"source": slower}),)})
+    less = [budget_loss_ns(slow, one.domains, each) for each in one.domains]
+    assert [cost - other for cost, other in zip(costs, less, strict=True)] == [9 * US, 9 * US]
 
 
 def test_entries() -> None:

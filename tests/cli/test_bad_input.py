@@ -70,6 +70,16 @@ def in_task(line: str, *, head: str = 'period = "20ms"\nwcet = "2ms"') -> str:
 
 INTERFACE = 'interface = {{ period = "{}", budget = "{}" }}'
 
+
+def closed_flow(source: str, more: str = "") -> str:
+    """A flow from a closed source, in which the mistake is."""
+    way = 'name = "f"\nhops = ["a.t"]\ndeadline = "1ms"'
+    return (
+        f'{TOP}{DOMAIN}kind = "event"\n[[flow]]\n{way}\n'
+        f'source = {{ kind = "closed", {source} }} # <-\n{more}\n'
+    )
+
+
 CASES = [
     # The file as a whole.
     case("empty", "# <-", "name", "found nothing", "required"),
@@ -483,6 +493,85 @@ CASES = [
         'hops = [] # <-\nsource = { period = "1ms" }',
         "flow[0].hops",
         "at least one",
+    ),
+    case(
+        "flow_clients",
+        closed_flow('think = "1ms"'),
+        "flow[0].source.clients",
+        "nothing",
+        "needs clients",
+    ),
+    case(
+        "flow_no_clients",
+        closed_flow('clients = 0, think = "1ms"'),
+        "flow[0].source.clients",
+        "found 0",
+        "at least 1",
+    ),
+    case(
+        "flow_think",
+        closed_flow("clients = 2"),
+        "flow[0].source.think",
+        "nothing",
+        "needs think",
+    ),
+    case(
+        "flow_think_draw",
+        closed_flow('clients = 2, think = "1ms", think_draw = "exponential"'),
+        "flow[0].source.think_draw",
+        "'exponential'",
+        "'uniform' or 'constant'",
+    ),
+    case(
+        "flow_closed_period",
+        closed_flow('clients = 2, think = "1ms", period = "1ms"'),
+        "flow[0].source.period",
+        "period of a closed source",
+        "think_draw and offset",
+    ),
+    case(
+        "flow_closed_burst",
+        closed_flow('clients = 2, think = "1ms", burst = 2'),
+        "flow[0].source.burst",
+        "burst of a closed source",
+    ),
+    case(
+        "flow_closed_jitter",
+        closed_flow('clients = 2, think = "1ms", jitter = "2us"'),
+        "flow[0].source.jitter",
+        "jitter of a closed source",
+    ),
+    case(
+        "flow_closed_queue",
+        closed_flow('clients = 5, think = "1ms"', "queue = 4 # <-").replace("} # <-", "}"),
+        "flow[0].queue",
+        "4 for 5 clients",
+        "at least 5",
+    ),
+    case(
+        "flow_closed_far",
+        closed_flow('clients = 5, think = "2305843009213693000ns"').replace("} # <-", "}"),
+        "flow[0].deadline",
+        "offset + 2 * think + deadline above 2^62 ns",
+    ),
+    case(
+        "flow_periodic_clients",
+        closed_flow('clients = 2, period = "1ms"').replace("closed", "periodic"),
+        "flow[0].source.clients",
+        "clients of a periodic source",
+        'only with kind = "closed"',
+    ),
+    case(
+        "flow_sporadic_think",
+        closed_flow('think_draw = "uniform", period = "1ms"').replace("closed", "sporadic"),
+        "flow[0].source.think_draw",
+        "think_draw of a sporadic source",
+    ),
+    case(
+        "flow_no_period",
+        closed_flow('offset = "1ms"').replace("closed", "periodic"),
+        "flow[0].source.period",
+        "kind periodic needs period",
     ),
     # Domains of domains.
     case(

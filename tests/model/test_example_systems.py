@@ -31,6 +31,7 @@ EXPECTED = {
     "overload": ("ptps", 1, 2),
     "packet-path": ("crps", 1, 4),
     "psedf-counterexample": ("psedf", 1, 5),
+    "request-response": ("ertds", 1, 3),
     "stability-control": ("psedf", 2, 5),
 }
 

@@ -48,12 +48,30 @@ class SourceSpec(NamedTuple):
     burst: int = 1
 
 
+class ClientsSpec(NamedTuple):
+    """Clients that send an item each and wait for it; `think`: for how long (client, how often)."""
+
+    clients: int
+    offset: int
+    think: Callable[[int, int], int]
+
+
 class FlowSpec(NamedTuple):
-    """`releases`: when each item comes."""
+    """`releases`: when each item comes, unless clients send them."""
 
     releases: Sequence[int]
     hops: Sequence[int]
     queue: int
+    closed: ClientsSpec | None = None
+
+
+@dataclass
+class Client:
+    """What one is doing: it sends at an instant, or waits for an item of that number."""
+
+    thought: int = 0
+    sends: int | None = None
+    waits_for: int | None = None
 
 
 @dataclass
@@ -67,12 +85,16 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What happened: grants by tick, per task (release, finish), per flow item -> finish."""
+    """What happened: grants by tick, per task (release, finish), per flow item -> finish.
+
+    `sent`: per flow, when each item of clients was.
+    """
 
     grants: list[list[Grant]] = field(default_factory=list)
     jobs: list[list[tuple[int, int | None]]] = field(default_factory=list)
     finished: list[dict[int, int]] = field(default_factory=list)
     dropped: list[list[int]] = field(default_factory=list)
+    sent: list[list[int]] = field(default_factory=list)
 
 
 Work = Callable[[int, int, int], int]
@@ -106,8 +128,23 @@ class _Play:
             jobs=[[] for _ in tasks],
             finished=[{} for _ in flows],
             dropped=[[] for _ in flows],
+            sent=[[] for _ in flows],
         )
         self.under_way = [0] * len(flows)
+        self.clients = [
+            [self.thinking(flow, client, Client(), flow.closed.offset) for client in range(count)]
+            if flow.closed and (count := flow.closed.clients)
+            else []
+            for flow in flows
+        ]
+
+    def thinking(self, flow: FlowSpec, number: int, client: Client, now: int) -> Client:
+        """The client begins to think."""
+        assert flow.closed is not None
+        client.sends = now + flow.closed.think(number, client.thought)
+        client.thought += 1
+        client.waits_for = None
+        return client
 
     def key(self, task: int) -> tuple[int, bool, int]:
         """Smaller is first. Ties go to the job being executed under edf and fifo."""
@@ -137,6 +174,7 @@ class _Play:
             for number, release in enumerate(flow.releases):
                 if release == now:
                     reached += self.come(f, number)
+            reached += self.send(f, now)
         self.release(now, reached)
         self.place()
         for d in range(len(self.domains)):
@@ -183,7 +221,22 @@ class _Play:
             return [(flow, hop + 1, number)]
         self.under_way[flow] -= 1
         self.out.finished[flow][number] = now
+        for which, client in enumerate(self.clients[flow]):
+            if client.waits_for == number:
+                self.thinking(self.flows[flow], which, client, now)
         return []
+
+    def send(self, flow: int, now: int) -> list[tuple[int, int, int]]:
+        """The clients that are done with thinking."""
+        sent = []
+        for client in self.clients[flow]:
+            if client.sends == now:
+                client.sends, client.waits_for = None, len(self.out.sent[flow])
+                sent += self.come(flow, client.waits_for)
+                self.out.sent[flow].append(now)
+        waiting = sum(client.waits_for is not None for client in self.clients[flow])
+        assert not self.clients[flow] or waiting == self.under_way[flow]
+        return sent
 
     def come(self, flow: int, number: int) -> list[tuple[int, int, int]]:
         if self.under_way[flow] == self.flows[flow].queue:
@@ -256,6 +309,15 @@ def source_releases(seed: int, flow: int, source: SourceSpec, end: int) -> list[
         number += 1
         longest = 2 * source.period if source.sporadic else source.period
         arrival += draw_between(seed, _FLOWS, flow << 16, number, 2, source.period, longest)
+
+
+def client_thinks(seed: int, flow: int, low: int, high: int) -> Callable[[int, int], int]:
+    """For how long a client thinks, drawn from low to high."""
+
+    def think(client: int, often: int) -> int:
+        return draw_between(seed, _FLOWS, flow << 16, client << 32 | often, 2, low, high)
+
+    return think
 
 
 def item_work(seed: int, ranges: Mapping[tuple[int, int], tuple[int, int]]) -> Work:

@@ -103,6 +103,12 @@ void add_flow(Dice &dice, Scenario &scenario) {
     flow.burst = 1 + dice.below(3);
     flow.queue = 1 + dice.below(6);
     flow.deadline_ns = UNIT_NS * (1 + dice.below(200));
+    if (dice.one_in(3)) {
+        flow.clients = 1 + dice.below(9);
+        flow.think_least_ns = dice.one_in(2) ? 0 : dice.time(50);
+        flow.think_most_ns = flow.think_least_ns + (dice.one_in(2) ? 0 : dice.time(100));
+        flow.queue = flow.clients;
+    }
     scenario.flows.push_back(flow);
 }
 
@@ -154,6 +160,7 @@ void check_counts(const Simulation &run, Ns end_ns) {
     for (const FlowRun &flow : run.flows()) {
         require(flow.responses().count() + flow.dropped() <= flow.items(), "items from nowhere");
         require(flow.late() <= flow.due(end_ns), "more items are late than due");
+        require(flow.under_way() <= flow.most_under_way(), "more items are under way than may");
     }
     for (const DomainCount &domain : run.domains())
         supply_ns += domain.supply_ns;

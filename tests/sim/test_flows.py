@@ -41,6 +41,15 @@ def flow(name: str, period: int, *hops: str, **more: Any) -> Flow:
     return Flow.model_validate(fields | more)
 
 
+def closed(name: str, clients: int, think: int, *hops: str, **more: Any) -> Flow:
+    """Clients that think for the same time always, unless another draw is named."""
+    source: dict[str, Any] = {"kind": "closed", "clients": clients, "think": think}
+    source["think_draw"] = more.pop("draw", "constant")
+    source["offset"] = more.pop("offset", 0)
+    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
+    return Flow.model_validate(fields | more)
+
+
 def came(ran: Run, name: str) -> list[FlowItem]:
     found = [item for item in items(ran.header, ran.records) if item.flow == name]
     assert [item.item for item in found] == list(range(len(found)))
@@ -184,6 +193,59 @@ def test_histograms() -> None:
     assert "flows" not in simulate(whole(task("t", 10, 2)), 50)
 
 
+def test_a_client_waits_for_its_item_and_thinks() -> None:
+    ran = run(whole(event("t", 3), flow=(closed("f", 1, 5, "d.t", offset=2),)), 40)
+    assert [item.release_ns for item in came(ran, "f")] == [7, 15, 23, 31, 39]
+    (result,) = ran.result["flows"]
+    assert (result["items"], result["finished"], result["dropped"]) == (5, 4, 0)
+    assert result["throughput_hz"] == 4 * 10**9 / 40
+    assert violations(ran) == []
+
+
+def test_clients_that_never_think_keep_the_pcpu_busy() -> None:
+    """Each item waits for the two before it; the first of all does not."""
+    ran = run(whole(event("t", 3), event("u", 1), flow=(closed("f", 3, 0, "d.t", "d.u"),)), 48)
+    assert ran.result["pcpus"][0]["idle_ns"] == 0
+    # rm, equal periods: t serves all three, then u does, and all of them come again at once.
+    assert [item.finish_ns for item in came(ran, "f")][:6] == [10, 14, 18, 22, 26, 30]
+    assert violations(ran) == []
+
+
+def test_what_one_client_thinks_does_not_depend_on_the_schedule() -> None:
+    """One client alone: releases are what it was told plus what it thinks, on any supply."""
+    think = naive.client_thinks(7, 0, 0, 40)
+    for budget in (1, 4, 10):
+        one = system(
+            "ptps",
+            domain("d", (budget, 10), event("t", 5)),
+            flow=(closed("f", 1, 20, "d.t", draw="uniform"),),
+        )
+        ran = run(one, 2000, 7)
+        found = came(ran, "f")
+        told = [0, *(item.finish_ns for item in found if item.finish_ns is not None)]
+        thought = [item.release_ns - at for item, at in zip(found, told, strict=False)]
+        assert thought == [think(0, k) for k in range(len(found))]
+        assert len(found) > 15
+
+
+def test_more_clients_do_not_lower_the_throughput_and_queue_at_the_bottleneck() -> None:
+    """N / (think + work) as long as nobody waits, and never above 1 / work of the slowest.
+
+    The k-th of four clients gets its first item back at 80 + 20 k and the others 100 apart.
+    """
+    rates = []
+    for clients in (1, 2, 4, 8):
+        one = system(
+            "ptps",
+            domain("a", (10, 10), event("t", 10), pcpu=0),
+            domain("b", (10, 10), event("u", 20), pcpu=1),
+            flow=(closed("f", clients, 70, "a.t", "b.u"),),
+            pcpus=2,
+        )
+        rates.append(run(one, 100_000).result["flows"][0]["finished"])
+    assert rates == [1000, 1999, 3997, 4996]
+
+
 # Against the naive model.
 
 PARTITIONED = (
@@ -230,6 +292,17 @@ def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
     )
 
 
+def draw_closed(rng: random.Random, name: str, hops: list[str]) -> Flow:
+    return closed(
+        name,
+        rng.randint(1, 5),
+        rng.choice((0, 0, 1, 7, 25)),
+        *hops,
+        draw=rng.choice(("constant", "uniform")),
+        offset=rng.randint(0, 9),
+    )
+
+
 def draw_system(rng: random.Random, policy: str) -> System:
     """Two or three domains of up to three tasks; one or two flows through some of them."""
     pcpus = rng.choice((1, 2))
@@ -245,7 +318,9 @@ def draw_system(rng: random.Random, policy: str) -> System:
         if inside.kind is TaskKind.EVENT
     ]
     flows = [
-        draw_flow(rng, f"f{f}", [rng.choice(hops) for _ in range(rng.randint(1, 4))])
+        rng.choice((draw_flow, draw_closed))(
+            rng, f"f{f}", [rng.choice(hops) for _ in range(rng.randint(1, 4))]
+        )
         for f in range(rng.choice((1, 2)))
     ]
     # Event tasks outside all flows release themselves, which is not what is tested here.
@@ -292,19 +367,29 @@ def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
     ]
     flows, ranges = [], {}
     for number, (each, hops) in enumerate(zip(one.flows, hops_of(one), strict=True)):
-        source = naive.SourceSpec(
-            each.source.kind is SourceKind.SPORADIC,
-            each.source.period_ns,
-            each.source.offset_ns,
-            each.source.jitter_ns,
-            each.source.burst,
-        )
-        releases = naive.source_releases(seed, number, source, ticks)
-        flows.append(naive.FlowSpec(releases, hops, each.queue))
+        flows.append(naive_flow(each, number, hops, seed, ticks))
         for place, hop in enumerate(hops):
             ranges[number, place] = (placed[hop].task.bcet_ns or 1, placed[hop].task.wcet_ns or 1)
     setups = [setup] * (1 if together else one.pcpus)
     return naive.play(setups, domains, tasks, flows, ticks, naive.item_work(seed, ranges))
+
+
+def naive_flow(
+    each: Flow, number: int, hops: tuple[int, ...], seed: int, ticks: int
+) -> naive.FlowSpec:
+    source = each.source
+    if source.kind is SourceKind.CLOSED:
+        think = naive.client_thinks(seed, number, *source.think_range_ns)
+        clients = naive.ClientsSpec(source.clients or 0, source.offset_ns, think)
+        return naive.FlowSpec((), hops, each.queue, clients)
+    spec = naive.SourceSpec(
+        source.kind is SourceKind.SPORADIC,
+        source.period_ns or 0,
+        source.offset_ns,
+        source.jitter_ns,
+        source.burst,
+    )
+    return naive.FlowSpec(naive.source_releases(seed, number, spec, ticks), hops, each.queue)
 
 
 def grants_of(one: System, out: naive.Outcome, pcpu: int) -> list[str]:
@@ -325,6 +410,9 @@ def agree(one: System, seed: int, ticks: int) -> None:
         finished = {item.item: item.finish_ns for item in found if item.finish_ns is not None}
         assert finished == out.finished[number]
         assert ran.result["flows"][number]["dropped"] == len(out.dropped[number])
+        assert ran.result["flows"][number]["finished"] == len(out.finished[number])
+        if each.source.kind is SourceKind.CLOSED:
+            assert [item.release_ns for item in found] == out.sent[number]
     for placed, jobs in zip(tasks_of(one), out.jobs, strict=True):
         mine = [
             (job.release_ns, job.finish_ns)
@@ -364,6 +452,22 @@ def test_every_small_world(given: tuple[tuple[int, int], tuple[int, int]]) -> No
         route = flow("f", 12, "a.t0", "b.t1", "a.t2", queue=queue, burst=burst, offset=offset)
         one = system(
             "ptps",
+            domain("a", given[0], event("t0", first, 12), event("t2", third, 12)),
+            domain("b", given[1], event("t1", second, 12)),
+            flow=(route,),
+        )
+        agree(one, 1, 48)
+
+
+@pytest.mark.parametrize("given", [((1, 3), (2, 4)), ((1, 2), (1, 2))])
+def test_every_small_world_of_clients(given: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    """One or three clients that think for 0, 1 or 5, through two domains and back."""
+    for first, second, third, clients, think, draw in itertools.product(
+        (1, 2), (1, 2), (1, 2), (1, 3), (0, 1, 5), ("constant", "uniform")
+    ):
+        route = closed("f", clients, think, "a.t0", "b.t1", "a.t2", draw=draw)
+        one = system(
+            "deferrable+edf+none",
             domain("a", given[0], event("t0", first, 12), event("t2", third, 12)),
             domain("b", given[1], event("t1", second, 12)),
             flow=(route,),

@@ -2,9 +2,9 @@
 """A hunt for items that take longer than the end-to-end bound, or are dropped against its word.
 
 Systems of two or three domains on one or two pcpus, one or two flows through their tasks, some of
-them visited twice, with jitter, bursts, queues and tasks beside them, under every policy whose
-servers have a supply bound. The adversary runs them from many phases and climbs over the offsets
-of sources and tasks towards the longest response in relation to its bound.
+them visited twice, with jitter, bursts, queues and tasks beside them, or from clients that wait,
+under every policy whose servers have a supply bound. The adversary runs them from many phases and
+climbs over the offsets of sources and tasks towards the longest response in relation to its bound.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tests.sim.worlds import domain, system, task
 from tests.soundness.campaign import Trial, climb, hunt, sizes
 
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows
+from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, FlowVerdict, analyze_flows
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
@@ -30,6 +30,7 @@ POLICIES = (
 )  # fmt: skip
 TIME_DRIVEN = ("ptps", "wcps", "crps")
 HORIZON = 700
+LONGEST_OFFSET = 70
 
 
 def draw_task(rng: random.Random, name: str, scheduler: str, *, hop: bool) -> Task:
@@ -57,21 +58,28 @@ def draw_domain(rng: random.Random, name: str, share: Fraction, **place: Any) ->
     return domain(name, (budget, period), *inside, scheduler=scheduler, extra=extra, **place)
 
 
-def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
-    burst = rng.choice((1, 1, 1, 2))
-    return Flow.model_validate(
-        {
-            "name": name,
-            "source": {
-                "kind": rng.choice(("periodic", "sporadic")),
-                "period": rng.randint(12, 90),
-                "jitter": rng.choice((0, 0, 5, 30)),
-                "burst": burst,
-            },
-            "hops": hops,
-            "deadline": rng.randint(20, 300),
-            "queue": rng.choice((1, 2, 3, 8)),
+def draw_source(rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.35:
+        return {
+            "kind": "closed",
+            "clients": rng.choice((1, 1, 2, 3, 6)),
+            "think": rng.choice((0, 1, 5, 30, 120)),
+            "think_draw": rng.choice(("constant", "uniform")),
         }
+    return {
+        "kind": rng.choice(("periodic", "sporadic")),
+        "period": rng.randint(12, 90),
+        "jitter": rng.choice((0, 0, 5, 30)),
+        "burst": rng.choice((1, 1, 1, 2)),
+    }
+
+
+def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
+    source = draw_source(rng)
+    queue = {} if "clients" in source else {"queue": rng.choice((1, 2, 3, 8))}
+    deadline = rng.randint(20, 300)
+    return Flow.model_validate(
+        {"name": name, "source": source, "hops": hops, "deadline": deadline, **queue}
     )
 
 
@@ -172,6 +180,16 @@ class Outcome(NamedTuple):
     broken: str
 
 
+def least_finished(judged: FlowVerdict, horizon: int) -> int:
+    """How many items clients must have back: each takes the bound and thinks at most."""
+    source = judged.flow.source
+    if source.clients is None or judged.bound_ns is None:
+        return 0
+    cycle = judged.bound_ns + source.think_range_ns[1]
+    # Sources may have been moved by up to the longest offset that the adversary tries.
+    return source.clients * max(0, (horizon - LONGEST_OFFSET) // cycle)
+
+
 def outcome(one: System, found: FlowAnalysis, phases: Phases, horizon: int = HORIZON) -> Outcome:
     result = simulate(shifted(one, phases), horizon, phases.seed)
     nearest = 0
@@ -189,6 +207,9 @@ def outcome(one: System, found: FlowAnalysis, phases: Phases, horizon: int = HOR
         compare(f"flow {flow['name']}", flow["response_ns"], judged.bound_ns)
         if judged.verdict.holds and (flow["misses"] or flow["dropped"]):
             broken.append(f"{flow['name']}: {flow['misses']} missed, {flow['dropped']} dropped")
+        least = least_finished(judged, horizon)
+        if flow["finished"] < least:
+            broken.append(f"{flow['name']}: {flow['finished']} finished, at least {least} must")
     bounds = {
         f"{hop.domain}.{hop.task}": hop.bound_ns for verdict in found.flows for hop in verdict.hops
     }

@@ -14,7 +14,7 @@ and some the properties of their trace.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,9 +59,9 @@ TICKS = 900
 class World:
     """What all parts of one random system share."""
 
-    def __init__(self, draw: random.Random) -> None:
+    def __init__(self, draw: random.Random, policies: Sequence[Policy] = POLICIES) -> None:
         self.draw = draw
-        self.policy = draw.choice(POLICIES)
+        self.policy = draw.choice(policies)
         self.alone = self.policy.scope is Scope.PARTITIONED
         self.pcpus = draw.choice((1, 1, 1, 2)) if self.alone else draw.choice((1, 2, 2, 3))
         self.overheads = Overheads()
@@ -225,21 +225,37 @@ class World:
         if not hops:
             return
         for number in range(draw.choice((1, 1, 2))):
+            source = self.closed() if self.chance(0.35) else self.paced()
+            queue = {} if "clients" in source else {"queue": draw.choice((1, 2, 3, 8))}
             yield Flow.model_validate(
                 {
                     "name": f"f{number}",
-                    "source": {
-                        "kind": draw.choice(("periodic", "sporadic")),
-                        "period": self.ticks(15, 120),
-                        "offset": draw.choice((0, self.ticks(0, 20))),
-                        "jitter": draw.choice((0, 0, self.ticks(0, 40))),
-                        "burst": draw.choice((1, 1, 1, 2)),
-                    },
+                    "source": source,
                     "hops": [draw.choice(hops) for _ in range(draw.randint(1, 4))],
                     "deadline": self.ticks(20, 400),
-                    "queue": draw.choice((1, 2, 3, 8)),
+                    **queue,
                 }
             )
+
+    def paced(self) -> dict[str, Any]:
+        draw = self.draw
+        return {
+            "kind": draw.choice(("periodic", "sporadic")),
+            "period": self.ticks(15, 120),
+            "offset": draw.choice((0, self.ticks(0, 20))),
+            "jitter": draw.choice((0, 0, self.ticks(0, 40))),
+            "burst": draw.choice((1, 1, 1, 2)),
+        }
+
+    def closed(self) -> dict[str, Any]:
+        draw = self.draw
+        return {
+            "kind": "closed",
+            "clients": draw.choice((1, 2, 3, 8)),
+            "think": draw.choice((0, self.ticks(0, 5), self.ticks(0, 120))),
+            "think_draw": draw.choice(("constant", "uniform")),
+            "offset": draw.choice((0, self.ticks(0, 20))),
+        }
 
     def shifted(self, system: System) -> System:
         """The same with other offsets of tasks, which promise the same."""

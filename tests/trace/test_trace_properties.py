@@ -127,6 +127,50 @@ def test_releases_trips_on_items(script: Script, text: str, tmp_path: Path) -> N
     trips("releases", script.end(20), tmp_path, text)
 
 
+def clients(count: int, least: int, most: int, **more: Any) -> Script:
+    """The same with clients that think for `least` to `most`."""
+    closed = {"clients": count, "think_least_ns": least, "think_most_ns": most}
+    return two_hops(kind="closed", period_ns=None, queue=count, **closed, **more)
+
+
+def way(script: Script, time_ns: int, item: int) -> Script:
+    """An item of 2 and 1 that meets nobody."""
+    script = at_hop(script, time_ns, 0, item).complete(time_ns + 2, 0, item, 2)
+    return at_hop(script, time_ns + 2, 1, item).complete(time_ns + 3, 1, item, 1)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        way(way(clients(1, 2, 2), 2, 0), 7, 1).end(11),
+        way(way(clients(1, 0, 6), 5, 0), 10, 1).end(19),
+        way(way(clients(2, 4, 8), 4, 0), 8, 1).end(15),
+        way(clients(1, 3, 3, offset_ns=4), 7, 0).end(12),
+        clients(3, 30, 40).end(20),
+    ],
+)
+def test_clients_that_are_well(script: Script, tmp_path: Path) -> None:
+    assert CHECK["releases"](*script.trace(tmp_path)).status is Status.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (way(clients(1, 2, 2), 1, 0).end(5), "f item 0 comes outside 2 to 2"),
+        (way(clients(1, 2, 2), 3, 0).end(7), "f item 0 comes outside 2 to 2"),
+        (way(way(clients(1, 0, 2), 0, 0), 6, 1).end(9), "f item 1 comes outside 3 to 5"),
+        (
+            at_hop(at_hop(clients(1, 0, 2), 0, 0, 0), 0, 0, 1).end(2),
+            "comes while every client waits",
+        ),
+        (way(clients(1, 2, 2), 2, 0).end(8), "f: a client never sends after 7"),
+        (way(clients(2, 2, 4), 2, 0).end(6), "f: a client never sends after 4"),
+    ],
+)
+def test_releases_trips_on_clients(script: Script, text: str, tmp_path: Path) -> None:
+    trips("releases", script, tmp_path, text)
+
+
 @pytest.mark.parametrize(
     ("script", "text"),
     [

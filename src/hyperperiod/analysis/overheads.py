@@ -194,15 +194,22 @@ def _jobs(system: System, domain: Domain, task: Task) -> list[_Event]:
     hop = f"{domain.name}.{task.name}"
     visits = [flow for flow in system.flows for other in flow.hops if other == hop]
     if visits:
-        return [event for flow in visits for event in _items(flow)]
+        return [event for flow in visits for event in _items(system, flow)]
     if task.period_ns is not None:
         return [_Event(1, task.period_ns, task.jitter_ns)]
     return [_Event(1, task.bcet_ns or _ONCE_NS, task.bcet_ns or 0)]
 
 
-def _items(flow: Flow) -> list[_Event]:
-    """Of a hop: an item was on its way when the window began, or came from the source in it."""
+def _items(system: System, flow: Flow) -> list[_Event]:
+    """Of a hop: an item was on its way when the window began, or came from the source in it.
+
+    Clients send one each before any of them can send another one.
+    """
     source = flow.source
+    if source.period_ns is None:
+        tasks = {f"{d.name}.{t.name}": t for d in system.domains for t in d.tasks}
+        shortest_ns = sum(tasks[hop].bcet_ns or 1 for hop in flow.hops)
+        return [_Event(source.clients or 0, shortest_ns + source.think_range_ns[0])]
     waiting = [_Event(flow.queue, _ONCE_NS)] if flow.queue else []
     return [_Event(source.burst, source.period_ns, source.jitter_ns), *waiting]
 

@@ -45,6 +45,11 @@ def time_text(time_ns: float | None) -> str:
     )
 
 
+def rate_text(per_second: float | None) -> str:
+    """So many per second."""
+    return _NO_VALUE if per_second is None else f"{per_second:.2f}"
+
+
 def share_text(value: Any) -> str:
     """A fraction of a pcpu or of jobs, in percent."""
     return _NO_VALUE if value is None else f"{100 * float(value):.2f} %"
@@ -219,8 +224,10 @@ def _task_verdicts(domains: Iterable[Json]) -> Table:
 def _flow_verdicts(flows: Sequence[Json]) -> Table:
     papers = any("paper" in flow for flow in flows)
     said = ["the paper says"] if papers else []
+    closed = any("throughput_bound_hz" in flow for flow in flows)
     columns = ["flow", "path", "schedulable", *said, "deadline", "response bound"]
-    table = _table("flows", columns, len(columns) - 2)
+    more = ["least per second"] if closed else []
+    table = _table("flows", [*columns, *more], len(columns) - 2)
     for flow in flows:
         paper = flow.get("paper")
         theirs = verdict_text(paper["schedulable"]) if paper else _NO_VALUE
@@ -231,6 +238,7 @@ def _flow_verdicts(flows: Sequence[Json]) -> Table:
             *([theirs] if papers else []),
             time_text(flow["deadline_ns"]),
             time_text(flow["response_bound_ns"]),
+            *([rate_text(flow.get("throughput_bound_hz"))] if closed else []),
         )
     return table
 
@@ -297,14 +305,15 @@ def _task_results(domains: Iterable[Json]) -> Table:
 def _flow_results(flows: Iterable[Json]) -> Table:
     from rich.text import Text
 
-    columns = ("flow", "items", "dropped", "misses", "dmr", "min", "mean", "p50", "p99", "max")
-    table = _table("flows", columns, 1)
+    counts = ("flow", "items", "per second", "dropped", "misses", "dmr")
+    table = _table("flows", (*counts, "min", "mean", "p50", "p99", "max"), 1)
     for flow in flows:
         lost = [Text(str(flow[key]), style="bold red" if flow[key] else "") for key in _LOST]
         response = flow["response_ns"] or {}
         table.add_row(
             flow["name"],
             str(flow["items"]),
+            rate_text(flow["throughput_hz"]),
             *lost,
             share_text(flow["dmr"]),
             *(time_text(response.get(key)) for key in ("min", "mean", "p50", "p99", "max")),

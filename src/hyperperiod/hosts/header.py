@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.model import Change, Interface, System, hops_of, tasks_of, vcpus_of
+from hyperperiod.model import Change, Interface, Source, System, hops_of, tasks_of, vcpus_of
 from hyperperiod.trace.format import FORMAT
 
 
@@ -88,9 +88,18 @@ def _flows(system: System) -> list[dict[str, Any]]:
             "queue": flow.queue,
             "deadline_ns": flow.deadline_ns,
             "hops": list(hops),
+            **_clients(flow.source),
         }
         for flow, hops in zip(system.flows, hops_of(system), strict=True)
     ]
+
+
+def _clients(source: Source) -> dict[str, Any]:
+    """What only a closed source has."""
+    if source.clients is None:
+        return {}
+    least_ns, most_ns = source.think_range_ns
+    return {"clients": source.clients, "think_least_ns": least_ns, "think_most_ns": most_ns}
 
 
 def _change(change: Change, priorities: Priorities) -> dict[str, Any]:

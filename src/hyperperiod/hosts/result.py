@@ -17,6 +17,8 @@ from typing import Any, NotRequired, TypedDict
 
 from hyperperiod.model import Interface, System
 
+NS_PER_S = 1_000_000_000
+
 
 class Responses(TypedDict):
     """Response times in nanoseconds."""
@@ -40,11 +42,16 @@ class TaskResult(TypedDict):
 
 
 class FlowResult(TypedDict):
-    """What the items of one flow came to: `misses` are among those that were not dropped."""
+    """What the items of one flow came to: `misses` are among those that were not dropped.
+
+    `throughput_hz` is `finished` per second of the run.
+    """
 
     name: str
     items: int
     dropped: int
+    finished: int
+    throughput_hz: float | None
     misses: int
     dmr: float | None
     response_ns: Responses | None
@@ -195,7 +202,8 @@ def make_result(system: System, counts: Counts) -> Result:
     )
     if counts.flows:
         result["flows"] = [
-            _flow(flow.name, count) for flow, count in zip(system.flows, counts.flows, strict=True)
+            _flow(flow.name, count, counts.end_ns)
+            for flow, count in zip(system.flows, counts.flows, strict=True)
         ]
     return result
 
@@ -234,11 +242,13 @@ def _task(name: str, count: TaskCount) -> TaskResult:
     return result
 
 
-def _flow(name: str, count: FlowCount) -> FlowResult:
+def _flow(name: str, count: FlowCount, end_ns: int) -> FlowResult:
     result = FlowResult(
         name=name,
         items=count.items,
         dropped=count.dropped,
+        finished=count.finished,
+        throughput_hz=count.finished * NS_PER_S / end_ns if end_ns else None,
         misses=count.misses,
         dmr=_ratio(count),
         response_ns=_responses(count),

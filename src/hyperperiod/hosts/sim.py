@@ -143,12 +143,24 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
 
 
 def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> None:
+    source = flow.source
+    if source.period_ns is None:
+        least_ns, most_ns = source.think_range_ns
+        scenario.add_closed_flow(
+            clients=source.clients or 0,
+            think_least_ns=least_ns,
+            think_most_ns=most_ns,
+            offset_ns=source.offset_ns,
+            deadline_ns=flow.deadline_ns,
+            hops=list(hops),
+        )
+        return
     scenario.add_flow(
-        kind=_number(flow.source.kind),
-        period_ns=flow.source.period_ns,
-        offset_ns=flow.source.offset_ns,
-        jitter_ns=flow.source.jitter_ns,
-        burst=flow.source.burst,
+        kind=_number(source.kind),
+        period_ns=source.period_ns,
+        offset_ns=source.offset_ns,
+        jitter_ns=source.jitter_ns,
+        burst=source.burst,
         queue=flow.queue,
         deadline_ns=flow.deadline_ns,
         hops=list(hops),

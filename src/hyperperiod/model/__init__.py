@@ -32,6 +32,7 @@ from hyperperiod.model.system import (
     System,
     Task,
     TaskKind,
+    ThinkDraw,
 )
 from hyperperiod.model.table import to_table
 from hyperperiod.model.units import format_time, parse_time
@@ -64,6 +65,7 @@ __all__ = [
     "System",
     "Task",
     "TaskKind",
+    "ThinkDraw",
     "Vcpu",
     "fitting_policies",
     "format_time",

@@ -18,7 +18,15 @@ from hyperperiod.model.policy import ONE_PCPU_ONLY, Scope
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 
 if TYPE_CHECKING:
-    from hyperperiod.model.system import Domain, Flow, Interface, PeriodRange, System, Task
+    from hyperperiod.model.system import (
+        Domain,
+        Flow,
+        Interface,
+        PeriodRange,
+        Source,
+        System,
+        Task,
+    )
 
 Path = tuple[str | int, ...]
 
@@ -422,6 +430,37 @@ def _hop(here: Path, name: str, tasks: list[Task]) -> Iterator[Finding]:
         yield Finding(here, f"{name!r} with an offset or jitter", "neither: items release its jobs")
 
 
+def source(one: Source) -> Iterator[Finding]:
+    if one.kind.value == "closed":
+        yield from _closed_source(one)
+        return
+    if one.period_ns is None:
+        yield Finding(("period",), "nothing", f"a time above 0; kind {one.kind.value} needs period")
+    for key, value in (
+        ("clients", one.clients),
+        ("think", one.think_ns),
+        ("think_draw", one.think_draw),
+    ):
+        if value is not None:
+            allowed = f'{key} only with kind = "closed"'
+            yield Finding((key,), f"{key} of a {one.kind.value} source", allowed)
+
+
+def _closed_source(one: Source) -> Iterator[Finding]:
+    if one.clients is None:
+        yield Finding(("clients",), "nothing", "a whole number from 1; kind closed needs clients")
+    if one.think_ns is None:
+        yield Finding(("think",), "nothing", "a time from 0; kind closed needs think")
+    for key, given in (
+        ("period", one.period_ns is not None),
+        ("jitter", one.jitter_ns != 0),
+        ("burst", one.burst != 1),
+    ):
+        if given:
+            allowed = "a closed source has clients, think, think_draw and offset"
+            yield Finding((key,), f"{key} of a closed source", allowed)
+
+
 def flow(one: Flow) -> Iterator[Finding]:
     from hyperperiod.model.system import HOP_LIMIT
 
@@ -429,7 +468,15 @@ def flow(one: Flow) -> Iterator[Finding]:
         yield Finding(("hops",), "an empty list", "at least one domain.task")
     if len(one.hops) > HOP_LIMIT:
         yield Finding(("hops",), f"{len(one.hops)} hops", f"at most {HOP_LIMIT}")
-    if one.source.offset_ns + one.source.jitter_ns + one.deadline_ns >= TIME_LIMIT_NS:
+    clients = one.source.clients or 0
+    if one.queue < clients:
         yield Finding(
-            ("deadline",), "offset + jitter + deadline above 2^62 ns", "a sum below 2^62 ns"
+            ("queue",),
+            f"{one.queue} for {clients} clients",
+            f"at least {clients}, or no queue: a client waits for its item",
         )
+    source = one.source
+    latest_ns = source.offset_ns + source.jitter_ns + source.think_range_ns[1]
+    if latest_ns + one.deadline_ns >= TIME_LIMIT_NS:
+        what = "offset + jitter" if source.clients is None else "offset + 2 * think"
+        yield Finding(("deadline",), f"{what} + deadline above 2^62 ns", "a sum below 2^62 ns")

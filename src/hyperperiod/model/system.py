@@ -75,6 +75,14 @@ class SourceKind(StrEnum):
 
     PERIODIC = "periodic"
     SPORADIC = "sporadic"
+    CLOSED = "closed"  # from clients that wait for the item before
+
+
+class ThinkDraw(StrEnum):
+    """How long a client thinks: whole nanoseconds from 0 to twice the mean, or always the mean."""
+
+    UNIFORM = "uniform"
+    CONSTANT = "constant"
 
 
 class Sbf(StrEnum):
@@ -226,31 +234,61 @@ class Domain(_Part):
 
 
 class Source(_Part):
-    """Where the items of a flow come from: `burst` of them at each release, like a task's."""
+    """Where the items of a flow come from.
+
+    Periodic or sporadic: `burst` of them at each release, like a task's. Closed: each of `clients`
+    thinks for `think_ns` on average, sends an item, and thinks again when that has left.
+    """
 
     kind: SourceKind = SourceKind.PERIODIC
-    period_ns: PositiveTime = _key("period")
+    period_ns: PositiveTime | None = _key("period", default=None)
     offset_ns: Time = _key("offset", default=0)
     jitter_ns: Time = _key("jitter", default=0)
     burst: StrictInt = Field(default=1, ge=1, le=QUEUE_LIMIT)
+    clients: StrictInt | None = Field(default=None, ge=1, le=QUEUE_LIMIT)
+    think_ns: Time | None = _key("think", default=None)
+    think_draw: ThinkDraw | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Source:
+        rules.enforce(rules.source(self))
+        return self
+
+    @property
+    def think_range_ns(self) -> tuple[int, int]:
+        """The shortest and the longest time for which a client thinks; 0 without clients."""
+        mean_ns = self.think_ns or 0
+        constant = self.think_draw is ThinkDraw.CONSTANT
+        return (mean_ns, mean_ns) if constant else (0, 2 * mean_ns)
 
 
 class Flow(_Part):
     """Items that travel through tasks of several domains, each hop releasing the next.
 
-    At most `queue` of them are on their way; those that come meanwhile are dropped.
+    At most `queue` of them are on their way; those that come meanwhile are dropped. Default: 1, or
+    as many as a closed source has clients.
     """
 
     name: Name
     source: Source
     hops: tuple[Name, ...]
     deadline_ns: PositiveTime = _key("deadline")
-    queue: StrictInt = Field(default=1, ge=1, le=QUEUE_LIMIT)
+    queue: StrictInt = Field(default=None, ge=1, le=QUEUE_LIMIT, validate_default=True)
+
+    @field_validator("queue", mode="before")
+    @classmethod
+    def _room_for_all_clients(cls, value: Any, info: ValidationInfo) -> Any:
+        return default_queue(info.data.get("source")) if value is None else value
 
     @model_validator(mode="after")
     def _sound(self) -> Flow:
         rules.enforce(rules.flow(self))
         return self
+
+
+def default_queue(source: Source | None) -> int:
+    """Of a flow that does not say."""
+    return (source.clients if source else None) or 1
 
 
 PolicyField = Annotated[Policy, BeforeValidator(read_policy), WithJsonSchema(POLICY_SCHEMA)]

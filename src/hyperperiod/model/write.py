@@ -29,6 +29,7 @@ from hyperperiod.model.system import (
     Swap,
     System,
     Task,
+    default_queue,
 )
 from hyperperiod.model.units import format_time
 
@@ -63,6 +64,8 @@ def _written(part: BaseModel) -> Iterator[tuple[str, Any]]:
         if not field.is_required() and value == field.default:
             continue
         if isinstance(part, Task) and name == "deadline_ns" and value == part.period_ns:
+            continue
+        if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
             continue
         yield str(field.validation_alias or name), value
 

@@ -244,6 +244,7 @@ def flow_rows(system: System, analysis: Json, result: Json) -> list[dict[str, An
                 "deadline_ns": flow.deadline_ns,
                 "bound_ns": dig(promise, "response_bound_ns"),
                 "came": seen.get("items", 0),
+                "per_second": dig(seen, "throughput_hz"),
                 "dropped": seen.get("dropped", 0),
                 "misses": seen.get("misses", 0),
                 "dmr": dig(seen, "dmr"),

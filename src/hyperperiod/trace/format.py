@@ -142,13 +142,16 @@ class FlowEntry(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     name: str
     kind: str
-    period_ns: Positive
+    period_ns: Positive | None
     offset_ns: Count
     jitter_ns: Count
     burst: Positive
     queue: Positive
     deadline_ns: Positive
     hops: list[Count]
+    clients: NotRequired[Positive]
+    think_least_ns: NotRequired[Count]
+    think_most_ns: NotRequired[Count]
 
 
 class Item(NamedTuple):

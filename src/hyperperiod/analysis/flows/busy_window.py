@@ -20,6 +20,16 @@ instant. The window is closed because an item that is done at one task may be re
 one at that very instant, where the windows above end. So whatever is pending without a gap at or
 above a level, one job or an item that goes from task to task of that level, is done within this w.
 
+Where the releases of own work know no bound but how many can be pending at once - clients that send
+again as soon as they may - own work can be pending for ever, and yet nobody waits for ever: at the
+release of a job, no more than `backlog` of own work is pending, that job included, and no later job
+of own work is before it. Let work of above be pending without a gap from s until that release, or s
+be the release itself. From s until the job is done nothing runs but work of above that is released
+from s on, this backlog (none of which ran before the release: above was first) and `blocking`. So
+the response is at most the least w with
+
+    supply in w  >=  blocking + backlog + work of above released in [0, w)
+
 Assumptions: the supply bound is sound while work is pending; releases are within the bounds of
 their streams; `blocking` is the most that anything else runs in such a window.
 
@@ -76,6 +86,15 @@ def response_bound(
     return None
 
 
+def backlog_bound(
+    backlog: int, above: Sequence[Stream], supply: Supplied, blocking: int = 0
+) -> int | None:
+    """The longest response of a job of own work of which never more than `backlog` is pending."""
+    if sum((stream.rate for stream in above), Fraction(0)) > supply.bandwidth:
+        return None
+    return _finish(blocking + backlog, above, supply, 0)
+
+
 def busy_window(streams: Sequence[Stream], supply: Supplied, blocking: int = 0) -> int | None:
     """The longest time without a gap in which work of these streams is pending."""
     if sum((stream.rate for stream in streams), Fraction(0)) > supply.bandwidth:
@@ -100,10 +119,10 @@ def _least_window(work_in: Callable[[int], int], supply: Supplied, start: int) -
     """The least window from `start` on whose supply covers the work in it."""
     window = start
     for _ in range(STEPS):
+        if window > LIMIT:
+            return None
         needed = supply.time_for(work_in(window))
         if needed <= window:
             return window
-        if needed > LIMIT:
-            return None
         window = needed
     return None

@@ -27,6 +27,10 @@ No bound (no fixed point within many rounds, a hop in a domain without a promise
 bandwidth) is "unbounded", and the iteration goes on for the others: the hops behind are then
 bounded by the source and the queue of their flow alone.
 
+A closed source bounds nothing but how many items are on their way, one of each client, and so does
+the queue of a flow whose hop has more work than bandwidth: an item waits for at most as many others
+at each hop (`backlog_bound`), under all schedulers but edf with several tasks.
+
 Nothing is dropped if no more items than `queue` can come within the bound of the flow. A flow is
 schedulable if nothing is dropped and the bound is within its deadline.
 
@@ -60,11 +64,17 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.flows.busy_window import LIMIT, busy_window, response_bound
+from hyperperiod.analysis.flows.busy_window import (
+    LIMIT,
+    backlog_bound,
+    busy_window,
+    response_bound,
+)
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.servers.driver_flows import DriverFlow, driver_flows
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
+from hyperperiod.model import Source as FlowSource
 from hyperperiod.model.units import TIME_LIMIT_NS
 
 ROUNDS = 200
@@ -82,6 +92,7 @@ UNBOUNDED = "no bound was found for its response time"
 LOSES = (
     "an item goes on inside the domain, which loses it a slice: no supply bound holds on its way"
 )
+NS_PER_S = 1_000_000_000
 BELOW_BUSY = "below a busy task, it may never run"
 
 
@@ -240,19 +251,35 @@ class _Routes:
                 flow.source.period_ns,
                 self._jitter_ns(flow, place, bounds),
                 flow.source.burst,
-                Queue(
-                    flow.queue,
-                    flow.source.jitter_ns,
-                    sum(self.least_ns(hop) for hop in flow.hops),
-                ),
+                self._queue(flow),
             )
             for flow, place in self.visits[name]
         ]
 
+    def _queue(self, flow: Flow) -> Queue:
+        """What bounds the releases at any hop of the flow, whatever the responses."""
+        spacing_ns = flow.source.think_range_ns[0] + sum(map(self.least_ns, flow.hops))
+        return Queue(most_on_their_way(flow), flow.source.jitter_ns, spacing_ns)
+
+    def backlog_ns(self, domain: str, sources: Sequence[Source]) -> int | None:
+        """The most work of these tasks that can be pending at once; None: only items are bounded.
+
+        An item is at one of its hops, however often it comes to these tasks on its way.
+        """
+        most_ns: dict[str, int] = {}
+        for source in sources:
+            name = f"{domain}.{source.name}"
+            if name not in self.visits:
+                return None
+            for flow, _ in self.visits[name]:
+                item_ns = most_on_their_way(flow) * source.load.wcet
+                most_ns[flow.name] = max(most_ns.get(flow.name, 0), item_ns)
+        return sum(most_ns.values())
+
     def _jitter_ns(self, flow: Flow, place: int, bounds: Bounds) -> int | None:
         """How far releases at a hop may be from nominal ones, beyond a constant."""
         latest_ns = self.latest_ns(flow, place, bounds)
-        if latest_ns is None:
+        if latest_ns is None or flow.source.period_ns is None:
             return None
         # First guesses may be below the least.
         spread_ns = max(0, latest_ns - sum(map(self.least_ns, flow.hops[:place])))
@@ -281,6 +308,11 @@ class _Routes:
             return None
         windows = [window for hop in hops if (window := bounds[hop].window_ns) is not None]
         return max(windows) if len(windows) == len(hops) else None
+
+
+def most_on_their_way(flow: Flow) -> int:
+    """Items: what the queue holds, or one of each client."""
+    return flow.source.clients or flow.queue
 
 
 def _fixed_point(routes: _Routes, vcpus: Sequence[_Vcpu]) -> Bounds:
@@ -315,7 +347,10 @@ def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
         above: list[Stream] = []
         for name, source, own in zip(names, component.sources, streams, strict=True):
             blocking = source.load.blocking
-            response = response_bound(own, above, vcpu.supply, blocking)
+            response = _least(
+                response_bound(own, above, vcpu.supply, blocking),
+                _by_backlog(routes, vcpu, [source], above, blocking),
+            )
             above += own
             window = busy_window(above, vcpu.supply, blocking)
             bounds_below[name] = TaskBound(response, window)
@@ -323,18 +358,36 @@ def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
     together = [stream for inside in streams for stream in inside]
     blocking = max(source.load.blocking for source in component.sources)
     window = busy_window(together, vcpu.supply, blocking)
+    by_backlog = _by_backlog(routes, vcpu, component.sources, (), blocking)
     if component.local is Local.EDF:
+        # Jobs of one task are in order under edf as well.
+        in_order = by_backlog if len(component.sources) == 1 else None
         demand = _as_loads(component, streams)
         in_range = all(max(load) < TIME_LIMIT_NS for load in demand.loads)
         holds = in_range and edf(demand, vcpu.supply).holds is True
         return {
-            name: TaskBound(_edf_response(source, window, holds=holds), window)
+            name: TaskBound(_least(_edf_response(source, window, holds=holds), in_order), window)
             for name, source in zip(names, component.sources, strict=True)
         }
     if component.fifo_with_busy:
         return dict.fromkeys(names, NOTHING)
-    response = response_bound(together, (), vcpu.supply, blocking)
+    response = _least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
     return dict.fromkeys(names, TaskBound(response, window))
+
+
+def _by_backlog(
+    routes: _Routes, vcpu: _Vcpu, own: Sequence[Source], above: Sequence[Stream], blocking: int
+) -> int | None:
+    """The longest response of one of these tasks, which share a queue, by what can be pending."""
+    backlog_ns = routes.backlog_ns(vcpu.domain, own)
+    if backlog_ns is None:
+        return None
+    return backlog_bound(backlog_ns, above, vcpu.supply, blocking)
+
+
+def _least(*bounds: int | None) -> int | None:
+    """The best of several bounds."""
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int | None:
@@ -357,8 +410,11 @@ def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Comp
 
 def _loads(stream: Stream, load: Load) -> list[Load]:
     """One of the bounds of a stream, that with the lowest rate, as loads that add up to it."""
-    together = load._replace(wcet=stream.burst * stream.wcet, period=stream.period)
     queue = stream.queue
+    if stream.period is None:
+        assert queue is not None, "a stream is bounded"
+        return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
+    together = load._replace(wcet=stream.burst * stream.wcet, period=stream.period)
     if queue is not None and stream.rate * stream.period < together.wcet:
         return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
     if stream.jitter is not None:
@@ -375,8 +431,7 @@ def _judge_flow(routes: _Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
         hop = next(hop for hop in hops if hop.bound_ns is None)
         verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
         return FlowVerdict(flow, verdict, None, hops)
-    source = flow.source
-    most = Stream(1, source.period_ns, source.jitter_ns, source.burst).count(total_ns)
+    most = _most_sent(flow.source, total_ns)
     if total_ns > flow.deadline_ns:
         bound, due = format_time(total_ns), format_time(flow.deadline_ns)
         verdict = Verdict.unknown(f"the bound of {bound} is above the deadline of {due}")
@@ -387,6 +442,13 @@ def _judge_flow(routes: _Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
     else:
         verdict = Verdict.yes(total_ns)
     return FlowVerdict(flow, verdict, total_ns, hops)
+
+
+def _most_sent(source: FlowSource, window_ns: int) -> int:
+    """How many items can come in a window; clients never send more than have room."""
+    if source.period_ns is None:
+        return source.clients or 0
+    return Stream(1, source.period_ns, source.jitter_ns, source.burst).count(window_ns)
 
 
 def _unknown(domain: Domain, reason: str) -> DomainVerdict:
@@ -462,6 +524,7 @@ def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
         "schedulable": verdict.holds,
         **({} if verdict.holds else {"reason": verdict.reason}),
         **paper,
+        **_throughput(one.flow, bound_ns),
         "hops": [
             {
                 "domain": hop.domain,
@@ -471,3 +534,16 @@ def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
             for hop in one.hops
         ],
     }
+
+
+def _throughput(flow: Flow, bound_ns: int | None) -> dict[str, Any]:
+    """What clients surely get: each one is back to thinking after at most `bound_ns`.
+
+    So by any instant t each has had floor((t - offset) / cycle) items back, a cycle being that and
+    the longest time for which it thinks: the interactive response time law, for the worst case.
+    """
+    if flow.source.clients is None:
+        return {}
+    cycle_ns = None if bound_ns is None else bound_ns + flow.source.think_range_ns[1]
+    per_second = None if cycle_ns is None else flow.source.clients * NS_PER_S / cycle_ns
+    return {"throughput_bound_hz": per_second}

@@ -15,6 +15,9 @@ w > 0 there are at most
                                             items are on their way, s the jitter of its source
     queue * ceil(w / spacing)               of these, if all hops together take at least `spacing`
 
+A closed source has no period, so only the third is left, with as many items as clients. There the
+time for which a client thinks at least counts as spacing as well.
+
 Proof of the second. An item that is released at a hop in the window was on its way when the window
 began, as at most `queue` were, or came from the source in it; and an item is there only once.
 
@@ -41,10 +44,10 @@ class Queue(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Releases of `wcet` each. `jitter` None: not bounded; then there must be a queue."""
+    """Releases of `wcet` each. `period` or `jitter` None: not bounded, so there is a queue."""
 
     wcet: int
-    period: int
+    period: int | None
     jitter: int | None = 0
     burst: int = 1
     queue: Queue | None = None
@@ -54,35 +57,35 @@ class Stream(NamedTuple):
         if window <= 0:
             return 0
         bounds = []
-        if self.jitter is not None:
+        if self.period is not None and self.jitter is not None:
             bounds.append(-(-(window + self.jitter) // self.period) * self.burst)
-        if self.queue is not None:
+        if self.period is not None and self.queue is not None:
             came = -(-(window + self.queue.source_jitter) // self.period) * self.burst
-            bounds += [
-                self.queue.size + came,
-                -(-window // self.queue.spacing) * self.queue.size,
-            ]
+            bounds.append(self.queue.size + came)
+        if self.queue is not None:
+            bounds.append(-(-window // self.queue.spacing) * self.queue.size)
         return min(bounds)
 
     def next_growth(self, offset: int) -> int:
         """The first offset after this one at which a closed window can hold more."""
         steps = []
-        if self.jitter is not None:
+        if self.period is not None and self.jitter is not None:
             steps.append(_next_multiple(offset, self.period, self.jitter))
+        if self.period is not None and self.queue is not None:
+            steps.append(_next_multiple(offset, self.period, self.queue.source_jitter))
         if self.queue is not None:
-            steps += [
-                _next_multiple(offset, self.period, self.queue.source_jitter),
-                _next_multiple(offset, self.queue.spacing, 0),
-            ]
+            steps.append(_next_multiple(offset, self.queue.spacing, 0))
         return min(steps)
 
     @property
     def rate(self) -> Fraction:
         """Work per time in the long run."""
-        by_source = Fraction(self.burst * self.wcet, self.period)
-        if self.queue is None:
-            return by_source
-        return min(by_source, Fraction(self.queue.size * self.wcet, self.queue.spacing))
+        rates = []
+        if self.period is not None:
+            rates.append(Fraction(self.burst * self.wcet, self.period))
+        if self.queue is not None:
+            rates.append(Fraction(self.queue.size * self.wcet, self.queue.spacing))
+        return min(rates)
 
 
 def _next_multiple(offset: int, period: int, early: int) -> int:

@@ -95,8 +95,9 @@ def placed_of(system: System) -> Placed | None:
 def _plant(system: System, answers_ns: list[int], packet_ns: int) -> Plant | None:
     try:
         services = tuple(
-            Service(flow.name, flow.source.period_ns - flow.source.jitter_ns, flow.deadline_ns, ns)
+            Service(flow.name, period_ns - flow.source.jitter_ns, flow.deadline_ns, ns)
             for flow, ns in zip(system.flows, answers_ns, strict=True)
+            if (period_ns := flow.source.period_ns) is not None
         )
         return Plant(services, packet_ns, len(services))
     except ValueError:
@@ -104,7 +105,8 @@ def _plant(system: System, answers_ns: list[int], packet_ns: int) -> Plant | Non
 
 
 def _is_loop(flow: Flow, owners: dict[str, Domain]) -> bool:
-    if len(flow.hops) != 3 or flow.queue != 1 or getattr(flow.source, "burst", 1) != 1:
+    closed = flow.source.period_ns is None
+    if closed or len(flow.hops) != 3 or flow.queue != 1 or flow.source.burst != 1:
         return False
     into, reply, out = (owners[hop] for hop in flow.hops)
     return into is out and reply is not into and len(reply.tasks) == 1

@@ -139,7 +139,7 @@ class StabilityControl(Part):
         system = self._system(base, policy, load_as, phases, load)
         packets = asked.packets or self.packets
         # Sporadic packets come one to two periods apart.
-        horizon_ns = packets * base.flows[0].source.period_ns * (1 if phases == "apart" else 2)
+        horizon_ns = packets * _period_ns(base.flows[0]) * (1 if phases == "apart" else 2)
         result = simulate(system, horizon_ns, asked.seed)
         if result["interrupted"]:
             raise KeyboardInterrupt
@@ -320,10 +320,16 @@ LAST = 1000
 """The priority of ordinary VMs: below every real-time one."""
 
 
+def _period_ns(flow: Flow) -> int:
+    """Of its packets, which a clock sends."""
+    assert flow.source.period_ns is not None, "no flow of the case study is closed"
+    return flow.source.period_ns
+
+
 def _phased(base: System, number: int, phases: Phases) -> Flow:
     """A flow with its packets as the phases want them."""
     flow = base.flows[number]
-    period_ns = flow.source.period_ns
+    period_ns = _period_ns(flow)
     if phases == "random":
         source = Source(kind=SourceKind.SPORADIC, period_ns=period_ns)
     else:

@@ -8,8 +8,15 @@ A release never overtakes the one before it.
 Hops of flows: each release carries an item. At the first hop items come as the source says, in
 whole bursts, and one is dropped exactly if as many as the queue holds are on their way. At each
 further hop an item is released at the instant at which it has finished the one before.
+
+A closed source: each item is sent by a client that has thought, since the source's offset or since
+an item of its own has left, for no shorter and no longer than clients think. Whose item it is a
+trace does not say, and need not: all think within one range, so if items can be given to clients at
+all, then each one to the client that has thought for the longest. A client that has not sent
+anything after the longest time for which it may think is found at the end.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -120,6 +127,8 @@ class _Items:
         self.came = [0] * len(flows)
         self.last_ns: list[int | None] = [None] * len(flows)
         self.ready: dict[tuple[int, int], tuple[int, int]] = {}  # item: next hop, since when
+        # Of closed sources: since when its clients think that have no item on its way.
+        self.thinking = [deque([flow["offset_ns"]] * flow.get("clients", 0)) for flow in flows]
 
     def follow(self, records: Records) -> None:
         for record, item in _in_turn(records):
@@ -137,12 +146,17 @@ class _Items:
                 name = self.flows[flow]["name"]
                 text = f"{name} item {number} is done before hop {hop} and never gets there"
                 self.finding.add(since_ns, text)
+        for flow, thinking in enumerate(self.thinking):
+            for since_ns in thinking:
+                self._check_thought(flow, "", since_ns, last_ns, sent=False)
 
     def _complete(self, record: Record, item: Item) -> None:
         if item.hop + 1 < len(self.flows[item.flow]["hops"]):
             self.ready[item.flow, item.number] = (item.hop + 1, record.time_ns)
         else:
             self.under_way[item.flow] -= 1
+            if "clients" in self.flows[item.flow]:
+                self.thinking[item.flow].append(record.time_ns)
 
     def _come(self, record: Record, item: Item) -> None:
         flow = self.flows[item.flow]
@@ -150,14 +164,7 @@ class _Items:
         full = self.under_way[item.flow] >= flow["queue"]
         if item.number != self.came[item.flow]:
             self.finding.add(record.time_ns, f"{who} comes as number {self.came[item.flow]}")
-        release, place = divmod(self.came[item.flow], flow["burst"])
-        last_ns = self.last_ns[item.flow]
-        low_ns, high_ns = _range(flow, release, last_ns, None)
-        if place > 0 and last_ns is not None:
-            low_ns = high_ns = last_ns
-        if record.time_ns < low_ns or (high_ns is not None and record.time_ns > high_ns):
-            until = "" if high_ns is None else f" to {high_ns}"
-            self.finding.add(record.time_ns, f"{who} comes outside {low_ns}{until}")
+        self._check_source(record, item, who)
         if full != (record.kind == Kind.DROP):
             what = "is dropped" if record.kind == Kind.DROP else "comes"
             on_way = self.under_way[item.flow]
@@ -167,6 +174,36 @@ class _Items:
             self.under_way[item.flow] += 1
         self.came[item.flow] += 1
         self.last_ns[item.flow] = record.time_ns
+
+    def _check_source(self, record: Record, item: Item, who: str) -> None:
+        flow = self.flows[item.flow]
+        if "clients" in flow:
+            thinking = self.thinking[item.flow]
+            if thinking:
+                self._check_thought(item.flow, who, thinking.popleft(), record.time_ns, sent=True)
+            else:
+                self.finding.add(record.time_ns, f"{who} comes while every client waits")
+            return
+        release, place = divmod(self.came[item.flow], flow["burst"])
+        last_ns = self.last_ns[item.flow]
+        low_ns, high_ns = _range(flow, release, last_ns, None)
+        if place > 0 and last_ns is not None:
+            low_ns = high_ns = last_ns
+        if record.time_ns < low_ns or (high_ns is not None and record.time_ns > high_ns):
+            until = "" if high_ns is None else f" to {high_ns}"
+            self.finding.add(record.time_ns, f"{who} comes outside {low_ns}{until}")
+
+    def _check_thought(
+        self, flow: int, who: str, since_ns: int, now_ns: int, *, sent: bool
+    ) -> None:
+        """A client has thought since then, and sends now, or the run ends."""
+        entry = self.flows[flow]
+        low_ns = since_ns + entry.get("think_least_ns", 0)
+        high_ns = since_ns + entry.get("think_most_ns", 0)
+        if sent and not low_ns <= now_ns <= high_ns:
+            self.finding.add(now_ns, f"{who} comes outside {low_ns} to {high_ns}")
+        elif not sent and high_ns < now_ns:
+            self.finding.add(now_ns, f"{entry['name']}: a client never sends after {high_ns}")
 
     def _go_on(self, record: Record, item: Item) -> None:
         self._at(record, item)
