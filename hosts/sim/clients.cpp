@@ -21,8 +21,8 @@ void Clients::think(u32 client, Ns now_ns) {
     Ns think_ns = least_ns_;
 
     if (least_ns_ != most_ns_)
-        think_ns = hp_draw_between(hp_draw(seed_, FLOWS, name_, which, HP_DRAW_GAP), least_ns_,
-                                   most_ns_);
+        think_ns =
+            hp_draw_between(hp_draw(seed_, FLOWS, name_, which, HP_DRAW_GAP), least_ns_, most_ns_);
     sending_.set(client, now_ns + think_ns);
 }
 

@@ -75,6 +75,13 @@ def test_what_xen_cannot_run_is_refused(tmp_path: Path) -> None:
     assert "found 17; allowed: at most 16 on Xen" in result.stderr
 
 
+def test_clients_are_refused() -> None:
+    system = str(SYSTEMS / "request-response.toml")
+    result = CliRunner().invoke(main, ["run", system, "--on", "xen"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "flow requests: source: found a closed source; allowed: a periodic or" in result.stderr
+
+
 @pytest.mark.parametrize("hosts", ["sim,linux", "sim,sim", ""])
 def test_hosts_to_compare_are_those_that_there_are(hosts: str) -> None:
     result = CliRunner().invoke(main, ["compare", SYSTEM, "--hosts", hosts])

@@ -26,6 +26,7 @@ from hyperperiod.model import (
     Scheduler,
     Scope,
     Slack,
+    SourceKind,
     System,
     Task,
     TaskKind,
@@ -63,6 +64,11 @@ NEVER = 2**64
 
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
+    for flow in system.flows:
+        if flow.source.kind is SourceKind.CLOSED:
+            allowed = "a periodic or sporadic source on Xen"
+            key = f"flow {flow.name}: source"
+            raise InputError(system.name, None, key, "a closed source", allowed)
     counted = [
         ("pcpus", system.pcpus, PCPU_LIMIT),
         ("domain", len(system.domains), DOMAIN_LIMIT),
@@ -72,9 +78,9 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
-    for key, found, limit in counted:
+    for what, found, limit in counted:
         if found > limit:
-            raise InputError(system.name, None, key, str(found), f"at most {limit} on Xen")
+            raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")
 
 
 def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:

@@ -137,6 +137,7 @@ def _jobs(system: System, number: int, horizon_ns: int) -> list[int]:
 
 def _items(flow: Flow, horizon_ns: int) -> int:
     """So many items, and no more, come from a source."""
+    assert flow.source.period_ns is not None, "closed sources are refused"
     return flow.source.burst * (2 + horizon_ns // flow.source.period_ns)
 
 
