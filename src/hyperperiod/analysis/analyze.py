@@ -6,7 +6,9 @@ its tasks (`domain_level`). The system is if all its pcpus and domains are; best
 are promised nothing, so they are null and do not count. Verdicts are for the policy and the
 interfaces at the start: with swaps or changes to come nothing is claimed for the whole run.
 Tasks that a flow releases are judged with all flows together (`flows`), and a flow holds if its
-items are in time end to end and the servers of all its hops get their budgets.
+items are in time end to end and the servers of all its hops get their budgets. In a driver loop
+(`driver_flows`) the test of the whole loop says so of its domains, too, without asking whether each
+server gets its budget in every period.
 
 All decisions are made in integers and fractions; floats appear only in what is shown.
 """
@@ -91,10 +93,9 @@ class _Analysis:
         ]
         flows = flow_entries(self.flows, self._outside())
         counted += [(one["schedulable"], _of_flow(one)) for one in flows]
-        # A pcpu is more than its domains only when some domain has no interface.
         whole = all_of(
             [Verdict(holds, "" if holds else reason) for holds, reason in counted]
-            + [host.whole for host in self.hosts]
+            + [host.whole for host in self._open_hosts()]
         )
         result: dict[str, Any] = {
             "system": self.system.name,
@@ -110,6 +111,11 @@ class _Analysis:
         if explain is not None:
             result["explain"] = explain_subject(self.resolution, explain)
         return cast(AnalyzeResult, result)
+
+    def _open_hosts(self) -> list[HostVerdict]:
+        """Pcpus are more than their domains only where a domain has no interface."""
+        resolved = all(domain.interface or domain.best_effort for domain in self.system.domains)
+        return [] if resolved else self.hosts
 
     def _pcpus(self) -> list[dict[str, Any]]:
         """One row per pcpu; under a global policy each has its share of the bandwidth."""
@@ -169,7 +175,8 @@ class _Analysis:
         }
 
     def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
-        return self._entry(domain, self.kept[index])
+        proved = domain.name in self.flows.proved
+        return self._entry(domain, Verdict.yes() if proved else self.kept[index])
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""

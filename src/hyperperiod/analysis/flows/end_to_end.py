@@ -122,10 +122,14 @@ class FlowVerdict:
 
 @dataclass(frozen=True)
 class FlowAnalysis:
-    """The domains with hops, by name, and all flows in the order of the file."""
+    """The domains with hops, by name, and all flows in the order of the file.
+
+    `proved` are domains whose tasks are in time whether or not their servers get every budget.
+    """
 
     domains: dict[str, DomainVerdict]
     flows: tuple[FlowVerdict, ...]
+    proved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,31 @@ def analyze_flows(
         for domain in system.domains
         if routes.touches(domain)
     }
-    return FlowAnalysis(domains, flows)
+    looped = _judge_loop(routes, system, drivers, bounds)
+    return FlowAnalysis(domains | looped, flows, frozenset(looped))
+
+
+def _judge_loop(
+    routes: _Routes, system: System, drivers: Mapping[str, DriverFlow], bounds: Bounds
+) -> dict[str, DomainVerdict]:
+    """The domains of a driver loop all of whose flows hold: each hop has the sharper bound."""
+    known = {name: one.response_ns for name, one in bounds.items() if one.response_ns is not None}
+    hops: dict[str, int] = {}
+    for flow in system.flows:
+        parts = drivers[flow.name].parts if drivers else None
+        if parts is None:
+            return {}
+        for hop, bound_ns in zip(flow.hops, (parts.in_ns, parts.wake_ns, parts.in_ns), strict=True):
+            hops[hop] = min(max(hops.get(hop, 0), bound_ns), known.get(hop, bound_ns))
+    verdicts = {
+        domain.name: {
+            task.name: _judge_task(hops[f"{domain.name}.{task.name}"], task.deadline_ns or 0)
+            for task in domain.tasks
+        }
+        for domain in system.domains
+        if routes.touches(domain)
+    }
+    return {name: DomainVerdict(all_of(parts.values()), parts) for name, parts in verdicts.items()}
 
 
 def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:

@@ -14,18 +14,21 @@ next one comes, and a slice of k e_N lets the driver serve all that it finds.
 
 All three rules are slices: in each of its periods a vcpu gets at most its slice, a period begins
 with a wake at or after the end of the one before, or at that end. They differ in what a wake
-inside a period finds (`sedf`: nothing until the next one) and in the order.
+inside a period finds (`sedf`: nothing until the next one) and in the order. Each says how long a
+packet takes through the driver (`Way`) and to its answer (`Answer`); `parts_of` puts them together.
 
 Times are integers in nanoseconds (any unit will do, if it is the same everywhere).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import format_time
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,85 @@ class Placed:
     def slices_suffice(self) -> Verdict:
         """Whether one slice holds what is there at once: k packets, or one job."""
         if self.driver.budget_ns < self.plant.slice_ns:
-            return Verdict.unknown(f"{self.driver.name}: its slice holds fewer than all packets")
+            return Verdict.unknown(
+                f"{self.driver.name}: its slice of {format_time(self.driver.budget_ns)} does not"
+                f" hold {self.plant.packets} packets of {format_time(self.plant.packet_ns)}"
+            )
         for service, (server, _) in zip(self.plant.services, self.services, strict=True):
             if server.budget_ns < service.wcet_ns:
-                return Verdict.unknown(f"{server.name}: its slice is below its task's wcet")
+                return Verdict.unknown(
+                    f"{server.name}: its slice of {format_time(server.budget_ns)} is below its"
+                    f" task's wcet of {format_time(service.wcet_ns)}"
+                )
         return Verdict.yes()
+
+
+class Way(NamedTuple):
+    """How long packets are with the driver: any at all, and one that finds enough of the slice."""
+
+    longest_ns: int
+    within_ns: int
+
+
+class Answer(NamedTuple):
+    """When a service is done: beyond its packet's longest way in, and after its own wake."""
+
+    late_ns: int
+    wake_ns: int
+
+
+class Rule(NamedTuple):
+    """What one of the policies says of its slices; a verdict is a refusal.
+
+    `way` is through the driver, `answer` that of a service (by its number) whose packets reach it
+    up to so late.
+    """
+
+    way: Callable[[Placed], Way | Verdict]
+    answer: Callable[[Placed, int, int], Answer | Verdict]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A bound and what it consists of; `wake_ns` bounds the answer from its own wake."""
+
+    in_ns: int
+    answer_ns: int
+    out_ns: int
+    wake_ns: int
+
+    @property
+    def total_ns(self) -> int:
+        return self.in_ns + self.answer_ns + self.out_ns
+
+
+def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
+    """The bound of each service, if all deadlines are met; or why there is none.
+
+    In and out cost the longest way each; the answer counts from the end of the longest way in.
+    Where no packet waits for a slice twice (`waits_once`), one of the two ways is one that found
+    enough of the slice, and the answer then counts from its wake.
+    """
+    suffice = placed.slices_suffice()
+    if not suffice.holds:
+        return suffice
+    way = rule.way(placed)
+    if isinstance(way, Verdict):
+        return way
+    answers: list[Answer] = []
+    for number in range(len(placed.services)):
+        answer = rule.answer(placed, number, way.longest_ns)
+        if isinstance(answer, Verdict):
+            return answer
+        answers.append(answer)
+    crude = [Parts(way.longest_ns, one.late_ns, way.longest_ns, one.wake_ns) for one in answers]
+    answered_ns = way.longest_ns + max(one.late_ns for one in answers)
+    if way.within_ns == way.longest_ns or not waits_once(
+        placed, answered_ns, [parts.total_ns for parts in crude]
+    ):
+        return crude
+    sharp = [Parts(way.longest_ns, one.wake_ns, way.within_ns, one.wake_ns) for one in answers]
+    return [min(both, key=lambda parts: parts.total_ns) for both in zip(crude, sharp, strict=True)]
 
 
 def place(
@@ -191,7 +268,10 @@ def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) ->
         if demand_ns == response_ns:
             return Verdict.yes(response_ns)
         response_ns = demand_ns
-    return Verdict.unknown(f"{own.name}: may not get its slice within its period")
+    return Verdict.unknown(
+        f"{own.name}: {format_time(amount_ns)} of its slice may take {format_time(response_ns)},"
+        f" above its period of {format_time(own.period_ns)}"
+    )
 
 
 def _spent(server: Server, service: Service | None, window_ns: int) -> int:
@@ -226,17 +306,31 @@ def configure_by_hops(plant: Plant, hops: int) -> Configuration:
     return Configuration(Slice(period_ns, plant.slice_ns), tuple(services))
 
 
-def within_deadlines(plant: Plant, responses: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts of sufficient bounds on the way of packets in, through and out.
+def bounds_of(placed: Placed, rule: Rule) -> list[Verdict]:
+    """One verdict for each service, with its bound.
 
     That at most k packets are with the driver rests on every deadline being met. So one bound that
     is missing or above its deadline takes the ground from all of them.
     """
+    found = parts_of(placed, rule)
+    services = placed.plant.services
+    if isinstance(found, Verdict):
+        return [Verdict.unknown(found.reason)] * len(services)
     late = [
-        verdict.reason or f"{service.name}: the bound {verdict.bound_ns} is above its deadline"
-        for service, verdict in zip(plant.services, responses, strict=True)
-        if not verdict.holds or (verdict.bound_ns or 0) > service.deadline_ns
+        too_late(service, parts)
+        for service, parts in zip(services, found, strict=True)
+        if parts.total_ns > service.deadline_ns
     ]
-    if not late:
-        return list(responses)
-    return [Verdict(None, late[0], verdict.bound_ns) for verdict in responses]
+    if late:
+        return [Verdict(None, late[0], parts.total_ns) for parts in found]
+    return [Verdict.yes(parts.total_ns) for parts in found]
+
+
+def too_late(service: Service, parts: Parts) -> str:
+    """Both sides of the inequality that does not hold."""
+    sides = [parts.in_ns, parts.answer_ns, parts.out_ns, parts.total_ns]
+    way_in, answer, way_out, total = map(format_time, sides)
+    return (
+        f"{service.name}: in {way_in} + answer {answer} + out {way_out} = {total},"
+        f" above its deadline of {format_time(service.deadline_ns)}"
+    )

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Flows of a system that pass through a driver domain and back: which test of SEDF fits them.
 
-A system is of this form if its policy has slices, each flow has three hops - driver, a domain of
+A system is a *driver loop* if its policy has slices, each flow has three hops - driver, a domain of
 its own with one task, driver - with one item outstanding, all with the same driver domain, the
 driver does nothing else, nothing blocks, and no overheads are given. Everything else is for the
-general bounds of flows.
+general bounds of flows. What makes a loop does not depend on slices: `fit` looks for those.
 
-Inputs: a system whose interfaces are known. Result: per flow the paper's verdict and the sound
-one, or None for systems of another form. Errors: none.
+Inputs: a system; for verdicts, one whose interfaces are known. Result: per flow the paper's verdict
+and the sound one, or None for systems of another form (`loop_of` says why). Errors: none.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
 from hyperperiod.analysis.servers.driver_domain import (
     Configuration,
+    Parts,
     Placed,
     Plant,
     Service,
     Slice,
+    parts_of,
 )
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
@@ -34,14 +38,39 @@ _TESTS = {
 }
 
 
+class NoLoop(NamedTuple):
+    """Why a system is not a driver loop."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The driver and the domains behind it, in the order of the flows.
+
+    `way_ns` is the shortest deadline that the driver's tasks have of their own, `answers_ns` those
+    of the answering tasks: a loop must keep these, too.
+    """
+
+    plant: Plant
+    driver: Domain
+    replies: tuple[Domain, ...]
+    way_ns: int
+    answers_ns: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class DriverFlow:
-    """One flow: what the PSEDF paper says, and what can be promised (bound in nanoseconds)."""
+    """One flow: what the PSEDF paper says, and what can be promised (bound in nanoseconds).
+
+    `parts`, of a bound that holds: what it is made of.
+    """
 
     flow: str
     test: str
     paper: bool
     sound: Verdict
+    parts: Parts | None = None
 
 
 def driver_flows(system: System) -> dict[str, DriverFlow] | None:
@@ -54,9 +83,17 @@ def driver_flows(system: System) -> dict[str, DriverFlow] | None:
     driver = Slice(placed.driver.period_ns, placed.driver.budget_ns)
     papers = test.paper_holds(placed.plant, Configuration(driver, services))
     name = test.__name__.rsplit(".", 1)[-1]
+    found = parts_of(placed, test.RULE)
+    sounds = test.bounds(placed)
     return {
-        flow.name: DriverFlow(flow.name, name, paper, sound)
-        for flow, paper, sound in zip(system.flows, papers, test.bounds(placed), strict=True)
+        flow.name: DriverFlow(
+            flow.name,
+            name,
+            papers[number],
+            sounds[number],
+            None if isinstance(found, Verdict) or not sounds[number].holds else found[number],
+        )
+        for number, flow in enumerate(system.flows)
     }
 
 
@@ -67,52 +104,94 @@ def rule_for(policy: Policy) -> ModuleType | None:
 
 def placed_of(system: System) -> Placed | None:
     """The system as a plant behind its driver domain, or None."""
-    if system.overheads != Overheads():
-        return None
-    owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
-    wcets = {f"{d.name}.{t.name}": t.wcet_ns for d in system.domains for t in d.tasks}
-    drivers = {owners[flow.hops[0]].name for flow in system.flows if flow.hops}
-    if len(drivers) != 1 or not all(_is_loop(flow, owners) for flow in system.flows):
-        return None
-    driver = owners[system.flows[0].hops[0]]
-    replies = [owners[flow.hops[1]] for flow in system.flows]
-    used = {hop for flow in system.flows for hop in (flow.hops[0], flow.hops[2])}
-    own = {f"{driver.name}.{task.name}" for task in driver.tasks}
-    if len({one.name for one in replies}) != len(replies) or own != used:
+    loop = loop_of(system)
+    if isinstance(loop, NoLoop):
         return None
     servers = {s.name: (s, g) for g in groups_of(system) for s in g.servers}
-    wanted = [driver, *replies]
-    if not all(_is_simple(one) and one.name in servers for one in wanted):
+    if not all(one.name in servers for one in (loop.driver, *loop.replies)):
         return None
-    answers_ns = [wcets[flow.hops[1]] or 0 for flow in system.flows]
-    plant = _plant(system, answers_ns, max(wcets[hop] or 0 for hop in used))
-    if plant is None:
-        return None
-    group = servers[driver.name]
-    return Placed(plant, group[0], group[1], tuple(servers[one.name] for one in replies))
+    driver, group = servers[loop.driver.name]
+    return Placed(loop.plant, driver, group, tuple(servers[one.name] for one in loop.replies))
 
 
-def _plant(system: System, answers_ns: list[int], packet_ns: int) -> Plant | None:
+def loop_of(system: System) -> Loop | NoLoop:
+    """The loop that a system is, whatever its slices; or the first thing that keeps it from it."""
+    if not system.flows:
+        return NoLoop("it has no [[flow]]")
+    if system.overheads != Overheads():
+        return NoLoop("it has [overheads]")
+    owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
+    driver = owners[system.flows[0].hops[0]]
+    for flow in system.flows:
+        reason = _no_loop_in(flow, owners, driver)
+        if reason:
+            return NoLoop(f"flow {flow.name}: {reason}")
+    replies = tuple(owners[flow.hops[1]] for flow in system.flows)
+    for name, count in Counter(one.name for one in replies).items():
+        if count > 1:
+            return NoLoop(f"domain {name} answers more than one flow")
+    used = {hop for flow in system.flows for hop in (flow.hops[0], flow.hops[2])}
+    for task in driver.tasks:
+        if f"{driver.name}.{task.name}" not in used:
+            return NoLoop(f"the driver domain {driver.name} has another task, {task.name}")
+    for one in (driver, *replies):
+        reason = _not_simple(one)
+        if reason:
+            return NoLoop(f"domain {one.name}: {reason}")
+    return _loop(system, driver, replies)
+
+
+def _loop(system: System, driver: Domain, replies: tuple[Domain, ...]) -> Loop | NoLoop:
+    packet_ns = max(task.wcet_ns or 0 for task in driver.tasks)
     try:
         services = tuple(
-            Service(flow.name, period_ns - flow.source.jitter_ns, flow.deadline_ns, ns)
-            for flow, ns in zip(system.flows, answers_ns, strict=True)
+            Service(
+                flow.name,
+                period_ns - flow.source.jitter_ns,
+                flow.deadline_ns,
+                one.tasks[0].wcet_ns or 0,
+            )
+            for flow, one in zip(system.flows, replies, strict=True)
             if (period_ns := flow.source.period_ns) is not None
         )
-        return Plant(services, packet_ns, len(services))
-    except ValueError:
-        return None
+        plant = Plant(services, packet_ns, len(services))
+    except ValueError as error:
+        return NoLoop(str(error))
+    return Loop(
+        plant,
+        driver,
+        replies,
+        min(task.deadline_ns or 0 for task in driver.tasks),
+        tuple(one.tasks[0].deadline_ns or 0 for one in replies),
+    )
 
 
-def _is_loop(flow: Flow, owners: dict[str, Domain]) -> bool:
-    closed = flow.source.period_ns is None
-    if closed or len(flow.hops) != 3 or flow.queue != 1 or flow.source.burst != 1:
-        return False
+def _no_loop_in(flow: Flow, owners: dict[str, Domain], driver: Domain) -> str:
+    """What keeps one flow from being a way through the driver, an answer, and the way back."""
+    if flow.source.period_ns is None:
+        return "its clients wait for their items"
+    if len(flow.hops) != 3:
+        return f"{len(flow.hops)} hops instead of driver, answer, driver"
+    if flow.queue != 1 or flow.source.burst != 1:
+        return "more than one item may be on its way"
     into, reply, out = (owners[hop] for hop in flow.hops)
-    return into is out and reply is not into and len(reply.tasks) == 1
+    if into is not driver or out is not driver:
+        return f"its first and last hop are not both in {driver.name}"
+    if reply is driver:
+        return "its answer is in the driver domain, too"
+    if len(reply.tasks) != 1:
+        return f"domain {reply.name} has {len(reply.tasks)} tasks instead of one"
+    return ""
 
 
-def _is_simple(domain: Domain) -> bool:
+def _not_simple(domain: Domain) -> str:
     """One vcpu, and nothing but arrival decides who is served first, and when."""
-    in_order = len(domain.tasks) == 1 or domain.scheduler is Scheduler.FIFO
-    return domain.vcpus == 1 and in_order and not any(task.blocking_ns for task in domain.tasks)
+    if domain.vcpus != 1:
+        return f"{domain.vcpus} vcpus instead of one"
+    if domain.best_effort:
+        return "best effort, so nothing is promised"
+    if len(domain.tasks) != 1 and domain.scheduler is not Scheduler.FIFO:
+        return f'several tasks under "{domain.scheduler}" instead of "fifo"'
+    if any(task.blocking_ns for task in domain.tasks):
+        return "a task with blocking"
+    return ""

@@ -40,18 +40,18 @@ the deadline. Errors: ValueError from `configure`.
 from __future__ import annotations
 
 from hyperperiod.analysis.servers.driver_domain import (
+    Answer,
     Configuration,
     Placed,
     Plant,
-    Service,
+    Rule,
     Slice,
+    Way,
+    bounds_of,
     period_over,
     slice_response,
-    waits_once,
-    within_deadlines,
 )
-from hyperperiod.analysis.servers.server import Server
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import Verdict
 
 
 def configure(plant: Plant) -> Configuration:
@@ -101,32 +101,29 @@ def _fixed_point(own_ns: int, above: list[Slice], limit_ns: int) -> int | None:
 
 def bounds(placed: Placed) -> list[Verdict]:
     """The sound end-to-end bounds: in through the driver, the real-time domain, and out."""
-    pairs = list(zip(placed.plant.services, placed.services, strict=True))
-    served = slice_response(placed, placed.driver, placed.driver_group, placed.plant.slice_ns)
-    answered = [
-        slice_response(placed, server, group, service.wcet_ns) for service, (server, group) in pairs
-    ]
-    ground = all_of([placed.slices_suffice(), served, *answered])
-    if not ground.holds:
-        return within_deadlines(placed.plant, [ground] * len(answered))
-    at_hand_ns = served.bound_ns or 0
-    way_ns = placed.driver.period_ns - placed.driver.budget_ns + at_hand_ns
-    own = [
-        _own(service, server, verdict.bound_ns or 0, way_ns)
-        for (service, (server, _)), verdict in zip(pairs, answered, strict=True)
-    ]
-    crude_ns = [2 * way_ns + min(one) for one in own]
-    sharp_ns = crude_ns
-    if waits_once(placed, way_ns + max(min(one) for one in own), crude_ns):
-        sharp_ns = [way_ns + at_hand_ns + from_wake_ns for _, from_wake_ns in own]
-    responses = [Verdict.yes(min(both)) for both in zip(crude_ns, sharp_ns, strict=True)]
-    return within_deadlines(placed.plant, responses)
+    return bounds_of(placed, RULE)
 
 
-def _own(service: Service, server: Server, response_ns: int, way_ns: int) -> tuple[int, int]:
-    """What a job takes beyond the latest arrival of its packet, D, and from its own wake."""
+def way(placed: Placed) -> Way | Verdict:
+    """D, and R_N with enough of the slice at hand."""
+    own = placed.driver
+    served = slice_response(placed, own, placed.driver_group, placed.plant.slice_ns)
+    if served.bound_ns is None:
+        return served
+    return Way(own.period_ns - own.budget_ns + served.bound_ns, served.bound_ns)
+
+
+def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+    """R_i if a period begins at the wake; else D of its own from there, or 2 R_i all in all."""
+    service, (server, group) = placed.plant.services[number], placed.services[number]
+    served = slice_response(placed, server, group, service.wcet_ns)
+    if served.bound_ns is None:
+        return served
     if period_over(service, server, way_ns):
-        return response_ns, response_ns
-    from_wake_ns = server.period_ns - server.budget_ns + response_ns
+        return Answer(served.bound_ns, served.bound_ns)
+    wake_ns = server.period_ns - server.budget_ns + served.bound_ns
     chained = server.period_ns <= service.period_ns
-    return 2 * response_ns if chained else from_wake_ns, from_wake_ns
+    return Answer(min(2 * served.bound_ns, wake_ns) if chained else wake_ns, wake_ns)
+
+
+RULE = Rule(way, answer)

@@ -31,17 +31,20 @@ deadline it is null, for the bound is only sufficient. Errors: ValueError from `
 from __future__ import annotations
 
 from hyperperiod.analysis.servers.driver_domain import (
+    Answer,
     Configuration,
     Placed,
     Plant,
-    Service,
+    Rule,
+    Way,
+    bounds_of,
     configure_by_hops,
     period_over,
-    within_deadlines,
 )
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import format_time
 
 HOPS = 4
 """Periods of the driver domain in inequality (1)."""
@@ -62,36 +65,50 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
 
 def bounds(placed: Placed) -> list[Verdict]:
     """The sound form of (1), with what the paper leaves unsaid."""
-    ground = all_of([placed.slices_suffice(), _fits(placed.driver_group)])
-    return within_deadlines(
-        placed.plant,
-        [
-            _bound(placed, service, server, group) if ground.holds else ground
-            for service, (server, group) in zip(placed.plant.services, placed.services, strict=True)
-        ],
-    )
+    return bounds_of(placed, RULE)
+
+
+def way(placed: Placed) -> Way | Verdict:
+    """2 p_N at the most; alone on its pcpu the driver gets its slice as its period begins."""
+    fits = _fits(placed.driver_group)
+    if not fits.holds:
+        return fits
+    way_ns = placed.driver.period_ns + _once_begun(placed.driver, placed.driver_group)
+    return Way(way_ns, way_ns)
+
+
+def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+    """p_i, or 2 p_i where a wake may be lost; from its wake the same, or up to p_i for a period."""
+    service, (server, group) = placed.plant.services[number], placed.services[number]
+    fits = _fits(group)
+    if not fits.holds:
+        return fits
+    if server.period_ns > service.period_ns:
+        return Verdict.unknown(
+            f"{server.name}: its period of {format_time(server.period_ns)} is longer than that of"
+            f" its packets, {format_time(service.period_ns)}"
+        )
+    once_ns = _once_begun(server, group)
+    if period_over(service, server, way_ns):
+        return Answer(once_ns, once_ns)
+    late_ns = once_ns + (server.period_ns if server.budget_ns == service.wcet_ns else 0)
+    return Answer(late_ns, server.period_ns + once_ns)
 
 
 def _fits(group: Group) -> Verdict:
     """On an overloaded pcpu a packet may still be in time: no bound, not a miss."""
     found = edf_utilization(group)
-    return found if found.holds else Verdict.unknown(found.reason)
+    return found if found.holds else Verdict.unknown(_where(group) + found.reason)
 
 
-def _bound(placed: Placed, service: Service, server: Server, group: Group) -> Verdict:
-    fits = _fits(group)
-    if not fits.holds:
-        return fits
-    if server.period_ns > service.period_ns:
-        return Verdict.unknown(f"{server.name}: its period is longer than that of its packets")
-    way_ns = placed.driver.period_ns + _once_begun(placed.driver, placed.driver_group)
-    own_ns = _once_begun(server, group)
-    if server.budget_ns == service.wcet_ns and not period_over(service, server, way_ns):
-        own_ns += server.period_ns
-    return Verdict.yes(2 * way_ns + own_ns)
+def _where(group: Group) -> str:
+    return "the pcpu of " + ", ".join(server.name for server in group.servers) + ": "
 
 
 def _once_begun(server: Server, group: Group) -> int:
     """From the begin of its period to the end of its slice: its period, or alone the slice."""
     alone = len(group.servers) == 1 and not group.overhead
     return server.budget_ns if alone else server.period_ns
+
+
+RULE = Rule(way, answer)

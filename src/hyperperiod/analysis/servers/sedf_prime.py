@@ -34,17 +34,18 @@ from __future__ import annotations
 
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.driver_domain import (
+    Answer,
     Configuration,
     Placed,
     Plant,
-    Service,
+    Rule,
+    Way,
+    bounds_of,
     configure_by_hops,
     period_over,
-    waits_once,
-    within_deadlines,
 )
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import Verdict
 
 HOPS = 2
 """Periods of the driver domain in the paper's inequality."""
@@ -67,38 +68,33 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
 
 def bounds(placed: Placed) -> list[Verdict]:
     """The sound end-to-end bounds."""
-    driven = _gets_its_slice(placed.driver, placed.driver_group)
-    answered = [_gets_its_slice(server, group) for server, group in placed.services]
-    ground = all_of([placed.slices_suffice(), driven, *answered])
-    if not ground.holds:
-        return within_deadlines(placed.plant, [ground] * len(answered))
-    amount_ns = placed.plant.slice_ns
-    way_ns = kept_delay(placed.driver, placed.driver_group, amount_ns)
-    other_way_ns = way_ns
-    own_ns = [
-        _own(service, server, group, way_ns)
-        for service, (server, group) in zip(placed.plant.services, placed.services, strict=True)
-    ]
-    if waits_once(placed, way_ns + max(own_ns), [2 * way_ns + one_ns for one_ns in own_ns]):
-        other_way_ns = _within_slice(placed.driver, placed.driver_group, amount_ns, way_ns)
-    responses = [Verdict.yes(way_ns + one_ns + other_way_ns) for one_ns in own_ns]
-    return within_deadlines(placed.plant, responses)
+    return bounds_of(placed, RULE)
 
 
-def _own(service: Service, server: Server, group: Group, way_ns: int) -> int:
-    """From the wake of a service to its answer."""
-    if not period_over(service, server, way_ns):
-        return kept_delay(server, group, service.wcet_ns)
-    return service.wcet_ns if _alone(group) else server.period_ns
-
-
-def _within_slice(own: Server, group: Group, amount_ns: int, delay_ns: int) -> int:
-    """D_1, or D where it is not known to be shorter."""
+def way(placed: Placed) -> Way | Verdict:
+    """D, and D_1 where it is known to be shorter."""
+    own, group, amount_ns = placed.driver, placed.driver_group, placed.plant.slice_ns
+    got = _gets_its_slice(own, group)
+    if not got.holds:
+        return got
+    longest_ns = kept_delay(own, group, amount_ns)
     if _alone(group):
-        return amount_ns
+        return Way(longest_ns, amount_ns)
     if _lost_before_deadline(own, group):
-        return delay_ns
-    return own.period_ns - own.budget_ns + amount_ns
+        return Way(longest_ns, longest_ns)
+    return Way(longest_ns, own.period_ns - own.budget_ns + amount_ns)
+
+
+def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+    """Within its period if one begins at the wake, else D of its own."""
+    service, (server, group) = placed.plant.services[number], placed.services[number]
+    got = _gets_its_slice(server, group)
+    if not got.holds:
+        return got
+    own_ns = service.wcet_ns if _alone(group) else server.period_ns
+    if not period_over(service, server, way_ns):
+        own_ns = kept_delay(server, group, service.wcet_ns)
+    return Answer(own_ns, own_ns)
 
 
 def kept_delay(own: Server, group: Group, amount_ns: int) -> int:
@@ -150,3 +146,6 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
         best_ns = max(best_ns, free_ns)
         worst_ns = max(worst_ns, here_ns - first_ns - best_ns)
     return min(worst_ns, own.budget_ns)
+
+
+RULE = Rule(way, answer)
