@@ -13,8 +13,9 @@ from fractions import Fraction
 from bench.environment import SkippedError
 from bench.results import Row
 
+from hyperperiod.analysis.fit.answer import Fitted, Options
 from hyperperiod.analysis.fit.exact import load_solver
-from hyperperiod.analysis.fit.fit import Fitted, Options, fit
+from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.model import PRESETS, MissingError, System

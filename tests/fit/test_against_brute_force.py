@@ -14,7 +14,8 @@ import pytest
 from tests.fit import brute
 
 from hyperperiod.analysis import analyze
-from hyperperiod.analysis.fit.fit import Fitted, Options, fit
+from hyperperiod.analysis.fit.answer import Fitted, Options
+from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System

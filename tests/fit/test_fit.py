@@ -14,8 +14,9 @@ import pytest
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit import exact
 from hyperperiod.analysis.fit import fit as fitting
+from hyperperiod.analysis.fit.answer import Fitted, Options, Progress
 from hyperperiod.analysis.fit.candidates import grid_of, items_of
-from hyperperiod.analysis.fit.fit import Fitted, Options, Progress, fit
+from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.hosts.sim import simulate

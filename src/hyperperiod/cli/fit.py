@@ -23,7 +23,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.fit.fit import Fitted, Progress
+    from hyperperiod.analysis.fit.answer import Fitted, Progress
     from hyperperiod.model import Policy, System
 
 
@@ -81,6 +81,13 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     metavar="N",
     help="Use up to N pcpus instead of the system's own number.",
 )
+@click.option(
+    "--rule",
+    type=click.Choice(["sound", "paper"]),
+    default="sound",
+    show_default=True,
+    help="For driver loops under sedf, sedf-prime, psedf: by proved bounds, or the paper's.",
+)
 @click.option("--fewest", is_flag=True, help="Use as few pcpus as will do; that comes first.")
 @click.option(
     "--periods",
@@ -93,7 +100,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "step_ns",
     callback=_read_grid,
     metavar="TIME",
-    help="Periods and budgets are multiples of it (the quantum, or 1ms).",
+    help="Periods and budgets are multiples of it (the quantum, or 1ms; finer for driver loops).",
 )
 @click.option(
     "--time-limit",
@@ -133,8 +140,11 @@ def fit(
     for the least bandwidth in all, or the least scheduler overhead, and proved by the tests of
     `analyze`. Files for this command may leave every pcpu out. Ctrl-C ends the search early and
     leaves the best found so far.
+
+    For flows through a driver domain and back under sedf, sedf-prime or psedf: slices, periods and
+    priorities from deadlines and execution times.
     """
-    from hyperperiod.analysis.fit.fit import Options
+    from hyperperiod.analysis.fit.answer import Options, Rule
     from hyperperiod.analysis.fit.fit import fit as fit_system
     from hyperperiod.analysis.fit.result import result_of
     from hyperperiod.analysis.fit.scoring import Least
@@ -156,6 +166,7 @@ def fit(
         step_ns=options["step_ns"],
         limit_s=options["limit_ns"] / 1e9,
         solver=not options["heuristics"],
+        rule=Rule(options["rule"]),
     )
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
     require_different({"SYSTEM": system_file, "--output": out_file})
@@ -171,7 +182,7 @@ def fit(
         print_json(result)
     else:
         _show(result, out_file if fitted.system is not None else None)
-    if fitted.system is None:
+    if fitted.system is None or fitted.status == "not proved":
         ctx.exit(EXIT_INTERRUPTED if fitted.interrupted else EXIT_MISSED)
     if fitted.interrupted:
         ctx.exit(EXIT_INTERRUPTED)
@@ -179,11 +190,15 @@ def fit(
 
 def _text(fitted: Fitted, system: System) -> str:
     """The fitted system as a file, with a line that says where it comes from."""
+    from hyperperiod.analysis.fit.answer import Rule
     from hyperperiod.model import to_toml
 
+    how = f"least {fitted.options.least}"
+    if fitted.options.rule is Rule.PAPER:
+        how = "by the paper's inequalities"
     return (
-        f"# Fitted by hyperperiod fit: least {fitted.options.least}, {fitted.status}; the system"
-        f" before was {system.name}.\n" + to_toml(system)
+        f"# Fitted by hyperperiod fit: {how}, {fitted.status}; the system before was"
+        f" {system.name}.\n" + to_toml(system)
     )
 
 

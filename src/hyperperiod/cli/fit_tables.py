@@ -26,7 +26,10 @@ def fit_lines(result: Json) -> Iterator[RenderableType]:
         yield "interrupted: this is the best found until then"
     if result["pcpus"]:
         yield _domains(result)
-        yield _pcpus(result)
+        if "flows" in result:
+            yield _flows(result)
+        else:
+            yield _pcpus(result)
     yield _summary(result)
     yield from _search(result)
 
@@ -43,6 +46,8 @@ def _headline(result: Json) -> Text:
 
 def _asked(asked: Json) -> str:
     text = f"least {asked['least']}"
+    if asked.get("rule") == "paper":
+        text = "by the paper's inequalities"
     if asked["within"] is not None:
         text += f" within {share_text(asked['within'])} of the least bandwidth"
     if asked["fewest"]:
@@ -56,30 +61,29 @@ def _asked(asked: Json) -> str:
 
 
 def _domains(result: Json) -> Table:
-    columns = ["domain", "pcpu", "before", "interface"]
+    # What a domain of a loop needs alone, or had before, says nothing.
+    alone = "flows" not in result
+    columns = ["domain", "pcpu", *(["before"] if alone else []), "interface"]
     numbered = any(domain["priority"] is not None for domain in result["domains"])
     columns += ["priority"] if numbered else []
-    table = _table("domains", columns, ["bandwidth", "least alone"])
+    table = _table("domains", columns, ["bandwidth", *(["least alone"] if alone else [])])
     for domain in result["domains"]:
         pcpu = "all" if domain["pcpu"] is None else str(domain["pcpu"])
-        row = [
-            domain["name"],
-            pcpu + (" (given)" if "pcpu" in domain["given"] else ""),
-            _interface(domain["before"], domain),
-            _interface(domain["interface"], domain)
-            + (" (given)" if "interface" in domain["given"] else ""),
-        ]
+        row = [domain["name"], pcpu + (" (given)" if "pcpu" in domain["given"] else "")]
+        row += [_before(domain)] if alone else []
+        given = " (given)" if "interface" in domain["given"] else ""
+        row.append(interface_text(domain["interface"]) + given)
         row += [_priority(domain)] if numbered else []
         interface = domain["interface"]
         row.append(share_text(interface["bandwidth"] if interface else None))
-        row.append(share_text(domain.get("least_bandwidth")))
+        row += [share_text(domain.get("least_bandwidth"))] if alone else []
         table.add_row(*row)
     return table
 
 
-def _interface(interface: Json | None, domain: Json) -> str:
+def _before(domain: Json) -> str:
     best_effort = "least_bandwidth" not in domain
-    return interface_text(interface) if interface or best_effort else "-"
+    return interface_text(domain["before"]) if domain["before"] or best_effort else "-"
 
 
 def _priority(domain: Json) -> str:
@@ -99,6 +103,31 @@ def _pcpus(result: Json) -> Table:
     return table
 
 
+def _flows(result: Json) -> Table:
+    """Both sides of the inequalities of a driver loop, ours and the paper's."""
+    columns = ["in", "answer", "out", "bound", "deadline"]
+    table = _table("flows", ["flow", "through"], columns)
+    table.add_column("the paper's inequalities")
+    for flow in result["flows"]:
+        table.add_row(
+            flow["name"],
+            flow["domain"],
+            *(_time(flow[f"{key}_ns"]) for key in columns),
+            "; ".join(_inequality(one) for one in flow["paper"]),
+        )
+    return table
+
+
+def _time(time_ns: int | None) -> str:
+    return "-" if time_ns is None else format_time(time_ns)
+
+
+def _inequality(one: Json) -> str:
+    left = "none" if one["left_ns"] is None else format_time(one["left_ns"])
+    sign = "<=" if one["holds"] else "not <="
+    return f"{one['inequality']}: {left} {sign} {format_time(one['right_ns'])}"
+
+
 def _summary(result: Json) -> Table:
     table = _table("in all", [""], ["before", "found", "lower bound", "above it by"])
     bandwidth, events = result["bandwidth"], result["events"]
@@ -106,6 +135,8 @@ def _summary(result: Json) -> Table:
         "bandwidth",
         *(share_text(bandwidth[key]) for key in ("before", "found", "lower_bound", "gap")),
     )
+    if "flows" in result:
+        return table
     bound = events["lower_bound"]
     in_time = events["unit"] == "ns/s"
     table.add_row(

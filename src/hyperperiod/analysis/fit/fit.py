@@ -12,6 +12,9 @@ Bounds: the tasks' utilizations; the sum of the domains' least bandwidths, each 
 candidates. "Optimal" is the solver's word: nothing among the candidates is better, by more than
 rounding (10^-9 of a pcpu, or 10^-3 of an event per second, for each term).
 
+Driver loops - packets through a driver domain and back, under sedf, sedf-prime and psedf - have
+bounds of their own, and a search of their own (`loop`).
+
 Answers: `optimal`, `fitted` (proved schedulable, perhaps not the best), `infeasible` (proved:
 with the reason), `not found` (with the reason). Errors: InputError for options that do not fit the
 system, MissingError for the solver.
@@ -21,15 +24,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit import bounds
-from hyperperiod.analysis.fit.candidates import NEAR, Grid, grid_of, items_of
+from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
+from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of
 from hyperperiod.analysis.fit.cost import prices_of
 from hyperperiod.analysis.fit.exact import Outcome, load_solver, search
 from hyperperiod.analysis.fit.heuristics import climb, construct
+from hyperperiod.analysis.fit.loop.fit_loop import fit_loop
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import (
     Choice,
@@ -38,60 +43,14 @@ from hyperperiod.analysis.fit.problem import (
     settle_best_effort,
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
+from hyperperiod.analysis.servers.driver_flows import NoLoop, loop_of, rule_for
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import InputError, Scope, System
 
+NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
+
 # What the heuristics may take of the limit while a solver waits for its turn.
 _CLIMB_SHARE = 0.4
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is asked for. `within` is a share of the least bandwidth, for the least overhead."""
-
-    least: Least = Least.BANDWIDTH
-    within: Fraction | None = None
-    fewest: bool = False
-    periods: tuple[int, int] | None = None
-    step_ns: int | None = None
-    limit_s: float = 10.0
-    solver: bool = True
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is being done, and the best so far in what is asked for."""
-
-    doing: str
-    best: float | None = None
-    bound: float | None = None
-
-
-Listener = Callable[[Progress], None]
-
-
-@dataclass
-class Fitted:
-    """The answer; `system` is complete where there is one, and proved schedulable."""
-
-    status: str
-    options: Options
-    grid: Grid
-    before: System
-    system: System | None = None
-    reason: str = ""
-    interrupted: bool = False
-    problem: Problem | None = None
-    choice: Choice | None = None
-    heuristic: Score | None = None
-    # In pcpus: utilization, relaxation (least interfaces), search; in cost: search.
-    bandwidth_bounds: dict[str, Fraction] = field(default_factory=dict)
-    cost_bound: Fraction | None = None
-    least_bandwidth_found: Fraction | None = None
-    fewest_proved: bool | None = None
-    rounds: int = 0
-    cuts: int = 0
-    seconds: float = 0.0
 
 
 def fit(
@@ -100,10 +59,24 @@ def fit(
     """The system fitted; Ctrl-C ends the search early and leaves the best found so far."""
     options = options or Options()
     _refuse(system, options)
+    loop = loop_of(system) if rule_for(system.policy) is not None else NoLoop(NO_SLICES)
+    if not isinstance(loop, NoLoop):
+        return _timed(lambda: fit_loop(system, loop, options, listen))
+    if options.rule is Rule.PAPER:
+        raise InputError(
+            "", None, "--rule", f"paper for what is no driver loop: {loop.reason}", "a driver loop"
+        )
     if options.solver:
         load_solver()
+    fitted = _timed(_Fit(system, options, listen).run)
+    if fitted.system is None and system.flows and rule_for(system.policy) is not None:
+        fitted.reason += f" (fitted as it is, for it is no driver loop: {loop.reason})"
+    return fitted
+
+
+def _timed(run: Callable[[], Fitted]) -> Fitted:
     begin = time.monotonic()
-    fitted = _Fit(system, options, listen).run()
+    fitted = run()
     fitted.seconds = time.monotonic() - begin
     return fitted
 

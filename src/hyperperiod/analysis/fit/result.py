@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Required, TypedDict, cast
 
+from hyperperiod.analysis.fit.answer import Fitted
 from hyperperiod.analysis.fit.candidates import Tabulator
 from hyperperiod.analysis.fit.cost import CostModel, Events, Prices, prices_of
-from hyperperiod.analysis.fit.fit import Fitted
+from hyperperiod.analysis.fit.loop.terms import flow_entries
 from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
@@ -35,6 +36,7 @@ class FitResult(TypedDict, total=False):
     pcpus: Required[list[dict[str, Any]]]
     domains: Required[list[dict[str, Any]]]
     search: Required[dict[str, Any]]
+    flows: list[dict[str, Any]]
 
 
 def result_of(fitted: Fitted) -> FitResult:
@@ -55,9 +57,16 @@ def result_of(fitted: Fitted) -> FitResult:
     result["bandwidth"] = _bandwidth(fitted, before, after)
     result["events"] = _events(fitted, before, after, prices)
     result["pcpus"] = _pcpus(after, prices) if after is not None else []
+    if fitted.loop is not None:
+        # The model of events has refills at multiples of periods; slices begin with work.
+        result["events"] |= {"before": None, "found": None}
+        keys = ("id", "bandwidth", "domains")
+        result["pcpus"] = [{key: row[key] for key in keys} for row in result["pcpus"]]
     result["domains"] = [
         _domain(index, fitted, before, after) for index in range(len(fitted.before.domains))
     ]
+    if fitted.loop is not None:
+        result["flows"] = flow_entries(fitted.loop, after)
     result["search"] = _search(fitted)
     return cast(FitResult, result)
 
@@ -71,12 +80,17 @@ def _asked(fitted: Fitted) -> dict[str, Any]:
         "pcpus": fitted.before.pcpus,
         "grid_ns": grid.step_ns,
         "periods_ns": None if grid.low_ns is None else [grid.low_ns, grid.high_ns],
-        "time_limit_s": options.limit_s if options.solver else None,
+        "time_limit_s": options.limit_s if options.solver or fitted.loop else None,
+        **({"rule": str(options.rule)} if fitted.loop else {}),
     }
 
 
 def _before(system: System, fitted: Fitted) -> System | None:
     """The system with every interface, or None if one has none."""
+    if fitted.loop is not None:
+        # By itself no domain of a loop says what it needs.
+        open_ = (one for one in system.domains if not one.interface and not one.best_effort)
+        return None if next(open_, None) else system
     try:
         if system.pinned:
             resolution = resolve_what_can_be(system)
@@ -96,8 +110,10 @@ def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> d
     found = total_bandwidth(after)
     bounds = fitted.bandwidth_bounds
     bound = max(bounds.values(), default=None)
-    # The solver's bound is about the candidates; the others hold for the whole grid.
-    whole_grid = max((v for name, v in bounds.items() if name != "search"), default=None)
+    # The solver's bound is about the candidates; the others hold for the whole grid, and so does
+    # that of the search for slices.
+    for_grid = [v for name, v in bounds.items() if name != "search" or fitted.loop is not None]
+    whole_grid = max(for_grid, default=None)
     return {
         "before": _float(total_bandwidth(before)),
         "found": _float(found),
@@ -199,7 +215,7 @@ def _interface(domain: Domain) -> dict[str, Any] | None:
 def _search(fitted: Fitted) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seconds": round(fitted.seconds, 3),
-        "solver": "CP-SAT" if fitted.options.solver else None,
+        "solver": "CP-SAT" if fitted.options.solver and not fitted.loop else None,
         "rounds": fitted.rounds,
         "cuts": fitted.cuts,
     }

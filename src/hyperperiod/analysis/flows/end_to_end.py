@@ -545,6 +545,8 @@ def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
         if sharper.holds and sharper.bound_ns is not None:
             verdict = sharper
             bound_ns = min(bound_ns or sharper.bound_ns, sharper.bound_ns)
+        elif not verdict.holds:
+            verdict = Verdict.unknown(sharper.reason)
     return {
         "name": one.flow.name,
         "deadline_ns": one.flow.deadline_ns,

@@ -45,12 +45,14 @@ from hyperperiod.analysis.servers.driver_domain import (
     Placed,
     Plant,
     Rule,
+    Service,
     Slice,
     Way,
     bounds_of,
     period_over,
     slice_response,
 )
+from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
 
 
@@ -119,11 +121,16 @@ def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
     served = slice_response(placed, server, group, service.wcet_ns)
     if served.bound_ns is None:
         return served
+    return timing(service, server, served.bound_ns, way_ns)
+
+
+def timing(service: Service, server: Server, response_ns: int, way_ns: int) -> Answer:
+    """The answer of a service that takes so long with its slice at hand."""
     if period_over(service, server, way_ns):
-        return Answer(served.bound_ns, served.bound_ns)
-    wake_ns = server.period_ns - server.budget_ns + served.bound_ns
+        return Answer(response_ns, response_ns)
+    wake_ns = server.period_ns - server.budget_ns + response_ns
     chained = server.period_ns <= service.period_ns
-    return Answer(min(2 * served.bound_ns, wake_ns) if chained else wake_ns, wake_ns)
+    return Answer(min(2 * response_ns, wake_ns) if chained else wake_ns, wake_ns)
 
 
 RULE = Rule(way, answer)

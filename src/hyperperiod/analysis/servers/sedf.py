@@ -36,6 +36,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     Placed,
     Plant,
     Rule,
+    Service,
     Way,
     bounds_of,
     configure_by_hops,
@@ -70,24 +71,32 @@ def bounds(placed: Placed) -> list[Verdict]:
 
 def way(placed: Placed) -> Way | Verdict:
     """2 p_N at the most; alone on its pcpu the driver gets its slice as its period begins."""
-    fits = _fits(placed.driver_group)
-    if not fits.holds:
-        return fits
-    way_ns = placed.driver.period_ns + _once_begun(placed.driver, placed.driver_group)
+    held = fits(placed.driver_group)
+    return way_of(placed.driver, placed.driver_group) if held.holds else held
+
+
+def way_of(driver: Server, group: Group) -> Way:
+    """The way if every vcpu gets its slices."""
+    way_ns = driver.period_ns + _once_begun(driver, group)
     return Way(way_ns, way_ns)
 
 
 def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
     """p_i, or 2 p_i where a wake may be lost; from its wake the same, or up to p_i for a period."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
-    fits = _fits(group)
-    if not fits.holds:
-        return fits
+    held = fits(group)
+    if not held.holds:
+        return held
     if server.period_ns > service.period_ns:
         return Verdict.unknown(
             f"{server.name}: its period of {format_time(server.period_ns)} is longer than that of"
             f" its packets, {format_time(service.period_ns)}"
         )
+    return timing(service, server, group, way_ns)
+
+
+def timing(service: Service, server: Server, group: Group, way_ns: int) -> Answer:
+    """The answer if every vcpu gets its slices."""
     once_ns = _once_begun(server, group)
     if period_over(service, server, way_ns):
         return Answer(once_ns, once_ns)
@@ -95,7 +104,7 @@ def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
     return Answer(late_ns, server.period_ns + once_ns)
 
 
-def _fits(group: Group) -> Verdict:
+def fits(group: Group) -> Verdict:
     """On an overloaded pcpu a packet may still be in time: no bound, not a miss."""
     found = edf_utilization(group)
     return found if found.holds else Verdict.unknown(_where(group) + found.reason)

@@ -39,6 +39,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     Placed,
     Plant,
     Rule,
+    Service,
     Way,
     bounds_of,
     configure_by_hops,
@@ -73,24 +74,31 @@ def bounds(placed: Placed) -> list[Verdict]:
 
 def way(placed: Placed) -> Way | Verdict:
     """D, and D_1 where it is known to be shorter."""
-    own, group, amount_ns = placed.driver, placed.driver_group, placed.plant.slice_ns
-    got = _gets_its_slice(own, group)
+    got = gets_its_slice(placed.driver, placed.driver_group)
     if not got.holds:
         return got
-    longest_ns = kept_delay(own, group, amount_ns)
+    return way_of(placed.driver, placed.driver_group, placed.plant.slice_ns)
+
+
+def way_of(driver: Server, group: Group, amount_ns: int) -> Way:
+    """The way of so much if every vcpu gets its slices."""
+    longest_ns = kept_delay(driver, group, amount_ns)
     if _alone(group):
         return Way(longest_ns, amount_ns)
-    if _lost_before_deadline(own, group):
+    if _lost_before_deadline(driver, group):
         return Way(longest_ns, longest_ns)
-    return Way(longest_ns, own.period_ns - own.budget_ns + amount_ns)
+    return Way(longest_ns, driver.period_ns - driver.budget_ns + amount_ns)
 
 
 def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
     """Within its period if one begins at the wake, else D of its own."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
-    got = _gets_its_slice(server, group)
-    if not got.holds:
-        return got
+    got = gets_its_slice(server, group)
+    return timing(service, server, group, way_ns) if got.holds else got
+
+
+def timing(service: Service, server: Server, group: Group, way_ns: int) -> Answer:
+    """The answer if every vcpu gets its slices."""
     own_ns = service.wcet_ns if _alone(group) else server.period_ns
     if not period_over(service, server, way_ns):
         own_ns = kept_delay(server, group, service.wcet_ns)
@@ -109,7 +117,8 @@ def _alone(group: Group) -> bool:
     return len(group.servers) == 1 and not group.overhead
 
 
-def _gets_its_slice(own: Server, group: Group) -> Verdict:
+def gets_its_slice(own: Server, group: Group) -> Verdict:
+    """In each of its periods in which it has work throughout."""
     if _alone(group):
         return Verdict.yes()
     found = deferrable_edf(group)[group.servers.index(own)]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is asked of `fit`, what it says meanwhile, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from hyperperiod.analysis.fit.candidates import Grid
+from hyperperiod.analysis.fit.problem import Choice, Problem
+from hyperperiod.analysis.fit.scoring import Least, Score
+from hyperperiod.analysis.servers.driver_flows import Loop
+from hyperperiod.model import System
+
+
+class Rule(StrEnum):
+    """Which inequalities a driver loop must meet: those that are proved, or the paper's."""
+
+    SOUND = "sound"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for. `within` is a share of the least bandwidth, for the least overhead.
+
+    `rule` is for driver loops: by which inequalities.
+    """
+
+    least: Least = Least.BANDWIDTH
+    within: Fraction | None = None
+    fewest: bool = False
+    periods: tuple[int, int] | None = None
+    step_ns: int | None = None
+    limit_s: float = 10.0
+    solver: bool = True
+    rule: Rule = Rule.SOUND
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is being done, and the best so far in what is asked for."""
+
+    doing: str
+    best: float | None = None
+    bound: float | None = None
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass
+class Fitted:
+    """The answer; `system` is complete where there is one.
+
+    It is proved schedulable, but for the status "not proved". `loop` is there for a driver loop.
+    """
+
+    status: str
+    options: Options
+    grid: Grid
+    before: System
+    system: System | None = None
+    reason: str = ""
+    interrupted: bool = False
+    problem: Problem | None = None
+    choice: Choice | None = None
+    heuristic: Score | None = None
+    # In pcpus: utilization, relaxation (least interfaces), search; in cost: search.
+    bandwidth_bounds: dict[str, Fraction] = field(default_factory=dict)
+    cost_bound: Fraction | None = None
+    least_bandwidth_found: Fraction | None = None
+    fewest_proved: bool | None = None
+    loop: Loop | None = None
+    rounds: int = 0
+    cuts: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slices and periods as the PSEDF paper computes them, by its inequalities and nothing else.
+
+Paper: the PSEDF paper (`driver_domain`). With s_N = k e_N and s_i = e_i (rounded up to the grid,
+periods down):
+- SEDF, section IV: p_N <= d_min / 5 (2), p_i = d_i - 4 p_N (1), and bandwidths of at most 1 on each
+  pcpu;
+- SEDF', section V: 2 p_N + p_i <= d_i "proceeding analogously": p_N <= d_min / 3;
+- PSEDF, section VI: p_N = d_min - s_N; p_i is what is between the packets; r_i <= d_i.
+
+Under SEDF and SEDF' the paper takes the longest p_N. Where that leaves a domain too short a period
+or a pcpu too much bandwidth, the longest p_N for which all holds is taken, if there is one. Under
+PSEDF a shorter p_N only takes more from the others.
+
+These inequalities are not proofs (`sedf`, `sedf_prime` and `psedf` say what is wrong with them).
+Inputs: a setting. Result: slices, or the first inequality that does not hold for the paper's own
+choice, with both sides. Times are integers in nanoseconds. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from hyperperiod.analysis.fit.loop.problem import Seat, Setting
+from hyperperiod.analysis.fit.loop.relax import Refusal, total_text
+from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
+from hyperperiod.analysis.servers.driver_domain import Configuration, Service, Slice
+from hyperperiod.analysis.servers.server import Server
+from hyperperiod.model import format_time
+
+Slices = tuple[Server, tuple[Server, ...]]
+
+
+def by_the_paper(setting: Setting) -> Slices | Refusal:
+    """What the paper's section on the policy comes to."""
+    return _by_response(setting) if setting.test is psedf else _by_hops(setting)
+
+
+def _by_hops(setting: Setting) -> Slices | Refusal:
+    """Sections IV and V: the longest p_N with which everything fits."""
+    hops = sedf.HOPS if setting.test is sedf else sedf_prime.HOPS
+    driver, plant = setting.driver, setting.loop.plant
+    slice_ns, most_ns = driver.slices[0], plant.shortest_ns // (hops + 1)
+    longest_ns = driver.periods.up_to(most_ns)
+    if longest_ns is None or longest_ns < slice_ns:
+        return Refusal(
+            f"domain {driver.name}: s_N <= p_N <= d_min / {hops + 1} does not hold:"
+            f" {plant.packets} * {format_time(plant.packet_ns)} take {format_time(slice_ns)}, above"
+            f" {format_time(plant.shortest_ns)} / {hops + 1} = {format_time(most_ns)}"
+        )
+    first: Refusal | None = None
+    for period_ns in _down(setting.driver, longest_ns):
+        found = _with(setting, hops, period_ns)
+        if not isinstance(found, Refusal):
+            return found
+        first = first or found
+    assert first is not None, "one period was tried"
+    return Refusal(f"{first.reason}; with a shorter p_N something else fails")
+
+
+def _down(seat: Seat, longest_ns: int) -> Iterator[int]:
+    """The periods from there down to the slice."""
+    here_ns: int | None = longest_ns
+    while here_ns is not None and here_ns >= seat.slices[0]:
+        yield here_ns
+        here_ns = seat.periods.up_to(here_ns - 1)
+
+
+def _with(setting: Setting, hops: int, period_ns: int) -> Slices | Refusal:
+    """p_i = d_i - hops p_N for all, if that holds their slices and no pcpu is overloaded."""
+    services = []
+    for service, seat in zip(setting.loop.plant.services, setting.seats, strict=True):
+        left_ns, slice_ns = service.deadline_ns - hops * period_ns, seat.slices[0]
+        own_ns = seat.periods.up_to(left_ns)
+        if own_ns is None or own_ns < slice_ns:
+            return Refusal(_too_short(service, seat, hops, period_ns))
+        services.append(seat.server(own_ns, slice_ns))
+    driver = setting.driver.server(period_ns, setting.driver.slices[0])
+    for pcpu, group in sorted(setting.groups([driver, *services]).items()):
+        if group.overloaded:
+            return Refusal(f"pcpu {pcpu}: {total_text(group)} <= 1 does not hold")
+    return driver, tuple(services)
+
+
+def _too_short(service: Service, seat: Seat, hops: int, period_ns: int) -> str:
+    least_ns = max(seat.slices[0], seat.periods.first_ns)
+    total_ns = hops * period_ns + least_ns
+    return (
+        f"domain {seat.name}: {hops} p_N + p_i <= d_i does not hold with p_i >= s_i:"
+        f" {hops} * {format_time(period_ns)} + {format_time(least_ns)} = {format_time(total_ns)},"
+        f" above {format_time(service.deadline_ns)}"
+    )
+
+
+def _by_response(setting: Setting) -> Slices | Refusal:
+    """Section VI."""
+    plant, driver = setting.loop.plant, setting.driver
+    slice_ns = driver.slices[0]
+    period_ns = driver.periods.up_to(plant.shortest_ns - slice_ns)
+    if period_ns is None or period_ns < slice_ns:
+        return Refusal(
+            f"domain {driver.name}: s_N <= p_N = d_min - s_N does not hold: {plant.packets} *"
+            f" {format_time(plant.packet_ns)} take {format_time(slice_ns)}, and"
+            f" {format_time(plant.shortest_ns)} - {format_time(slice_ns)} ="
+            f" {format_time(plant.shortest_ns - slice_ns)}"
+        )
+    chosen = []
+    for service, seat in zip(plant.services, setting.seats, strict=True):
+        own_ns = seat.periods.up_to(service.period_ns)
+        if own_ns is None or own_ns < seat.slices[0]:
+            return Refusal(
+                f"domain {seat.name}: p_i = {format_time(service.period_ns)} is not among the"
+                " periods that it may have"
+            )
+        chosen.append(seat.server(own_ns, seat.slices[0]))
+    configuration = Configuration(
+        Slice(period_ns, slice_ns), tuple(Slice(one.period_ns, one.budget_ns) for one in chosen)
+    )
+    responses = psedf.paper_response(plant, configuration)
+    for number, response_ns in enumerate(responses):
+        if response_ns is None:
+            return Refusal(_too_slow(setting, configuration, number))
+    return driver.server(period_ns, slice_ns), tuple(chosen)
+
+
+def _too_slow(setting: Setting, configuration: Configuration, number: int) -> str:
+    """r_i passes d_i: the demand in a window as long as the deadline."""
+    services = setting.loop.plant.services
+    own = services[number]
+    above = [configuration.driver] + [
+        configuration.services[other]
+        for other, service in enumerate(services)
+        if other != number and service.deadline_ns <= own.deadline_ns
+    ]
+    demand_ns = configuration.services[number].slice_ns + sum(
+        -(-own.deadline_ns // one.period_ns) * one.slice_ns for one in above
+    )
+    load = sum((Fraction(one.slice_ns, one.period_ns) for one in above), Fraction(0))
+    return (
+        f"domain {setting.seats[number].name}: r_i <= d_i does not hold: up to d_i ="
+        f" {format_time(own.deadline_ns)} it and those above it, which take {float(load):.6g} of"
+        f" the pcpu, need {format_time(demand_ns)}"
+    )

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is open in a driver loop: periods, slices, pcpus.
+
+A loop (`driver_flows`) is a driver domain and a real-time domain behind it for each flow. Each of
+these vcpus gets a slice s and a period p on the grid. What the file gives stays: an interface, its
+period or a range of periods, a pcpu, priorities.
+
+Slices. No slice but the least that holds its work, s = ceil(e), and the next larger one need be
+tried: take the same from both s and p. The gap p - s stays, so every bound that counts gaps stays,
+and those that count p or s fall; the bandwidth falls; and in every window the vcpu takes no more
+from others, since it works for shorter times between the same gaps (for a response time this says
+that the first instant at which all is done comes no later). Only two conditions may break on the
+way down. That a domain's wake begins a new period asks for one period if s > e and for two if s = e
+(`period_over`): hence the next larger slice. And under PSEDF a period is at least the response time
+R; but where a shorter p would fall below it, a period of R with the next larger slice is better in
+all respects. Where the file or `--periods` say which periods may be chosen this argument has no
+room: larger slices might do then that are not tried, and nothing is called impossible or the best.
+
+Priorities (PSEDF, unless the file has them): the driver first, then the domains by deadline, equal
+ones in the order of the flows, all others with the same number behind them.
+
+Other domains with a server keep the interface of the file, or what `analyze` computes for it.
+Best-effort domains need no time. Times are integers in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from types import ModuleType
+
+from hyperperiod.analysis.fit.candidates import Grid
+from hyperperiod.analysis.servers.driver_domain import Placed
+from hyperperiod.analysis.servers.driver_flows import Loop
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.model import Domain, Interface, Order, System
+
+FINEST_NS = 1_000
+"""No grid that is chosen for the user is finer."""
+
+COARSEST_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Periods:
+    """The periods that one vcpu may have: `first`, a step on, ... up to `last`."""
+
+    first_ns: int
+    last_ns: int
+    step_ns: int
+
+    @property
+    def count(self) -> int:
+        return max(0, (self.last_ns - self.first_ns) // self.step_ns + 1)
+
+    def at(self, place: int) -> int:
+        return self.first_ns + place * self.step_ns
+
+    def up_to(self, most_ns: int) -> int | None:
+        """The longest one that is no longer."""
+        if most_ns < self.first_ns:
+            return None
+        return self.at((min(most_ns, self.last_ns) - self.first_ns) // self.step_ns)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A vcpu of the loop: its domain in the file, what it may be given, and its priority."""
+
+    index: int
+    name: str
+    periods: Periods
+    slices: tuple[int, ...]
+    priority: int
+
+    def server(self, period_ns: int, slice_ns: int) -> Server:
+        return Server(self.index, self.name, period_ns, slice_ns, self.priority, self.index)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A loop on its pcpus. `where` is the pcpu of every domain with a server, by its index."""
+
+    system: System
+    loop: Loop
+    test: ModuleType
+    driver: Seat
+    seats: tuple[Seat, ...]
+    others: tuple[Server, ...]
+    where: dict[int, int]
+    whole: bool
+
+    def placed(self, driver: Server, services: Sequence[Server]) -> Placed:
+        """The loop with these slices, as the tests take it."""
+        groups = self.groups([driver, *services])
+        return Placed(
+            self.loop.plant,
+            driver,
+            groups[self.where[driver.domain_index]],
+            tuple((one, groups[self.where[one.domain_index]]) for one in services),
+        )
+
+    def groups(self, servers: Sequence[Server]) -> dict[int, Group]:
+        """By pcpu: those servers and the others."""
+        found: dict[int, list[Server]] = {}
+        for one in sorted([*servers, *self.others], key=lambda server: server.order):
+            found.setdefault(self.where[one.domain_index], []).append(one)
+        turns = self.system.quantum_ns is not None
+        return {pcpu: Group(tuple(inside), turns=turns) for pcpu, inside in found.items()}
+
+    def completed(self, driver: Server, services: Sequence[Server]) -> System:
+        """The system with what was chosen."""
+        chosen = {one.domain_index: one for one in (driver, *services, *self.others)}
+        by_priority = self.system.policy.order is Order.FP
+        domains = list(self.system.domains)
+        for index, one in chosen.items():
+            update = {
+                "interface": Interface(period_ns=one.period_ns, budget_ns=one.budget_ns),
+                "interface_period_ns": None,
+                "interface_period_range": None,
+                "pcpu": self.where[index],
+            }
+            domains[index] = domains[index].model_copy(
+                update=update | ({"priority": one.priority} if by_priority else {})
+            )
+        return self.system.model_copy(update={"domains": tuple(domains)})
+
+
+def loop_grid(system: System, loop: Loop, asked: Grid | None) -> Grid:
+    """The quantum, what was asked for, or the largest power of ten that divides all times.
+
+    Of that, between 1 us and 1 ms.
+    """
+    if asked is not None:
+        return asked
+    if system.quantum_ns is not None:
+        return Grid(system.quantum_ns)
+    plant = loop.plant
+    times = [plant.packet_ns]
+    for one in plant.services:
+        times += [one.period_ns, one.deadline_ns, one.wcet_ns]
+    common_ns, step_ns = gcd(*times), FINEST_NS
+    while step_ns < COARSEST_NS and common_ns % (10 * step_ns) == 0:
+        step_ns *= 10
+    return Grid(step_ns)
+
+
+def seats_of(system: System, loop: Loop, grid: Grid) -> tuple[Seat, tuple[Seat, ...], bool]:
+    """The driver's seat, those of the services, and whether nothing restricts their periods."""
+    numbers = priorities_of(system, loop)
+    index = {domain.name: place for place, domain in enumerate(system.domains)}
+    free = grid.low_ns is None and grid.high_ns is None
+    plant = loop.plant
+    most_ns = plant.shortest_ns + plant.slice_ns
+    driver = _seat(loop.driver, index[loop.driver.name], plant.slice_ns, most_ns, grid, numbers)
+    # The driver has nothing to gain from a larger slice (`period_over` is about the services).
+    if loop.driver.interface is None:
+        driver = replace(driver, slices=driver.slices[:1])
+    seats = []
+    for service, domain in zip(plant.services, loop.replies, strict=True):
+        most_ns = max(service.period_ns, service.deadline_ns + service.wcet_ns)
+        place = index[domain.name]
+        seats.append(_seat(domain, place, service.wcet_ns, most_ns, grid, numbers))
+    free = free and all(
+        one.interface_period_ns is None and one.interface_period_range is None
+        for one in (loop.driver, *loop.replies)
+    )
+    return driver, tuple(seats), free
+
+
+def _seat(
+    domain: Domain, index: int, work_ns: int, most_ns: int, grid: Grid, numbers: dict[str, int]
+) -> Seat:
+    number = numbers[domain.name]
+    given, step_ns = domain.interface, grid.step_ns
+    if given is not None:
+        only = Periods(given.period_ns, given.period_ns, 1)
+        return Seat(index, domain.name, only, (given.budget_ns,), number)
+    least_ns = -(-work_ns // step_ns) * step_ns
+    slices = (least_ns, least_ns + step_ns) if least_ns == work_ns else (least_ns,)
+    within = domain.interface_period_range
+    if domain.interface_period_ns is not None:
+        periods = Periods(domain.interface_period_ns, domain.interface_period_ns, 1)
+    elif within is not None:
+        periods = Periods(within.min_ns, within.max_ns, within.step_ns or step_ns)
+    else:
+        low_ns = -(-max(least_ns, grid.low_ns or 0) // step_ns) * step_ns
+        high_ns = min(most_ns + step_ns, grid.high_ns or most_ns + step_ns)
+        periods = Periods(low_ns, high_ns, step_ns)
+    return Seat(index, domain.name, _at_least(periods, least_ns), slices, number)
+
+
+def _at_least(periods: Periods, least_ns: int) -> Periods:
+    """Those that hold the slice."""
+    if periods.first_ns >= least_ns:
+        return periods
+    missing = -(-(least_ns - periods.first_ns) // periods.step_ns)
+    return replace(periods, first_ns=periods.at(missing))
+
+
+def priorities_of(system: System, loop: Loop) -> dict[str, int]:
+    """The file's, or deadline monotonic behind the driver."""
+    served = [one for one in system.domains if not one.best_effort]
+    if any(one.priority is not None for one in served):
+        return {one.name: one.priority or 0 for one in served}
+    deadlines = [(one.deadline_ns, n) for n, one in enumerate(loop.plant.services)]
+    numbers = {loop.driver.name: 0}
+    for rank, (_, number) in enumerate(sorted(deadlines), start=1):
+        numbers[loop.replies[number].name] = rank
+    return {one.name: numbers.get(one.name, len(numbers)) for one in served}
+
+
+def placements(system: System, served: Sequence[Domain]) -> Iterator[dict[str, int]]:
+    """Pcpus for the domains that have none, up to the numbering of pcpus that nobody is pinned to.
+
+    The first keep the first free domain apart.
+    """
+    free = [one.name for one in served if one.pcpu is None]
+    pinned = {one.name: one.pcpu for one in served if one.pcpu is not None}
+    named = sorted(set(pinned.values()))
+    pcpus = [*named, *(pcpu for pcpu in range(system.pcpus) if pcpu not in named)]
+    for choice in _choices(len(free), len(named), len(pcpus)):
+        yield pinned | {name: pcpus[place] for name, place in zip(free, choice, strict=True)}
+
+
+def _choices(left: int, opened: int, pcpus: int) -> Iterator[tuple[int, ...]]:
+    """Places for so many; those not opened so far are alike, so the next of them is enough."""
+    if not left:
+        yield ()
+        return
+    for place in reversed(range(min(opened + 1, pcpus))):
+        for rest in _choices(left - 1, max(opened, place + 1), pcpus):
+            yield (place, *rest)

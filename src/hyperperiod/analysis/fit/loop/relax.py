@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What no choice in a box can do better: periods of the driver from one to another, slices open.
+
+The box. The driver's period is between `low` and `high`; each service has one or two slices to
+choose from, and periods up to a top. Where the bound is to be the one without a second wait for a
+slice (`waits_once`) a third thing is open: M, from `low_m` to `high_m`, is no less than any answer
+takes beyond the latest arrival of its packet, and `waits_once` is asked with M.
+
+The relaxation. Everything in the bounds gets better, or stays, when
+- the driver's way is taken with its shortest period, what it takes from others with its longest;
+- the periods of the other vcpus are longer (they take less in every window) at the same slice, and
+  their slices smaller;
+- M is at its low end where it lengthens the distance that packets must have, and at its high end
+  where it limits answers.
+So given tops for all others, the longest period that a service may have is a top for it: whatever
+meets every condition with others at or below their tops meets its own with them at the tops.
+Lowering the tops in turn until nothing moves ends above every choice in the box. If one service is
+left without a period nothing in the box will do; else the sum of slice / top is a lower bound of
+the bandwidth. In a box of one point (one period of the driver, one slice each, no M) everything
+above is exact, and the tops themselves are the choice with the least bandwidth.
+
+A service's own conditions, in its own period x: deadlines only get harder with x, so the longest x
+is found by halving. That it gets its slice is asked afterwards: R_i <= x (PSEDF) fails for good if
+it fails at that x, and so does a full pcpu (SEDF); the test of deferrable servers under EDF may
+hold for a shorter x again, which is looked for downwards (`_shorter`).
+
+Inputs: a setting, a box. Results: tops and a bound, or a refusal that names both sides of what
+failed. Times are integers in nanoseconds. Errors: none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from hyperperiod.analysis.fit.loop.problem import Seat, Setting
+from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
+from hyperperiod.analysis.servers.deferrable_edf import most_work
+from hyperperiod.analysis.servers.driver_domain import (
+    Answer,
+    Parts,
+    Placed,
+    Service,
+    Way,
+    slice_response,
+    too_late,
+)
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import format_time
+
+
+class Refusal(NamedTuple):
+    """Why nothing in a box will do."""
+
+    reason: str
+
+
+class Spread(NamedTuple):
+    """M, between these."""
+
+    low_ns: int
+    high_ns: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """Choices: the driver's period by places from `low` to `high`, tops by slice, M."""
+
+    low: int
+    high: int
+    tops: tuple[dict[int, int], ...]
+    spread: Spread | None = None
+
+    @property
+    def point(self) -> bool:
+        return self.low == self.high and self.settled
+
+    @property
+    def settled(self) -> bool:
+        """Whether each service has one slice only."""
+        return all(len(top) == 1 for top in self.tops)
+
+    def best(self) -> list[tuple[int, int]]:
+        """Of each service the slice with the least bandwidth, and its top."""
+        return [
+            min(top.items(), key=lambda pair: (Fraction(pair[0], pair[1]), pair[0]))
+            for top in self.tops
+        ]
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """What is left of a box, the least bandwidth in it, and the latest answers at the tops."""
+
+    box: Box
+    bandwidth: Fraction
+    latest_ns: int
+
+
+class Relaxation:
+    """Bounds of boxes in one setting."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.services = setting.loop.plant.services
+        self.given = sum((one.bandwidth for one in setting.others), Fraction(0))
+
+    def whole(self, spread: Spread | None = None) -> Box | Refusal:
+        """All that there is to choose."""
+        for seat in (self.setting.driver, *self.setting.seats):
+            if not seat.periods.count:
+                first = format_time(seat.periods.first_ns)
+                return Refusal(f"domain {seat.name}: no period of at least {first} may be chosen")
+        tops = tuple(
+            dict.fromkeys(seat.slices, seat.periods.at(seat.periods.count - 1))
+            for seat in self.setting.seats
+        )
+        return Box(0, self.setting.driver.periods.count - 1, tops, spread)
+
+    def look(self, box: Box) -> Relaxed | Refusal:
+        """The tops lowered until nothing moves."""
+        driver = self.setting.driver
+        slice_ns = driver.slices[0]
+        near = driver.server(driver.periods.at(box.low), slice_ns)
+        far = driver.server(driver.periods.at(box.high), slice_ns)
+        while True:
+            found = self._round(box, near, far)
+            if isinstance(found, Refusal):
+                return found
+            lowered, latest_ns, placed = found
+            if lowered == box:
+                break
+            box = lowered
+        refused = self._groups(placed, near)
+        if refused is not None:
+            return refused
+        least = [Fraction(slice_ns, top) for slice_ns, top in box.best()]
+        return Relaxed(box, sum(least, self.given + far.bandwidth), latest_ns)
+
+    def _round(self, box: Box, near: Server, far: Server) -> tuple[Box, int, Placed] | Refusal:
+        """Every service once, the others where they are by then."""
+        tops = list(box.tops)
+        latest_ns = 0
+        placed = self._placed(far, tops)
+        for number, seat in enumerate(self.setting.seats):
+            way = self._way(placed, near)
+            if isinstance(way, Refusal):
+                return way
+            asked = _Asked(self, placed, number, way, near, box.spread)
+            kept: dict[int, int] = {}
+            refused: Refusal | None = None
+            for slice_ns, top_ns in tops[number].items():
+                found = asked.longest(seat, slice_ns, top_ns)
+                if isinstance(found, Refusal):
+                    refused = refused or found
+                    continue
+                kept[slice_ns] = found
+            if not kept:
+                assert refused is not None, "something was asked"
+                return refused
+            late = [asked.answer(slice_ns, top_ns).late_ns for slice_ns, top_ns in kept.items()]
+            latest_ns = max(latest_ns, *late)
+            tops[number] = kept
+            placed = self._placed(far, tops)
+        return replace(box, tops=tuple(tops)), latest_ns, placed
+
+    def _placed(self, driver: Server, tops: list[dict[int, int]]) -> Placed:
+        return self.setting.placed(
+            driver,
+            [
+                seat.server(max(top.values()), min(top))
+                for seat, top in zip(self.setting.seats, tops, strict=True)
+            ],
+        )
+
+    def _way(self, placed: Placed, near: Server) -> Way | Refusal:
+        """The shortest way of any driver in the box."""
+        way = self._shortest(placed, near)
+        if isinstance(way, Refusal):
+            return way
+        limit_ns = self.setting.loop.way_ns
+        if way.longest_ns > limit_ns:
+            return Refusal(
+                f"domain {near.name}: a packet may be {format_time(way.longest_ns)} with it, above"
+                f" its task's deadline of {format_time(limit_ns)}"
+            )
+        return way
+
+    def _shortest(self, placed: Placed, near: Server) -> Way | Refusal:
+        amount_ns = placed.plant.slice_ns
+        suffice = placed.slices_suffice()
+        if not suffice.holds:
+            return Refusal(f"domain {suffice.reason}")
+        group = replaced(placed.driver_group, placed.driver, near)
+        if self.setting.test is sedf:
+            return sedf.way_of(near, group)
+        if self.setting.test is sedf_prime:
+            return sedf_prime.way_of(near, group, amount_ns)
+        served = slice_response(placed, placed.driver, placed.driver_group, amount_ns)
+        if served.bound_ns is None:
+            return Refusal(f"domain {served.reason}")
+        return Way(near.period_ns - near.budget_ns + served.bound_ns, served.bound_ns)
+
+    def _groups(self, placed: Placed, near: Server) -> Refusal | None:
+        """What must hold of whole pcpus: the driver's slice, those of others, no overload."""
+        servers = [placed.driver, *(server for server, _ in placed.services)]
+        groups = self.setting.groups(servers)
+        for pcpu, group in sorted(groups.items()):
+            if self.setting.test is sedf and not sedf.fits(group).holds:
+                return Refusal(f"pcpu {pcpu}: {total_text(group)} <= 1 does not hold")
+            for other in group.servers:
+                if other in self.setting.others:
+                    verdict = host_level(self.setting.system.policy, group).servers[
+                        group.servers.index(other)
+                    ]
+                    if not verdict.holds:
+                        return Refusal(f"domain {verdict.reason}")
+        if self.setting.test is sedf_prime:
+            return _unserved(placed.driver, placed.driver_group, near.period_ns)
+        return None
+
+
+class _Asked:
+    """One service, all others where they are."""
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        placed: Placed,
+        number: int,
+        way: Way,
+        near: Server,
+        spread: Spread | None,
+    ) -> None:
+        self.setting = relaxation.setting
+        self.placed, self.number, self.way, self.near = placed, number, way, near
+        self.spread = spread
+        self.service: Service = placed.plant.services[number]
+        self.server, self.group = placed.services[number]
+        self.own_limit_ns = self.setting.loop.answers_ns[number]
+        self.response = Verdict.yes()
+        if self.setting.test is psedf:
+            # Held to the top: a longer response is one too many for every period below it.
+            self.response = slice_response(placed, self.server, self.group, self.service.wcet_ns)
+
+    @property
+    def response_ns(self) -> int:
+        return self.response.bound_ns or 0
+
+    def longest(self, seat: Seat, slice_ns: int, top_ns: int) -> int | Refusal:
+        """The longest period up to the top."""
+        if slice_ns < self.service.wcet_ns:
+            return Refusal(
+                f"domain {seat.name}: its slice of {format_time(slice_ns)} is below its task's"
+                f" wcet of {format_time(self.service.wcet_ns)}"
+            )
+        if not self.response.holds:
+            return Refusal(f"domain {self.response.reason}")
+        found = self._longest_in_time(seat, slice_ns, top_ns)
+        if found is None:
+            return self._refusal(seat, slice_ns)
+        if self.response_ns > found:
+            return Refusal(
+                f"domain {seat.name}: its slice may take {format_time(self.response_ns)}, and its"
+                f" deadlines allow periods up to {format_time(found)}"
+            )
+        if self.setting.test is sedf_prime:
+            return self._shorter(seat, slice_ns, found)
+        return found
+
+    def _longest_in_time(self, seat: Seat, slice_ns: int, top_ns: int) -> int | None:
+        """By halving: what is in time with a period is in time with every shorter one."""
+        longest_ns = seat.periods.up_to(top_ns)
+        if longest_ns is None or self._in_time(slice_ns, longest_ns):
+            return longest_ns
+        low, high = -1, (longest_ns - seat.periods.first_ns) // seat.periods.step_ns
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._in_time(slice_ns, seat.periods.at(middle)):
+                low = middle
+            else:
+                high = middle
+        return None if low < 0 else seat.periods.at(low)
+
+    def answer(self, slice_ns: int, period_ns: int) -> Answer:
+        """The answer with that slice and period, if it gets its slices."""
+        server = self.server._replace(period_ns=period_ns, budget_ns=slice_ns)
+        way_ns = self.way.longest_ns
+        if self.setting.test is psedf:
+            return psedf.timing(self.service, server, self.response_ns, way_ns)
+        group = replaced(self.group, self.server, server)
+        timing = sedf.timing if self.setting.test is sedf else sedf_prime.timing
+        return timing(self.service, server, group, way_ns)
+
+    def _parts(self, slice_ns: int, period_ns: int) -> Parts:
+        """The shorter of the bounds that may be used."""
+        answer, way = self.answer(slice_ns, period_ns), self.way
+        crude = Parts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns)
+        if self.spread is None:
+            return crude
+        sharp = Parts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns)
+        return min(crude, sharp, key=lambda parts: parts.total_ns)
+
+    def _in_time(self, slice_ns: int, period_ns: int) -> bool:
+        answer = self.answer(slice_ns, period_ns)
+        service, way_ns = self.service, self.way.longest_ns
+        if self.setting.test is sedf and period_ns > service.period_ns:
+            return False
+        if answer.wake_ns > self.own_limit_ns:
+            return False
+        if self._parts(slice_ns, period_ns).total_ns > service.deadline_ns:
+            return False
+        if self.spread is None:
+            return True
+        apart_ns = self.near.period_ns + way_ns + max(self.spread.low_ns, answer.late_ns)
+        return (
+            answer.late_ns <= self.spread.high_ns
+            and service.period_ns > apart_ns + 2 * way_ns + answer.late_ns
+        )
+
+    def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
+        """What fails with the shortest period that there is."""
+        least_ns = max(seat.periods.first_ns, slice_ns)
+        answer, parts = self.answer(slice_ns, least_ns), self._parts(slice_ns, least_ns)
+        if parts.total_ns > self.service.deadline_ns:
+            return Refusal(f"flow {too_late(self.service, parts)}")
+        if answer.wake_ns > self.own_limit_ns:
+            return Refusal(
+                f"domain {seat.name}: an answer may take {format_time(answer.wake_ns)}, above its"
+                f" task's deadline of {format_time(self.own_limit_ns)}"
+            )
+        if least_ns > self.service.period_ns:
+            return Refusal(
+                f"domain {seat.name}: its period is at least {format_time(least_ns)}, above the"
+                f" {format_time(self.service.period_ns)} between its packets"
+            )
+        return Refusal(
+            f"flow {self.service.name}: its packets, {format_time(self.service.period_ns)} apart,"
+            " may come too soon after one another"
+        )
+
+    def _shorter(self, seat: Seat, slice_ns: int, period_ns: int) -> int | Refusal:
+        """The longest period from here down with which a kept slice is got (`deferrable_edf`).
+
+        x - s >= sum of W_k(x) is asked. Each W_k falls by at most 1 where x falls by 1, so what is
+        missing now is missing still before x has fallen by missing / (others - 1).
+        """
+        others = [one for one in self.group.servers if one is not self.server]
+        step_ns = seat.periods.step_ns
+        here_ns: int | None = period_ns
+        refused = ""
+        while here_ns is not None and here_ns >= slice_ns:
+            work_ns = sum(most_work(one, here_ns) for one in others)
+            missing_ns = work_ns - (here_ns - slice_ns)
+            if missing_ns <= 0:
+                return here_ns
+            refused = refused or (
+                f"domain {seat.name}: others may take {format_time(work_ns)} of its period of"
+                f" {format_time(here_ns)}, which has {format_time(here_ns - slice_ns)} beside its"
+                " slice"
+            )
+            if len(others) < 2:
+                break
+            down_ns = max(step_ns, missing_ns // (len(others) - 1))
+            here_ns = seat.periods.up_to(here_ns - down_ns)
+        return Refusal(refused)
+
+
+def replaced(group: Group, server: Server, by: Server) -> Group:
+    """The group with another server in the place of one."""
+    return replace(group, servers=tuple(by if one is server else one for one in group.servers))
+
+
+def _unserved(far: Server, group: Group, shortest_ns: int) -> Refusal | None:
+    """Why a kept slice is not got under EDF by any driver in a box (`deferrable_edf`)."""
+    work_ns = sum(most_work(one, shortest_ns) for one in group.servers if one is not far)
+    free_ns = far.period_ns - far.budget_ns
+    if work_ns <= free_ns:
+        return None
+    return Refusal(
+        f"domain {far.name}: others may take {format_time(work_ns)} of its period, which has"
+        f" {format_time(free_ns)} beside its slice"
+    )
+
+
+def total_text(group: Group) -> str:
+    parts = [f"{format_time(one.budget_ns)}/{format_time(one.period_ns)}" for one in group.servers]
+    return f"{' + '.join(parts)} = {float(group.bandwidth):.6g}"

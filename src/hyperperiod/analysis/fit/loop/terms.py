@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The inequalities of a fitted loop, flow by flow: what `fit` prints of them.
+
+Each has two sides. Ours: in, answer and out sum to at most the deadline. The paper's: 4 p_N + p_i
+or 2 p_N + p_i, or r_i under PSEDF, where s_N + p_N <= d_min stands beside it. Inputs: a loop and
+the complete system, or None. Result: one entry per flow. Errors: none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
+from hyperperiod.analysis.servers.driver_domain import (
+    Configuration,
+    Parts,
+    Placed,
+    Service,
+    Slice,
+    parts_of,
+)
+from hyperperiod.analysis.servers.driver_flows import Loop, placed_of, rule_for
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import System
+
+
+def flow_entries(loop: Loop, system: System | None) -> list[dict[str, Any]]:
+    """One object for each flow; without a system, only what was asked."""
+    placed = placed_of(system) if system is not None else None
+    test = rule_for(system.policy) if system is not None else None
+    if placed is None or test is None:
+        return [_asked(loop, number) for number in range(len(loop.replies))]
+    found = parts_of(placed, test.RULE)
+    papers = _papers(placed, test is psedf, sedf.HOPS if test is sedf else sedf_prime.HOPS)
+    return [
+        {
+            **_asked(loop, number),
+            **_ours(service, None if isinstance(found, Verdict) else found[number]),
+            "paper": papers[number],
+        }
+        for number, service in enumerate(loop.plant.services)
+    ]
+
+
+def _asked(loop: Loop, number: int) -> dict[str, Any]:
+    service = loop.plant.services[number]
+    return {
+        "name": service.name,
+        "domain": loop.replies[number].name,
+        "deadline_ns": service.deadline_ns,
+    }
+
+
+def _ours(service: Service, parts: Parts | None) -> dict[str, Any]:
+    if parts is None:
+        return dict.fromkeys(("in_ns", "answer_ns", "out_ns", "bound_ns")) | {"holds": None}
+    holds = parts.total_ns <= service.deadline_ns
+    return {
+        "in_ns": parts.in_ns,
+        "answer_ns": parts.answer_ns,
+        "out_ns": parts.out_ns,
+        "bound_ns": parts.total_ns,
+        "holds": holds or None,
+    }
+
+
+def _papers(placed: Placed, by_response: bool, hops: int) -> list[list[dict[str, Any]]]:
+    """The paper's inequalities for each service."""
+    driver, plant = placed.driver, placed.plant
+    if not by_response:
+        return [
+            [
+                _inequality(
+                    f"{hops} p_N + p_i <= d_i",
+                    hops * driver.period_ns + server.period_ns,
+                    service.deadline_ns,
+                )
+            ]
+            for service, (server, _) in zip(plant.services, placed.services, strict=True)
+        ]
+    configuration = Configuration(
+        Slice(driver.period_ns, driver.budget_ns),
+        tuple(Slice(server.period_ns, server.budget_ns) for server, _ in placed.services),
+    )
+    way = _inequality("s_N + p_N <= d_min", driver.budget_ns + driver.period_ns, plant.shortest_ns)
+    return [
+        [way, _inequality("r_i <= d_i", response_ns, service.deadline_ns)]
+        for service, response_ns in zip(
+            plant.services, psedf.paper_response(plant, configuration), strict=True
+        )
+    ]
+
+
+def _inequality(text: str, left_ns: int | None, right_ns: int) -> dict[str, Any]:
+    """Null on the left: there is none up to the right side."""
+    holds = left_ns is not None and left_ns <= right_ns
+    return {"inequality": text, "left_ns": left_ns, "right_ns": right_ns, "holds": holds}
