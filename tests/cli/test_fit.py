@@ -22,6 +22,7 @@ from hyperperiod.model.generate import csa_system
 SYSTEMS = Path(__file__).parents[2] / "systems"
 TABLE_2 = str(SYSTEMS / "exsched-table2-unfitted.toml")
 AVIONICS = str(SYSTEMS / "avionics-unfitted.toml")
+WHEELS = str(SYSTEMS / "stability-control-unfitted.toml")
 FLIGHT = str(SYSTEMS / "flight-control.toml")
 
 
@@ -200,3 +201,59 @@ def test_the_name_says_that_it_is_toml(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "allowed: a name that ends in .toml" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_driver_loop(tmp_path: Path) -> None:
+    """Slices, periods and priorities; the file runs without a miss, and is not changed again."""
+    file = tmp_path / "fitted.toml"
+    code, result = object_of("fit", WHEELS, "-o", str(file))
+    assert (code, result["status"]) == (0, "optimal")
+    assert result["asked"]["rule"] == "sound"
+    assert (result["events"]["found"], result["search"]["solver"]) == (None, None)
+    assert [domain["priority"] for domain in result["domains"]] == [0, 1, 2, 3, 4]
+    assert set(result["flows"][0]) == {
+        "name", "domain", "deadline_ns",
+        "in_ns", "answer_ns", "out_ns", "bound_ns", "holds", "paper",
+    }  # fmt: skip
+    for flow in result["flows"]:
+        assert flow["bound_ns"] == flow["in_ns"] + flow["answer_ns"] + flow["out_ns"]
+    assert run("analyze", str(file)).exit_code == 0
+    simulated = object_of("simulate", str(file), "--horizon", "1s")[1]
+    assert all(flow["misses"] == flow["dropped"] == 0 for flow in simulated["flows"])
+    code, again = object_of("fit", str(file))
+    assert code == 0
+    assert again["bandwidth"]["found"] == result["bandwidth"]["found"]
+
+
+def test_a_driver_loop_by_the_paper(tmp_path: Path) -> None:
+    """Its slices are written, and the exit code says whether they are proved."""
+    file = tmp_path / "fitted.toml"
+    result = run("fit", WHEELS, "--rule", "paper", "--policy", "sedf", "-o", str(file))
+    assert result.exit_code == 0
+    assert "fitted, by the paper's inequalities" in result.stdout
+    assert "4 p_N + p_i <= d_i: 1.5ms <= 1.5ms" in result.stdout
+    assert file.read_text().startswith("# Fitted by hyperperiod fit: by the paper's inequalities, ")
+    result = run("fit", WHEELS, "--rule", "paper", "-o", str(file))
+    assert result.exit_code == 1
+    assert "not proved" in result.stdout
+    assert "above its deadline of 1.5ms" in result.stdout
+    assert load_system(file, pinned=True).domains[0].interface is not None
+
+
+def test_what_a_driver_loop_refuses(tmp_path: Path) -> None:
+    late = tmp_path / "late.toml"
+    late.write_text(Path(WHEELS).read_text().replace('deadline = "1.5ms"', 'deadline = "300us"'))
+    result = run("fit", str(late), "--policy", "sedf")
+    assert result.exit_code == 1
+    assert "domain wheel-1, flow sensor-1: in 160us + answer 60us + out 160us = 380us" in " ".join(
+        result.stdout.split()
+    )
+    for arguments, said in (
+        (["--least", "overhead"], "--least"),
+        (["--fewest"], "--fewest"),
+        (["--policy", "crps", "--rule", "paper"], "--rule"),
+        (["--rule", "best"], "--rule"),
+    ):
+        result = run("fit", WHEELS, *arguments)
+        assert result.exit_code == 2
+        assert said in result.stderr

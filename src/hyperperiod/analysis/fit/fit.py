@@ -64,7 +64,7 @@ def fit(
         return _timed(lambda: fit_loop(system, loop, options, listen))
     if options.rule is Rule.PAPER:
         raise InputError(
-            "", None, "--rule", f"paper for what is no driver loop: {loop.reason}", "a driver loop"
+            "", None, "--rule", f"paper, but no driver loop: {loop.reason}", "sound"
         )
     if options.solver:
         load_solver()

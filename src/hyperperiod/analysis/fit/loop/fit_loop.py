@@ -19,7 +19,7 @@ from itertools import islice
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
 from hyperperiod.analysis.fit.candidates import Grid, Tabulator
-from hyperperiod.analysis.fit.loop.paper import by_the_paper
+from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper
 from hyperperiod.analysis.fit.loop.problem import (
     Setting,
     loop_grid,
@@ -28,11 +28,11 @@ from hyperperiod.analysis.fit.loop.problem import (
     seats_of,
 )
 from hyperperiod.analysis.fit.loop.relax import Refusal
-from hyperperiod.analysis.fit.loop.search import search
+from hyperperiod.analysis.fit.loop.search import search, why_not
 from hyperperiod.analysis.fit.problem import settle_best_effort
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.analysis.servers.driver_flows import Loop, driver_flows, rule_for
+from hyperperiod.analysis.servers.driver_flows import Loop, rule_for
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain, InputError, System
@@ -58,8 +58,8 @@ def _refuse(options: Options) -> None:
         ("--fewest", options.fewest),
     ):
         if given:
-            allowed = "the least bandwidth: that is all that is sought for a driver loop"
-            raise InputError("", None, name, "a driver loop", allowed)
+            allowed = "the least bandwidth, which is what is sought for a driver loop"
+            raise InputError("", None, name, "it for a driver loop", allowed)
 
 
 class _FitLoop:
@@ -139,7 +139,7 @@ class _FitLoop:
 
     def _by_the_paper(self, settings: list[Setting]) -> None:
         fitted = self.fitted
-        best: tuple[Fraction, System] | None = None
+        best: tuple[Fraction, Setting, Slices] | None = None
         first: Refusal | None = None
         for setting in settings:
             found = by_the_paper(setting)
@@ -150,22 +150,17 @@ class _FitLoop:
             used = (driver, *services, *setting.others)
             bandwidth = sum((one.bandwidth for one in used), Fraction(0))
             if best is None or bandwidth < best[0]:
-                best = bandwidth, setting.completed(driver, services)
+                best = bandwidth, setting, found
         if best is None:
             assert first is not None, "there is a placement"
             fitted.status, fitted.reason = "infeasible", first.reason
             return
-        fitted.system = best[1]
-        result = analyze(best[1])
-        fitted.status = "fitted"
+        _, setting, found = best
+        fitted.status, fitted.system = "fitted", setting.completed(*found)
+        result = analyze(fitted.system)
         if result["schedulable"] is not True:
-            fitted.status, fitted.reason = "not proved", self._doubt(best[1], result["reason"])
-
-    def _doubt(self, system: System, reason: str) -> str:
-        """Why it is not proved: what the bounds of the loop say, if they are what fails."""
-        flows = driver_flows(system) or {}
-        said = [flow.sound.reason for flow in flows.values() if not flow.sound.holds]
-        return f"flow {said[0]}" if said else reason
+            doubt = why_not(setting, *found)
+            fitted.status, fitted.reason = "not proved", doubt[1] if doubt else result["reason"]
 
     # -- the sound ones --------------------------------------------------------------------------
 

@@ -326,7 +326,7 @@ class _Asked:
         least_ns = max(seat.periods.first_ns, slice_ns)
         answer, parts = self.answer(slice_ns, least_ns), self._parts(slice_ns, least_ns)
         if parts.total_ns > self.service.deadline_ns:
-            return Refusal(f"flow {too_late(self.service, parts)}")
+            return Refusal(f"domain {seat.name}, flow {too_late(self.service, parts)}")
         if answer.wake_ns > self.own_limit_ns:
             return Refusal(
                 f"domain {seat.name}: an answer may take {format_time(answer.wake_ns)}, above its"

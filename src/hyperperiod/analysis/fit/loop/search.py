@@ -205,8 +205,11 @@ def why_not(
     if isinstance(found, Verdict):
         return Fraction(1000), found.reason
     failed = [
-        (Fraction(parts.total_ns, service.deadline_ns), f"flow {too_late(service, parts)}")
-        for service, parts in zip(loop.plant.services, found, strict=True)
+        (
+            Fraction(parts.total_ns, service.deadline_ns),
+            f"domain {domain.name}, flow {too_late(service, parts)}",
+        )
+        for service, domain, parts in zip(loop.plant.services, loop.replies, found, strict=True)
         if parts.total_ns > service.deadline_ns
     ]
     failed += _own_deadlines(setting, found)
