@@ -39,14 +39,15 @@ TICK = Options(step_ns=1)
 
 
 def wheels(policy: str, *, pcpus: int | None = None) -> System:
-    """The case study before anything is chosen; pinned, or on so many pcpus."""
+    """The case study before anything is chosen: the wheels on pcpu 1, or all on so many pcpus."""
     found = with_policy(
         load_system(SYSTEMS / "stability-control-unfitted.toml"), parse_policy(policy)
     )
-    if pcpus is None:
-        return found
-    domains = tuple(one.model_copy(update={"pcpu": None}) for one in found.domains)
-    return System.model_validate(dict(found) | {"domains": domains, "pcpus": pcpus})
+    pins = [0, 1, 1, 1, 1] if pcpus is None else [None] * 5
+    domains = tuple(
+        one.model_copy(update={"pcpu": pin}) for one, pin in zip(found.domains, pins, strict=True)
+    )
+    return System.model_validate(dict(found) | {"domains": domains, "pcpus": pcpus or 2})
 
 
 def slices(fitted: Fitted) -> list[tuple[int, int]]:

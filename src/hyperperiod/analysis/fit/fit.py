@@ -63,9 +63,7 @@ def fit(
     if not isinstance(loop, NoLoop):
         return _timed(lambda: fit_loop(system, loop, options, listen))
     if options.rule is Rule.PAPER:
-        raise InputError(
-            "", None, "--rule", f"paper, but no driver loop: {loop.reason}", "sound"
-        )
+        raise InputError("", None, "--rule", f"paper, but no driver loop: {loop.reason}", "sound")
     if options.solver:
         load_solver()
     fitted = _timed(_Fit(system, options, listen).run)
