@@ -40,9 +40,8 @@ TICK = Options(step_ns=1)
 
 def wheels(policy: str, *, pcpus: int | None = None) -> System:
     """The case study before anything is chosen: the wheels on pcpu 1, or all on so many pcpus."""
-    found = with_policy(
-        load_system(SYSTEMS / "stability-control-unfitted.toml"), parse_policy(policy)
-    )
+    file = SYSTEMS / "stability-control-unfitted.toml"
+    found = with_policy(load_system(file), parse_policy(policy), pinned=False)
     pins = [0, 1, 1, 1, 1] if pcpus is None else [None] * 5
     domains = tuple(
         one.model_copy(update={"pcpu": pin}) for one, pin in zip(found.domains, pins, strict=True)
