@@ -205,6 +205,13 @@ _Noreturn static void refuse_message(void) {
     stop();
 }
 
+hp_u32 flows_leaves(hp_u64 place) {
+    const struct flow *flow = flow_of(place);
+    hp_u32 hop = place_hop(place) + 1u;
+
+    return hop < flow->hops && !is_here(flow, hop);
+}
+
 hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     const struct flow *flow = flow_of(place);
     hp_u32 hop = place_hop(place) + 1u;

@@ -32,6 +32,8 @@ void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns);
 /* The oldest item at a task, where there is one. */
 const struct item *flows_oldest(hp_u32 task);
 void flows_drop_oldest(hp_u32 task);
+/* Whether another domain is told when an item is done at this hop. */
+hp_u32 flows_leaves(hp_u64 place);
 /* An item is done at a hop of this domain: it goes on, or leaves. Returns the port of whoever is
  * to be told, when the lock is free again, or 0. */
 hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns);

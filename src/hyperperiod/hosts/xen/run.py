@@ -48,6 +48,8 @@ BOOT_TIMES = (1, 2, 4)
 """How many times longer booting may take, one try after the other."""
 JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
+ITEM_OVERHEAD_NS = 3_000
+"""The same where there are flows: with a message to another domain, which the hypervisor brings."""
 RESUME_NS = 2_300
 """What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
 measure.py without its interrupt."""
@@ -239,7 +241,8 @@ def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
     """What a reader of the trace must allow for."""
     late = {"lateness_ns": lateness_ns(replayed)}
     if machine.icount:
-        own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": JOB_OVERHEAD_NS}
+        job_ns = ITEM_OVERHEAD_NS if machine.wires else JOB_OVERHEAD_NS
+        own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": job_ns}
         return {**late, **own}
     return {**late, "timing": "host"}
 
