@@ -73,9 +73,12 @@ static const struct choice kinds[] = {
     {"e", TASK_EVENT},    {"h", TASK_HOP},      {0, 0},
 };
 
+enum source_kind { SOURCE_PERIODIC, SOURCE_SPORADIC, SOURCE_CLOSED };
+
 static const struct choice source_kinds[] = {
-    {"p", TASK_PERIODIC},
-    {"s", TASK_SPORADIC},
+    {"p", SOURCE_PERIODIC},
+    {"s", SOURCE_SPORADIC},
+    {"c", SOURCE_CLOSED},
     {0, 0},
 };
 
@@ -145,8 +148,42 @@ static const char *read_hops(struct arguments *arguments, struct flow *flow, str
     return flow->hops == 0 ? "a flow has hops" : 0;
 }
 
-/* NUMBER:KIND:PERIOD:OFFSET:JITTER:BURST:QUEUE:HOPS */
+static hp_u32 read_source_numbers(struct text *text, hp_u64 *first, hp_u64 *offset, hp_u64 *second,
+                                  hp_u64 *amount) {
+    return text_number(text_cut(text, ':'), HP_TIME_MAX, first)
+           && text_number(text_cut(text, ':'), HP_TIME_MAX, offset)
+           && text_number(text_cut(text, ':'), HP_TIME_MAX, second)
+           && text_number(text_cut(text, ':'), HP_TIME_MAX, amount);
+}
+
+/* PERIOD:OFFSET:JITTER:BURST, or of clients THINK-LEAST:OFFSET:THINK-MOST:CLIENTS */
+static const char *read_source(struct flow *flow, enum source_kind kind, struct text *text) {
+    hp_u64 first, offset, second, amount;
+
+    if (!read_source_numbers(text, &first, &offset, &second, &amount))
+        return "a flow is NUMBER:KIND:PERIOD:OFFSET:JITTER:BURST:QUEUE:HOPS, in ns";
+    if (amount == 0 || (first == 0 && kind != SOURCE_CLOSED))
+        return "a source has a period and a burst, or clients, above 0";
+    if (first > second && kind == SOURCE_CLOSED)
+        return "clients think longer at least than at most";
+    flow->source.kind = kind == SOURCE_SPORADIC ? TASK_SPORADIC : TASK_PERIODIC;
+    flow->source.offset_ns = offset;
+    if (kind == SOURCE_CLOSED) {
+        flow->think_least_ns = first;
+        flow->think_most_ns = second;
+        flow->clients = amount;
+        return 0;
+    }
+    flow->source.period_ns = first;
+    flow->source.jitter_ns = second;
+    flow->burst = amount;
+    flow->clients = 0;
+    return 0;
+}
+
+/* NUMBER:KIND:<source>:QUEUE:HOPS */
 static const char *read_flow(struct arguments *arguments, struct text text) {
+    const char *message;
     struct flow *flow;
     hp_u64 number;
     hp_u32 kind;
@@ -158,16 +195,13 @@ static const char *read_flow(struct arguments *arguments, struct text text) {
         return "there is a flow with this number";
     kind = choose(source_kinds, text_cut(&text, ':'));
     if (kind == HP_NONE)
-        return "the kind of a source is p or s";
-    flow->source.kind = (enum task_kind)kind;
-    if (!text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.period_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.offset_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->source.jitter_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &flow->burst)
-        || !text_number(text_cut(&text, ':'), MAX_ITEMS, &flow->queue))
-        return "a flow is NUMBER:KIND:PERIOD:OFFSET:JITTER:BURST:QUEUE:HOPS, in ns";
-    if (flow->source.period_ns == 0 || flow->burst == 0 || flow->queue == 0)
-        return "a flow has a period, a burst and a queue above 0";
+        return "the kind of a source is p, s or c";
+    message = read_source(flow, (enum source_kind)kind, &text);
+    if (message != 0)
+        return message;
+    if (!text_number(text_cut(&text, ':'), MAX_ITEMS, &flow->queue) || flow->queue == 0
+        || flow->queue < flow->clients)
+        return "a queue has room for 1 to 16384 items, and for all clients";
     flow->first_hop = arguments->hops;
     arguments->flows++;
     return read_hops(arguments, flow, text);
@@ -334,7 +368,7 @@ static const char *check_hop(const struct arguments *arguments, const struct flo
 }
 
 static const char *check_flows(const struct arguments *arguments) {
-    hp_u64 room = 0;
+    hp_u64 room = 0, clients = 0;
 
     for (hp_u32 i = 0; i < MAX_FLOWS; i++) {
         const struct flow *flow = &arguments->flow[i];
@@ -345,8 +379,14 @@ static const char *check_flows(const struct arguments *arguments) {
             if (message != 0)
                 return message;
         }
-        room += flow->hops > 0 ? flow->queue : 0;
+        if (flow->hops == 0)
+            continue;
+        room += flow->queue;
+        if (arguments->hop[flow->first_hop].domain == arguments->domain)
+            clients += flow->clients;
     }
+    if (clients > MAX_CLIENTS)
+        return "there are more than 256 clients";
     return room > MAX_ITEMS ? "more than 16384 items can be on their way" : 0;
 }
 

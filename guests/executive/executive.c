@@ -30,8 +30,8 @@
  * and with several: docs/xen/guests.md. */
 #define JOB_COST 640u
 #define SHARED_JOB_COST 980u
-/* So many more for the job of an item, and for one that goes on to another domain: docs/xen/wires.md.
- * Most of the latter are the hypervisor's, on behalf of this domain. */
+/* So many more for the job of an item, and for one that goes on to another domain:
+ * docs/xen/wires.md. Most of the latter are the hypervisor's, on behalf of this domain. */
 #define ITEM_COST 190u
 #define SEND_COST 1750u
 
@@ -294,9 +294,9 @@ static void share(struct shares *shares, hp_u32 task, hp_u64 release_ns) {
 /* Deals the next releases out to the vcpus; returns this one's, and pokes those with too late an
  * alarm for theirs. */
 static hp_u64 share_releases(hp_u32 self) {
-    const struct heap *sources = flows_sources();
     struct shares shares;
-    hp_u32 lower = 0;
+    hp_u64 release_ns;
+    hp_u32 lower = 0, task;
 
     shares.idle = 0;
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
@@ -307,8 +307,8 @@ static hp_u64 share_releases(hp_u32 self) {
     shares.first[domain.vcpus] = HP_NEVER;
     for (hp_u32 i = 0; i < releases.count; i++)
         share(&shares, releases.entry[i].task, releases.entry[i].key);
-    for (hp_u32 i = 0; i < sources->count; i++)
-        share(&shares, flows_first_task(sources->entry[i].task), sources->entry[i].key);
+    for (hp_u32 i = 0; flows_release(i, &release_ns, &task); i++)
+        share(&shares, task, release_ns);
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
         hp_u32 is_idle = domain.slot[vcpu].task == HP_NONE;
         hp_u64 next_ns = hp_least(shares.own[vcpu], shares.first[is_idle ? lower : shares.idle]);
@@ -325,7 +325,7 @@ static hp_u64 share_releases(hp_u32 self) {
 
 static hp_u64 next_release(hp_u32 self) {
     return domain.vcpus > 1u ? share_releases(self)
-                             : hp_least(heap_key(&releases), heap_key(flows_sources()));
+                             : hp_least(heap_key(&releases), flows_next_release_ns());
 }
 
 /* For the next release that this vcpu is to serve, or the horizon. */

@@ -5,7 +5,8 @@
  * and takes as long at each of its hops.
  *
  * A flow draws like a task of a domain that there is not: its source as task flow << 16, its hop k
- * (from 1) as task flow << 16 | k, with the item's number for the job's.
+ * (from 1) as task flow << 16 | k, with the item's number for the job's. The k-th time for which a
+ * client thinks (from 0) is the gap of job client << 32 | k of the source.
  *
  * Where an item is fits into one number, its place: flow << 48 | hop << 32 | number. A hop behind
  * the last one means that the item has left, and is of interest to the domain of the source.
@@ -19,6 +20,8 @@
 #define MAX_HOPS 1024u   /* of all flows together */
 #define MAX_ITEMS 16384u /* on their way in all flows together */
 
+#define MAX_CLIENTS 256u /* of all closed sources together */
+
 #define FLOWS_DOMAIN 0xffffffu
 
 struct hop {
@@ -29,9 +32,12 @@ struct hop {
 struct flow {
     struct task source; /* when items come: periodic or sporadic; its wcet means nothing */
     hp_u64 burst;       /* how many come together */
-    hp_u64 queue;       /* how many may be on their way */
-    hp_u32 first_hop;   /* in a list of all hops */
-    hp_u32 hops;        /* 0: the domain has no part in this flow */
+    hp_u64 clients; /* closed, if above 0: so many send them, the source has their offset only */
+    hp_u64 think_least_ns;
+    hp_u64 think_most_ns;
+    hp_u64 queue;     /* how many may be on their way */
+    hp_u32 first_hop; /* in a list of all hops */
+    hp_u32 hops;      /* 0: the domain has no part in this flow */
 };
 
 static inline hp_u64 place_of(hp_u32 flow, hp_u32 hop, hp_u64 number) {
@@ -58,6 +64,13 @@ static inline hp_u64 place_next(hp_u64 place) {
 /* What the draws of the source are made from. */
 static inline struct task_name source_name(hp_u64 seed, hp_u32 flow) {
     return (struct task_name){seed, FLOWS_DOMAIN, flow << 16};
+}
+
+/* For how long a client thinks, the count-th time from 0. */
+static inline hp_u64 think_ns(const struct flow *flow, hp_u64 seed, hp_u32 number, hp_u32 client,
+                              hp_u32 count) {
+    return task_draw(source_name(seed, number), (hp_u64)client << 32 | count, HP_DRAW_GAP,
+                     flow->think_least_ns, flow->think_most_ns);
 }
 
 /* How long an item takes at a hop. */

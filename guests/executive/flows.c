@@ -8,25 +8,37 @@
 // `queue` items of a flow are anywhere, and wires and lists that have room for these are never
 // full.
 //
+// The clients of a closed source send an item each, wait until it has left, and think. Items of a
+// flow leave in the order in which they came, so who waits is a list.
+//
 // Between domains an item is a message in a wire and an event that says to look. Whoever looks has
 // taken the event before, so that what is written later brings another one. Messages, sources and
 // the releases of other tasks are handled in the order of their instants: a late look changes
-// nothing. That an item left is no event: the source looks when it releases the next one.
+// nothing. That an item left is an event for clients only: any other source looks when it releases
+// the next one.
 
 #include "guests/executive/flows.h"
 
 #include "guests/executive/guest.h"
 #include "guests/executive/wire.h"
 
-struct source {
-    struct job next;
-    hp_u64 items;     /* that came */
-    hp_u64 under_way; /* that have not left yet */
-};
-
 struct queue {
     hp_u32 first; /* HP_NONE: empty */
     hp_u32 last;
+};
+
+struct source {
+    struct job next;      /* of an open one */
+    struct queue waiting; /* clients whose item is on its way */
+    hp_u64 items;         /* that came */
+    hp_u64 under_way;     /* that have not left yet */
+};
+
+struct client {
+    hp_u32 flow;
+    hp_u32 number;   /* in its flow */
+    hp_u32 thoughts; /* it has begun */
+    hp_u32 next;     /* behind it among those that wait */
 };
 
 struct end {
@@ -37,12 +49,22 @@ struct end {
 };
 
 static struct source sources[MAX_FLOWS];
-static struct heap releases; /* of sources */
+static struct client clients[MAX_CLIENTS];
+static struct heap releases; /* of open sources, by flow */
+static struct heap sending;  /* when clients that think will send */
 static struct queue queues[MAX_TASKS];
 static struct item items[MAX_ITEMS];
 static hp_u32 unused; /* the first item that is nowhere; the others follow */
 static struct end ends[MAX_WIRES];
 static hp_u32 next_end; /* whose message is what happens next; HP_NONE: a source's release */
+
+static void think(hp_u32 at, hp_u64 now_ns) {
+    struct client *client = &clients[at];
+    hp_u64 think_for_ns = think_ns(&guest.arguments.flow[client->flow], guest.arguments.seed,
+                                   client->flow, client->number, client->thoughts++);
+
+    heap_push(&sending, now_ns + think_for_ns, at);
+}
 
 static const struct flow *flow_of(hp_u64 place) {
     return &guest.arguments.flow[place_flow(place)];
@@ -71,17 +93,32 @@ static void init_end(struct end *end, const struct wire *wire) {
     end->out->written = 0;
 }
 
+/* A source of this domain; `used` clients belong to those before it. Returns how many do then. */
+static hp_u32 init_source(hp_u32 number, hp_u32 used) {
+    const struct flow *flow = &guest.arguments.flow[number];
+    struct source *source = &sources[number];
+
+    if (flow->clients == 0) {
+        source->next = task_first_job(&flow->source, source_name(guest.arguments.seed, number));
+        heap_push(&releases, source->next.release_ns, number);
+    }
+    source->waiting.first = HP_NONE;
+    for (hp_u32 i = 0; i < flow->clients; i++) {
+        clients[used + i] = (struct client){number, i, 0, HP_NONE};
+        think(used + i, flow->source.offset_ns);
+    }
+    return used + (hp_u32)flow->clients;
+}
+
 void flows_init(void) {
     const struct arguments *told = &guest.arguments;
+    hp_u32 used = 0;
 
     heap_init(&releases);
+    heap_init(&sending);
     for (hp_u32 i = 0; i < MAX_FLOWS; i++) {
-        const struct flow *flow = &told->flow[i];
-
-        if (flow->hops == 0 || !is_here(flow, 0))
-            continue;
-        sources[i].next = task_first_job(&flow->source, source_name(told->seed, i));
-        heap_push(&releases, sources[i].next.release_ns, i);
+        if (told->flow[i].hops > 0 && is_here(&told->flow[i], 0))
+            used = init_source(i, used);
     }
     for (hp_u32 i = 0; i < told->tasks; i++)
         queues[i].first = HP_NONE;
@@ -94,7 +131,7 @@ void flows_init(void) {
 }
 
 hp_u64 flows_next_ns(void) {
-    hp_u64 next_ns = heap_key(&releases);
+    hp_u64 next_ns = flows_next_release_ns();
 
     next_end = HP_NONE;
     for (hp_u32 i = 0; i < guest.arguments.wires; i++) {
@@ -112,19 +149,47 @@ hp_u64 flows_next_ns(void) {
     return next_ns;
 }
 
-const struct heap *flows_sources(void) {
-    return &releases;
+hp_u64 flows_next_release_ns(void) {
+    return hp_least(heap_key(&releases), heap_key(&sending));
 }
 
-hp_u32 flows_first_task(hp_u32 flow) {
-    return hop_of(&guest.arguments.flow[flow], 0)->task;
+hp_u32 flows_release(hp_u32 index, hp_u64 *release_ns, hp_u32 *task) {
+    const struct heap *heap = index < releases.count ? &releases : &sending;
+    hp_u32 flow;
+
+    if (heap == &sending)
+        index -= releases.count;
+    if (index >= heap->count)
+        return 0;
+    flow = heap->entry[index].task;
+    if (heap == &sending)
+        flow = clients[flow].flow;
+    *release_ns = heap->entry[index].key;
+    *task = hop_of(&guest.arguments.flow[flow], 0)->task;
+    return 1;
 }
 
 static void reach(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
     executive_reach(vcpu, hop_of(flow_of(place), place_hop(place))->task, place, release_ns);
 }
 
-/* The first source in turn releases its next items. */
+/* The first client in turn sends its next item. */
+static void send(hp_u32 vcpu) {
+    struct heap_entry first = sending.entry[0];
+    hp_u32 number = clients[first.task].flow;
+    struct source *source = &sources[number];
+
+    heap_pop(&sending);
+    clients[first.task].next = HP_NONE;
+    if (source->waiting.first == HP_NONE)
+        source->waiting.first = first.task;
+    else
+        clients[source->waiting.last].next = first.task;
+    source->waiting.last = first.task;
+    reach(vcpu, place_of(number, 0, source->items++), first.key);
+}
+
+/* The first open source in turn releases its next items. */
 static void come(hp_u32 vcpu) {
     hp_u32 number = releases.entry[0].task;
     const struct flow *flow = &guest.arguments.flow[number];
@@ -147,22 +212,36 @@ static void come(hp_u32 vcpu) {
     heap_replace(&releases, (struct heap_entry){source->next.release_ns, number});
 }
 
-static void leave(hp_u64 place) {
-    sources[place_flow(place)].under_way--;
+/* The oldest item of a flow has left. */
+static void leave(hp_u64 place, hp_u64 now_ns) {
+    struct source *source = &sources[place_flow(place)];
+    hp_u32 client = source->waiting.first;
+
+    if (flow_of(place)->clients == 0) {
+        source->under_way--;
+        return;
+    }
+    source->waiting.first = clients[client].next;
+    think(client, now_ns);
 }
 
 void flows_happen(hp_u32 vcpu) {
     struct message message;
+    hp_u64 came_ns;
 
     if (next_end == HP_NONE) {
-        come(vcpu);
+        if (heap_key(&releases) <= heap_key(&sending))
+            come(vcpu);
+        else
+            send(vcpu);
         return;
     }
     message = wire_take(ends[next_end].in, ends[next_end].room);
+    came_ns = clock_ns(&guest.clock, message.ticks);
     if (place_hop(message.place) == flow_of(message.place)->hops)
-        leave(message.place);
+        leave(message.place, came_ns);
     else
-        reach(vcpu, message.place, clock_ns(&guest.clock, message.ticks));
+        reach(vcpu, message.place, came_ns);
 }
 
 void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
@@ -209,7 +288,9 @@ hp_u32 flows_leaves(hp_u64 place) {
     const struct flow *flow = flow_of(place);
     hp_u32 hop = place_hop(place) + 1u;
 
-    return hop < flow->hops && !is_here(flow, hop);
+    if (hop < flow->hops)
+        return !is_here(flow, hop);
+    return flow->clients > 0 && !is_here(flow, 0);
 }
 
 hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
@@ -221,7 +302,7 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     place = place_next(place);
     if (is_here(flow, has_left ? 0 : hop)) {
         if (has_left)
-            leave(place);
+            leave(place, now_ns);
         else
             reach(vcpu, place, now_ns);
         return 0;
@@ -229,5 +310,5 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     end = end_to(hop_of(flow, has_left ? 0 : hop)->domain);
     if (!wire_put(end->out, end->room, (struct message){place, ticks}))
         refuse_message();
-    return has_left ? 0 : end->port;
+    return has_left && flow->clients == 0 ? 0 : end->port;
 }

@@ -22,10 +22,10 @@ void flows_init(void);
 hp_u64 flows_next_ns(void);
 /* Lets it happen; on `vcpu`. */
 void flows_happen(hp_u32 vcpu);
-/* When sources release next, by their flows. */
-const struct heap *flows_sources(void);
-/* The task at which the items of a source of this domain begin. */
-hp_u32 flows_first_task(hp_u32 flow);
+/* When sources of this domain release next, as it stands now. */
+hp_u64 flows_next_release_ns(void);
+/* When each one will, one after the other, and the task at which its items begin; 0: no more. */
+hp_u32 flows_release(hp_u32 index, hp_u64 *release_ns, hp_u32 *task);
 
 /* An item has to wait for its turn at a task. */
 void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns);

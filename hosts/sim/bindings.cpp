@@ -264,16 +264,21 @@ std::vector<Ns> releases(const Scenario &scenario, u32 number, Ns end_ns) {
     throw std::invalid_argument("no such task");
 }
 
-// When the source of a flow releases before `end_ns`.
-std::vector<Ns> source_releases(const Scenario &scenario, u32 number, Ns end_ns) {
+// When the source of a flow releases before `end_ns` if items leave at these instants, ascending.
+std::vector<Ns> source_releases(const Scenario &scenario, u32 number,
+                                const std::vector<Ns> &left_ns, Ns end_ns) {
     FlowRun flow(scenario.flows.at(number), number, scenario.seed);
     std::vector<Ns> found;
+    std::size_t left = 0;
 
-    while (flow.next_ns() < end_ns) {
+    while (true) {
+        while (left < left_ns.size() && flow.under_way() > 0 && left_ns[left] <= flow.next_ns())
+            flow.leave(left_ns[left++]);
+        if (flow.next_ns() >= end_ns)
+            return found;
         found.push_back(flow.next_ns());
         flow.come(flow.next_ns(), [](u64) {}, [](u64) {});
     }
-    return found;
 }
 
 void bind_scenario(nb::module_ &module) {
@@ -336,7 +341,7 @@ void bind_scenario(nb::module_ &module) {
             },
             arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"))
         .def("releases", &releases, arg("task"), arg("end_ns"))
-        .def("source_releases", &source_releases, arg("flow"), arg("end_ns"));
+        .def("source_releases", &source_releases, arg("flow"), arg("left_ns"), arg("end_ns"));
 }
 
 void bind_run(nb::module_ &module) {

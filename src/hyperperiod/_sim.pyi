@@ -5,6 +5,7 @@
 # Errors: ValueError for a scenario that the core refuses, OSError for a trace file that cannot be
 # written, RuntimeError for a broken law.
 
+from collections.abc import Sequence
 from typing import TypeAlias, TypedDict
 
 RELATIVE_ERROR: float
@@ -122,7 +123,7 @@ class Scenario:
     # The releases of a task (its number counts over all domains) before `end_ns` that the draws
     # alone determine: all of a periodic or sporadic task, else the first.
     def releases(self, task: int, end_ns: int) -> list[int]: ...
-    def source_releases(self, flow: int, end_ns: int) -> list[int]: ...
+    def source_releases(self, flow: int, left_ns: Sequence[int], end_ns: int) -> list[int]: ...
 
 class Run:
     # One run of a scenario; its records are appended to `trace_path`, header included there.

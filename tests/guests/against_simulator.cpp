@@ -160,6 +160,45 @@ void check_flow() {
     }
 }
 
+// Follows the clients of a random closed flow, which get their answers at once or later.
+void check_clients() {
+    const hp_u64 seed = random_number();
+    const auto number = static_cast<hp_u32>(below(MAX_FLOWS));
+    sim::Flow theirs;
+    ::flow ours{};
+
+    theirs.clients = static_cast<sim::u32>(1 + below(8));
+    theirs.source.offset_ns = span(20);
+    theirs.think_least_ns = span(20);
+    theirs.think_most_ns = theirs.think_least_ns + (below(2) ? span(20) : 0);
+    ours.think_least_ns = theirs.think_least_ns;
+    ours.think_most_ns = theirs.think_most_ns;
+    sim::Clients run(theirs, number, seed);
+    heap sending;
+    std::vector<hp_u32> thoughts(theirs.clients);
+
+    const auto think = [&](hp_u32 client, hp_u64 now_ns) {
+        heap_push(&sending, now_ns + think_ns(&ours, seed, number, client, thoughts[client]++),
+                  client);
+    };
+
+    heap_init(&sending);
+    for (hp_u32 client = 0; client < theirs.clients; client++)
+        think(client, theirs.source.offset_ns);
+    for (hp_u32 i = 0; i < 40; i++) {
+        const hp_u64 now_ns = heap_key(&sending);
+        const hp_u32 client = sending.entry[0].task;
+
+        same("a client's sending", now_ns, run.next_ns());
+        same("the client", client, run.next_client());
+        heap_pop(&sending);
+        run.wait(client);
+        const hp_u64 answer_ns = now_ns + span(20);
+        think(client, answer_ns);
+        run.think(client, answer_ns);
+    }
+}
+
 // A domain of the executive and one of the simulator's, driven alike.
 struct Pair {
     explicit Pair(const sim::Domain &told)
@@ -271,6 +310,7 @@ int main(int count, char **words) {
     for (long i = 0; i < amount; i++) {
         check_task();
         check_flow();
+        check_clients();
         check_domain();
     }
     std::printf("%ld tasks, flows and domains, seed %s\n", amount, words[2]);

@@ -44,9 +44,13 @@ static void print_flow(const struct arguments *told, hp_u32 number) {
 
     if (flow->hops == 0)
         return;
-    printf("flow %u %d %llu %llu %llu %llu %llu", number, (int)flow->source.kind,
-           flow->source.period_ns, flow->source.offset_ns, flow->source.jitter_ns, flow->burst,
-           flow->queue);
+    if (flow->clients > 0)
+        printf("clients %u %llu %llu %llu %llu %llu", number, flow->think_least_ns,
+               flow->source.offset_ns, flow->think_most_ns, flow->clients, flow->queue);
+    else
+        printf("flow %u %d %llu %llu %llu %llu %llu", number, (int)flow->source.kind,
+               flow->source.period_ns, flow->source.offset_ns, flow->source.jitter_ns, flow->burst,
+               flow->queue);
     for (hp_u32 i = 0; i < flow->hops; i++)
         printf(" %u.%u", told->hop[flow->first_hop + i].domain,
                told->hop[flow->first_hop + i].task);

@@ -74,14 +74,17 @@ WIRE = "wire=1:9:65536:4"
 
 def test_flows_and_wires_are_understood(built: Path) -> None:
     code, said = read_arguments(
-        built, f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16380:0.0 wire=7:63:131072:16384"
+        built,
+        f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16300:0.0 wire=7:63:131072:16384"
+        " flow=4:c:10:50:30:60:61:0.0",
     )
     assert (code, said[1:]) == (
         0,
         [
             f"task 4 10 5 4 9 0 0 0 {NONE}",
             "flow 3 0 2500 7 2 1 4 0.0 1.5 0.0",
-            "flow 255 1 9 0 0 2 16380 0.0",
+            "clients 4 10 50 30 60 61 0.0",
+            "flow 255 1 9 0 0 2 16300 0.0",
             "wire 1 9 65536 4",
             "wire 7 63 131072 16384",
         ],
@@ -112,9 +115,15 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
         ("memory=4194304", "arguments", "memory="),
         (" ".join(["task=b:0:0:0:0:0:0:-:-"] * 257), "task=b:0:0:0:0:0:0:-:-", "256"),
         ("flow=256:p:1:0:0:1:1:0.0", "flow=256:p:1:0:0:1:1:0.0", "0 to 255"),
-        ("flow=0:e:1:0:0:1:1:0.0", "flow=0:e:1:0:0:1:1:0.0", "p or s"),
-        ("flow=0:p:1:0:0:1:16385:0.0", "flow=0:p:1:0:0:1:16385:0.0", "NUMBER:KIND"),
-        ("flow=0:p:1:0:0:1:0:0.0", "flow=0:p:1:0:0:1:0:0.0", "above 0"),
+        ("flow=0:e:1:0:0:1:1:0.0", "flow=0:e:1:0:0:1:1:0.0", "p, s or c"),
+        ("flow=0:p:1:0:x:1:1:0.0", "flow=0:p:1:0:x:1:1:0.0", "NUMBER:KIND"),
+        ("flow=0:p:0:0:0:1:1:0.0", "flow=0:p:0:0:0:1:1:0.0", "above 0"),
+        ("flow=0:c:0:0:0:0:1:0.0", "flow=0:c:0:0:0:0:1:0.0", "above 0"),
+        ("flow=0:c:2:0:1:1:1:0.0", "flow=0:c:2:0:1:1:1:0.0", "think longer"),
+        ("flow=0:p:1:0:0:1:16385:0.0", "flow=0:p:1:0:0:1:16385:0.0", "1 to 16384"),
+        ("flow=0:p:1:0:0:1:0:0.0", "flow=0:p:1:0:0:1:0:0.0", "1 to 16384"),
+        ("flow=0:c:1:0:1:2:1:0.0", "flow=0:c:1:0:1:2:1:0.0", "for all clients"),
+        (f"{HOP} flow=0:c:0:0:9:257:257:0.0", "arguments", "256 clients"),
         ("flow=0:p:1:0:0:1:1:0.256", "flow=0:p:1:0:0:1:1:0.256", "DOMAIN.TASK"),
         ("flow=0:p:1:0:0:1:1:", "flow=0:p:1:0:0:1:1:", "has hops"),
         (f"{HOP} {FLOW} {FLOW}", FLOW, "with this number"),

@@ -67,13 +67,13 @@ def of(records: Records, *kinds: Kind) -> Records:
 
 
 def followed(system: System, said: Records) -> Passed:
-    came = make_scenario(system, END_NS, SEED).source_releases(0, END_NS)
+    scenario = make_scenario(system, END_NS, SEED)
     return follow(
         system,
         of(said, Kind.RELEASE),
         of(said, Kind.COMPLETE),
         of(said, Kind.ITEM, Kind.DROP),
-        [came],
+        lambda flow, left: scenario.source_releases(flow, left, END_NS),
         END_NS,
     )
 
@@ -121,7 +121,7 @@ def test_items_that_a_guest_never_saw_reached_it_all_the_same(
     found = followed(system, silent)
     told = {item: at for item, at in places(said).items() if item._replace(hop=0) in entered}
     assert places(found.items) == told
-    came = make_scenario(system, END_NS, SEED).source_releases(0, END_NS)
+    came = make_scenario(system, END_NS, SEED).source_releases(0, [], END_NS)
     assert len(drops(found.items)) == 2 * len(came) - len(entered)
     tasks = [task for task, _, _ in told.values()]
     for task in (FIRST, SECOND):
@@ -177,7 +177,7 @@ def test_a_source_that_hears_late_of_an_item_that_left(system: System) -> None:
         of(records, Kind.RELEASE),
         of(records, Kind.COMPLETE),
         of(records, Kind.ITEM, Kind.DROP),
-        [[0, 0, 5 * MS]],
+        lambda _flow, _left: [0, 0, 5 * MS],
         END_NS,
     )
     last = found.completions[found.completions["task"] == SECOND][0]

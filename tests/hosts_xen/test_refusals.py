@@ -75,11 +75,12 @@ def test_what_xen_cannot_run_is_refused(tmp_path: Path) -> None:
     assert "found 17; allowed: at most 16 on Xen" in result.stderr
 
 
-def test_clients_are_refused() -> None:
-    system = str(SYSTEMS / "request-response.toml")
-    result = CliRunner().invoke(main, ["run", system, "--on", "xen"])
+def test_more_clients_than_a_guest_has_room_for_are_refused(tmp_path: Path) -> None:
+    text = (SYSTEMS / "request-response.toml").read_text().replace("clients = 60", "clients = 257")
+    (tmp_path / "many.toml").write_text(text)
+    result = CliRunner().invoke(main, ["run", str(tmp_path / "many.toml"), "--on", "xen"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "flow requests: source: found a closed source; allowed: a periodic or" in result.stderr
+    assert "domain clients: clients: found 257; allowed: at most 256 on Xen" in result.stderr
 
 
 @pytest.mark.parametrize("hosts", ["sim,linux", "sim,sim", ""])

@@ -37,3 +37,15 @@ def test_every_item_comes_at_its_nanosecond(tmp_path: Path) -> None:
     left = [one for one in there if one.finish_ns is not None]
     assert len(left) > 0.9 * len(there)
     assert sum(flow["items"] for flow in on_xen.result["flows"]) == len(there)
+
+
+def test_clients_wait_for_their_answers(tmp_path: Path) -> None:
+    """A closed loop over three domains: as many pages per second as in the simulator."""
+    system = load_system(SYSTEMS / "request-response.toml")
+    on_xen, there, here = both(system, 1000 * MS, tmp_path)
+    requests = on_xen.result["flows"][0]
+    assert requests["dropped"] == 0
+    assert 0.9 * len(here) < len(there) < 1.1 * len(here)
+    # Whoever has not been served yet thought as long as in the simulator.
+    assert [one.release_ns for one in there[:5]] == [one.release_ns for one in here[:5]]
+    assert requests["finished"] > 50

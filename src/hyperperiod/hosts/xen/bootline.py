@@ -26,7 +26,7 @@ from hyperperiod.model import (
     Scheduler,
     Scope,
     Slack,
-    SourceKind,
+    Source,
     System,
     Task,
     TaskKind,
@@ -51,6 +51,7 @@ GUEST_TASK_LIMIT = 256
 GUEST_FLOW_LIMIT = 256
 GUEST_HOP_LIMIT = 1024
 GUEST_ITEM_LIMIT = 16_384
+GUEST_CLIENT_LIMIT = 256
 """What the executive has room for."""
 HOP = "h"
 """To a guest, the kind of a task that is a hop."""
@@ -64,11 +65,6 @@ NEVER = 2**64
 
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
-    for flow in system.flows:
-        if flow.source.kind is SourceKind.CLOSED:
-            allowed = "a periodic or sporadic source on Xen"
-            key = f"flow {flow.name}: source"
-            raise InputError(system.name, None, key, "a closed source", allowed)
     counted = [
         ("pcpus", system.pcpus, PCPU_LIMIT),
         ("domain", len(system.domains), DOMAIN_LIMIT),
@@ -98,6 +94,12 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
         what = f"domain {domain.name}: "
         yield f"{what}items on their way", sum(queue for queue, _ in here), GUEST_ITEM_LIMIT
         yield f"{what}hops of its flows", sum(hops for _, hops in here), GUEST_HOP_LIMIT
+        clients = sum(
+            flow.source.clients or 0
+            for flow, hops in zip(system.flows, places, strict=True)
+            if hops[0][0] == number
+        )
+        yield f"{what}clients", clients, GUEST_CLIENT_LIMIT
     between = "flow: pairs of domains with items between them"
     yield between, len(wires_of(system)), WIRE_LIMIT
 
@@ -261,14 +263,20 @@ def _flows(system: System, number: int) -> Iterator[str]:
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
         if all(where != number for where, _ in hops):
             continue
-        source = flow.source
-        numbers = (source.period_ns, source.offset_ns, source.jitter_ns, source.burst, flow.queue)
         places = ",".join(f"{where}.{task}" for where, task in hops)
-        yield ":".join([f"flow={index}", source.kind.value[0], *map(str, numbers), places])
+        numbers = map(str, (*_source(flow.source), flow.queue))
+        yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
     for wire in wires_of(system):
         other = wire.other(number)
         if other is not None:
             yield f"wire={other}:{wire.port}:{wire.offset}:{wire.room}"
+
+
+def _source(source: Source) -> tuple[int, int, int, int]:
+    if source.clients is not None:
+        least_ns, most_ns = source.think_range_ns
+        return least_ns, source.offset_ns, most_ns, source.clients
+    return source.period_ns or 0, source.offset_ns, source.jitter_ns, source.burst
 
 
 def _task(task: Task, rank: int, *, is_hop: bool) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.xen.passages import follow
+from hyperperiod.hosts.xen.passages import Sources, follow
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Ring, new_records
 from hyperperiod.model import FailedError, System, tasks_of
@@ -76,10 +76,10 @@ def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int)
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the draws alone determine: releases of each task, and of the source of each flow."""
+    """What the draws determine: releases of each task, and of sources when items have left."""
 
     tasks: Sequence[Sequence[int]]
-    flows: Sequence[Sequence[int]] = ()
+    sources: Sources | None = None
 
 
 def jobs_of(system: System, rings: Sequence[Ring], drawn: Drawn, end_ns: int) -> Jobs:
@@ -107,10 +107,10 @@ def jobs_of(system: System, rings: Sequence[Ring], drawn: Drawn, end_ns: int) ->
         np.concatenate(completions),
         np.concatenate(changes),
     )
-    if not system.flows:
+    if drawn.sources is None:
         return jobs
     passed = follow(
-        system, jobs.releases, jobs.completions, np.concatenate(items), drawn.flows, end_ns
+        system, jobs.releases, jobs.completions, np.concatenate(items), drawn.sources, end_ns
     )
     return dataclasses.replace(
         jobs, releases=passed.releases, completions=passed.completions, items=passed.items

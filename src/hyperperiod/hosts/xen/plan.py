@@ -14,7 +14,7 @@ from hyperperiod.hosts.xen import bootline, rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
 from hyperperiod.hosts.xen.wires import hop_places, wires_of
-from hyperperiod.model import Flow, Slack, System, Task, TaskKind
+from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of
 from hyperperiod.trace.format import RECORD
 
 MS = 1_000_000
@@ -96,7 +96,7 @@ def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
     records = 6 * sum(_jobs(system, number, horizon_ns))
     for flow, hops in zip(system.flows, hop_places(system), strict=True):
         here = sum(where == number for where, _ in hops)
-        records += (here + (hops[0][0] == number)) * _items(flow, horizon_ns)
+        records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
     ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
     return rings.GUEST_RING_OFFSET + _round_up(ring_bytes, 4 * MIB)
 
@@ -131,14 +131,25 @@ def _jobs(system: System, number: int, horizon_ns: int) -> list[int]:
     for flow, hops in zip(system.flows, hop_places(system), strict=True):
         for where, task in hops:
             if where == number:
-                visits[task] += _items(flow, horizon_ns)
+                visits[task] += _items(system, flow, horizon_ns)
     return [visit or own for visit, own in zip(visits, jobs, strict=True)]
 
 
-def _items(flow: Flow, horizon_ns: int) -> int:
-    """So many items, and no more, come from a source."""
-    assert flow.source.period_ns is not None, "closed sources are refused"
-    return flow.source.burst * (2 + horizon_ns // flow.source.period_ns)
+def _items(system: System, flow: Flow, horizon_ns: int) -> int:
+    """So many items, and no more, come from a source.
+
+    Each client sends the next one when it has thought and that before has been worked on.
+    """
+    source = flow.source
+    if source.period_ns is not None:
+        return source.burst * (2 + horizon_ns // source.period_ns)
+    tasks = tasks_of(system)
+    work_ns = sum(tasks[hop].task.bcet_ns or 0 for hop in hops_of(system)[system.flows.index(flow)])
+    alone_ns = source.think_range_ns[0] + work_ns
+    clients = source.clients or 0
+    return clients + min(
+        clients * (1 + horizon_ns // alone_ns), system.pcpus * horizon_ns // work_ns
+    )
 
 
 def _own_jobs(task: Task, horizon_ns: int) -> int:

@@ -229,11 +229,11 @@ def _reached(found: list[rings.Ring]) -> int:
 
 
 def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
-    """When jobs and items are released as far as the draws alone say."""
+    """When jobs and items are released as far as the draws say."""
     scenario = make_scenario(system, end_ns, seed)
     return Drawn(
         [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)],
-        [scenario.source_releases(flow, end_ns) for flow in range(len(system.flows))],
+        (lambda flow, left: scenario.source_releases(flow, left, end_ns)) if system.flows else None,
     )
 
 
