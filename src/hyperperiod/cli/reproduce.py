@@ -13,7 +13,15 @@ from hyperperiod.cli.options import json_option, read_name, read_time, seed_opti
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
 
-NAMES = ("ertds-fig6", "ertds-fig7", "ertds-fig8", "psedf-fig5", "psedf-fig6", "psedf-fig7")
+NAMES = (
+    "ertds-fig6",
+    "ertds-fig7",
+    "ertds-fig8",
+    "ertds-fig9",
+    "psedf-fig5",
+    "psedf-fig6",
+    "psedf-fig7",
+)
 
 
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -24,14 +32,16 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="NAME")
 @click.option(
-    "--sets", type=click.IntRange(1, 10_000), help="Random task sets per point (ertds; 10)."
+    "--sets",
+    type=click.IntRange(1, 10_000),
+    help="Random task sets per point (ertds; 10, or 4 draws of fig9).",
 )
 @click.option(
     "--horizon",
     "horizon_ns",
     callback=read_maybe,
     metavar="TIME",
-    help="How long each of them runs (ertds; 10s).",
+    help="How long each of them runs (ertds; 10s, or 60s of fig9).",
 )
 @click.option(
     "--packets",
@@ -64,6 +74,7 @@ def reproduce(
     ertds-fig6  ERTDS over RTDS, two VMs on one pcpu (Experiment A)
     ertds-fig7  ERTDS over RTDS, four VMs on one pcpu (Experiment B)
     ertds-fig8  ERTDS over RTDS, four VMs on two pcpus (Experiment C)
+    ertds-fig9  ERTDS and RTDS, requests of clients through three VMs (Experiment D)
     psedf-fig5  stability control under SEDF, SEDF' and PSEDF: mean responses
     psedf-fig6  stability control under SEDF: least, mean and largest responses
     psedf-fig7  stability control under PSEDF: least, mean and largest responses

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from hyperperiod.experiments.files import FOLDER, read_experiment
 from hyperperiod.experiments.reproduce.figure import Experiment
+from hyperperiod.experiments.reproduce.requests import Requests
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.experiments.reproduce.stability_control import StabilityControl
 
-NAMES: dict[str, type[SpareGain | StabilityControl]] = {
+NAMES: dict[str, type[SpareGain | Requests | StabilityControl]] = {
     "ertds-fig6": SpareGain,
     "ertds-fig7": SpareGain,
     "ertds-fig8": SpareGain,
+    "ertds-fig9": Requests,
     "psedf-fig5": StabilityControl,
     "psedf-fig6": StabilityControl,
     "psedf-fig7": StabilityControl,

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Requests through three VMs: the figure comes out, and rows obey the laws of closed loops."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from hyperperiod.cli import main
+from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, requests
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, Requests
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import InputError
+from hyperperiod.trace.format import read
+from hyperperiod.trace.items import items
+
+FEW = Asked(sets=2, horizon_ns=30 * NS_PER_S)
+
+
+def experiment() -> Requests:
+    found = load_experiment("ertds-fig9")
+    assert isinstance(found, Requests)
+    return found
+
+
+@pytest.fixture(scope="module")
+def figure() -> Figure:
+    return experiment().reproduce(FEW, lambda _done: None)
+
+
+def test_every_claim_holds(figure: Figure) -> None:
+    assert len(figure.claims) == 7
+    assert all(claim.holds for claim in figure.claims), figure.claims
+
+
+@pytest.mark.slow
+def test_every_claim_holds_in_full() -> None:
+    full = experiment().reproduce(Asked(), lambda _done: None)
+    assert all(claim.holds for claim in full.claims), full.claims
+
+
+def test_clients_are_thinking_or_waiting(figure: Figure) -> None:
+    """Little's law of the loop: clients = throughput * (response + thought)."""
+    think_ns = experiment().think_ns
+    for row in figure.rows:
+        for policy in ("ertds", "rtds"):
+            cycle_ns = row[f"{policy}_ns"] + think_ns
+            there = row[f"{policy}_hz"] * cycle_ns / NS_PER_S
+            assert there == pytest.approx(row["clients"], rel=0.05), row
+
+
+def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
+    """What completed requests cost in a VM is at most its bandwidth, and all the spare on top."""
+    asked = experiment()
+    runs = {run.name: run for run in asked.runs}
+    spare = float(asked.spare.bandwidth)
+    for row in figure.rows:
+        beyond = 0.0
+        for vm in asked.vms:
+            work_s = asked.work_ns(vm, runs[row["run"]]) / NS_PER_S
+            # Work is random: the sample is within some percent of its mean.
+            assert row["rtds_hz"] * work_s <= 1.02 * float(vm.rtds.bandwidth), row
+            beyond += max(0, row["ertds_hz"] * work_s - 1.02 * float(vm.ertds.bandwidth))
+            assert row["donated"][vm.name] <= spare + 1e-9
+        assert beyond <= spare, row
+        assert sum(row["donated"].values()) <= spare + 1e-9
+
+
+def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None:
+    asked = experiment()
+    web, database, _ = asked.vms
+    for vm, run in ((web, asked.runs[0]), (database, asked.runs[-1])):
+        filled = asked.paper.rtds_hz * asked.work_ns(vm, run) / NS_PER_S
+        assert filled == pytest.approx(float(vm.rtds.bandwidth), rel=1e-3)
+
+
+def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
+    asked = experiment()
+    system = asked.system("ertds", asked.runs[1], 640)
+    end_ns = asked.ramp_ns + 10 * NS_PER_S
+    session = asked.session(system, Asked(horizon_ns=10 * NS_PER_S), 3)
+    simulate(system, end_ns, 4, tmp_path / "run.hpt")
+    done = [
+        item.finish_ns - item.release_ns
+        for item in items(*read(tmp_path / "run.hpt"))
+        if item.finish_ns is not None and item.finish_ns > asked.ramp_ns
+    ]
+    assert session.throughput_hz == len(done) / 10
+    assert session.response_ns == pytest.approx(fmean(done), abs=50)
+
+
+def test_interrupted_it_keeps_what_it_has() -> None:
+    def after_five(done: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    cut = experiment().reproduce(FEW, after_five)
+    assert (cut.interrupted, cut.claims) == (True, [])
+    assert [row["clients"] for row in cut.rows] == [100, 200]
+
+
+def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short(*arguments: Any) -> Any:
+        return {**simulate(*arguments), "interrupted": True}
+
+    monkeypatch.setattr(requests, "simulate", cut_short)
+    cut = experiment().reproduce(FEW, lambda _done: None)
+    assert (cut.interrupted, cut.rows) == (True, [])
+
+
+def test_too_short_to_measure_and_what_it_has_no_use_for() -> None:
+    for options, text in (
+        (["--horizon", "1ns"], "--horizon: found 1ns, in which no request was completed"),
+        (["--packets", "3"], "--packets with ertds-fig9"),
+    ):
+        said = CliRunner().invoke(main, ["reproduce", "ertds-fig9", *options])
+        assert (said.exit_code, said.stdout) == (2, "")
+        assert text in said.stderr
+
+
+def test_a_wrong_file_says_where(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "experiments/ertds-fig9.toml").read_text()
+    (tmp_path / "ertds-fig9.toml").write_text(text.replace('think = "7s"', 'think = "0s"'))
+    with pytest.raises(InputError, match="think"):
+        load_experiment("ertds-fig9", tmp_path)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    picture = tmp_path / "figure.svg"
+    few = ["--sets", "1", "--horizon", "20s", "--plot", str(picture), "--json"]
+    said = CliRunner().invoke(main, ["reproduce", "ertds-fig9", *few])
+    document = json.loads(said.stdout)
+    assert document["name"] == "ertds-fig9"
+    keys = {"run", "host", "clients", "ertds_hz", "rtds_hz", "gain", "ertds_ns", "rtds_ns"}
+    assert keys <= set(document["rows"][0])
+    assert {"text", "paper", "ours", "holds"} == set(document["claims"][0])
+    assert picture.read_text().startswith("<svg")
+    assert said.exit_code == (0 if all(claim["holds"] for claim in document["claims"]) else 1)
