@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, requests
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, Requests
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, Bench, Requests
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
 from hyperperiod.trace.format import read
@@ -46,7 +46,7 @@ def test_every_claim_holds_in_full() -> None:
 
 def test_clients_are_thinking_or_waiting(figure: Figure) -> None:
     """Little's law of the loop: clients = throughput * (response + thought)."""
-    think_ns = experiment().think_ns
+    think_ns = experiment().sim.think_ns
     for row in figure.rows:
         for policy in ("ertds", "rtds"):
             cycle_ns = row[f"{policy}_ns"] + think_ns
@@ -81,14 +81,15 @@ def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None
 
 def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
     asked = experiment()
-    system = asked.system("ertds", asked.runs[1], 640)
-    end_ns = asked.ramp_ns + 10 * NS_PER_S
-    session = asked.session(system, Asked(horizon_ns=10 * NS_PER_S), 3)
+    bench = Bench(asked, asked.sim, 10 * NS_PER_S)
+    system = bench.system("ertds", asked.runs[1], 640)
+    end_ns = asked.sim.ramp_ns + 10 * NS_PER_S
+    session = bench.session(system, 4)
     simulate(system, end_ns, 4, tmp_path / "run.hpt")
     done = [
         item.finish_ns - item.release_ns
         for item in items(*read(tmp_path / "run.hpt"))
-        if item.finish_ns is not None and item.finish_ns > asked.ramp_ns
+        if item.finish_ns is not None and item.finish_ns > asked.sim.ramp_ns
     ]
     assert session.throughput_hz == len(done) / 10
     assert session.response_ns == pytest.approx(fmean(done), abs=50)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the rows of Experiment D say to the ERTDS paper's claims, and their picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
+
+if TYPE_CHECKING:
+    from hyperperiod.experiments.reproduce.requests import Requests, Run, Setting, Vm
+
+NS_PER_S = 1_000_000_000
+
+NOT_WORSE = 1.01
+"""A ratio of responses up to this counts as not worse."""
+GAIN = 0.03
+"""A gain above this is more than luck: whoever is held up by no server gets the same in both."""
+HELP = 0.01
+"""A share of the pcpu above this counts as getting of the spare."""
+ROOM = 1.2
+"""Of the largest throughput: where the axis ends, so that words have room above the curves."""
+
+Row = dict[str, Any]
+
+
+class Judge:
+    """Of the rows of one setting."""
+
+    def __init__(self, experiment: Requests, setting: Setting) -> None:
+        self.experiment = experiment
+        self.paper = experiment.paper
+        self.runs = experiment.runs_of(setting)
+        self.clients = setting.clients
+        self.think_ns = setting.think_ns
+
+    def claims(self, rows: Sequence[Row]) -> Iterator[Claim]:
+        last = {run.name: _row_at(rows, run, self.clients[-1]) for run in self.runs}
+        yield from self._more(last)
+        yield from (self._begin(run, rows) for run in self.runs)
+        yield self._spare(last)
+        worst = max(rows, key=lambda row: float(row["ratio"]))
+        yield Claim(
+            "At no number of clients is the mean response more than 1 % above that of RTDS.",
+            self.paper.never_worse,
+            f"the largest ratio is {worst['ratio']:.3f}, with {worst['clients']} clients and"
+            f" {worst['run']} in the database",
+            worst["ratio"] <= NOT_WORSE,
+        )
+
+    def _more(self, last: Mapping[str, Row]) -> Iterator[Claim]:
+        gains = [row["gain"] for row in last.values()]
+        yield Claim(
+            f"With {self.clients[-1]} clients ERTDS completes more requests per second.",
+            self.paper.gain,
+            "; ".join(
+                f"{row['ertds_hz']:.1f} and {row['rtds_hz']:.1f}, {row['gain']:.1%} more, with"
+                f" {name} in the database"
+                for name, row in last.items()
+            ),
+            min(gains) > GAIN,
+        )
+        if len(gains) > 1:
+            theirs = self.paper.ertds_hz / self.paper.rtds_hz - 1
+            yield Claim(
+                "The paper's gain lies between ours for little and for much work in the database.",
+                f"{theirs:.1%}",
+                f"{min(gains):.1%} to {max(gains):.1%}",
+                min(gains) <= theirs <= max(gains),
+            )
+
+    def _begin(self, run: Run, rows: Sequence[Row]) -> Claim:
+        gains = {count: _row_at(rows, run, count)["gain"] for count in self.clients}
+        first = next((count for count in self.clients if gains[count] > GAIN), None)
+        full = self._full(run)
+        return Claim(
+            f"{run.name} in the database: the gain begins where the demand of a tier passes what"
+            " RTDS promises it.",
+            self.paper.trend,
+            f"it is above {GAIN:.0%} from {first} clients on; {full} ask for all that is promised",
+            first == next((count for count in self.clients if count > full), None),
+        )
+
+    def _spare(self, last: Mapping[str, Row]) -> Claim:
+        said, holds = [], True
+        for run in self.runs:
+            row = last[run.name]
+            vms = self.experiment.vms
+            short = [vm.name for vm in vms if self._is_short(vm, run, row["ertds_hz"])]
+            shares = [f"{name} {row['donated'][name]:.1%}" for name in short]
+            said.append(f"{run.name}: {' and '.join(shares)} of the pcpu")
+            holds &= all(row["donated"][name] > HELP for name in short)
+        return Claim(
+            "Every tier whose demand is above its own server gets of the spare.",
+            self.paper.who,
+            "; ".join(said),
+            holds,
+        )
+
+    def _is_short(self, vm: Vm, run: Run, throughput_hz: float) -> bool:
+        """Whether so many requests need more than the server of ERTDS has."""
+        work_ns = self.experiment.work_ns(vm, run)
+        return throughput_hz * work_ns / NS_PER_S > vm.ertds.bandwidth
+
+    def _full(self, run: Run) -> int:
+        """So many clients, if they never waited, would ask for all that RTDS promises some VM."""
+        return int(
+            min(
+                vm.rtds.bandwidth * self.think_ns / self.experiment.work_ns(vm, run)
+                for vm in self.experiment.vms
+            )
+        )
+
+    def chart(self, rows: Sequence[Row]) -> LineChart:
+        """Throughput over clients, the paper's two numbers as levels."""
+        ends = (float(self.clients[0]), float(self.clients[-1]))
+        curves = [
+            Curve(f"ERTDS, database {run.name}", _points(rows, run, "ertds_hz"), dots=True)
+            for run in self.runs
+        ]
+        curves.append(Curve("RTDS, any", _points(rows, self.runs[-1], "rtds_hz"), dots=True))
+        for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
+            level = [(at, float(theirs)) for at in ends]
+            curves.append(Curve(f"{policy}, paper: {theirs}", level))
+        most = max((row["ertds_hz"] for row in rows), default=float(self.paper.ertds_hz))
+        return LineChart(
+            self.experiment.title,
+            Scale("clients"),
+            Scale("requests per second"),
+            curves,
+            subtitle=self.experiment.source,
+            rulers=[Ruler(float(self._full(self.runs[-1])), "demand passes what RTDS promises")],
+            x_least=ends[0],
+            x_most=ends[1],
+            y_most=ROOM * most,
+        )
+
+
+def _row_at(rows: Sequence[Row], run: Run, clients: int) -> Row:
+    return next(row for row in rows if (row["run"], row["clients"]) == (run.name, clients))
+
+
+def _points(rows: Sequence[Row], run: Run, key: str) -> list[tuple[float, float]]:
+    return [(float(row["clients"]), row[key]) for row in rows if row["run"] == run.name]
