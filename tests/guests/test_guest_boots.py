@@ -255,7 +255,7 @@ def test_the_hostile_workloads_do_their_worst(workload: str, per_second: int) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("task=x:1", "executive: task=x:1: the kind of a task is p, s, b or e"),
+        ("task=x:1", "executive: task=x:1: the kind of a task is p, s, b, e or h"),
         ("epoch=1000", "executive: the epoch has passed already"),
     ],
 )

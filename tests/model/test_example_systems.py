@@ -33,6 +33,7 @@ EXPECTED = {
     "psedf-counterexample": ("psedf", 1, 5),
     "request-response": ("ertds", 1, 3),
     "stability-control": ("psedf", 2, 5),
+    "stability-control-one-pcpu": ("psedf", 1, 6),
     "stability-control-unfitted": ("psedf", 2, 5),
 }
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
+    Flow,
     Interface,
     Overheads,
     Scheduler,
@@ -206,16 +207,21 @@ def _costs(whole_ns: int) -> Overheads:
 
 def _moved(system: System, overheads: Overheads, shift: Callable[[], int]) -> System:
     """The system with these costs; `shift` says how far each time of a task moves."""
+    hops = {hop for flow in system.flows for hop in flow.hops}
     domains = tuple(
         domain.model_copy(
             update={
-                "tasks": tuple(_moved_task(it, shift) for it in domain.tasks),
+                "tasks": tuple(
+                    _moved_task(it, shift, is_hop=f"{domain.name}.{it.name}" in hops)
+                    for it in domain.tasks
+                ),
                 "interface": _moved_interface(domain.interface, shift() // LATE_PART),
             }
         )
         for domain in system.domains
     )
-    return system.model_copy(update={"overheads": overheads, "domains": domains})
+    flows = tuple(_moved_flow(it, shift) for it in system.flows)
+    return system.model_copy(update={"overheads": overheads, "domains": domains, "flows": flows})
 
 
 def _moved_interface(interface: Interface | None, shift_ns: int) -> Interface | None:
@@ -226,7 +232,18 @@ def _moved_interface(interface: Interface | None, shift_ns: int) -> Interface | 
     return interface.model_copy(update={"budget_ns": budget_ns})
 
 
-def _moved_task(task: Task, shift: Callable[[], int]) -> Task:
+def _moved_flow(flow: Flow, shift: Callable[[], int]) -> Flow:
+    source = flow.source
+    moved = {
+        "offset_ns": max(0, source.offset_ns + shift()),
+        "jitter_ns": source.jitter_ns + max(0, shift()),
+    }
+    return flow.model_copy(update={"source": source.model_copy(update=moved)})
+
+
+def _moved_task(task: Task, shift: Callable[[], int], *, is_hop: bool) -> Task:
+    if is_hop:
+        return task.model_copy(update={"wcet_ns": max(1, (task.wcet_ns or 0) + shift())})
     moved: dict[str, int] = {"offset_ns": max(0, task.offset_ns + shift())}
     if task.wcet_ns is not None:
         moved["wcet_ns"] = max(1, task.wcet_ns + shift())

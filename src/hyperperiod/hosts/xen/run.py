@@ -50,7 +50,7 @@ JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
 ITEM_OVERHEAD_NS = 3_000
 """The same where there are flows: with a message to another domain, which the hypervisor brings."""
-RESUME_NS = 2_300
+RESUME_NS = 2_400
 """What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
 measure.py without its interrupt."""
 SWITCH_NS = 1_500
