@@ -174,10 +174,7 @@ def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
             return answer
         answers.append(answer)
     crude = [Parts(way.longest_ns, one.late_ns, way.longest_ns, one.wake_ns) for one in answers]
-    answered_ns = way.longest_ns + max(one.late_ns for one in answers)
-    if way.within_ns == way.longest_ns or not waits_once(
-        placed, answered_ns, [parts.total_ns for parts in crude]
-    ):
+    if way.within_ns == way.longest_ns or not waits_once(placed, way, answers):
         return crude
     sharp = [Parts(way.longest_ns, one.wake_ns, way.within_ns, one.wake_ns) for one in answers]
     return [min(both, key=lambda parts: parts.total_ns) for both in zip(crude, sharp, strict=True)]
@@ -224,25 +221,46 @@ def period_over(service: Service, server: Server, late_ns: int) -> bool:
     return periods * server.period_ns + late_ns <= service.period_ns
 
 
-def waits_once(placed: Placed, answered_ns: int, crude_ns: Sequence[int]) -> bool:
+def waits_once(placed: Placed, way: Way, answers: Sequence[Answer]) -> bool:
     """Whether no packet can find the driver's slice used up both on its way in and on its way out.
 
-    Let A find it used up in period P on its way in, and in a later one, Q, on its way out. P and Q
-    together served 2 s_N without A's answer, A's way in at the most: (2 k - 1) e_N of others. With
-    k flows and no other packets the k - 1 others come to 2 (k - 1) with one packet each, so one of
-    them had two with the driver between the begin of P and A's answer. That is a span of at most
-    p_N + `answered` (from a packet's arrival to its answer), and the first of the two had left
-    its source at most `crude` (some bound of its flow) before. Packets further apart than that
-    are not both there; nor is A's own one before.
+    Let there be k flows and no other packets, and let A be the packet that is the first to find the
+    slice used up a second time. The first time was in a period P of the driver, which begins at b,
+    on A's way in: P served k e_N without A. A is then the driver's work at the end of P, so another
+    period begins there, and A's way in is done in it, `within` after its begin. A is answered by
+
+        t = b + p_N + within + wake,
+
+    or by b + p_N + longest + late, for A came before the end of P. The second time is in a later
+    period Q: it serves k e_N before A's answer, of which A's way in is e_N at the most. Packets are
+    served as they come, so all that P and Q serve there had come to the driver by t.
+
+    That is (2 k - 1) e_N of other packets. With one packet each, the k - 1 other flows have no more
+    than 2 (k - 1) e_N. So one of them has two that are served from b on, or A's own flow has one
+    that is served after b and before A comes. Either way two packets of one flow: the later one
+    came to the driver by t, and the earlier one is served at or after b. That had not found the
+    slice used up twice by then, since A was the first, so it came no earlier than `longest` +
+    wake + `within` before b (nor 2 `longest` + late). A flow whose packets are further apart than
+    from there to t does not have both.
     """
-    plant = placed.plant
+    plant, period_ns = placed.plant, placed.driver.period_ns
     if plant.packets != len(plant.services):
         return False
-    span_ns = placed.driver.period_ns + answered_ns
+    latest_ns = period_ns + max(reach(way, one) for one in answers)
     return all(
-        service.period_ns > span_ns + bound_ns
-        for service, bound_ns in zip(plant.services, crude_ns, strict=True)
+        service.period_ns > latest_ns + age(way, one)
+        for service, one in zip(plant.services, answers, strict=True)
     )
+
+
+def reach(way: Way, answer: Answer) -> int:
+    """From the end of the period in which a packet found the slice used up to its answer."""
+    return min(way.within_ns + answer.wake_ns, way.longest_ns + answer.late_ns)
+
+
+def age(way: Way, answer: Answer) -> int:
+    """How long ago a packet came at the most that has found the slice used up once so far."""
+    return way.longest_ns + reach(way, answer)
 
 
 def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:

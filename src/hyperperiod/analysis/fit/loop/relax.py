@@ -43,6 +43,8 @@ from hyperperiod.analysis.servers.driver_domain import (
     Placed,
     Service,
     Way,
+    age,
+    reach,
     slice_response,
     too_late,
 )
@@ -161,8 +163,8 @@ class Relaxation:
             if not kept:
                 assert refused is not None, "something was asked"
                 return refused
-            late = [asked.answer(slice_ns, top_ns).late_ns for slice_ns, top_ns in kept.items()]
-            latest_ns = max(latest_ns, *late)
+            reached = [reach(way, asked.answer(*pair)) for pair in kept.items()]
+            latest_ns = max(latest_ns, *reached)
             tops[number] = kept
             placed = self._placed(far, tops)
         return replace(box, tops=tuple(tops)), latest_ns, placed
@@ -306,7 +308,7 @@ class _Asked:
 
     def _in_time(self, slice_ns: int, period_ns: int) -> bool:
         answer = self.answer(slice_ns, period_ns)
-        service, way_ns = self.service, self.way.longest_ns
+        service = self.service
         if self.setting.test is sedf and period_ns > service.period_ns:
             return False
         if answer.wake_ns > self.own_limit_ns:
@@ -315,11 +317,9 @@ class _Asked:
             return False
         if self.spread is None:
             return True
-        apart_ns = self.near.period_ns + way_ns + max(self.spread.low_ns, answer.late_ns)
-        return (
-            answer.late_ns <= self.spread.high_ns
-            and service.period_ns > apart_ns + 2 * way_ns + answer.late_ns
-        )
+        own_ns = reach(self.way, answer)
+        apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + age(self.way, answer)
+        return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 
     def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
         """What fails with the shortest period that there is."""
