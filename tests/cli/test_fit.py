@@ -216,7 +216,7 @@ def test_a_driver_loop(tmp_path: Path) -> None:
         "in_ns", "answer_ns", "out_ns", "bound_ns", "holds", "paper",
     }  # fmt: skip
     for flow in result["flows"]:
-        assert flow["bound_ns"] == flow["in_ns"] + flow["answer_ns"] + flow["out_ns"]
+        assert flow["bound_ns"] <= flow["in_ns"] + flow["answer_ns"] + flow["out_ns"]
     assert run("analyze", str(file)).exit_code == 0
     simulated = object_of("simulate", str(file), "--horizon", "1s")[1]
     assert all(flow["misses"] == flow["dropped"] == 0 for flow in simulated["flows"])

@@ -129,7 +129,7 @@ def test_stability_control_by_the_sound_bounds() -> None:
     """Less bandwidth than the paper's 106.67 % for SEDF, and all that it promises holds."""
     found = {policy: fit(wheels(policy)) for policy in POLICIES}
     assert slices(found["sedf"]) == [(80, 300), *[(60, 740)] * 4]
-    assert slices(found["sedf-prime"]) == [(80, 340), *[(60, 820)] * 4]
+    assert slices(found["sedf-prime"]) == [(80, 420), *[(60, 740)] * 4]
     assert slices(found["psedf"])[0][0] == 80
     for fitted in found.values():
         assert fitted.status == "optimal"

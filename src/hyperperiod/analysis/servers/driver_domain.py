@@ -133,25 +133,36 @@ class Rule(NamedTuple):
     """What one of the policies says of its slices; a verdict is a refusal.
 
     `way` is through the driver, `answer` that of a service (by its number) whose packets reach it
-    up to so late.
+    up to so late. `life`, if there is one, is from a packet's arrival to its answer in one piece,
+    or None above the deadline: of a service (number, server and answer) whose packets reach it up
+    to so late, with all waits for the driver's slice.
     """
 
     way: Callable[[Placed], Way | Verdict]
     answer: Callable[[Placed, int, int], Answer | Verdict]
+    life: Callable[[Placed, int, Server, Answer, int, int], int | None] | None = None
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A bound and what it consists of; `wake_ns` bounds the answer from its own wake."""
+    """A bound and what it consists of; `wake_ns` bounds the answer from its own wake.
+
+    `life_ns` is a bound of all three together, which may be less than their sum.
+    """
 
     in_ns: int
     answer_ns: int
     out_ns: int
     wake_ns: int
+    life_ns: int | None = None
+
+    @property
+    def sum_ns(self) -> int:
+        return self.in_ns + self.answer_ns + self.out_ns
 
     @property
     def total_ns(self) -> int:
-        return self.in_ns + self.answer_ns + self.out_ns
+        return self.sum_ns if self.life_ns is None else min(self.sum_ns, self.life_ns)
 
 
 def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
@@ -173,11 +184,35 @@ def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
         if isinstance(answer, Verdict):
             return answer
         answers.append(answer)
-    crude = [Parts(way.longest_ns, one.late_ns, way.longest_ns, one.wake_ns) for one in answers]
-    if way.within_ns == way.longest_ns or not waits_once(placed, way, answers):
-        return crude
-    sharp = [Parts(way.longest_ns, one.wake_ns, way.within_ns, one.wake_ns) for one in answers]
-    return [min(both, key=lambda parts: parts.total_ns) for both in zip(crude, sharp, strict=True)]
+    once = lives(placed, rule, way, answers, 1)
+    if waits_once(placed, way, answers, once):
+        return [one_wait(way, *both) for both in zip(answers, once, strict=True)]
+    twice = lives(placed, rule, way, answers, 2)
+    return [two_waits(way, *both) for both in zip(answers, twice, strict=True)]
+
+
+def two_waits(way: Way, answer: Answer, life_ns: int | None) -> Parts:
+    """The bound with a wait for the slice on both ways."""
+    return Parts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, life_ns)
+
+
+def one_wait(way: Way, answer: Answer, life_ns: int | None) -> Parts:
+    """The bound with a wait on one of the ways only."""
+    sharp = Parts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, life_ns)
+    return min(sharp, two_waits(way, answer, life_ns), key=lambda parts: parts.sum_ns)
+
+
+def lives(
+    placed: Placed, rule: Rule, way: Way, answers: Sequence[Answer], waits: int
+) -> list[int | None]:
+    """From arrival to answer in one piece, with so many waits for the driver's slice."""
+    if rule.life is None:
+        return [None] * len(placed.services)
+    wait_ns = waits * (placed.driver.period_ns - placed.driver.budget_ns)
+    return [
+        rule.life(placed, number, server, answers[number], way.longest_ns, wait_ns)
+        for number, (server, _) in enumerate(placed.services)
+    ]
 
 
 def place(
@@ -221,7 +256,9 @@ def period_over(service: Service, server: Server, late_ns: int) -> bool:
     return periods * server.period_ns + late_ns <= service.period_ns
 
 
-def waits_once(placed: Placed, way: Way, answers: Sequence[Answer]) -> bool:
+def waits_once(
+    placed: Placed, way: Way, answers: Sequence[Answer], once: Sequence[int | None]
+) -> bool:
     """Whether no packet can find the driver's slice used up both on its way in and on its way out.
 
     Let there be k flows and no other packets, and let A be the packet that is the first to find the
@@ -240,16 +277,17 @@ def waits_once(placed: Placed, way: Way, answers: Sequence[Answer]) -> bool:
     that is served after b and before A comes. Either way two packets of one flow: the later one
     came to the driver by t, and the earlier one is served at or after b. That had not found the
     slice used up twice by then, since A was the first, so it came no earlier than `longest` +
-    wake + `within` before b (nor 2 `longest` + late). A flow whose packets are further apart than
-    from there to t does not have both.
+    wake + `within` before b (nor 2 `longest` + late, nor its life with one wait, `once`; nor its
+    deadline, for all is about the time before a first deadline is missed). A flow whose packets are
+    further apart than from there to t does not have both.
     """
     plant, period_ns = placed.plant, placed.driver.period_ns
     if plant.packets != len(plant.services):
         return False
     latest_ns = period_ns + max(reach(way, one) for one in answers)
     return all(
-        service.period_ns > latest_ns + age(way, one)
-        for service, one in zip(plant.services, answers, strict=True)
+        service.period_ns > latest_ns + age(service, way, answer, life_ns)
+        for service, answer, life_ns in zip(plant.services, answers, once, strict=True)
     )
 
 
@@ -258,9 +296,10 @@ def reach(way: Way, answer: Answer) -> int:
     return min(way.within_ns + answer.wake_ns, way.longest_ns + answer.late_ns)
 
 
-def age(way: Way, answer: Answer) -> int:
+def age(service: Service, way: Way, answer: Answer, life_ns: int | None) -> int:
     """How long ago a packet came at the most that has found the slice used up once so far."""
-    return way.longest_ns + reach(way, answer)
+    longest_ns = min(way.longest_ns + reach(way, answer), service.deadline_ns)
+    return longest_ns if life_ns is None else min(longest_ns, life_ns)
 
 
 def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
@@ -346,7 +385,7 @@ def bounds_of(placed: Placed, rule: Rule) -> list[Verdict]:
 
 def too_late(service: Service, parts: Parts) -> str:
     """Both sides of the inequality that does not hold."""
-    sides = [parts.in_ns, parts.answer_ns, parts.out_ns, parts.total_ns]
+    sides = [parts.in_ns, parts.answer_ns, parts.out_ns, parts.sum_ns]
     way_in, answer, way_out, total = map(format_time, sides)
     return (
         f"{service.name}: in {way_in} + answer {answer} + out {way_out} = {total},"

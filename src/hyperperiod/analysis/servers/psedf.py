@@ -33,6 +33,20 @@ it found no slice, and then by induction its packet came after T - D - R_i. So t
 job behind it comes after T + p_i^x - D - R_i, and has a slice D + R_i after that at the latest:
 the whole is 2 D + 2 R_i.
 
+All in one piece (`life`). At each instant from a packet's arrival to its answer, on the pcpu where
+it is, one of these runs, or its own vcpu has no slice left:
+- itself: 2 e_N and e_i in all;
+- the driver, for other packets, or a domain of no lower priority that answers one. Packets of flow
+  j that are there at some time in a window r came in it or up to d_j before: ceil((r + d_j) / p_j);
+- another vcpu of no lower priority: ceil((r + p - s) / p) s.
+The driver's slice is used up no earlier than s_N after its period began, so each wait for the next
+is p_N - s_N at most; and there is one on each way at most, for the next slice holds the at most k
+packets that wait at its begin, this one among them. The real-time domain waits for its own slice
+once, p_i^x - s_i at most, and not if its wake begins a period. The least r that holds all that is a
+bound, if it is within the deadline (d_j was used, so all of this is up to a first miss). Where a
+wake may not begin a period this is asked only with D + R_i <= p_i: then shorter periods with less
+bandwidth would do as well, and `fit` need not try larger slices.
+
 Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds, null above
 the deadline. Errors: ValueError from `configure`.
 """
@@ -133,4 +147,53 @@ def timing(service: Service, server: Server, response_ns: int, way_ns: int) -> A
     return Answer(min(2 * response_ns, wake_ns) if chained else wake_ns, wake_ns)
 
 
-RULE = Rule(way, answer)
+def life(
+    placed: Placed, number: int, server: Server, answer: Answer, way_ns: int, wait_ns: int
+) -> int | None:
+    """From arrival to answer, with all waits for the driver's slice; None: no bound."""
+    plant, service = placed.plant, placed.plant.services[number]
+    if plant.packets != len(plant.services):
+        return None
+    base_ns = wait_ns + 2 * plant.packet_ns + service.wcet_ns
+    if not period_over(service, server, way_ns):
+        gap_ns = server.period_ns - server.budget_ns
+        if answer.wake_ns - gap_ns + way_ns > service.period_ns:
+            return None
+        base_ns += gap_ns
+    before = _before(placed, number)
+    flows = [
+        (one, 2 * plant.packet_ns + (one.wcet_ns if own in before else 0))
+        for place, (one, (own, _)) in enumerate(zip(plant.services, placed.services, strict=True))
+        if place != number
+    ]
+    inside = {placed.driver, *(own for own, _ in placed.services)}
+    others = before - inside
+    groups = {placed.driver_group.servers: placed.driver_group}
+    group = placed.services[number][1]
+    groups[group.servers] = group
+    life_ns = base_ns
+    while life_ns <= service.deadline_ns:
+        demand_ns = base_ns + sum(one.lost_ns(life_ns) for one in groups.values())
+        demand_ns += sum(
+            -(-(life_ns + one.deadline_ns) // one.period_ns) * each_ns for one, each_ns in flows
+        )
+        demand_ns += sum(
+            -(-(life_ns + one.period_ns - one.budget_ns) // one.period_ns) * one.budget_ns
+            for one in others
+        )
+        if demand_ns == life_ns:
+            return life_ns
+        life_ns = demand_ns
+    return None
+
+
+def _before(placed: Placed, number: int) -> set[Server]:
+    """Who may run while a packet of a service waits on its way: all of no lower priority there."""
+    own, group = placed.services[number]
+    found = {one for one in group.servers if one.priority <= own.priority}
+    driver = placed.driver
+    found |= {one for one in placed.driver_group.servers if one.priority <= driver.priority}
+    return found - {placed.services[number][0]}
+
+
+RULE = Rule(way, answer, life)

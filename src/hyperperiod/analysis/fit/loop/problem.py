@@ -13,8 +13,9 @@ that the first instant at which all is done comes no later). Only two conditions
 way down. That a domain's wake begins a new period asks for one period if s > e and for two if s = e
 (`period_over`): hence the next larger slice. And under PSEDF a period is at least the response time
 R; but where a shorter p would fall below it, a period of R with the next larger slice is better in
-all respects. Where the file or `--periods` say which periods may be chosen this argument has no
-room: larger slices might do then that are not tried, and nothing is called impossible or the best.
+all respects: every bound asks for D + R <= p_i, so that each wake begins a period then. Where the
+file or `--periods` say which periods may be chosen this argument has no room: larger slices might
+do then that are not tried, and nothing is called impossible or the best.
 
 Priorities (PSEDF, unless the file has them): the driver first, then the domains by deadline, equal
 ones in the order of the flows, all others with the same number behind them.

@@ -44,9 +44,11 @@ from hyperperiod.analysis.servers.driver_domain import (
     Service,
     Way,
     age,
+    one_wait,
     reach,
     slice_response,
     too_late,
+    two_waits,
 )
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -297,14 +299,23 @@ class _Asked:
         timing = sedf.timing if self.setting.test is sedf else sedf_prime.timing
         return timing(self.service, server, group, way_ns)
 
+    def _life(self, slice_ns: int, period_ns: int, answer: Answer, waits: int) -> int | None:
+        """The bound in one piece, if the policy has one."""
+        life = self.setting.test.RULE.life
+        if life is None:
+            return None
+        server = self.server._replace(period_ns=period_ns, budget_ns=slice_ns)
+        wait_ns = waits * (self.near.period_ns - self.near.budget_ns)
+        found = life(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
+        assert found is None or isinstance(found, int)
+        return found
+
     def _parts(self, slice_ns: int, period_ns: int) -> Parts:
-        """The shorter of the bounds that may be used."""
-        answer, way = self.answer(slice_ns, period_ns), self.way
-        crude = Parts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns)
+        """The bound that may be used."""
+        answer = self.answer(slice_ns, period_ns)
         if self.spread is None:
-            return crude
-        sharp = Parts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns)
-        return min(crude, sharp, key=lambda parts: parts.total_ns)
+            return two_waits(self.way, answer, self._life(slice_ns, period_ns, answer, 2))
+        return one_wait(self.way, answer, self._life(slice_ns, period_ns, answer, 1))
 
     def _in_time(self, slice_ns: int, period_ns: int) -> bool:
         answer = self.answer(slice_ns, period_ns)
@@ -318,7 +329,8 @@ class _Asked:
         if self.spread is None:
             return True
         own_ns = reach(self.way, answer)
-        apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + age(self.way, answer)
+        old_ns = age(service, self.way, answer, self._life(slice_ns, period_ns, answer, 1))
+        apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + old_ns
         return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 
     def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
