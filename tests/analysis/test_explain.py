@@ -497,3 +497,43 @@ def test_thousands_of_jobs_and_many_tasks_stay_readable() -> None:
     assert len(found["text"].splitlines()) < 60
     assert len(found["curves"]["demand"]) < 4000
     assert len(found["curves"]["supply"]) < 4000
+
+
+@pytest.mark.parametrize("kind", ["periodic", "closed"])
+def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
+    """The verdict is that of the flows, where four items of 5 wait for one another."""
+    source = {"period": 40, "burst": 4} if kind == "periodic" else {"clients": 4, "think": 100}
+    task = Task(name="t", kind=TaskKind.EVENT, period_ns=20, wcet_ns=5)
+    system = System.model_validate(
+        {
+            "name": "passed",
+            "policy": "ptps",
+            "domain": (
+                Domain(
+                    name="d", interface=Interface(period_ns=10, budget_ns=10), tasks=(task,), pcpu=0
+                ),
+            ),
+            "flow": (
+                {
+                    "name": "f",
+                    "source": {"kind": kind, **source},
+                    "hops": ("d.t",),
+                    "deadline": 60,
+                    "queue": 4,
+                },
+            ),
+        }
+    )
+    said = analyze(system, explain="d.t")
+    (domain,) = said["domains"]
+    (entry,) = domain["tasks"]
+    found = said["explain"]
+    # The item's way of 20 is the task's deadline; with 19 nothing is proved.
+    assert (entry["response_bound_ns"], found["schedulable"]) == (20, True)
+    assert (found["account"], found["windows"], found["enough"]) == ("", [], {})
+    assert "items of flows" in found["story"][0]
+    shorter = task.model_copy(update={"deadline_ns": 19})
+    tight = system.model_copy(
+        update={"domains": (system.domains[0].model_copy(update={"tasks": (shorter,)}),)}
+    )
+    assert analyze(tight, explain="d.t")["explain"]["schedulable"] is None

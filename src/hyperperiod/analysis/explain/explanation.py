@@ -8,7 +8,7 @@ yes, the task is not proved either, and the text names the server to ask about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
+    DomainVerdict,
     NotCovered,
     components_of,
     judge_domain,
@@ -35,11 +36,18 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, Task, format_time
 
+FLOWS = "No plain account shows why: items of flows release work in {}, at any distance."
 
-def explain(resolution: Resolution, name: str) -> dict[str, Any]:
-    """What `analyze --json` prints under "explain"; InputError if nothing has that name."""
+
+def explain(
+    resolution: Resolution, name: str, judged: Mapping[str, DomainVerdict] | None = None
+) -> dict[str, Any]:
+    """What `analyze --json` prints under "explain"; InputError if nothing has that name.
+
+    `judged`: the verdicts of domains that flows pass through, which no account is about.
+    """
     subject = find(resolution.system, name)
-    view = _View(resolution, subject)
+    view = _View(resolution, subject, judged or {})
     inside_another = len(subject.path) > 1
     found = view.load() if subject.task is not None or inside_another else view.server()
     return {**found, "text": tell(found)}
@@ -59,8 +67,10 @@ class _Place:
 class _View:
     """The system from where the subject stands."""
 
-    def __init__(self, resolution: Resolution, subject: Subject) -> None:
-        self.resolution, self.subject = resolution, subject
+    def __init__(
+        self, resolution: Resolution, subject: Subject, judged: Mapping[str, DomainVerdict]
+    ) -> None:
+        self.resolution, self.subject, self.judged = resolution, subject, judged
         self.system = resolution.system
         number = next(
             at
@@ -119,6 +129,11 @@ class _View:
         name, task = subject.name, subject.task
         around = subject.path if task is not None else subject.path[:-1]
         kind = "task" if task is not None else "server"
+        passed = self.judged.get(around[-1].name)
+        if task is not None and passed is not None:
+            verdict = self._under(around, passed.parts[task.name])
+            found = _result(name, kind, verdict, task=_task(task))
+            return found | {"story": [FLOWS.format(around[-1].name)]}
         try:
             place, verdict = self._place(around)
         except NotCovered as error:
