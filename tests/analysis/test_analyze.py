@@ -453,11 +453,15 @@ def test_a_flow_is_bounded_end_to_end() -> None:
     assert flow["response_bound_ns"] == 28 * MS
 
 
-def test_a_flow_that_floods_leaves_its_domain_unknown() -> None:
+def test_a_flow_that_floods_leaves_what_is_below_it_unknown() -> None:
+    """An item a millisecond, of which the queue lets one in: it waits for none of its own."""
     result = analyze(with_flow(1))
-    assert [entry["schedulable"] for entry in result["domains"]] == [None, None]
-    assert result["flows"][0]["schedulable"] is None
-    assert "no bound was found" in result["flows"][0]["reason"]
+    assert [entry["schedulable"] for entry in result["domains"]] == [None, True]
+    (hop, below) = result["domains"][0]["tasks"]
+    assert (hop["response_bound_ns"], below["response_bound_ns"]) == (11 * MS, None)
+    (flow,) = result["flows"]
+    assert (flow["schedulable"], flow["response_bound_ns"]) == (None, 28 * MS)
+    assert "items may be dropped" in flow["reason"]
 
 
 def test_a_flow_needs_the_budgets_of_its_hops() -> None:
