@@ -125,6 +125,16 @@ def test_a_guest_s_ring_has_room_for_items() -> None:
     assert hypervisor_ring_bytes(many, horizon_ns) > 6 * 32 * items
 
 
+def test_wires_and_arguments_share_a_device_tree() -> None:
+    few, many = (
+        system([flow(other, f"a{other}a") for other in others], 19)
+        for others in ("bc", "bcdefghijklmnopqrs")
+    )
+    assert bootline.arguments_limit(few, 0) == bootline.arguments_limit(many, 5) == 1000
+    assert bootline.arguments_limit(many, 0) == 110
+    bootline.refuse(many)
+
+
 @pytest.mark.parametrize(
     ("flows", "domains", "key", "allowed"),
     [
@@ -142,6 +152,12 @@ def test_a_guest_s_ring_has_room_for_items() -> None:
             9,
             "flow: pairs of domains with items between them",
             str(WIRE_LIMIT),
+        ),
+        (
+            [flow(other, f"a{other}a") for other in "bcdefghijklmnopqrst"],
+            20,
+            "domain a: domains that it exchanges items with",
+            "18",
         ),
     ],
 )

@@ -220,6 +220,38 @@ def test_a_flow_through_domains_with_several_vcpus(tmp_path: Path) -> None:
     assert found["finished"] > 50
 
 
+def test_as_many_domains_around_one_as_there_can_be(tmp_path: Path) -> None:
+    hop = {"name": "hop", "kind": "event", "period": "10ms", "wcet": "20us"}
+    around = [f"d{number}" for number in range(18)]
+    system = System.model_validate(
+        {
+            "name": "star",
+            "policy": "ds",
+            "domain": [
+                {
+                    "name": name,
+                    "interface": {"period": "1ms", "budget": "500us"}
+                    if name == "hub"
+                    else {"period": "10ms", "budget": "100us"},
+                    "task": [hop],
+                }
+                for name in ("hub", *around)
+            ],
+            "flow": [
+                {
+                    "name": name,
+                    "source": {"period": "10ms", "offset": f"{300 * number}us"},
+                    "hops": ["hub.hop", f"{name}.hop", "hub.hop"],
+                    "deadline": "10ms",
+                }
+                for number, name in enumerate(around)
+            ],
+        }
+    )
+    flows = run_on_xen(system, 50 * MS, SEED, tmp_path).result["flows"]
+    assert [flow["finished"] for flow in flows] == [5] * 18
+
+
 def test_packets_from_another_pcpu(tmp_path: Path) -> None:
     """The paper's set-up: the network domain has a pcpu of its own. Times are this host's."""
     system = load_system(SYSTEMS / "stability-control.toml")

@@ -129,7 +129,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
             rate=0,
             counter_hz=board.counter_hz,
         )
-        line, rest = bootline.split_words(words)
+        line, rest = bootline.split_words(words, bootline.arguments_limit(system, number))
         guests.append(Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest))
     return Machine(
         hypervisor(),

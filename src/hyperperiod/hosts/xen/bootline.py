@@ -56,6 +56,12 @@ GUEST_CLIENT_LIMIT = 256
 HOP = "h"
 """To a guest, the kind of a task that is a hop."""
 
+TREE_BYTES = 2_774
+VCPU_TREE_BYTES = 96
+WIRE_TREE_BYTES = 148
+"""A guest's own device tree, which Xen makes, has 4 KiB: what is left beside that of one vcpu, and
+what each further vcpu and each wire take."""
+
 NO_SPARE = "spare=1s:0s"
 """Of a policy with a spare whose budget is zero: the period does not matter."""
 
@@ -101,7 +107,12 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
         )
         yield f"{what}clients", clients, GUEST_CLIENT_LIMIT
     between = "flow: pairs of domains with items between them"
-    yield between, len(wires_of(system)), WIRE_LIMIT
+    wires = wires_of(system)
+    yield between, len(wires), WIRE_LIMIT
+    for number, domain in enumerate(system.domains):
+        ends = sum(wire.other(number) is not None for wire in wires)
+        limit = _tree_room(domain) // WIRE_TREE_BYTES
+        yield f"domain {domain.name}: domains that it exchanges items with", ends, limit
 
 
 def xen_arguments(
@@ -189,6 +200,16 @@ def guest_words(
         ),
         *_flows(system, number),
     ]
+
+
+def arguments_limit(system: System, number: int) -> int:
+    """Characters of arguments that have room in the device tree of a domain (from 0)."""
+    ends = sum(wire.other(number) is not None for wire in wires_of(system))
+    return min(ARGUMENTS_LIMIT, _tree_room(system.domains[number]) - ends * WIRE_TREE_BYTES)
+
+
+def _tree_room(domain: Domain) -> int:
+    return TREE_BYTES - (domain.vcpus - 1) * VCPU_TREE_BYTES
 
 
 def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str, bytes | None]:

@@ -67,7 +67,7 @@ def plan(
             memory_bytes=memory_bytes,
             rate=bootline.ICOUNT_RATE if icount else 0,
         )
-        line, rest = bootline.split_words(words)
+        line, rest = bootline.split_words(words, bootline.arguments_limit(system, number))
         vcpus = system.domains[number].vcpus
         guests.append(Guest(executive(), line, memory_bytes, vcpus=vcpus, ramdisk=rest))
     return Machine(
