@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.model_naive.driver_loop import Passage, Shape, passages
@@ -22,7 +23,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     place,
     slice_response,
 )
-from hyperperiod.analysis.servers.driver_flows import driver_flows, placed_of
+from hyperperiod.analysis.servers.driver_flows import NoLoop, driver_flows, loop_of, placed_of
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.model import Overheads, load_system, parse_policy, with_policy
 
@@ -340,3 +341,48 @@ def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:
     for policy, said in (("sedf", True), ("sedf-prime", False)):
         result = analyze(with_policy(twice, parse_policy(policy)))
         assert ("goes on inside" in str(result)) is said
+
+
+@pytest.mark.parametrize(
+    ("policy", "task", "said"),
+    [
+        ("psedf", "network.packet", "a job takes 300us at the most, and 300us are allowed"),
+        ("psedf", "wheel-4.control", "in 300us + answer 240us + out 80us = 620us, within 1.5ms"),
+        ("sedf-prime", "wheel-1.control", "in 300us + answer 300us + out 80us = 680us"),
+    ],
+)
+def test_a_loop_explains_its_tasks(policy: str, task: str, said: str) -> None:
+    """By the bounds of the loop, as the verdicts beside it."""
+    system = with_policy(load_system(SYSTEMS / "stability-control.toml"), parse_policy(policy))
+    result = analyze(system, explain=task)
+    assert result["schedulable"] is True
+    assert result["explain"]["schedulable"] is True
+    assert said in " ".join(result["explain"]["text"].split())
+
+
+def test_a_loop_that_is_not_proved_explains_why() -> None:
+    found = analyze(load_system(SYSTEMS / "psedf-counterexample.toml"), explain="wheel-1.control")
+    assert found["explain"]["schedulable"] is None
+    assert "1.42ms" in found["explain"]["text"]
+    assert "above its deadline of 1.5ms" in " ".join(found["explain"]["text"].split())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"queue": 2}, "flow sensor-1: more than one item may be on its way"),
+        ({"hops": ("network.packet", "wheel-1.control")}, "2 hops instead of driver, answer"),
+        (
+            {"hops": ("network.packet", "wheel-2.control", "network.packet")},
+            "domain wheel-2 answers",
+        ),
+        ({"hops": ("wheel-1.control", "network.packet", "wheel-1.control")}, "not both in wheel-1"),
+        ({"deadline_ns": 3 * MS}, "has 60us, 3ms, 2.5ms"),
+    ],
+)
+def test_what_is_no_loop_says_why(change: dict[str, Any], said: str) -> None:
+    system = load_system(SYSTEMS / "stability-control.toml")
+    flow = system.flows[0].model_copy(update=change)
+    loop = loop_of(system.model_copy(update={"flows": (flow, *system.flows[1:])}))
+    assert isinstance(loop, NoLoop)
+    assert said in loop.reason

@@ -109,7 +109,7 @@ class _Analysis:
         if self.system.policy.slack is Slack.SPARE:
             result["spare"] = self._spare()
         if explain is not None:
-            result["explain"] = explain_subject(self.resolution, explain, self.flows.domains)
+            result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
         return cast(AnalyzeResult, result)
 
     def _open_hosts(self) -> list[HostVerdict]:

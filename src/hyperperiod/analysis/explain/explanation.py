@@ -26,8 +26,10 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import edf, enough, fifo, fixed_priority, servers
 from hyperperiod.analysis.explain.account import Account, Provision, Role, Window
+from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
+from hyperperiod.analysis.flows.end_to_end import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -40,14 +42,23 @@ FLOWS = "No plain account shows why: items of flows release work in {}, at any d
 
 
 def explain(
-    resolution: Resolution, name: str, judged: Mapping[str, DomainVerdict] | None = None
+    resolution: Resolution, name: str, flows: FlowAnalysis, kept: Sequence[Verdict]
 ) -> dict[str, Any]:
     """What `analyze --json` prints under "explain"; InputError if nothing has that name.
 
-    `judged`: the verdicts of domains that flows pass through, which no account is about.
+    `flows` is the analysis of all flows: no account is about domains that they pass through, and a
+    driver loop tells what it rests on. `kept` is whether the servers of each domain are served.
     """
     subject = find(resolution.system, name)
-    view = _View(resolution, subject, judged or {})
+    if subject.task is not None and len(subject.path) == 1:
+        outside = kept[subject.index]
+        on_way = hop(flows, subject.domain.name, subject.task, outside)
+        if on_way is not None:
+            found = _result(
+                subject.name, "task", on_way.verdict, task=_task(subject.task), test=on_way.test
+            ) | {"story": on_way.story}
+            return {**found, "text": tell(found)}
+    view = _View(resolution, subject, flows.domains)
     inside_another = len(subject.path) > 1
     found = view.load() if subject.task is not None or inside_another else view.server()
     return {**found, "text": tell(found)}

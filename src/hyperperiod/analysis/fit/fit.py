@@ -68,7 +68,7 @@ def fit(
         load_solver()
     fitted = _timed(_Fit(system, options, listen).run)
     if fitted.system is None and system.flows and rule_for(system.policy) is not None:
-        fitted.reason += f" (fitted as it is, for it is no driver loop: {loop.reason})"
+        fitted.reason += f" (it is not a driver loop: {loop.reason})"
     return fitted
 
 

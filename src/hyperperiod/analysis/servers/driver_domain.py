@@ -42,7 +42,11 @@ class Service:
 
     def __post_init__(self) -> None:
         if not 0 < self.wcet_ns <= self.deadline_ns <= self.period_ns:
-            raise ValueError(f"{self.name}: needs 0 < wcet <= deadline <= period")
+            found = ", ".join(map(format_time, (self.wcet_ns, self.deadline_ns, self.period_ns)))
+            raise ValueError(
+                f"{self.name}: needs 0 < wcet <= deadline <= least time between packets, and has"
+                f" {found}"
+            )
 
 
 @dataclass(frozen=True)
