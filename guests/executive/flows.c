@@ -225,6 +225,22 @@ static void leave(hp_u64 place, hp_u64 now_ns) {
     think(client, now_ns);
 }
 
+_Noreturn static void refuse_message(const char *what) {
+    print("executive: ");
+    print(what);
+    print("\n");
+    stop();
+}
+
+/* What another domain writes is looked at before it is used. */
+static hp_u32 is_for_us(hp_u64 place) {
+    hp_u32 hop = place_hop(place);
+
+    if (place_flow(place) >= MAX_FLOWS || hop == 0 || hop > flow_of(place)->hops)
+        return 0;
+    return is_here(flow_of(place), hop == flow_of(place)->hops ? 0 : hop);
+}
+
 void flows_happen(hp_u32 vcpu) {
     struct message message;
     hp_u64 came_ns;
@@ -237,6 +253,8 @@ void flows_happen(hp_u32 vcpu) {
         return;
     }
     message = wire_take(ends[next_end].in, ends[next_end].room);
+    if (!is_for_us(message.place))
+        refuse_message("a wire brings what is not for this domain");
     came_ns = clock_ns(&guest.clock, message.ticks);
     if (place_hop(message.place) == flow_of(message.place)->hops)
         leave(message.place, came_ns);
@@ -279,11 +297,6 @@ static const struct end *end_to(hp_u32 domain) {
     return &ends[i];
 }
 
-_Noreturn static void refuse_message(void) {
-    print("executive: a wire is full\n");
-    stop();
-}
-
 hp_u32 flows_leaves(hp_u64 place) {
     const struct flow *flow = flow_of(place);
     hp_u32 hop = place_hop(place) + 1u;
@@ -309,6 +322,6 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     }
     end = end_to(hop_of(flow, has_left ? 0 : hop)->domain);
     if (!wire_put(end->out, end->room, (struct message){place, ticks}))
-        refuse_message();
+        refuse_message("a wire is full");
     return has_left && flow->clients == 0 ? 0 : end->port;
 }

@@ -151,10 +151,24 @@ def longest(on_xen: OnXen) -> list[int]:
     return [flow["response_ns"]["max"] for flow in flows]
 
 
+def with_event_costs(system: System) -> System:
+    """The system with what an event costs at most added to every job."""
+    cost_ns = event_cost_ns(measured().overheads)
+    domains = []
+    for domain in system.domains:
+        tasks = [
+            task.model_copy(update={"wcet_ns": task.wcet_ns + cost_ns}) if task.wcet_ns else task
+            for task in domain.tasks
+        ]
+        domains.append(domain.model_copy(update={"tasks": tuple(tasks)}))
+    return system.model_copy(update={"domains": tuple(domains)})
+
+
 def keeps_its_bounds(horizon_ns: int, folder: Path) -> None:
     random = stability(load=True, apart=False)
     verdict = analyze(random)
     assert verdict["schedulable"] is True
+    assert analyze(with_event_costs(random))["schedulable"] is True
     loaded = longest(run_on_xen(random, horizon_ns, SEED, folder))
     for flow, found_ns in zip(verdict["flows"], loaded, strict=True):
         assert flow["response_bound_ns"] is not None
@@ -218,6 +232,34 @@ def test_a_flow_through_domains_with_several_vcpus(tmp_path: Path) -> None:
     found = on_xen.result["flows"][0]
     assert found["dropped"] > 10
     assert found["finished"] > 50
+
+
+def test_items_of_domains_that_have_no_time_are_known(tmp_path: Path) -> None:
+    """Nobody could record what came, what was dropped and what clients sent; it is as simulated."""
+    hop = {"name": "hop", "kind": "event", "period": "10ms", "wcet": "20us"}
+    busy = {"name": "busy", "kind": "busy"}
+    half = {"period": "2ms", "budget": "1ms"}
+    rest = {"deadline": "10ms", "hops": ["a.hop", "b.hop"]}
+    system = System.model_validate(
+        {
+            "name": "starved",
+            "policy": "ds",
+            "domain": [
+                {"name": "hog", "interface": half, "task": [busy]},
+                {"name": "other", "interface": half, "task": [busy]},
+                {"name": "a", "best_effort": True, "task": [hop]},
+                {"name": "b", "best_effort": True, "task": [hop]},
+            ],
+            "flow": [
+                {"name": "f", "source": {"period": "5ms", "burst": 2}, "queue": 3, **rest},
+                {"name": "c", "source": {"kind": "closed", "clients": 3, "think": "3ms"}, **rest},
+            ],
+        }
+    )
+    on_xen, there, here = both(system, 50 * MS, tmp_path)
+    assert there == here
+    found = [(flow["items"], flow["dropped"], flow["misses"]) for flow in on_xen.result["flows"]]
+    assert found == [(20, 17, 3), (3, 0, 3)]
 
 
 def test_as_many_domains_around_one_as_there_can_be(tmp_path: Path) -> None:
