@@ -247,6 +247,61 @@ def test_no_packet_is_later_than_its_bound(name: str, systems: int) -> None:
     hunt(f"passages {name}", systems, lambda draw: passage_trial(name, draw))
 
 
+def near_stage(name: str, draw: random.Random) -> Stage | None:
+    """As many flows as packets, some of them near one another, mostly with the driver beside."""
+    count, least, packet = (
+        draw.choice([2, 2, 3, 3, 4]),
+        draw.randint(20, 60),
+        draw.choice([1, 1, 2]),
+    )
+    services, chosen = [], []
+    for number in range(count):
+        period = draw.randint(least, least + draw.choice([0, 4, 20, 60]))
+        wcet = draw.randint(1, 3)
+        services.append(Service(f"s{number}", period, draw.randint(period * 2 // 3, period), wcet))
+        own = wcet + draw.choice([0, 0, 1])
+        longest = draw.choice([period // 4, period // 3, period // 2, period])
+        chosen.append(Slice(draw.randint(own, max(own, longest)), own))
+    plant = Plant(tuple(services), packet, count)
+    period = draw.randint(plant.slice_ns, max(plant.slice_ns, least // 2))
+    alone = draw.random() < (0.3 if name == "psedf" else 0.9)
+    others = _some_others(draw, 10) if draw.random() < 0.3 else ()
+    configuration = Configuration(Slice(period, plant.slice_ns), tuple(chosen))
+    beside: tuple[Server, ...] | None = () if alone else None
+    placed = place(plant, configuration, others=others, beside=beside)
+    return Stage(name, placed, others, beside)
+
+
+def near_trial(name: str, draw: random.Random) -> Trial:
+    """Only plants whose bound is less than a wait on both ways, part by part."""
+    stage = near_stage(name, draw)
+    bounds = stage.bounds() if stage else None
+    if stage is None or bounds is None:
+        return Trial(accepted=False)
+    parts = stage.parts()
+    if all(one.out_ns == one.in_ns and one.total_ns == one.sum_ns for one in parts):
+        return Trial(accepted=False)
+    for number in range(3):
+        play = some_play(draw, stage, together=number == 0)
+        beyond, what = max(latest(stage, bounds, play), latest_hop(stage, parts, play))
+        if number == 2 and draw.random() < 0.2:
+            play, beyond = climb(
+                play,
+                lambda here: neighbours(draw, here),
+                lambda here: latest(stage, bounds, here)[0],
+                steps=10,
+            )
+        if beyond > 0:
+            return Trial(accepted=True, counterexample=f"{stage}, {play}: {what}")
+    return Trial(accepted=True)
+
+
+@sizes(800)
+@pytest.mark.parametrize("name", ["sedf-prime", "psedf"])
+def test_one_wait_and_one_piece_are_enough(name: str, systems: int) -> None:
+    hunt(f"near {name}", systems, lambda draw: near_trial(name, draw), 0.02)
+
+
 # -- slices as such ------------------------------------------------------------------------------
 
 
