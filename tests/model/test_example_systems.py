@@ -28,12 +28,16 @@ EXPECTED = {
     "exsched-table2-unfitted": ("partitioned-hsf-fp", 2, 16),
     "flight-control": ("crps", 1, 5),
     "hot-swap": ("ptps", 1, 2),
+    "late-packets-psedf": ("psedf", 2, 4),
+    "late-packets-sedf": ("sedf", 2, 6),
+    "late-packets-sedf-prime": ("sedf-prime", 2, 10),
     "overload": ("ptps", 1, 2),
     "packet-path": ("crps", 1, 4),
     "psedf-counterexample": ("psedf", 1, 5),
     "request-response": ("ertds", 1, 3),
     "stability-control": ("psedf", 2, 5),
     "stability-control-one-pcpu": ("psedf", 1, 6),
+    "stability-control-one-pcpu-sedf": ("sedf", 1, 5),
     "stability-control-unfitted": ("psedf", 2, 5),
 }
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED
-from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, spare_gain
+from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
@@ -36,9 +36,26 @@ def test_on_one_pcpu_the_paper_is_right(name: str) -> None:
 
 def test_on_two_pcpus_a_spare_as_long_as_the_hyperperiod_idles_away() -> None:
     figure = reproduced("ertds-fig8")
-    holds = [claim.holds for claim in figure.claims]
-    assert holds == [False] * 6 + [True] * 3, figure.claims
-    assert "idles away" in figure.claims[0].ours
+    holds = {claim.text: claim.holds for claim in figure.claims}
+    assert len(holds) == 4 * 3
+    assert not any(holds[text] for text in holds if text.startswith("spare as printed:"))
+    assert all(holds[text] for text in holds if "in tenths:" in text)
+    corrected = [claim for claim in figure.claims if claim.text.startswith("corrected:")]
+    assert [claim.holds for claim in corrected] == [True, False, False]
+    for claim in (figure.claims[0], corrected[1]):
+        assert "idles away" in claim.ours
+
+
+def test_corrected_servers_keep_the_papers_own_bounds() -> None:
+    """Theorem 4 for RTDS: 2 - max U; and what ERTDS reserves, spare included, is the same."""
+    experiment = load_experiment("ertds-fig8")
+    assert isinstance(experiment, SpareGain)
+    for run in experiment.runs:
+        shares = [server.bandwidth for server in run.rtds]
+        if shares:
+            assert sum(shares) == 2 - max(shares)
+            lent = sum(vm.ertds.bandwidth for vm in experiment.vms) + run.spare.bandwidth
+            assert lent == sum(shares)
 
 
 @pytest.mark.parametrize("share", [1, 10, 140])
@@ -77,7 +94,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
         result = simulate(*arguments)
         return {**result, "interrupted": True} if done == 7 else result
 
-    monkeypatch.setattr(spare_gain, "simulate", cut_short)
+    monkeypatch.setattr(on_host, "simulate", cut_short)
     figure = load_experiment("ertds-fig6").reproduce(few, lambda _done: None)
     assert (figure.interrupted, done) == (True, 7)
     assert [row["load"] for row in figure.rows] == [20]
@@ -116,4 +133,5 @@ def test_the_command(tmp_path: Path) -> None:
 def test_steps_are_what_is_run() -> None:
     experiment = load_experiment("ertds-fig8")
     assert isinstance(experiment, SpareGain)
-    assert experiment.steps(PAPER) == 3 * 15 * 10
+    assert experiment.steps(PAPER) == 4 * 15 * 10
+    assert experiment.steps(Asked(host="xen")) == 4 * 3

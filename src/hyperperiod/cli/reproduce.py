@@ -12,6 +12,7 @@ from hyperperiod.cli.options import json_option, read_name, read_time, seed_opti
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
+    from hyperperiod.experiments.reproduce.on_host import Host
 
 NAMES = (
     "ertds-fig6",
@@ -21,7 +22,9 @@ NAMES = (
     "psedf-fig5",
     "psedf-fig6",
     "psedf-fig7",
+    "psedf-worst",
 )
+HOSTS = ("sim", "xen")
 
 
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -34,19 +37,31 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--sets",
     type=click.IntRange(1, 10_000),
-    help="Random task sets per point (ertds; 10, or 4 draws of fig9).",
+    help="Random task sets per point (ertds; 10, on Xen 1), or draws of fig9 (4, on Xen 1).",
 )
 @click.option(
     "--horizon",
     "horizon_ns",
     callback=read_maybe,
     metavar="TIME",
-    help="How long each of them runs (ertds; 10s, or 60s of fig9).",
+    help="How long each of them runs (ertds; 10s, on Xen 2s; fig9: 60s).",
 )
 @click.option(
     "--packets",
     type=click.IntRange(1, 10_000_000),
-    help="Packets for each wheel and point (psedf; 10000).",
+    help="Packets for each wheel and point (psedf; 10000, on Xen 100 or 200).",
+)
+@click.option(
+    "--plays",
+    type=click.IntRange(1, 10_000_000),
+    help="How many plays the search tries for each system (psedf-worst; 20000).",
+)
+@click.option(
+    "--on",
+    "host",
+    type=click.Choice(HOSTS),
+    default="sim",
+    help="Where it is measured (sim); on xen reduced.",
 )
 @seed_option
 @click.option(
@@ -64,11 +79,13 @@ def reproduce(
     sets: int | None,
     horizon_ns: int | None,
     packets: int | None,
+    plays: int | None,
+    host: Host,
     seed: int,
     plot_file: str | None,
     as_json: bool,
 ) -> None:
-    """Measure the figure NAME of a paper again, in the simulator.
+    """Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.
 
     \b
     ertds-fig6  ERTDS over RTDS, two VMs on one pcpu (Experiment A)
@@ -78,6 +95,7 @@ def reproduce(
     psedf-fig5  stability control under SEDF, SEDF' and PSEDF: mean responses
     psedf-fig6  stability control under SEDF: least, mean and largest responses
     psedf-fig7  stability control under PSEDF: least, mean and largest responses
+    psedf-worst the latest answers that a search over packet phases finds, beside the bounds
 
     The paper's claims are checked against our rows; the exit code is 1 when one does not hold.
     """
@@ -85,7 +103,7 @@ def reproduce(
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
 
-    experiment, asked = load_experiment(name), Asked(seed, sets, horizon_ns, packets)
+    experiment, asked = load_experiment(name), Asked(seed, host, sets, horizon_ns, packets, plays)
     with whole_file(plot_file, "--plot") as plot_path:
         with bar(name, experiment.steps(asked)) as progress:
             figure = experiment.reproduce(asked, progress)
@@ -113,6 +131,6 @@ def _show(figure: Figure) -> None:
     if figure.interrupted:
         out.print(Text("interrupted: the rows are those measured up to there", style="yellow"))
     out.print(Text(f"{figure.title} ({figure.source})"))
-    out.print(figure_table(figure.columns, figure.rows))
+    out.print(figure_table(figure.columns, figure.rows if figure.shown is None else figure.shown))
     for claim in figure.claims:
         out.print(claim_text(claim.as_json()))

@@ -421,6 +421,8 @@ def figure_table(columns: Sequence[str], rows: Iterable[Json]) -> Table:
 
 
 def _figure_cell(column: str, value: Any) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, Mapping):
         return " / ".join(time_text(one) for one in value.values())
     if column.endswith("_ns"):

@@ -10,8 +10,9 @@ from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.requests import Requests
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.experiments.reproduce.stability_control import StabilityControl
+from hyperperiod.experiments.reproduce.worst_packets import WorstPackets
 
-NAMES: dict[str, type[SpareGain | Requests | StabilityControl]] = {
+NAMES: dict[str, type[SpareGain | Requests | StabilityControl | WorstPackets]] = {
     "ertds-fig6": SpareGain,
     "ertds-fig7": SpareGain,
     "ertds-fig8": SpareGain,
@@ -19,6 +20,7 @@ NAMES: dict[str, type[SpareGain | Requests | StabilityControl]] = {
     "psedf-fig5": StabilityControl,
     "psedf-fig6": StabilityControl,
     "psedf-fig7": StabilityControl,
+    "psedf-worst": WorstPackets,
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.model import InputError
 from hyperperiod.report.lines import LineChart
 
@@ -18,14 +19,17 @@ Progress = Callable[[int], None]
 class Asked:
     """How much to measure, where the experiment's file is not to say: None leaves it that.
 
-    `sets`: random task sets per point; `horizon_ns`: for how long each of them runs; `packets`: how
-    many are sent for each wheel and point.
+    `host`: where it is measured. `sets`: random task sets per point; `horizon_ns`: for how long
+    each of them runs; `packets`: how many are sent for each wheel and point; `plays`: how many a
+    search tries.
     """
 
     seed: int = 1
+    host: Host = "sim"
     sets: int | None = None
     horizon_ns: int | None = None
     packets: int | None = None
+    plays: int | None = None
 
 
 def refuse(asked: Asked, name: str, *fields: str) -> None:
@@ -34,6 +38,12 @@ def refuse(asked: Asked, name: str, *fields: str) -> None:
         if getattr(asked, field) is not None:
             option = f"--{field.removesuffix('_ns')}"
             raise InputError("", None, option, f"{option} with {name}", "no such option there")
+
+
+def refuse_host(asked: Asked, name: str, reason: str) -> None:
+    """InputError for a host on which an experiment is not measured."""
+    if asked.host != "sim":
+        raise InputError("", None, "--on", f"{asked.host} for {name}", f"sim: {reason}")
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,10 @@ class Figure:
     columns: Sequence[str]
     """Those keys of a row that people want to see."""
     interrupted: bool = False
+    measured: Sequence[dict[str, Any]] = ()
+    """Everything that was measured, if the rows are only some of it, with more keys."""
+    shown: Sequence[dict[str, Any]] | None = None
+    """What people see instead of the rows."""
 
     def as_json(self) -> dict[str, Any]:
         """What `reproduce --json` prints."""
@@ -57,6 +71,7 @@ class Figure:
             "title": self.title,
             "source": self.source,
             "rows": list(self.rows),
+            **({"measured": list(self.measured)} if self.measured else {}),
             "claims": [claim.as_json() for claim in self.claims],
             "interrupted": self.interrupted,
         }

@@ -26,7 +26,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, StrictInt
 
 from hyperperiod.experiments.files import Part
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.request_claims import Judge
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
@@ -127,7 +127,8 @@ class Requests(Part):
         return len(setting.databases) * len(setting.clients) * (asked.sets or setting.sets)
 
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
-        refuse(asked, self.name, "packets")
+        refuse(asked, self.name, "packets", "plays")
+        refuse_host(asked, self.name, "its sessions are long")
         rows: list[dict[str, Any]] = []
         interrupted = False
         try:

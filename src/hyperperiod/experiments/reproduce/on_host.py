@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where a reproduction runs: the simulator, or the real hypervisor on a machine under QEMU."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import System
+
+Host = Literal["sim", "xen"]
+
+
+def run_on(host: Host, system: System, horizon_ns: int, seed: int) -> dict[str, Any]:
+    """The result object of a run.
+
+    KeyboardInterrupt if Ctrl-C ended it: part of a run is no measurement. Errors are those of the
+    hosts.
+    """
+    if host == "sim":
+        result = simulate(system, horizon_ns, seed)
+    else:
+        from hyperperiod.hosts.xen.run import run
+
+        result = run(system, horizon_ns, seed)
+    if result["interrupted"]:
+        raise KeyboardInterrupt
+    return result

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets through control loops beside a load: the ways in which both come, and what was measured.
+
+A **way** says what ordinary VMs are promised and how packets come:
+- *best effort*: ordinary VMs have no slice and run in time that nobody else wants;
+- *reserved*: each has a slice as large as its load, in periods like those of the control domains;
+- packets come *apart*, those of the wheels spread evenly over their period, or at *random*: at
+  least a period apart for each wheel, whatever the others do;
+- in the simulator, a switch from one VM to another may cost time.
+
+A row is a wheel at a load. A packet that is dropped, since the one before it is still on its way,
+was not answered in time: it counts among the misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hyperperiod.experiments.reproduce.on_host import Host, run_on
+from hyperperiod.model import (
+    Domain,
+    Flow,
+    Interface,
+    Policy,
+    Source,
+    SourceKind,
+    System,
+    Task,
+    TaskKind,
+)
+
+Come = Literal["apart", "random"]
+LoadAs = Literal["best effort", "reserved"]
+Row = dict[str, Any]
+
+KEYS = ("policy", "host", "load", "domain", "packets", "misses", "response_ns")
+"""What a row of the figure has."""
+LAST = 1000
+"""The priority of ordinary VMs: below every real-time one."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How packets and load come; `switch_ns`: what a switch costs, in the simulator."""
+
+    load_as: LoadAs
+    come: Come
+    switch_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all runs of a figure share."""
+
+    base: System
+    host: Host
+    load_period_ns: int
+    packets: int
+    seed: int
+
+
+def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[Row]:
+    """One run: a row per wheel, with all that there is to say of it.
+
+    KeyboardInterrupt if Ctrl-C ended it.
+    """
+    system = _system(bench, policy, way, load)
+    flows = run_on(bench.host, system, _horizon(bench, way), bench.seed)["flows"]
+    return [
+        {
+            "policy": str(policy),
+            "host": bench.host,
+            "load_as": way.load_as,
+            "come": way.come,
+            "switch_ns": way.switch_ns,
+            "load": load,
+            "domain": controller(flow),
+            "packets": found["items"],
+            "dropped": found["dropped"],
+            "misses": found["misses"] + found["dropped"],
+            "response_ns": _times(found["response_ns"]),
+        }
+        for flow, found in zip(system.flows, flows, strict=True)
+    ]
+
+
+def of(rows: Sequence[Row], **wanted: Any) -> list[Row]:
+    """The rows with these values."""
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def largest(rows: Sequence[Row]) -> int:
+    """The largest response in rows; 0 if no packet got through."""
+    return max((row["response_ns"]["max"] for row in rows if row["response_ns"]), default=0)
+
+
+def controller(flow: Flow) -> str:
+    """The control domain of a flow, which is its middle hop."""
+    return flow.hops[1].partition(".")[0]
+
+
+def work_ns(base: System) -> int:
+    """The work of one packet of the first flow along all its hops."""
+    wcets = {f"{d.name}.{t.name}": t.wcet_ns or 0 for d in base.domains for t in d.tasks}
+    return sum(wcets[hop] for hop in base.flows[0].hops)
+
+
+def _times(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if found is None else {key: found[key] for key in ("min", "mean", "max")}
+
+
+def _horizon(bench: Bench, way: Way) -> int:
+    """Time for all packets; those that come at random are one to two periods apart."""
+    period_ns = bench.base.flows[0].source.period_ns or 0
+    return bench.packets * period_ns * (1 if way.come == "apart" else 2)
+
+
+def _system(bench: Bench, policy: Policy, way: Way, load: int) -> System:
+    base = bench.base
+    overheads = base.overheads.model_copy(update={"context_switch_ns": way.switch_ns})
+    return base.model_copy(
+        update={
+            "policy": policy,
+            "overheads": overheads,
+            "domains": (*base.domains, *(_loads(bench, way.load_as, load) if load else ())),
+            "flows": tuple(_coming(base, number, way.come) for number in range(len(base.flows))),
+        }
+    )
+
+
+def _loads(bench: Bench, load_as: LoadAs, load: int) -> Iterator[Domain]:
+    """On each pcpu an ordinary VM that asks for `load` percent of it."""
+    period_ns = bench.load_period_ns
+    work_ns = period_ns * load // 100
+    for pcpu in range(bench.base.pcpus):
+        if load_as == "best effort":
+            task = Task(name="work", period_ns=period_ns, wcet_ns=work_ns)
+            yield Domain(name=f"load-{pcpu}", pcpu=pcpu, best_effort=True, tasks=(task,))
+        else:
+            yield Domain(
+                name=f"load-{pcpu}",
+                pcpu=pcpu,
+                priority=LAST,
+                interface=Interface(period_ns=period_ns, budget_ns=work_ns),
+                tasks=(Task(name="work", kind=TaskKind.BUSY),),
+            )
+
+
+def _coming(base: System, number: int, come: Come) -> Flow:
+    """A flow with its packets as the way has them.
+
+    Apart, the last wheel's come first: on a hypervisor the first job of a domain takes longer, and
+    what is said of packets apart is said of the first wheel.
+    """
+    flow = base.flows[number]
+    period_ns = flow.source.period_ns or 0
+    if come == "random":
+        source = Source(kind=SourceKind.SPORADIC, period_ns=period_ns)
+    else:
+        turn = (number + 1) % len(base.flows)
+        offset_ns = turn * period_ns // len(base.flows)
+        source = Source(kind=SourceKind.PERIODIC, period_ns=period_ns, offset_ns=offset_ns)
+    return flow.model_copy(update={"source": source})
