@@ -143,6 +143,25 @@ HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
     hp_enlist(core, vcpu);
 }
 
+/* What a share (slack/weights.h) costs one that has 'part' of 'whole' < 2^62, in 1/1024. */
+HP_FN hp_u64 hp_share_cost(hp_u64 whole, hp_u64 part) {
+    const hp_u32 shift = whole >> 53 ? 10u : 0u;
+
+    return ((whole >> shift) << 10) / hp_most(part >> shift, 1u);
+}
+
+/* The vcpu takes part in shares as if it never had. */
+HP_FN void hp_forget_shares(struct hp_server *server) {
+    server->claim = 0;
+    server->score = 0;
+}
+
+/* Its share, if it has one, is over. */
+HP_FN void hp_end_share(struct hp_core *core, hp_u32 vcpu) {
+    if (core->share.vcpu == vcpu)
+        core->share.vcpu = HP_NONE;
+}
+
 /* What the level that the server is on still has. */
 HP_FN hp_i64 hp_left(const struct hp_server *server) {
     return server->level > 0 ? server->extra_ns : server->remaining_ns;

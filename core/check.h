@@ -21,6 +21,7 @@ enum hp_law {
     HP_LAW_ONE_PCPU, /* a vcpu runs on one pcpu */
     HP_LAW_PAYER,    /* who runs is paid for by whom the policy names */
     HP_LAW_SPARE,    /* the spare is on one pcpu at most and within its budget */
+    HP_LAW_SHARE,    /* a share is of one that has work, and no longer than shares are */
 };
 
 HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
@@ -109,6 +110,9 @@ HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
         return hp_is_vcpu(grant->pay) && grant->also == HP_NONE;
     case HP_SLACK_SPARE:
         return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
+    case HP_SLACK_WEIGHTS:
+        return grant->pay == (seat->effort == HP_NONE ? grant->run : HP_NONE)
+               && grant->also == HP_NONE;
     }
     return 0;
 }
@@ -144,6 +148,15 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
     return spares > 1u ? HP_LAW_SPARE : HP_LAW_HOLDS;
 }
 
+HP_FN hp_u32 hp_share_holds(struct hp_core *core) {
+    const struct hp_share *share = &core->share;
+
+    if (share->vcpu == HP_NONE)
+        return 1;
+    return core->policy.slack == HP_SLACK_WEIGHTS && hp_server_of(core, share->vcpu)->working
+           && share->until_ns <= core->now_ns + HP_SHARE_NS;
+}
+
 /* Returns the first law that is found broken, or HP_LAW_HOLDS. */
 HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     hp_u32 law = HP_LAW_HOLDS;
@@ -162,5 +175,7 @@ HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     if (core->spare.remaining_ns > (hp_i64)core->spare.budget_ns
         || core->spare.remaining_ns < -(hp_i64)core->spare.late_ns)
         return HP_LAW_SPARE;
+    if (!hp_share_holds(core))
+        return HP_LAW_SHARE;
     return hp_check_seats(core);
 }

@@ -109,6 +109,8 @@ HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_seat *seat) {
     }
     if (seat->effort != HP_NONE && core->effort_waits)
         end_ns = hp_least(end_ns, hp_turn_end(core, seat->effort, HP_EFFORT));
+    if (seat->effort != HP_NONE && seat->effort == core->share.vcpu)
+        end_ns = hp_least(end_ns, core->share.until_ns);
     return end_ns;
 }
 
@@ -248,7 +250,10 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     hp_hand_over(core, pcpu, before, grant->run);
     hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
-    hp_give_turn(core, seat, seat->effort, HP_EFFORT);
+    if (core->policy.slack == HP_SLACK_WEIGHTS)
+        hp_weights_commit(core, seat->effort);
+    else
+        hp_give_turn(core, seat, seat->effort, HP_EFFORT);
     if (hp_is_vcpu(grant->pay))
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))

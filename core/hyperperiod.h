@@ -64,6 +64,10 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     HP_FOR (pcpu, HP_PCPUS) {
         hp_clear_seat(hp_seat_of(core, pcpu), now_ns);
     }
+    core->share.vcpu = HP_NONE;
+    core->share.planned = 0;
+    core->share.until_ns = now_ns;
+    core->share.claim = HP_NEVER;
     core->spare.period_ns = config->spare_period_ns;
     core->spare.budget_ns = config->spare_budget_ns;
     core->spare.remaining_ns = 0;

@@ -11,6 +11,7 @@
 #include "slack/none.h"
 #include "slack/reclaim.h"
 #include "slack/spare.h"
+#include "slack/weights.h"
 
 /* The role in which the servers are ordered: periodic servers pay even when they cannot run. */
 HP_FN hp_u32 hp_holder_role(const struct hp_core *core) {
@@ -43,6 +44,7 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     case HP_SLACK_NONE:
     case HP_SLACK_SPARE:
     case HP_SLACK_EXTRA:
+    case HP_SLACK_WEIGHTS:
         hp_none_use(core, seat);
         break;
     case HP_SLACK_LEND:
@@ -54,13 +56,13 @@ HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     }
 }
 
-/* Whether the plan still stands: with the clock alone only a turn can end. */
+/* Whether the plan still stands: with the clock alone only a turn or a share can end. */
 HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
     if (!core->planned)
         return 0;
     if (core->plain || core->planned_ns == core->now_ns)
         return 1;
-    return core->quantum_ns == 0 && !core->effort_waits;
+    return core->quantum_ns == 0 && !core->effort_waits && core->policy.slack != HP_SLACK_WEIGHTS;
 }
 
 /*
@@ -119,13 +121,15 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
     }
     if (core->policy.slack == HP_SLACK_SPARE)
         hp_spare_use(core, free);
-    if (core->efforts > 0)
+    if (core->policy.slack == HP_SLACK_WEIGHTS)
+        hp_weights_use(core, hp_seat_of(core, 0));
+    else if (core->efforts > 0)
         hp_plan_effort(core);
     if (core->quantum_ns > 0 || core->efforts > 0)
         hp_plan_turns(core);
 }
 
-/* The same where there is one pcpu and neither turns nor best effort nor a spare. */
+/* The same where there is one pcpu and neither turns, best effort, a spare nor shares. */
 HP_FN void hp_plan_plain(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
 

@@ -4,8 +4,8 @@
  *
  * All time so far is charged under the old rules. Each server keeps what remains of its budget,
  * and the end of its period, which becomes its next refill and its new origin; levels of extra
- * time are gone. So nobody gets more than its budget in the period in which the swap happens,
- * no arrival is lost, and guarantees resume at each server's first refill after it.
+ * time, claims and scores are gone. So nobody gets more than its budget in the period in which the
+ * swap happens, no arrival is lost, and guarantees resume at each server's first refill after it.
  */
 #pragma once
 
@@ -36,6 +36,7 @@ HP_FN void hp_swap_server(struct hp_core *core, hp_u32 vcpu, const struct hp_pol
     core->policy.order = policy->order;
     core->policy.slack = policy->slack;
     hp_start_server(core, vcpu, left_ns, refill_ns);
+    server->fresh = 0;
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
     core->policy.budget = old.budget;
@@ -53,11 +54,13 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
     if (core->spare.period_ns > 0)
         hp_spare_catch_up(core);
     HP_FOR (vcpu, HP_VCPUS) {
-        const struct hp_server *server = hp_server_of(core, vcpu);
+        struct hp_server *server = hp_server_of(core, vcpu);
 
+        hp_forget_shares(server);
         if (server->present && !(server->flags & HP_BEST_EFFORT))
             hp_swap_server(core, vcpu, policy);
     }
+    core->share.vcpu = HP_NONE;
     core->policy.budget = policy->budget;
     core->policy.order = policy->order;
     core->policy.slack = policy->slack;

@@ -22,6 +22,13 @@
 /* How long a best-effort vcpu runs before the next one has its turn. */
 #define HP_EFFORT_TURN_NS 1000000ull
 
+/* How long a share of time lasts that nobody with budget asks for (slack rule weights). */
+#define HP_SHARE_NS 500000ull
+
+/* The largest weight, and the one that is as good as having all of the pcpu. */
+#define HP_WEIGHT_MAX 0xffffu
+#define HP_WEIGHT_WHOLE 128u
+
 /* How is budget spent, and when does it come back? */
 enum hp_budget {
     HP_BUDGET_PERIODIC,
@@ -46,6 +53,7 @@ enum hp_slack {
     HP_SLACK_RECLAIM,
     HP_SLACK_SPARE,
     HP_SLACK_EXTRA,
+    HP_SLACK_WEIGHTS,
 };
 
 /* The three rules that together are a policy. */
@@ -68,6 +76,7 @@ enum hp_error {
     HP_ERROR_PRIORITY, /* priority out of range */
     HP_ERROR_SPARE,    /* the spare's budget is above its period, or it has no period */
     HP_ERROR_FLAGS,    /* unknown flag, or a best-effort vcpu with a server */
+    HP_ERROR_WEIGHT,   /* weight out of range, or of a vcpu that is not best effort */
 };
 
 /* The largest priority number; smaller is higher. */
@@ -82,6 +91,7 @@ struct hp_params {
     hp_u64 budget_ns;
     hp_u32 priority;
     hp_u32 flags;
+    hp_u32 weight; /* of a best-effort vcpu, under the slack rule weights; 0 counts as 1 */
 };
 
 /* The parameters of one lock domain. */
@@ -147,6 +157,10 @@ struct hp_server {
     hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
     hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
     hp_u32 refill_count;
+    hp_u32 fresh;  /* slices: added under the policy in force, and never had work */
+    hp_u32 weight; /* weights: of a best-effort vcpu */
+    hp_u64 claim;  /* weights: a claim to a share for lost time, the lowest first; 0: none */
+    hp_u64 score;  /* weights: what it has had by weight, the lowest first */
 } HP_ALIGNED(256);
 
 /* A set of vcpus, one bit per rank. */
@@ -180,6 +194,14 @@ struct hp_spare {
     hp_u64 late_ns;
 };
 
+/* A share of time that nobody with budget asks for (slack rule weights). */
+struct hp_share {
+    hp_u64 until_ns;
+    hp_u64 claim;   /* that it was given for, or HP_NEVER: by weight */
+    hp_u32 vcpu;    /* whose share it is, or HP_NONE */
+    hp_u32 planned; /* the plan is to begin another one */
+};
+
 /* One lock domain. The host holds its lock around every call. */
 struct hp_core {
     struct hp_policy policy;
@@ -197,6 +219,7 @@ struct hp_core {
     hp_u64 now_ns;     /* the latest time that the core was told */
     hp_u64 planned_ns; /* when the plan was made */
     struct hp_spare spare;
+    struct hp_share share;
     struct hp_set work;    /* vcpus with work */
     struct hp_set funded;  /* servers with budget of their own */
     struct hp_set lowered; /* servers on an extra level */

@@ -10,8 +10,12 @@
 HP_FN hp_u32 hp_validate(const struct hp_core *core, const struct hp_params *params) {
     if (params->flags & ~(HP_BEST_EFFORT | HP_EXTRA))
         return HP_ERROR_FLAGS;
+    if (params->weight > HP_WEIGHT_MAX)
+        return HP_ERROR_WEIGHT;
     if (params->flags & HP_BEST_EFFORT)
         return params->period_ns || params->budget_ns ? HP_ERROR_FLAGS : HP_OK;
+    if (params->weight > 0)
+        return HP_ERROR_WEIGHT;
     if (params->priority > HP_PRIORITY_MAX)
         return HP_ERROR_PRIORITY;
     if (params->period_ns == 0 || params->period_ns >= HP_TIME_MAX)
@@ -54,6 +58,8 @@ HP_FN void hp_clear_server(struct hp_server *server) {
     server->held_on = HP_NONE;
     server->refill_head = 0;
     server->refill_count = 0;
+    server->fresh = 1;
+    hp_forget_shares(server);
 }
 
 /*
@@ -79,6 +85,7 @@ HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     server->budget_ns = params->budget_ns;
     server->flags = params->flags;
     server->priority = params->priority;
+    server->weight = params->weight;
     server->idle_from_ns = core->now_ns;
     if (params->flags & HP_BEST_EFFORT)
         server->priority = HP_PRIORITY_MAX + 1u;
@@ -123,8 +130,10 @@ HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_para
     server = hp_server_of(core, vcpu);
     if ((params->flags ^ server->flags) & HP_BEST_EFFORT)
         return HP_ERROR_FLAGS;
-    if (params->flags & HP_BEST_EFFORT)
+    if (params->flags & HP_BEST_EFFORT) {
+        server->weight = params->weight;
         return HP_OK;
+    }
     hp_settle(core, now_ns);
     hp_catch_up(core, vcpu, core->now_ns);
     server->new_period_ns = params->period_ns;
@@ -152,6 +161,7 @@ HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
         HP_EACH_ROLE (role)
             seat->last[role] = seat->last[role] == vcpu ? HP_NONE : seat->last[role];
     }
+    hp_end_share(core, vcpu);
 }
 
 HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
@@ -206,6 +216,7 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     server->working = 0;
     server->idle_from_ns = core->now_ns;
     hp_set_drop(&core->work, server->rank);
+    hp_end_share(core, vcpu);
     core->planned = 0;
     if (!(server->flags & HP_BEST_EFFORT))
         hp_watch(core, vcpu);

@@ -78,9 +78,9 @@ PICTURES: Final = {
     "deferrable-edf": Picture(
         "systems/deferrable-edf-counterexample.toml", "deferrable+edf", "30ms", 5 * MS
     ),
-    "sedf": Picture("docs/examples/short-unblocking.toml", "sedf", "40ms", 5 * MS),
-    "sedf-prime": Picture("docs/examples/short-unblocking.toml", "sedf-prime", "40ms", 5 * MS),
-    "psedf": Picture("docs/examples/short-unblocking.toml", "psedf", "40ms", 5 * MS),
+    "sedf": Picture("docs/examples/short-unblocking.toml", "sedf", "60ms", 5 * MS),
+    "sedf-prime": Picture("docs/examples/short-unblocking.toml", "sedf-prime", "60ms", 5 * MS),
+    "psedf": Picture("docs/examples/short-unblocking.toml", "psedf", "60ms", 5 * MS),
     "partitioned-hsf-fp": Picture(
         "systems/exsched-table2.toml", "partitioned-hsf-fp", "80ms", 10 * MS
     ),

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The slice rules (SEDF, SEDF' and PSEDF; the PSEDF paper, sections III to VI).
+ * The slice rules (SEDF, SEDF' and PSEDF; the PSEDF paper, sections III to VI; Xen's SEDF).
  *
  * A server's budget is its slice of each of its periods; a period ends at its deadline. A server
- * that still has work then begins its next period there, with a full slice. Work that arrives at
- * or after the deadline begins a period at once (long unblocking). Work that arrives before it
- * finds what is left of the slice (slice: SEDF', PSEDF), or loses it and waits for the deadline
- * (slice-once: short unblocking, SEDF as it was). A depleted server waits for its deadline either
- * way. A debt is never forgiven.
+ * that still has work then begins its next period there, with a full slice. One that has used its
+ * slice, or lost it, is in its next period already, and waits for that to begin.
+ *
+ * Work that arrives
+ *  - before the server's period has begun waits for that;
+ *  - at or after the deadline begins a period at once (long unblocking);
+ *  - in between finds what is left of the slice (slice: SEDF', PSEDF), or loses it and waits for
+ *    the deadline (slice-once: short unblocking, SEDF). What is lost makes a claim, which the slack
+ *    rule weights looks at.
+ *
+ * The first work of all begins a period at once; under slice-once it waits as long as its slice is
+ * (in Xen it is a short unblocking, with a deadline one slice away). A debt is never forgiven.
  *
  * So a slice that is kept may be spent at the end of one period and the next one right after it,
  * as by a deferrable server. One that is lost at a block makes the server a sporadic task.
@@ -50,17 +57,48 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         server->remaining_ns = (hp_i64)server->budget_ns;
     }
     server->deadline_ns = now_ns + server->period_ns;
+    server->claim = 0;
     hp_refilled(core, vcpu);
+}
+
+/* What is left of the slice is lost by a block; that makes a claim to time that nobody wants. */
+HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    server->claim = hp_share_cost(server->period_ns, (hp_u64)server->remaining_ns);
+    server->remaining_ns = 0;
+    hp_deplete(core, vcpu);
+}
+
+/* The first work of all: under slice-once its period begins one slice later. */
+HP_RARE void hp_slice_first(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    server->fresh = 0;
+    if (server->deadline_ns > now_ns)
+        return;
+    if (core->policy.budget == HP_BUDGET_SLICE) {
+        hp_slice_begin(core, vcpu, now_ns);
+        return;
+    }
+    server->deadline_ns = now_ns + server->budget_ns;
+    hp_enlist(core, vcpu);
 }
 
 /* Work arrives where there was none. */
 HP_RARE void hp_slice_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (server->deadline_ns <= now_ns) {
-        hp_slice_begin(core, vcpu, now_ns);
-    } else if (core->policy.budget == HP_BUDGET_SLICE_ONCE && server->remaining_ns > 0) {
-        server->remaining_ns = 0;
-        hp_deplete(core, vcpu);
+    if (server->fresh) {
+        hp_slice_first(core, vcpu, now_ns);
+        return;
     }
+    /* One that has used its slice entered its next period when that began. */
+    if (server->remaining_ns <= 0 && server->deadline_ns <= now_ns
+        && now_ns - server->deadline_ns < server->period_ns)
+        hp_timed_catch_up(core, vcpu, now_ns);
+    if (server->deadline_ns <= now_ns)
+        hp_slice_begin(core, vcpu, now_ns);
+    else if (core->policy.budget == HP_BUDGET_SLICE_ONCE && server->remaining_ns > 0)
+        hp_slice_lose(core, vcpu);
 }

@@ -40,14 +40,14 @@ class Core {
     }
 
     hp_u32 add(hp_u32 vcpu, hp_u64 period_ns, hp_u64 budget_ns, hp_u32 priority, hp_u32 flags,
-               hp_u64 now_ns) {
-        const hp_params params{period_ns, budget_ns, priority, flags};
+               hp_u64 now_ns, hp_u32 weight) {
+        const hp_params params{period_ns, budget_ns, priority, flags, weight};
 
         return hp_add(core_.get(), vcpu, &params, now_ns);
     }
     hp_u32 update(hp_u32 vcpu, hp_u64 period_ns, hp_u64 budget_ns, hp_u32 priority, hp_u32 flags,
-                  hp_u64 now_ns) {
-        const hp_params params{period_ns, budget_ns, priority, flags};
+                  hp_u64 now_ns, hp_u32 weight) {
+        const hp_params params{period_ns, budget_ns, priority, flags, weight};
 
         return hp_update(core_.get(), vcpu, &params, now_ns);
     }
@@ -103,9 +103,9 @@ inline void Core::bind(nb::module_ &module) {
              arg("budget"), arg("order"), arg("slack"), arg("pcpus"), arg("quantum_ns"),
              arg("spare_period_ns"), arg("spare_budget_ns"), arg("now_ns") = 0)
         .def("add", &Core::add, arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"),
-             arg("flags"), arg("now_ns"))
+             arg("flags"), arg("now_ns"), arg("weight") = 0)
         .def("update", &Core::update, arg("vcpu"), arg("period_ns"), arg("budget_ns"),
-             arg("priority"), arg("flags"), arg("now_ns"))
+             arg("priority"), arg("flags"), arg("now_ns"), arg("weight") = 0)
         .def("remove", &Core::remove, arg("vcpu"), arg("now_ns"))
         .def("arrive", &Core::arrive, arg("vcpu"), arg("now_ns"))
         .def("depart", &Core::depart, arg("vcpu"), arg("now_ns"))

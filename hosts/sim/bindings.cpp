@@ -29,7 +29,7 @@ namespace {
 using Time = std::optional<Ns>;
 
 void add_domain(Scenario &scenario, u32 scheduler, u32 vcpus, u32 pcpu, u32 priority, Ns period_ns,
-                Ns budget_ns, bool best_effort, bool extra) {
+                Ns budget_ns, bool best_effort, bool extra, u32 weight) {
     if (scheduler > static_cast<u32>(Scheduler::fifo))
         throw std::invalid_argument("no such scheduler");
     scenario.domains.push_back({static_cast<Scheduler>(scheduler),
@@ -40,6 +40,7 @@ void add_domain(Scenario &scenario, u32 scheduler, u32 vcpus, u32 pcpu, u32 prio
                                 budget_ns,
                                 best_effort,
                                 extra,
+                                weight,
                                 {}});
 }
 
@@ -317,7 +318,8 @@ void bind_scenario(nb::module_ &module) {
             nb::kw_only(), arg("context_switch_ns"), arg("pick_ns"), arg("replenish_ns"),
             arg("wake_ns"), arg("interrupt_ns"), arg("migration_ns"))
         .def("add_domain", &add_domain, nb::kw_only(), arg("scheduler"), arg("vcpus"), arg("pcpu"),
-             arg("priority"), arg("period_ns"), arg("budget_ns"), arg("best_effort"), arg("extra"))
+             arg("priority"), arg("period_ns"), arg("budget_ns"), arg("best_effort"), arg("extra"),
+             arg("weight"))
         .def("add_task", &add_task, nb::kw_only(), arg("kind"), arg("period_ns").none(),
              arg("wcet_ns").none(), arg("bcet_ns").none(), arg("deadline_ns").none(),
              arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())

@@ -94,6 +94,8 @@ inline const char *reason(u32 error) {
         return "the spare needs a period, and a budget that is not above it";
     case HP_ERROR_FLAGS:
         return "a best-effort vcpu has no server";
+    case HP_ERROR_WEIGHT:
+        return "a weight is out of range, or of a vcpu that has a server";
     }
     return "unknown error";
 }

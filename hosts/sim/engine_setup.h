@@ -62,7 +62,8 @@ inline void Engine::add_vcpus(u32 domain) {
     const Domain &spec = scenario_.domains[domain];
     const u32 lock = scenario_.global ? 0 : spec.pcpu;
     const hp_params params{spec.period_ns, spec.budget_ns, spec.priority,
-                           (spec.best_effort ? HP_BEST_EFFORT : 0) | (spec.extra ? HP_EXTRA : 0)};
+                           (spec.best_effort ? HP_BEST_EFFORT : 0) | (spec.extra ? HP_EXTRA : 0),
+                           spec.best_effort ? spec.weight : 0};
 
     for (u32 i = 0; i < spec.vcpus; i++) {
         const u32 local = static_cast<u32>(locks_[lock].vcpu_of.size());

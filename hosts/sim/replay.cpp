@@ -82,7 +82,9 @@ class Replay {
     Seat &seat(u32 pcpu) { return seats_[pcpu]; }
     hp_core *core() { return &heard_->core; }
     hp_params params_of(const hp_record &record) const {
-        return {record.value, budget_ns_, record.job, record.flags};
+        if (record.flags & HP_BEST_EFFORT)
+            return {0, 0, record.job, record.flags, static_cast<hp_u32>(record.value)};
+        return {record.value, budget_ns_, record.job, record.flags, 0};
     }
     static hp_policy policy_of(u64 value) {
         return {static_cast<hp_u32>(value & 0xff), static_cast<hp_u32>(value >> 8 & 0xff),

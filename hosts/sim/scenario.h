@@ -60,6 +60,7 @@ struct Domain {
     Ns budget_ns = 0;
     bool best_effort = false;
     bool extra = false;
+    u32 weight = 0; // of best effort, where the policy looks at it
     std::vector<Task> tasks;
 };
 

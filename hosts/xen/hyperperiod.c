@@ -136,8 +136,11 @@ static inline void note(struct lock_domain *ld, enum hp_record_kind kind, hp_u32
 static COLD void note_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 place,
                              const struct hp_params *params)
 {
+    const bool effort = params->flags & HP_BEST_EFFORT;
+
     note(ld, HP_RECORD_BUDGET, place, params->budget_ns, 0);
-    record(ld->open, ld->core.now_ns, params->period_ns, name_word(params->priority, 0, place),
+    record(ld->open, ld->core.now_ns, effort ? params->weight : params->period_ns,
+           name_word(params->priority, 0, place),
            kind_word(kind, HP_NONE, params->flags));
 }
 
@@ -1017,7 +1020,11 @@ static COLD bool read_server(const struct xen_domctl_sched_hyperperiod *from, ui
         return false;
     *params = (struct hp_params){ .flags = HP_BEST_EFFORT };
     if ( from->order & XEN_HYPERPERIOD_BEST_EFFORT )
-        return !from->period_us && !from->budget_us && !(from->order & XEN_HYPERPERIOD_EXTRA);
+    {
+        params->weight = from->budget_us;
+        return !from->period_us && params->weight <= HP_WEIGHT_MAX
+               && !(from->order & XEN_HYPERPERIOD_EXTRA);
+    }
     params->period_ns = MICROSECS((uint64_t)from->period_us);
     params->budget_ns = MICROSECS((uint64_t)from->budget_us);
     params->flags = from->order & XEN_HYPERPERIOD_EXTRA ? HP_EXTRA : 0;
@@ -1036,7 +1043,10 @@ static COLD void write_server(const struct hp_params *params,
     to->budget_us = params->budget_ns / MICROSECS(1);
     to->order = params->priority;
     if ( params->flags & HP_BEST_EFFORT )
+    {
+        to->budget_us = params->weight;
         to->order |= XEN_HYPERPERIOD_BEST_EFFORT;
+    }
     if ( params->flags & HP_EXTRA )
         to->order |= XEN_HYPERPERIOD_EXTRA;
 }

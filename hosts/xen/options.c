@@ -59,6 +59,7 @@ const char *hyperperiod_error(unsigned int error)
     case HP_ERROR_QUANTUM: return "period or budget is no multiple of the quantum";
     case HP_ERROR_PRIORITY: return "the priority is above 16777215";
     case HP_ERROR_SPARE: return "the spare's budget is above its period, or it has no period";
+    case HP_ERROR_WEIGHT: return "the weight is above 65535, or of a vcpu that is not best effort";
     case HP_ERROR_FLAGS: return "unknown flag, or a best-effort vcpu with a server";
     }
     return "unknown error";
@@ -92,6 +93,7 @@ static const struct word slacks[] __initconst = {
     { "reclaim", HP_SLACK_RECLAIM },
     { "spare", HP_SLACK_SPARE },
     { "extra", HP_SLACK_EXTRA },
+    { "weights", HP_SLACK_WEIGHTS },
 };
 
 static const struct word units[] __initconst = {
@@ -196,7 +198,7 @@ static bool __init take_policy(const char **text, struct hp_policy *policy, bool
            && **text == '\0' && hp_policy_legal(policy, 1);
 }
 
-/* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN] */
+/* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */
 static bool __init take_server(const char **text, struct server_option *server)
 {
     hp_u64 number;
@@ -220,6 +222,9 @@ static bool __init take_server(const char **text, struct server_option *server)
             server->params.flags |= HP_EXTRA;
         else if ( take(text, "cpu") && take_number(text, &number) && number < NR_CPUS )
             server->cpu = number;
+        else if ( (server->params.flags & HP_BEST_EFFORT) && take(text, "w")
+                  && take_number(text, &number) && number && number <= HP_WEIGHT_MAX )
+            server->params.weight = number;
         else if ( take(text, "p") && take_number(text, &number) && number <= HP_PRIORITY_MAX )
             server->params.priority = number;
         else
@@ -252,7 +257,8 @@ static const char *__init read_domain(const char *text)
 
     if ( !take_domain(&text, &option) || !take(&text, "=")
          || !take_server(&text, &option.server) || *text )
-        return "want dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra] or dN=best-effort[:cpuN]";
+        return "want dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]"
+               " or dN=best-effort[:cpuN][:wWEIGHT]";
     for ( i = 0; i < options->domains; i++ )
         if ( options->domain[i].domain == option.domain
              && options->domain[i].vcpu == option.vcpu )

@@ -6,7 +6,7 @@
  *
  *   policy=NAME|BUDGET+ORDER+SLACK    scope=partitioned|global    quantum=TIME
  *   spare=PERIOD:BUDGET               ring=SIZE
- *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN]
+ *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN][:wWEIGHT]
  *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN:PERIOD:BUDGET[:pPRIORITY]
  *
  * An item that is wrong is named on the console, and the default stands in its place.

@@ -22,7 +22,7 @@
  */
 struct xen_domctl_sched_hyperperiod {
     uint32_t period_us; /* above 0; 0 for best effort */
-    uint32_t budget_us; /* 1 to period_us; 0 for best effort */
+    uint32_t budget_us; /* 1 to period_us; of best effort: its weight, at most 65535; 0 is 1 */
     uint32_t order;     /* priority, smaller is higher, in the low 24 bits; flags in the high 8 */
 };
 #define XEN_HYPERPERIOD_BEST_EFFORT 0x01000000U /* no server: runs where others leave it idle */

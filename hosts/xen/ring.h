@@ -77,7 +77,8 @@ enum hp_record_kind {
     HP_RECORD_QUANTUM = 33,   /* before START: value = quantum_ns */
     HP_RECORD_BUDGET = 34,    /* before START, SET_SPARE, ADD or UPDATE: value = the budget in it */
     HP_RECORD_SET_SPARE = 35, /* before START or later, hp_set_spare: value = period_ns */
-    HP_RECORD_ADD = 36,       /* hp_add: value = period_ns, job: priority, flags: HP_EXTRA, ... */
+    HP_RECORD_ADD = 36,       /* hp_add: value = period_ns (of best effort: its weight), job:
+                                 priority, flags: HP_EXTRA, ... */
     HP_RECORD_UPDATE = 37,    /* hp_update: as ADD */
     HP_RECORD_REMOVE = 38,    /* hp_remove */
     HP_RECORD_ADD_PCPU = 39,  /* hp_add_pcpu */

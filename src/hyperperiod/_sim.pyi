@@ -78,6 +78,7 @@ class Scenario:
         budget_ns: int,
         best_effort: bool,
         extra: bool,
+        weight: int,
     ) -> None: ...
     def add_task(
         self,
@@ -161,10 +162,24 @@ class Core:
         now_ns: int = 0,
     ) -> None: ...
     def add(
-        self, vcpu: int, period_ns: int, budget_ns: int, priority: int, flags: int, now_ns: int
+        self,
+        vcpu: int,
+        period_ns: int,
+        budget_ns: int,
+        priority: int,
+        flags: int,
+        now_ns: int,
+        weight: int = 0,
     ) -> int: ...
     def update(
-        self, vcpu: int, period_ns: int, budget_ns: int, priority: int, flags: int, now_ns: int
+        self,
+        vcpu: int,
+        period_ns: int,
+        budget_ns: int,
+        priority: int,
+        flags: int,
+        now_ns: int,
+        weight: int = 0,
     ) -> int: ...
     def remove(self, vcpu: int, now_ns: int) -> int: ...
     def arrive(self, vcpu: int, now_ns: int) -> None: ...

@@ -35,7 +35,7 @@
 static const char *const budgets[] = {"periodic", "deferrable", "polling",   "sporadic",
                                       "cbs",      "slice",      "slice-once"};
 static const char *const orders[] = {"fp", "edf"};
-static const char *const slacks[] = {"none", "lend", "reclaim", "spare", "extra"};
+static const char *const slacks[] = {"none", "lend", "reclaim", "spare", "extra", "weights"};
 
 #define COUNT(array) ((hp_u32)(sizeof(array) / sizeof(array[0])))
 
@@ -135,6 +135,8 @@ static void configure(const struct hp_policy *policy, int global, hp_u64 seed) {
     memset(&life, 0, sizeof(life));
     life.random = seed;
     life.unit_ns = 1u + scenario_below(3u) * 499u;
+    if (policy->slack == HP_SLACK_WEIGHTS) /* periods that are longer than shares */
+        life.unit_ns *= 200u;
     life.swaps = scenario_below(2u);
     life.config.policy = *policy;
     life.config.pcpus = global ? 2u + scenario_below(SCENARIO_PCPUS - 1u) : 1u;

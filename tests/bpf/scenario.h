@@ -84,10 +84,12 @@ HP_FN void scenario_params(void) {
     life.params.budget_ns = life.unit_ns * budgets;
     life.params.priority = scenario_below(6u);
     life.params.flags = scenario_below(3u) ? 0 : HP_EXTRA;
+    life.params.weight = 0;
     if (scenario_below(8u) == 0) {
         life.params.period_ns = 0;
         life.params.budget_ns = 0;
         life.params.flags = HP_BEST_EFFORT;
+        life.params.weight = scenario_below(300u);
     }
 }
 

@@ -25,9 +25,9 @@ PRESETS = {
     "polling": "polling+fp+none",
     "sporadic": "sporadic+fp+none",
     "cbs": "cbs+edf+none",
-    "sedf": "slice-once+edf+extra",
-    "sedf-prime": "slice+edf+extra",
-    "psedf": "slice+fp+extra",
+    "sedf": "slice-once+edf+weights",
+    "sedf-prime": "slice+edf+weights",
+    "psedf": "slice+fp+weights",
     "rtds": "deferrable+edf+extra+global",
     "ertds": "deferrable+edf+spare+global",
 }
@@ -49,7 +49,7 @@ def legal_combinations() -> list[str]:
         f"{budget}+{order}+{slack}"
         for budget in ("slice", "slice-once")
         for order in orders
-        for slack in ("none", "extra")
+        for slack in ("none", "extra", "weights")
     ]
     found += [f"periodic+{order}+none+global" for order in orders]
     found += [

@@ -38,7 +38,8 @@ from tests.model_naive.workload import Run
 
 _sim = pytest.importorskip("hyperperiod._sim", reason="the native module is not built")
 
-TICK_NS = 1_000_000  # one tick is a best-effort turn
+TICK_NS = 1_000_000  # one tick is a best-effort turn ...
+FINE = {"best_effort_turn": 4, "share": 2}  # ... but where shares are given, which take two ticks
 BUDGETS: tuple[BudgetRule, ...] = (
     "periodic",
     "deferrable",
@@ -49,7 +50,7 @@ BUDGETS: tuple[BudgetRule, ...] = (
     "slice-once",
 )
 ORDERS: tuple[OrderRule, ...] = ("fp", "edf")
-SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra")
+SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra", "weights")
 FLAG_BEST_EFFORT = 1
 FLAG_EXTRA = 2
 
@@ -63,23 +64,25 @@ Pattern = tuple[int, ...]
 class Host:
     """Drives one core in ticks and remembers the grant of each pcpu."""
 
-    __slots__ = ("chatty", "core", "grants", "pcpus")
+    __slots__ = ("chatty", "core", "grants", "pcpus", "tick_ns")
 
     def __init__(self, setup: Setup, params: Sequence[Params], start: int, chatty: bool) -> None:
         self.chatty = chatty
         self.pcpus = setup.pcpus
+        self.tick_ns = tick_ns = TICK_NS // setup.best_effort_turn
         self.core = _sim.Core(
             *codes(setup.policy),
             setup.pcpus,
-            (setup.quantum or 0) * TICK_NS,
-            setup.spare_period * TICK_NS,
-            setup.spare_budget * TICK_NS,
-            start * TICK_NS,
+            (setup.quantum or 0) * tick_ns,
+            setup.spare_period * tick_ns,
+            setup.spare_budget * tick_ns,
+            start * tick_ns,
         )
         for v, one in enumerate(params):
             flags = FLAG_BEST_EFFORT * one.best_effort + FLAG_EXTRA * one.extra
-            numbers = (0, 0) if one.best_effort else (one.period * TICK_NS, one.budget * TICK_NS)
-            assert self.core.add(v, *numbers, one.priority, flags, start * TICK_NS) == 0
+            numbers = (0, 0) if one.best_effort else (one.period * tick_ns, one.budget * tick_ns)
+            weight = one.weight if one.best_effort else 0
+            assert self.core.add(v, *numbers, one.priority, flags, start * tick_ns, weight) == 0
         # Before the first pick nobody runs and every pcpu is due.
         self.grants: list[CoreGrant] = [(0, 0, None, None, None, 0)] * setup.pcpus
 
@@ -87,6 +90,7 @@ class Host:
         twin = Host.__new__(Host)
         twin.chatty = self.chatty
         twin.pcpus = self.pcpus
+        twin.tick_ns = self.tick_ns
         twin.core = self.core.copy()
         twin.grants = self.grants[:]
         return twin
@@ -99,7 +103,7 @@ class Host:
         Returns the law that the core finds broken, or 0. A quiet host with nothing to do does
         not even ask for that: every call charges.
         """
-        now_ns = now * TICK_NS
+        now_ns = now * self.tick_ns
         due = {p for p, grant in enumerate(self.grants) if grant[1] <= now_ns}
         if not (due or departed or woken or swap or self.chatty):
             return 0
@@ -126,7 +130,7 @@ class Host:
         assert grant[0] == now_ns
         assert grant[1] > now_ns
         # Nothing ever happens between ticks (but for the end of time, which is no instant).
-        assert grant[1] % TICK_NS == 0 or grant[1] == 2**64 - 1
+        assert grant[1] % self.tick_ns == 0 or grant[1] == 2**64 - 1
         self.grants[p] = grant
 
     def schedule(self) -> list[Grant]:
@@ -245,12 +249,13 @@ def explore_graph(family: Family) -> int:
 PERIODIC: tuple[SlackRule, ...] = ("none", "lend", "reclaim")
 DEMAND: tuple[SlackRule, ...] = ("none", "spare", "extra")  # of the rules that pay for work only
 
+SLICED: tuple[SlackRule, ...] = ("none", "extra", "weights")
+
 LOCAL = [Policy("periodic", order, slack) for order in ORDERS for slack in PERIODIC] + [
     Policy(budget, order, slack)
     for budget in BUDGETS[1:]
     for order in ORDERS
-    for slack in DEMAND
-    if slack != "spare" or budget not in ("slice", "slice-once")
+    for slack in (SLICED if budget in ("slice", "slice-once") else DEMAND)
 ]
 GLOBAL = [
     policy
@@ -282,9 +287,11 @@ def server_sets(order: str, count: int) -> Iterator[tuple[Params, ...]]:
 def surroundings(policy: Policy, pcpus: int) -> list[tuple[Setup, tuple[bool, ...]]]:
     """All set-ups around the servers, and which of them may have extra time."""
     spares = [(4, 1), (6, 3)] if policy.slack == "spare" else [(0, 0)]
-    permissions = [(True,) * 3, (False, True, True)] if policy.slack == "extra" else [(False,) * 3]
+    asks = policy.slack in ("extra", "weights")
+    permissions = [(True,) * 3, (False, True, True)] if asks else [(False,) * 3]
+    fine = FINE if policy.slack == "weights" else {}
     return [
-        (Setup(policy, pcpus, quantum, *spare), extra)
+        (Setup(policy, pcpus, quantum, *spare, **fine), extra)
         for quantum in (None, 1, 2)
         for spare in spares
         for extra in permissions
@@ -319,7 +326,8 @@ def family(
         Params(one.period * scale, one.budget * scale, one.priority, may)
         for one, may in zip(params, extra, strict=False)
     )
-    everybody = servers + (BEST_EFFORT,) * rng.choice(draw.guests)
+    guests = (BEST_EFFORT, BEST_EFFORT._replace(weight=300))
+    everybody = servers + guests[: rng.choice(draw.guests)]
     return Family(
         setup._replace(
             spare_period=setup.spare_period * scale, spare_budget=setup.spare_budget * scale
@@ -389,7 +397,7 @@ def swaps(before: Policy, pcpus: int, step: int, instant: int) -> Iterator[Famil
     """One system per policy to swap to."""
     others = (LOCAL if pcpus == 1 else GLOBAL)[instant % step :: step]
     rng = random.Random(f"{before} {pcpus} {instant}")
-    setup = Setup(before, pcpus, None, 6, 2)
+    setup = Setup(before, pcpus, None, 6, 2, **(FINE if pcpus == 1 else {}))
     systems = rng.sample(list(server_sets("fp", 2)), len(others))
     for after, params in zip(others, systems, strict=True):
         params = tuple(one._replace(extra=True) for one in params)

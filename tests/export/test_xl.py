@@ -50,6 +50,13 @@ def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
     return folder
 
 
+def test_weights_are_set(tmp_path: Path) -> None:
+    one = system({"name": "rest", "best_effort": True, "weight": 300}, policy="sedf")
+    assert "hyperperiod-xen set rest --best-effort --weight 300" in called(
+        exported(tmp_path, one), "start.sh"
+    )
+
+
 def test_one_pcpu_is_one_pool(tmp_path: Path) -> None:
     one = system(
         {"name": "control", "interface": server(2, 10)},

@@ -56,6 +56,18 @@ def test_items_are_what_the_system_says() -> None:
     ]
 
 
+def test_weights_are_said() -> None:
+    domains = [
+        {"name": "a", "interface": {"period": "10ms", "budget": "2ms"}, "task": TASK},
+        {"name": "b", "weight": 2, "task": TASK},
+        {"name": "c", "best_effort": True, "weight": 300},
+    ]
+    found = complete(System.model_validate({"name": "s", "policy": "sedf", "domain": domains}))
+    assert bootline.items(found) == [
+        "policy=sedf", "d1=10ms:2ms:p0", "d2=100ms:75ms:p1", "d3=best-effort:w300",
+    ]  # fmt: skip
+
+
 def test_pins_are_said_where_there_is_a_choice() -> None:
     domains = [
         {"name": "a", "pcpu": 1, "interface": {"period": "10ms", "budget": "2ms"}, "task": TASK},

@@ -51,10 +51,18 @@ class Hypervisor:
         }
         self.records.append((now_ns, *fields.values()))
 
-    def add(self, vcpu: int, period_ns: int, budget_ns: int, priority: int, flags: int) -> None:
-        assert self.core.add(vcpu, period_ns, budget_ns, priority, flags, 0) == 0
+    def add(
+        self,
+        vcpu: int,
+        period_ns: int,
+        budget_ns: int,
+        priority: int,
+        flags: int,
+        weight: int = 0,
+    ) -> None:
+        assert self.core.add(vcpu, period_ns, budget_ns, priority, flags, 0, weight) == 0
         self.note(0, BUDGET, value=budget_ns)
-        self.note(0, ADD, vcpu=vcpu, value=period_ns, job=priority, flags=flags)
+        self.note(0, ADD, vcpu=vcpu, value=period_ns or weight, job=priority, flags=flags)
 
     def arrive(self, vcpu: int, now_ns: int) -> None:
         self.core.arrive(vcpu, now_ns)
@@ -92,8 +100,8 @@ def play(policy: Policy, seed: int, steps: int = 400) -> Hypervisor:
     pcpus = 2 if policy.scope is Scope.GLOBAL else 1
     host = Hypervisor(policy, pcpus)
     for vcpu, server in enumerate(SERVERS):
-        host.add(vcpu, *server, flags=2 if policy.slack == "extra" else 0)
-    host.add(3, 0, 0, 0, flags=1)
+        host.add(vcpu, *server, flags=2 if policy.slack in ("extra", "weights") else 0)
+    host.add(3, 0, 0, 0, flags=1, weight=40)
     works: set[int] = set()
     until = [0] * pcpus
     now_ns = 0

@@ -11,6 +11,7 @@ from hyperperiod.model import PRESETS, Budget, InputError, Order, Policy, Scope,
 
 PARTITIONED, GLOBAL = Scope.PARTITIONED, Scope.GLOBAL
 KEPT = {Slack.NONE, Slack.SPARE, Slack.EXTRA}
+GAPS = {Slack.NONE, Slack.EXTRA, Slack.WEIGHTS}
 
 # The legal combinations, written out a second time from their definition.
 LEGAL = {
@@ -19,8 +20,8 @@ LEGAL = {
     (PARTITIONED, Budget.POLLING): KEPT,
     (PARTITIONED, Budget.SPORADIC): KEPT,
     (PARTITIONED, Budget.CBS): KEPT,
-    (PARTITIONED, Budget.SLICE): {Slack.NONE, Slack.EXTRA},
-    (PARTITIONED, Budget.SLICE_ONCE): {Slack.NONE, Slack.EXTRA},
+    (PARTITIONED, Budget.SLICE): GAPS,
+    (PARTITIONED, Budget.SLICE_ONCE): GAPS,
     (GLOBAL, Budget.PERIODIC): {Slack.NONE},
     (GLOBAL, Budget.DEFERRABLE): KEPT,
     (GLOBAL, Budget.CBS): KEPT,
@@ -57,9 +58,9 @@ def test_every_combination(budget: Budget, order: Order, slack: Slack, scope: Sc
         ("rtds", "deferrable+edf+extra+global"),
         ("ertds", "deferrable+edf+spare+global"),
         ("cbs", "cbs+edf+none"),
-        ("sedf", "slice-once+edf+extra"),
-        ("sedf-prime", "slice+edf+extra"),
-        ("psedf", "slice+fp+extra"),
+        ("sedf", "slice-once+edf+weights"),
+        ("sedf-prime", "slice+edf+weights"),
+        ("psedf", "slice+fp+weights"),
         ("hsf-fp", "periodic+fp+none"),
         ("partitioned-hsf-fp", "periodic+fp+none"),
     ],
@@ -103,4 +104,4 @@ def test_codes_count_from_zero() -> None:
     """The core and trace files use these numbers."""
     assert [rule.code for rule in Budget] == [0, 1, 2, 3, 4, 5, 6]
     assert [rule.code for rule in Order] == [0, 1]
-    assert [rule.code for rule in Slack] == [0, 1, 2, 3, 4]
+    assert [rule.code for rule in Slack] == [0, 1, 2, 3, 4, 5]

@@ -27,7 +27,7 @@ from typing import Final, Literal, NamedTuple
 
 BudgetRule = Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
 OrderRule = Literal["fp", "edf"]
-SlackRule = Literal["none", "lend", "reclaim", "spare", "extra"]
+SlackRule = Literal["none", "lend", "reclaim", "spare", "extra", "weights"]
 Spare = Literal["spare"]
 
 SPARE: Final = "spare"
@@ -50,6 +50,7 @@ class Params(NamedTuple):
     priority: int = 0
     extra: bool = False
     best_effort: bool = False
+    weight: int = 1  # of a best-effort vcpu
 
 
 BEST_EFFORT: Final = Params(period=1, budget=0, best_effort=True)
@@ -76,6 +77,7 @@ class Setup(NamedTuple):
     spare_period: int = 0
     spare_budget: int = 0
     best_effort_turn: int = 1
+    share: int = 1  # weights: how long a share lasts
 
 
 class Refill(NamedTuple):
@@ -92,6 +94,14 @@ class Turn(NamedTuple):
     place: int
 
 
+class Share(NamedTuple):
+    """Weights: who runs on time that nobody with budget asks for, until when at the latest."""
+
+    vcpu: int
+    ends: int
+    claim: int | None  # that it was given for; None: by score
+
+
 NEVER: Final = Turn(-1, 0)  # of a vcpu that never got one: older than any tick
 
 
@@ -99,7 +109,9 @@ class Vcpu:
     """A vcpu and its server."""
 
     __slots__ = (
+        "claim",  # weights: a claim to a share for lost time, or None
         "deadline",  # the next refill; cbs and sporadic move it as they say below
+        "fresh",  # slices: it was added under the rules of now, and never had work
         "last_pcpu",  # where it was placed last
         "level",  # extra time: how often it was depleted since its refill
         "next_params",  # an update that waits for the next refill
@@ -108,6 +120,7 @@ class Vcpu:
         "refills",  # sporadic only: the queue, head first
         "remaining",  # budget left now, at the current level
         "run_turn",  # when its last turn as runner was given
+        "score",  # weights: what it has had by score
         "work",  # whether it has work
     )
 
@@ -122,6 +135,9 @@ class Vcpu:
         self.pay_turn = NEVER
         self.run_turn = NEVER
         self.last_pcpu: int | None = None
+        self.fresh = True
+        self.claim: int | None = None
+        self.score = 0
 
     def copy(self) -> Vcpu:
         """The same vcpu, free to go another way."""
@@ -136,6 +152,9 @@ class Vcpu:
         twin.pay_turn = self.pay_turn
         twin.run_turn = self.run_turn
         twin.last_pcpu = self.last_pcpu
+        twin.fresh = self.fresh
+        twin.claim = self.claim
+        twin.score = self.score
         return twin
 
     def key(self) -> tuple[object, ...]:
@@ -151,6 +170,9 @@ class Vcpu:
             self.pay_turn,
             self.run_turn,
             self.last_pcpu,
+            self.fresh,
+            self.claim,
+            self.score,
         )
 
 
@@ -171,6 +193,7 @@ class World:
         "now",
         "servers",
         "setup",
+        "share",
         "spare_remaining",
         "vcpus",
     )
@@ -182,6 +205,7 @@ class World:
         self.servers: tuple[int, ...] = ()
         self.guests: tuple[int, ...] = ()  # the best-effort vcpus
         self.spare_remaining = 0
+        self.share: Share | None = None
         self.grants: list[Grant] = [IDLE] * setup.pcpus
         # The most recent one on each pcpu, remembered over idle times.
         self.last_payer: list[int | None] = [None] * setup.pcpus
@@ -199,6 +223,7 @@ class World:
         twin.servers = self.servers
         twin.guests = self.guests
         twin.spare_remaining = self.spare_remaining
+        twin.share = self.share
         twin.grants = self.grants[:]
         twin.last_payer = self.last_payer[:]
         twin.last_runner = self.last_runner[:]
@@ -212,6 +237,7 @@ class World:
             self.now,
             tuple((v, vcpu.key()) for v, vcpu in self.vcpus.items()),
             self.spare_remaining,
+            self.share,
             tuple(self.grants),
             tuple(self.last_payer),
             tuple(self.last_runner),
@@ -278,6 +304,7 @@ class World:
         """The vcpu has no work any more."""
         assert self.vcpus[v].work
         self.vcpus[v].work = False
+        self._end_share(v)
 
     def arrive(self, v: int) -> None:
         """The vcpu had no work and has some now."""
@@ -296,11 +323,23 @@ class World:
             self._arrive_sporadic(vcpu)
 
     def _arrive_slice(self, vcpu: Vcpu) -> None:
-        """At the deadline or after it a period begins; before it, once is once."""
+        """After the deadline a period begins; before it, a slice that is begun is lost by once."""
+        once = self.setup.policy.budget == "slice-once"
+        period, budget = vcpu.params.period, vcpu.params.budget
+        fresh, vcpu.fresh = vcpu.fresh, False
+        if fresh and once:
+            vcpu.deadline = max(vcpu.deadline, self.now + budget * (vcpu.deadline <= self.now))
+            return
+        used_up = not fresh and (vcpu.remaining == 0 or vcpu.level > 0)
+        if used_up and vcpu.deadline <= self.now < vcpu.deadline + period:
+            # It moved on to this period when it had used up the one before.
+            self._refill_full(vcpu)
         if self.now >= vcpu.deadline:
             vcpu.deadline = self.now
+            vcpu.claim = None
             self._refill_full(vcpu)
-        elif self.setup.policy.budget == "slice-once" and vcpu.level == 0 and vcpu.remaining > 0:
+        elif once and vcpu.level == 0 and vcpu.remaining > 0:
+            vcpu.claim = period * 1024 // vcpu.remaining
             vcpu.remaining = 0
             self._deplete(vcpu)
 
@@ -373,6 +412,7 @@ class World:
         del self.vcpus[v]
         for last in (self.last_payer, self.last_runner, self.last_guest):
             last[:] = [None if other == v else other for other in last]
+        self._end_share(v)
         self._sort_out()
 
     def update(self, v: int, params: Params) -> None:
@@ -388,8 +428,12 @@ class World:
         """
         old = self.setup.policy
         self.setup = self.setup._replace(policy=policy)
+        self.share = None
+        for vcpu in self.vcpus.values():
+            vcpu.claim, vcpu.score = None, 0
         for v in self.servers:
             vcpu = self.vcpus[v]
+            vcpu.fresh = False
             end = vcpu.refills[-1].time if old.budget == "sporadic" else vcpu.deadline
             vcpu.deadline = end if end > self.now else self.now + vcpu.params.period
             if vcpu.level > 0:
@@ -432,7 +476,9 @@ class World:
             if slack == "spare":
                 self._place_spare(before)
         self._note(chosen)
-        if self.guests:
+        if slack == "weights":
+            self._place_share()
+        elif self.guests:
             self._place_guests(before)
         return self.grants
 
@@ -537,6 +583,46 @@ class World:
             self.vcpus[v].last_pcpu = p
             _become_last(self.last_guest, p, v)
 
+    def _place_share(self) -> None:
+        """Weights: time of nobody goes to who has a claim, then by score, a share at a time.
+
+        A share begins only if no period begins before its end. One that has begun goes on, but for
+        a claim that comes before the one that it was given for.
+        """
+        if self.grants[0].run is not None:
+            self.share = None
+            return
+        if self.share is not None and self.share.ends <= self.now:
+            self.share = None
+        ends = self.now + self.setup.share
+        waiting = [self.vcpus[v] for v in self.servers if self.vcpus[v].work]
+        candidates = [v for v, vcpu in self.vcpus.items() if vcpu.work and self._takes_part(vcpu)]
+        if candidates and all(vcpu.deadline >= ends for vcpu in waiting):
+            first = min(candidates, key=self._share_rank)
+            claim = self.vcpus[first].claim
+            if self.share is None or _is_before(claim, self.share.claim):
+                self.share = Share(first, ends, claim)
+                self._pay_share(self.vcpus[first], [self.vcpus[v] for v in candidates])
+        if self.share is not None:
+            self.grants[0] = Grant(self.share.vcpu)
+
+    def _pay_share(self, vcpu: Vcpu, candidates: list[Vcpu]) -> None:
+        """A claim is settled by its share; else the score goes up by what a share costs."""
+        if vcpu.claim is not None:
+            vcpu.claim = None
+            return
+        score = vcpu.score
+        for one in candidates:
+            one.score -= score
+        if vcpu.params.best_effort:
+            vcpu.score = 128 * 1024 // vcpu.params.weight
+        else:
+            vcpu.score = vcpu.params.period * 1024 // vcpu.params.budget
+
+    def _end_share(self, v: int) -> None:
+        if self.share is not None and self.share.vcpu == v:
+            self.share = None
+
     def _places(
         self, chosen: list[int], before: list[int | None], allowed: Iterable[int]
     ) -> dict[int, int]:
@@ -559,6 +645,14 @@ class World:
 
     def _waits(self, v: int) -> bool:
         return self.vcpus[v].work and self.vcpus[v].remaining == 0
+
+    def _takes_part(self, vcpu: Vcpu) -> bool:
+        """In shares: by a claim or by score."""
+        return vcpu.claim is not None or vcpu.params.extra or vcpu.params.best_effort
+
+    def _share_rank(self, v: int) -> tuple[int, ...]:
+        vcpu = self.vcpus[v]
+        return (0, vcpu.claim, v) if vcpu.claim is not None else (1, vcpu.score, v)
 
     def _urgency(self, vcpu: Vcpu) -> tuple[int, int]:
         """Smaller is more urgent: the level of extra time, then the order rule."""
@@ -593,6 +687,10 @@ class World:
         return not self._goes_on_as_guest(v), self.vcpus[v].run_turn, v
 
 
+def _is_before(claim: int | None, other: int | None) -> bool:
+    return claim is not None and (other is None or claim < other)
+
+
 def restart_head(queue: tuple[Refill, ...], time: int) -> tuple[Refill, ...]:
     """The head counts from this time and takes in the refills that it would meet on its way."""
     head, *rest = queue
@@ -618,8 +716,11 @@ def append_refill(queue: list[Refill], new: Refill, room: int) -> tuple[Refill, 
 
 
 def holders(grants: list[Grant]) -> list[int | None]:
-    """The vcpu that holds each pcpu: it pays with or without work, or it runs."""
-    return [grant.run if grant.pay is None or grant.pay == SPARE else grant.pay for grant in grants]
+    """The vcpu that holds each pcpu: it pays, with or without work, or it runs on the spare.
+
+    Nobody holds what nobody pays for: best effort and shares leave no trace.
+    """
+    return [grant.run if grant.pay == SPARE else grant.pay for grant in grants]
 
 
 def _become_last(last: list[int | None], pcpu: int, v: int) -> None:

@@ -20,7 +20,7 @@ queue, in the wait queue (its period has not begun), or in neither (it is blocke
   come before all others, by priority.
 - Extra time: a gap of at least a quantum in which somebody waits for a period goes, a quantum at
   a time, to vcpus that asked for it: first to those that lost time to short unblocking, then by
-  weight.
+  weight. In Xen those that lost time need not ask (`claims`).
 
 A period ends at its deadline (`sharp`). Xen does that only at the next call of its scheduler, so
 that a vcpu that runs past its deadline uses up the old slice first; `sharp=False` does the same.
@@ -73,6 +73,7 @@ class Vcpu:
         self.used = 0
         self.work = False
         self.woken = False  # it has been woken at least once
+        self.blocked = False  # it has blocked at least once
         self.queued = 0  # the how-manieth to enter the run queue
         self.lost = 0  # time lost to short unblocking, and its score
         self.score = 0  # of extra time by weight
@@ -94,10 +95,12 @@ class World:
         sharp: bool = True,
         quantum: int = 1,
         booted: bool = False,
+        claims: bool = False,
     ) -> None:
         self.vcpus = [Vcpu(params) for params in vcpus]
         for vcpu in self.vcpus:
-            vcpu.woken = booted  # the first wake of all is over
+            vcpu.woken = vcpu.blocked = booted  # the first wake of all is over
+        self.claims = claims
         self.wakes = wakes
         self.order = order
         self.sharp = sharp
@@ -125,15 +128,16 @@ class World:
         vcpu = self.vcpus[v]
         assert vcpu.work
         vcpu.work = False
+        vcpu.blocked = True
         if v in self.run_queue and vcpu.used >= vcpu.params.slice:
             self._next_period(vcpu)
-        for queue in (self.run_queue, self.wait_queue, self.lost_queue, self.extra_queue):
-            if v in queue:
-                queue.remove(v)
         if self.runs == v:
             self._finish_extra()
             self.runs = None
             self.expires = self.now
+        for queue in (self.run_queue, self.wait_queue, self.lost_queue, self.extra_queue):
+            if v in queue:
+                queue.remove(v)
 
     def wake(self, v: int) -> None:
         """A vcpu that had no work has some now."""
@@ -145,6 +149,8 @@ class World:
             vcpu.deadline = self.now + vcpu.params.slice
         if self.now < vcpu.begin:
             self._wait(v)
+            if vcpu.lost:
+                self.lost_queue.append(v)
         elif self.now >= vcpu.deadline:
             vcpu.deadline = self.now + vcpu.params.period
             vcpu.used = 0
@@ -153,8 +159,15 @@ class World:
             self._enter(v)
         else:
             self._unblock_short(v)
-        if self.runs is None or self.in_extra or vcpu.begin < self.expires:
+        if self.runs is None or vcpu.begin < self.expires or self._outbids(v):
             self.expires = self.now
+
+    def _outbids(self, v: int) -> bool:
+        """Whether its claim comes before what the turn of extra time was given for."""
+        if not self.in_extra or self.runs is None or v not in self.lost_queue:
+            return False
+        by_score = self.runs not in self.lost_queue
+        return by_score or self.vcpus[v].lost < self.vcpus[self.runs].lost
 
     def _unblock_short(self, v: int) -> None:
         """No more of this period; what is lost gives a claim on extra time."""
@@ -163,7 +176,8 @@ class World:
         vcpu.deadline += vcpu.params.period
         vcpu.used = 0
         self._wait(v)
-        if vcpu.params.extra and lost > 0:
+        asks = vcpu.params.extra or self.claims
+        if asks and vcpu.blocked and lost > 0:
             vcpu.lost = (vcpu.params.period << 10) // lost
             self.lost_queue.append(v)
 
@@ -210,9 +224,6 @@ class World:
         due = [v for v in self.wait_queue if self.vcpus[v].begin <= self.now]
         for v in sorted(due, key=lambda v: self.vcpus[v].begin):
             self.wait_queue.remove(v)
-            for queue in (self.lost_queue, self.extra_queue):
-                if v in queue and self.vcpus[v].params.slice:
-                    queue.remove(v)
             self._enter(v)
 
     def _repair(self) -> None:
@@ -288,6 +299,8 @@ class World:
         if v in self.extra_queue:
             before = vcpu.score
             vcpu.score = self._turn_costs(vcpu.params)
+            if not vcpu.work:
+                return
             self.extra_queue.remove(v)
             for other in self.extra_queue:
                 self.vcpus[other].score -= before

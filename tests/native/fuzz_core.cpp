@@ -14,7 +14,8 @@
  *   - a server is never charged more, at its own level, than its budget in any number of
  *     consecutive periods, plus the lateness of the last pick;
  *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
- *     vcpu with work and budget waits (rules that do not idle budget away);
+ *     vcpu with work and budget waits (rules that do not idle budget away), nor, but for gaps that
+ *     are shorter than a share, while a best-effort one does;
  *   - in worlds that pass a schedulability test and whose picks are prompt, a server that has work
  *     during a whole period of its own gets its budget in it.
  *
@@ -99,8 +100,8 @@ struct Vcpu {
     Time supplied_ns = 0;           // run in the current period, whoever paid
 };
 
-constexpr std::array<hp_policy, 38> legal_policies() {
-    std::array<hp_policy, 38> list{};
+constexpr std::array<hp_policy, 42> legal_policies() {
+    std::array<hp_policy, 42> list{};
     std::size_t n = 0;
     for (hp_u32 order : {HP_ORDER_FP, HP_ORDER_EDF}) {
         for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_LEND, HP_SLACK_RECLAIM})
@@ -110,7 +111,7 @@ constexpr std::array<hp_policy, 38> legal_policies() {
             for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_SPARE, HP_SLACK_EXTRA})
                 list[n++] = {budget, order, slack};
         for (hp_u32 budget : {HP_BUDGET_SLICE, HP_BUDGET_SLICE_ONCE})
-            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA})
+            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA, HP_SLACK_WEIGHTS})
                 list[n++] = {budget, order, slack};
     }
     return list;
@@ -195,6 +196,10 @@ class World {
         return params;
     }
 
+    hp_u32 draw_weight() {
+        return static_cast<hp_u32>(random_.one_in(2) ? 0 : random_.between(1, HP_WEIGHT_MAX));
+    }
+
     void add(hp_u32 v) {
         Vcpu &vcpu = vcpus_[v];
         vcpu = Vcpu{};
@@ -202,7 +207,7 @@ class World {
         vcpu.best_effort = random_.one_in(6);
         vcpu.params = draw_params();
         if (vcpu.best_effort)
-            vcpu.params = {0, 0, 0, HP_BEST_EFFORT};
+            vcpu.params = {0, 0, 0, HP_BEST_EFFORT, draw_weight()};
         require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_OK,
                 "legal parameters are refused");
         require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_ERROR_PRESENT, "added twice");
@@ -479,6 +484,8 @@ class World {
         require(grant.start_ns == now_ && grant.until_ns > now_, "a grant that does not last");
         if (hp_is_vcpu(grant.run)) {
             require(vcpus_[grant.run].working, "a vcpu without work runs");
+            if (core_->policy.slack == HP_SLACK_WEIGHTS && grant.pay == HP_NONE)
+                require(grant.until_ns <= now_ + HP_SHARE_NS, "a share is too long");
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 require(p == pcpu || grants_[p].run != grant.run, "a vcpu on two pcpus");
         }
@@ -559,9 +566,20 @@ class World {
             bool runs = !vcpu.present || !vcpu.working;
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 runs = runs || grants_[p].run == v;
-            require(runs || (!vcpu.best_effort && core_->server[v].remaining_ns <= 0),
+            require(runs || (!vcpu.best_effort && core_->server[v].remaining_ns <= 0)
+                        || (vcpu.best_effort && is_short_gap()),
                     "idle while a vcpu with work and budget waits");
         }
+    }
+
+    // Whether a share would not end before the period of some server that waits for it begins.
+    [[nodiscard]] bool is_short_gap() const {
+        bool is_short = false;
+        for (hp_u32 v = 0; v < vcpus_.size(); v++)
+            is_short = is_short
+                       || (vcpus_[v].present && !vcpus_[v].best_effort && vcpus_[v].working
+                           && core_->server[v].deadline_ns < now_ + HP_SHARE_NS);
+        return is_short && core_->policy.slack == HP_SLACK_WEIGHTS;
     }
 
     // The laws hold; and looking changes nothing that asking for kicks has not changed.

@@ -23,6 +23,12 @@ from hyperperiod.model import System
 
 TICKS = 150
 SPARE_PERIOD, SPARE_BUDGET = 40, 6
+SHARE = 2
+"""How many ticks a share lasts, 500 us: the rule weights needs longer ticks than others."""
+
+
+def tick_ns(policy: str) -> int:
+    return 500_000 // SHARE if "weights" in policy else 1
 
 
 @st.composite
@@ -45,23 +51,28 @@ def loads(draw: st.DrawFn) -> list[dict[str, int]]:
 
 
 def simulated(policy: str, found: list[dict[str, int]], **more: Any) -> Run:
+    tick = tick_ns(policy)
     domains = [
         domain(
             f"d{v}",
-            (one["server_budget"], one["server_period"]),
-            task(f"t{v}", one["period"], one["wcet"], offset=one["offset"]),
+            (one["server_budget"] * tick, one["server_period"] * tick),
+            task(f"t{v}", one["period"] * tick, one["wcet"] * tick, offset=one["offset"] * tick),
             extra=bool(one["extra"]),
         )
         for v, one in enumerate(found)
     ]
     if "spare" in policy:
         more["spare"] = server(SPARE_BUDGET, SPARE_PERIOD)
+    if "quantum" in more:
+        more["quantum"] *= tick
     one_system: System = system(policy, *domains, **more)
-    return run(one_system, TICKS)
+    return run(one_system, TICKS * tick)
 
 
-def ticks_of(ran: Run, pcpu: int) -> list[tuple[str, str]]:
-    return [(who, pay) for start, end, who, pay in ran.paid(pcpu) for _ in range(end - start)]
+def ticks_of(ran: Run, pcpu: int, tick: int) -> list[tuple[str, str]]:
+    rows = ran.paid(pcpu)
+    assert all(start % tick == end % tick == 0 for start, end, _, _ in rows)
+    return [(who, pay) for start, end, who, pay in rows for _ in range((end - start) // tick)]
 
 
 def naive_ticks(
@@ -70,7 +81,7 @@ def naive_ticks(
     budget, order, slack = policy.removesuffix("+global").split("+")
     rules = Policy(budget, order, slack)  # type: ignore[arg-type]
     spare = (SPARE_PERIOD, SPARE_BUDGET) if slack == "spare" else (0, 0)
-    setup = Setup(rules, pcpus, quantum, *spare)
+    setup = Setup(rules, pcpus, quantum, *spare, share=SHARE)
     periods = sorted({one["server_period"] for one in found})
     params = [
         Params(
@@ -107,7 +118,7 @@ def agree(policy: str, data: st.DataObject, pcpus: int = 1, quantum: int | None 
     rows = naive_ticks(policy, found, pcpus, quantum)
     for pcpu in range(pcpus):
         expected = [as_text(grants[pcpu]) for grants in rows]
-        got = ticks_of(ran, pcpu)
+        got = ticks_of(ran, pcpu, tick_ns(policy))
         wrong = [now for now in range(TICKS) if got[now] != expected[now]]
         assert wrong == [], (pcpu, wrong[0], got[wrong[0]], expected[wrong[0]])
 

@@ -29,8 +29,8 @@ PARTITIONED = [
         ("polling", ("none", "spare", "extra")),
         ("sporadic", ("none", "spare", "extra")),
         ("cbs", ("none", "spare", "extra")),
-        ("slice", ("none", "extra")),
-        ("slice-once", ("none", "extra")),
+        ("slice", ("none", "extra", "weights")),
+        ("slice-once", ("none", "extra", "weights")),
     ]
     for order, slack in itertools.product(("fp", "edf"), slacks)
 ]

@@ -78,6 +78,7 @@ def _add_domain(scenario: _sim.Scenario, period: int, budget: int) -> None:
         budget_ns=budget,
         best_effort=False,
         extra=False,
+        weight=0,
     )
 
 
@@ -105,6 +106,7 @@ def test_the_native_side_refuses_a_missing_pcpu() -> None:
         budget_ns=5,
         best_effort=False,
         extra=False,
+        weight=0,
     )
     with pytest.raises(ValueError, match="pcpu"):
         _sim.Run(scenario)

@@ -49,10 +49,10 @@ def test_a_trace_cut_short_is_readable_up_to_the_last_whole_record(tmp_path: Pat
 
 def test_further_header_keys_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "trace.hpt"
-    write_header(path, make_header("ptps", [vcpu("a", 10, 4, weight=3)], guarantees=True))
+    write_header(path, make_header("ptps", [vcpu("a", 10, 4, colour=3)], guarantees=True))
     header, _ = read(path)
     assert header["guarantees"] is True
-    assert header["vcpus"][0]["weight"] == 3  # type: ignore[typeddict-item]
+    assert header["vcpus"][0]["colour"] == 3  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 """Two independent readings of the rules agree: schedules of the naive model have every property.
 
 The naive model decides tick by tick; the properties replay budgets from records. Neither knows
-the other or the scheduler. One tick is one nanosecond here.
+the other or the scheduler. A best-effort turn is four ticks here, a share two.
 """
 
 from itertools import product
@@ -21,10 +21,11 @@ from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
 
 TICKS = 240
+TICK_NS = 250_000
 LOCAL = [
     *product(("periodic",), ORDERS, ("none", "lend", "reclaim")),
     *product(("deferrable", "polling", "sporadic", "cbs"), ORDERS, ("none", "spare", "extra")),
-    *product(("slice", "slice-once"), ORDERS, ("none", "extra")),
+    *product(("slice", "slice-once"), ORDERS, ("none", "extra", "weights")),
 ]
 GLOBAL = [
     *product(("periodic",), ORDERS, ("none",)),
@@ -37,12 +38,13 @@ def play(rules: Any, pcpus: int, seed: int, swaps: Any = ()) -> Script:
     """A random system under the naive model, as a trace; now and then one of `swaps` takes over."""
     random = Random(seed)
     params = [random_params(random) for _ in range(random.randint(1, 4))]
-    params += [Params(1, 0, best_effort=True)] * random.randint(0, 2)
+    guests = [Params(1, 0, best_effort=True, weight=weight) for weight in (1, 300)]
+    params += guests[: random.randint(0, 2)]
     spare = (
         (random.choice((6, 12)), random.randint(1, 3)) if swaps or rules[2] == "spare" else (0, 0)
     )
     quantum = random.choice((None, None, 1, 2))
-    setup = Setup(Policy(*rules), pcpus, quantum, *spare)
+    setup = Setup(Policy(*rules), pcpus, quantum, *spare, best_effort_turn=4, share=2)
     run = Run(setup, params)
     script = Script(header_of(rules, params, setup))
     load = random.choice((0.03, 0.1, 0.4))
@@ -51,22 +53,23 @@ def play(rules: Any, pcpus: int, seed: int, swaps: Any = ()) -> Script:
         departed = run.finish_tick() if now else run.begin()
         for grant in before:
             if grant is not None and grant.run in departed:
-                script.depart(now, grant.run)
+                script.depart(now * TICK_NS, grant.run)
         woken = run.arrive([random.randint(1, 5) if random.random() < load else 0 for _ in params])
-        script.arrive(now, *woken)
+        script.arrive(now * TICK_NS, *woken)
         if swaps and random.random() < 0.03:
             swap(script, now, run, random.choice(swaps))
         for pcpu, grant in enumerate(run.world.decide()):
             if grant != before[pcpu]:
-                decide(script, now, pcpu, grant)
+                decide(script, now * TICK_NS, pcpu, grant)
             before[pcpu] = grant
-    return script.end(TICKS)
+    return script.end(TICKS * TICK_NS)
 
 
 def swap(script: Script, now: int, run: Run, rules: Any) -> None:
     run.world.swap(Policy(*rules))
     value = BUDGETS.index(rules[0]) | ORDERS.index(rules[1]) << 8 | SLACKS.index(rules[2]) << 16
-    script.add(now, Kind.SWAP, value=value)
+    script.add(now * TICK_NS, Kind.SWAP, value=value)
+    script.header["swaps"].append({"at_ns": now * TICK_NS, "policy": "+".join(rules)})
 
 
 def random_params(random: Random) -> Params:
@@ -80,15 +83,19 @@ def header_of(rules: Any, params: list[Params], setup: Setup) -> Any:
     vcpus = [
         vcpu(
             f"v{index}",
-            None if each.best_effort else each.period,
-            None if each.best_effort else each.budget,
+            None if each.best_effort else each.period * TICK_NS,
+            None if each.best_effort else each.budget * TICK_NS,
             priority=each.priority,
             pcpu=0 if one else None,
             extra=each.extra,
+            weight=each.weight if each.best_effort else None,
         )
         for index, each in enumerate(params)
     ]
-    spare = {"period_ns": setup.spare_period, "budget_ns": setup.spare_budget}
+    spare = {
+        "period_ns": setup.spare_period * TICK_NS,
+        "budget_ns": setup.spare_budget * TICK_NS,
+    }
     return make_header(
         "ptps",
         vcpus,
@@ -97,19 +104,19 @@ def header_of(rules: Any, params: list[Params], setup: Setup) -> Any:
         slack=rules[2],
         scope="partitioned" if one else "global",
         pcpus=setup.pcpus,
-        horizon_ns=TICKS,
-        quantum_ns=setup.quantum,
+        horizon_ns=TICKS * TICK_NS,
+        quantum_ns=setup.quantum and setup.quantum * TICK_NS,
         spare=spare if setup.spare_period else None,
     )
 
 
-def decide(script: Script, now: int, pcpu: int, grant: Grant) -> None:
+def decide(script: Script, now_ns: int, pcpu: int, grant: Grant) -> None:
     pay = NONE if grant.pay is None else SPARE if grant.pay == NAIVE_SPARE else grant.pay
     if grant.run is None:
-        script.idle(now, pay, pcpu=pcpu)
+        script.idle(now_ns, pay, pcpu=pcpu)
         return
     flags = (ALSO if grant.also is not None else 0) | (EXTRA if grant.level else 0)
-    script.run(now, grant.run, pay, pcpu=pcpu, flags=flags)
+    script.run(now_ns, grant.run, pay, pcpu=pcpu, flags=flags)
 
 
 @pytest.mark.parametrize(("rules", "pcpus"), CASES, ids=str)

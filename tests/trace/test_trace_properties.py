@@ -426,10 +426,98 @@ def with_spare(pcpus: int = 1) -> Script:
         ),
         (with_spare().arrive(0, H).run(0, H).idle(4, SPARE), "idles on pcpu 0"),
         (with_spare(2).idle(0, SPARE).idle(0, SPARE, pcpu=1), "on pcpus [0, 1] at once"),
+        # low is depleted at 4; high gets work and keeps its budget, but no pcpu.
+        (
+            with_spare(2)
+            .arrive(0, L)
+            .run(0, L)
+            .idle(0, SPARE, pcpu=1)
+            .run(4, L, SPARE)
+            .idle(4, pcpu=1)
+            .arrive(6, H),
+            "pcpu 0 while high waits with budget",
+        ),
+        (
+            with_spare(2).arrive(0, H, L).run(0, L).idle(0, SPARE, pcpu=1),
+            "pcpu 1 while high waits with budget",
+        ),
     ],
 )
 def test_spare_trips(script: Script, text: str, tmp_path: Path) -> None:
     trips("spare", script.end(10), tmp_path, text)
+
+
+US = 1000
+GUEST = 2
+
+
+def with_shares(*weights: int, lost: bool = False) -> Script:
+    """Two servers of 1 ms in 10 ms with endless work from 0 on, and best-effort vcpus from 3 ms on.
+
+    The first work of all waits for a slice; high alone may have shares. So it has two of them, both
+    have their slices, and their next periods begin at 11 ms. With `lost` high loses half of its
+    slice instead, and the others begin at 2.5 ms.
+    """
+    pair = [vcpu(name, 10_000 * US, 1000 * US, extra=name == "high") for name in ("high", "low")]
+    guests = [vcpu(f"guest{weight}", weight=weight) for weight in weights]
+    script = Script(make_header("sedf", [*pair, *guests], horizon_ns=11_000 * US))
+    script.arrive(0, H, L).run(0, H, NONE).run(1000 * US, H)
+    if not lost:
+        return script.run(2000 * US, L).arrive(3000 * US, *range(GUEST, GUEST + len(weights)))
+    script.depart(1500 * US, H).run(1500 * US, L)
+    return script.arrive(2500 * US, H, *range(GUEST, GUEST + len(weights)))
+
+
+def shares(script: Script, start: int, *runs: int) -> Script:
+    """Shares one after the other, from so many half milliseconds on."""
+    for at, run in enumerate(runs, start):
+        script.run(500 * at * US, run, NONE)
+    return script
+
+
+def moved_share() -> Script:
+    """Shares that begin at 3.3 ms, 3.8 ms, ... and so also less than 0.5 ms before 11 ms."""
+    script = with_shares().run(3000 * US, H, NONE).depart(3200 * US, H).idle(3200 * US)
+    return script.arrive(3300 * US, H).run(3300 * US, H, NONE)
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (with_shares().idle(3000 * US), "idles although high may have a share"),
+        (shares(with_shares(), 6, L), "a share for low, not for high"),
+        # A share costs high 10 and the guest 1; high had one before.
+        (shares(with_shares(128), 6, H), "a share for high, not for guest128"),
+        (shares(with_shares(128), 6, *[GUEST] * 11), "a share for guest128, not for high"),
+        (
+            with_shares(128, 300).run(3000 * US, GUEST, NONE).run(3200 * US, GUEST + 1, NONE),
+            "the share of guest128 ends early",
+        ),
+        (shares(with_shares(128, lost=True), 5, GUEST), "a share for guest128, not for high"),
+        # One claim, one share.
+        (shares(with_shares(128, lost=True), 5, H, H), "a share for high, not for guest128"),
+        (moved_share(), "a share for high, not for nobody"),
+    ],
+)
+def test_shares_trip(script: Script, text: str, tmp_path: Path) -> None:
+    trips("shares", script.end(10_900 * US), tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        shares(with_shares(128), 6, *[GUEST] * 10, H),
+        shares(with_shares(128, lost=True), 5, H, *[GUEST] * 10, H),
+        moved_share().idle(10_800 * US),
+    ],
+)
+def test_shares_hold(script: Script, tmp_path: Path) -> None:
+    """A claim comes first, then eleven shares go ten to one; a gap that is too short is idle."""
+    last_ns = max(row[0] for row in script.rows)
+    header, records = script.end(last_ns + 200 * US).trace(tmp_path)
+    for one in PROPERTIES:
+        finding = one.check(header, records)
+        assert finding.status is not Status.FAILS, (one.name, finding.violations)
 
 
 def test_spare_overrun_trips_the_budget(tmp_path: Path) -> None:

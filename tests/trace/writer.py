@@ -32,6 +32,7 @@ PRESETS = {
     "cbs": ("cbs", "edf", "none"),
     "rtds": ("deferrable", "edf", "extra"),
     "ertds": ("deferrable", "edf", "spare"),
+    "sedf": ("slice-once", "edf", "weights"),
 }
 
 

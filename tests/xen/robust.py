@@ -66,9 +66,9 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "rtds": (15, 17, 26, 39, 73, 88, 96, 105, 115, 121, 130, 139, 163, 168),
     "ertds": (25, 29, 41, 56, 101, 177, 205, 219, 306, 319, 362, 512, 536, 559),
     "cbs": (58, 78, 86, 106, 111, 139, 186, 207, 217, 230, 325, 339, 341, 346),
-    "sedf": (4, 15, 21, 24, 47, 78, 83, 106, 142, 155, 166, 169, 171, 207),
-    "sedf-prime": (21, 74, 86, 115, 294, 322, 329, 385, 475, 513, 585, 595, 615, 743),
-    "psedf": (2, 35, 68, 82, 97, 99, 124, 136, 146, 193, 217, 229, 261, 272),
+    "sedf": (26, 47, 235, 268, 274, 320, 384, 510, 532, 577, 691, 759, 852, 888),
+    "sedf-prime": (74, 86, 166, 294, 329, 385, 475, 513, 585, 615, 743, 824, 899, 1051),
+    "psedf": (2, 82, 99, 124, 136, 146, 193, 217, 229, 321, 330, 347, 350, 388),
     "hsf-fp": (34, 38, 45, 62, 71, 73, 93, 99, 118, 138, 146, 168, 174, 180),
     "partitioned-hsf-fp": (1, 2, 7, 14, 23, 32, 36, 55, 87, 92, 94, 100, 120, 151),
 }
@@ -98,11 +98,14 @@ def candidate(preset: str, number: int) -> System:
                 base_ms * _MS,
                 bandwidth,
                 interface=Interface(period_ns=period_ns, budget_ns=min(budget_ns, period_ns)),
-                extra=PRESETS[preset].slack is Slack.EXTRA and draw.random() < 0.5,
+                extra=PRESETS[preset].slack in (Slack.EXTRA, Slack.WEIGHTS) and draw.random() < 0.5,
             )
         )
     if draw.random() < 0.4:
         domains.append(_best_effort(draw, base_ms * _MS))
+        if PRESETS[preset].slack is Slack.WEIGHTS:
+            weight = draw.choice((None, 40, 300))
+            domains[-1] = domains[-1].model_copy(update={"weight": weight})
     return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
 
 

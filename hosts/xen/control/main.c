@@ -26,7 +26,8 @@ static const struct command {
     {"pool-destroy", pool_destroy, "POOL", "end a pool without domains; Pool-0 gets its pcpus"},
     {"move", move, "DOMAIN POOL", "move a running domain to another pool"},
     {"set", set,
-     "DOMAIN [--vcpu V] --period TIME --budget TIME [--priority N] [--extra] | --best-effort",
+     "DOMAIN [--vcpu V] --period TIME --budget TIME [--priority N] [--extra] | --best-effort "
+     "[--weight N]",
      "give one vcpu or all of them a server, or none"},
     {"get", get, "DOMAIN [--vcpu V] [--json]", "the servers of a domain"},
     {"policy", pool_policy, "POOL POLICY", "replace the policy of a running pool"},

@@ -35,12 +35,17 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
     const char *period = take_option(arguments, "--period");
     const char *budget = take_option(arguments, "--budget");
     const char *priority = take_option(arguments, "--priority");
+    const char *weight = take_option(arguments, "--weight");
     if (best_effort) {
         if (period != NULL || budget != NULL || priority != NULL || extra)
             fail(BAD_INPUT, "found --best-effort with a server; allowed: one of the two");
         server.order |= XEN_HYPERPERIOD_BEST_EFFORT;
+        if (weight != NULL)
+            server.budget_us = (uint32_t)read_number(weight, "--weight", HP_WEIGHT_MAX);
         return server;
     }
+    if (weight != NULL)
+        fail(BAD_INPUT, "found --weight with a server; allowed: with --best-effort");
     if (period == NULL || budget == NULL)
         fail(BAD_INPUT, "found no %s; a server has a period and a budget (or --best-effort)",
              period == NULL ? "--period" : "--budget");
@@ -75,7 +80,10 @@ int set(struct arguments *arguments) {
 static void print_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
     printf("  vcpu %-3u  ", vcpu);
     if (server->order & XEN_HYPERPERIOD_BEST_EFFORT) {
-        printf("best effort\n");
+        printf("best effort");
+        if (server->budget_us > 0)
+            printf(", weight %u", server->budget_us);
+        printf("\n");
         return;
     }
     print_time(server->budget_us * 1000ull);
@@ -88,7 +96,9 @@ static void print_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperio
 static void print_json_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
     bool best_effort = (server->order & XEN_HYPERPERIOD_BEST_EFFORT) != 0;
     printf("{\"vcpu\": %u, \"best_effort\": %s", vcpu, best_effort ? "true" : "false");
-    if (!best_effort)
+    if (best_effort)
+        printf(", \"weight\": %u", server->budget_us > 0 ? server->budget_us : 1);
+    else
         printf(", \"period_ns\": %llu, \"budget_ns\": %llu, \"priority\": %u, \"extra\": %s",
                server->period_us * 1000ull, server->budget_us * 1000ull,
                server->order & XEN_HYPERPERIOD_PRIORITY,

@@ -36,6 +36,7 @@ from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.trim import trim
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.analysis.weights import has_slice_by_weight, slices_by_weight
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -95,6 +96,7 @@ def resolve_what_can_be(system: System) -> Resolution:
     domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)
     resolution.system = system.model_copy(update={"domains": domains})
     _add_overheads(resolution)
+    _add_weights(resolution)
     resolution.system = trim(resolution.system, resolution.computed)
     resolution.system = _with_spare(resolution.system)
     return resolution
@@ -112,6 +114,8 @@ class _Filler:
         if inner:
             domain = domain.model_copy(update={"domains": inner})
         if domain.best_effort or domain.interface is not None:
+            return domain
+        if has_slice_by_weight(self.resolution.system, domain):
             return domain
         open_inside = [child.name for child in inner if child.interface is None]
         try:
@@ -229,6 +233,23 @@ def _add_overheads(resolution: Resolution) -> None:
             reopened = _reopened(resolution, own)
             domains[index] = _Filler(resolution, loss).fill(reopened, system.policy.budget)
         resolution.system = system.model_copy(update={"domains": tuple(domains)})
+
+
+def _add_weights(resolution: Resolution) -> None:
+    """Slices by weight, of what all others leave of their pcpu."""
+    system = resolution.system
+    domains = list(system.domains)
+    for members in domains_by_group(system):
+        found = slices_by_weight(system, [domains[index] for index in members])
+        for index in members:
+            domain = domains[index]
+            interface = found.get(domain.name)
+            if interface is not None:
+                domains[index] = domain.model_copy(update={"interface": interface, "weight": None})
+            elif domain.name in found:
+                reason = "the others leave nothing of 95 ms in 100 ms for a slice by weight"
+                resolution.failures[domain.name] = Verdict.no(reason)
+    resolution.system = system.model_copy(update={"domains": tuple(domains)})
 
 
 def _reopened(resolution: Resolution, domain: Domain) -> Domain:

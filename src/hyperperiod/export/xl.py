@@ -187,7 +187,8 @@ def _domain_commands(domain: Domain, pool: Pool, priorities: Priorities) -> Iter
     yield f"xl create -p {domain.name}.cfg"
     yield f"hyperperiod-xen move {domain.name} {pool.name}"
     if domain.interface is None:
-        yield f"hyperperiod-xen set {domain.name} --best-effort"
+        weight = "" if domain.weight is None else f" --weight {domain.weight}"
+        yield f"hyperperiod-xen set {domain.name} --best-effort{weight}"
         return
     extra = " --extra" if domain.extra else ""
     server = f"{_server(domain.interface)} --priority {priorities.of(domain)}{extra}"

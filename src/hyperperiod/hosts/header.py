@@ -53,6 +53,7 @@ def _vcpus(system: System, priorities: Priorities) -> list[dict[str, Any]]:
             "pcpu": vcpu.pcpu,
             "best_effort": vcpu.best_effort,
             "extra": vcpu.extra,
+            "weight": vcpu.weight,
         }
         for vcpu in vcpus_of(system)
     ]

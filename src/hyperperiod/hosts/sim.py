@@ -139,6 +139,7 @@ def _add_domain(scenario: _sim.Scenario, domain: Domain, priorities: Priorities)
         budget_ns=interface.budget_ns if interface else 0,
         best_effort=domain.best_effort,
         extra=domain.extra,
+        weight=domain.weight or 0,
     )
     for task in domain.tasks:
         _add_task(scenario, task)

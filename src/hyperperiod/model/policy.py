@@ -48,6 +48,7 @@ class Slack(Rule):
     RECLAIM = "reclaim"
     SPARE = "spare"
     EXTRA = "extra"
+    WEIGHTS = "weights"
 
 
 class Scope(Rule):
@@ -56,7 +57,7 @@ class Scope(Rule):
 
 
 _KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
-_GAPS = (Slack.NONE, Slack.EXTRA)
+_GAPS = (Slack.NONE, Slack.EXTRA, Slack.WEIGHTS)
 
 # Which slack rules go with a budget rule in a scope; the order rule is free everywhere.
 LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
@@ -134,9 +135,9 @@ PRESETS: dict[str, Policy] = {
         _row("rtds", Budget.DEFERRABLE, Order.EDF, Slack.EXTRA, Scope.GLOBAL),
         _row("ertds", Budget.DEFERRABLE, Order.EDF, Slack.SPARE, Scope.GLOBAL),
         _row("cbs", Budget.CBS, Order.EDF, Slack.NONE),
-        _row("sedf", Budget.SLICE_ONCE, Order.EDF, Slack.EXTRA),
-        _row("sedf-prime", Budget.SLICE, Order.EDF, Slack.EXTRA),
-        _row("psedf", Budget.SLICE, Order.FP, Slack.EXTRA),
+        _row("sedf", Budget.SLICE_ONCE, Order.EDF, Slack.WEIGHTS),
+        _row("sedf-prime", Budget.SLICE, Order.EDF, Slack.WEIGHTS),
+        _row("psedf", Budget.SLICE, Order.FP, Slack.WEIGHTS),
         _row("hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
         _row("partitioned-hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
     )
@@ -219,7 +220,7 @@ POLICY_SCHEMA: dict[str, Any] = {
         {
             "type": "string",
             "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)\\+(fp|edf)"
-            "(\\+(none|lend|reclaim|spare|extra))?(\\+(partitioned|global))?$",
+            "(\\+(none|lend|reclaim|spare|extra|weights))?(\\+(partitioned|global))?$",
         },
         {
             "type": "object",

@@ -158,10 +158,26 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
         )
         return
     yield from _interface_once(one)
-    if one.interface is None and one.utilization == 0:
+    yield from _weight_alone(one)
+    if one.interface is None and one.weight is None and one.utilization == 0:
         yield Finding(
             ("interface",), "nothing", "{ period, budget }: busy tasks give no demand to compute it"
         )
+
+
+def _weight_alone(one: Domain) -> Iterator[Finding]:
+    """A weight stands for an interface: a share of what the others leave."""
+    if one.weight is None:
+        return
+    for key, present in (
+        ("interface", one.interface is not None),
+        ("interface_period", one.interface_period_ns is not None),
+        ("interface_period_range", one.interface_period_range is not None),
+        ("extra", one.extra),
+    ):
+        if present:
+            allowed = f"weight or {key}; or best_effort = true with a weight"
+            yield Finding((key,), f"{key} with a weight", allowed)
 
 
 def _interface_once(one: Domain) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ class Vcpu:
     pcpu: int | None
     best_effort: bool
     extra: bool
+    weight: int | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def vcpus_of(system: System) -> tuple[Vcpu, ...]:
                     pcpu=domain.pcpu,
                     best_effort=domain.best_effort,
                     extra=domain.extra,
+                    weight=domain.weight,
                 )
             )
     return tuple(vcpus)

@@ -104,6 +104,7 @@ class VcpuEntry(TypedDict):
     pcpu: Count | None
     best_effort: bool
     extra: bool
+    weight: NotRequired[Positive | None]
 
 
 class TaskEntry(TypedDict):
@@ -172,7 +173,7 @@ class Header(TypedDict):
     policy: str
     budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
     order: Literal["fp", "edf"]
-    slack: Literal["none", "lend", "reclaim", "spare", "extra"]
+    slack: Literal["none", "lend", "reclaim", "spare", "extra", "weights"]
     scope: Literal["partitioned", "global"]
     seed: Count | None
     horizon_ns: Count
@@ -335,7 +336,7 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
-_RULES: Final = np.array((7, 2, 5), np.uint64)
+_RULES: Final = np.array((7, 2, 6), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 

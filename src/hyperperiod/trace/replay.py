@@ -31,7 +31,7 @@ from hyperperiod.trace.servers import NEVER, RULES, Server, Wanted
 BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once")
 ORDERS: Final = ("fp", "edf")
 DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
-SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra")
+SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra", "weights")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Moment:
     last_run: list[int | None] = field(default_factory=list)
     """Per pcpu, which vcpu with a server ran most recently before that decision."""
     servers: dict[int, Server] = field(default_factory=dict)
+    swaps: int = 0
+    """How many there have been."""
     work: set[int] = field(default_factory=set)
     work_since: dict[int, int] = field(default_factory=dict)
     """When each vcpu last got work, also at the very instant at which it had run out of it."""
@@ -227,7 +229,7 @@ class Replay:
         grant = state.grants[pcpu]
         if grant.pay is not None and grant.pay != SPARE:
             state.last_payer[pcpu] = grant.pay
-        if grant.run is not None and not state.is_best_effort(grant.run):
+        if grant.run is not None and grant.pay is not None and not state.is_best_effort(grant.run):
             state.last_run[pcpu] = grant.run
 
     def _refill_due(self) -> None:
@@ -272,6 +274,7 @@ class Replay:
     def _swap(self, record: "Record") -> None:
         """New rules on one pcpu, or on all."""
         state = self.state
+        state.swaps += 1
         value = record.value
         rules = Rules(BUDGETS[value & 0xFF], ORDERS[value >> 8 & 0xFF], SLACKS[value >> 16 & 0xFF])
         alone = state.partitioned and record.pcpu != NONE

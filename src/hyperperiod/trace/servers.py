@@ -146,7 +146,21 @@ class Polling(Server):
 
 
 class Slice(Server):
-    """A period begins with work: at an arrival after the deadline, or at the deadline itself."""
+    """A period begins with work: at an arrival after the deadline, or at the deadline itself.
+
+    One that has used up its slice has moved on to the period that begins at its deadline.
+    """
+
+    def __init__(
+        self, period_ns: int, budget_ns: int, *, priority: int = 0, extra: bool = False
+    ) -> None:
+        super().__init__(period_ns, budget_ns, priority=priority, extra=extra)
+        self.fresh = True
+        """Until its first work, if it was not served under another policy before."""
+        self.claim = 0
+        """To a share, for the slice that was lost last; 0: none."""
+        self.claims = 0
+        """How many there were."""
 
     def refill_due_ns(self) -> int:
         return self.deadline_ns if self.has_work else NEVER
@@ -159,26 +173,58 @@ class Slice(Server):
         self.level = 0
         self.remaining_ns = min(left_ns, self.budget_ns)
 
+    def adopt(self, other: Server, now_ns: int) -> None:
+        super().adopt(other, now_ns)
+        self.fresh = False
+
     def arrive(self, now_ns: int) -> None:
         self.has_work = True
-        if now_ns >= self.deadline_ns:
+        if self.fresh:
+            self.fresh = False
+            self._wake_first(now_ns)
+            return
+        used_up = self.level > 0 or self.remaining_ns <= 0
+        if used_up and self.deadline_ns <= now_ns < self.deadline_ns + self.period_ns:
+            self.refill(self.deadline_ns)
             self.settled = True
-            periods = (now_ns - self.deadline_ns) // self.period_ns
-            owed_ns = min(0, self.remaining_ns) if self.level == 0 else 0
-            self.level = 0
-            self.remaining_ns = min(0, owed_ns + periods * self.budget_ns) + self.budget_ns
-            self.deadline_ns = now_ns + self.period_ns
-            self.drop()
+        if now_ns >= self.deadline_ns:
+            self._begin(now_ns)
+        else:
+            self._wake_early()
+
+    def _begin(self, now_ns: int) -> None:
+        """Long unblocking: a period from now on."""
+        self.settled = True
+        self.claim = 0
+        periods = (now_ns - self.deadline_ns) // self.period_ns
+        owed_ns = min(0, self.remaining_ns) if self.level == 0 else 0
+        self.level = 0
+        self.remaining_ns = min(0, owed_ns + periods * self.budget_ns) + self.budget_ns
+        self.deadline_ns = now_ns + self.period_ns
+        self.drop()
+
+    def _wake_first(self, now_ns: int) -> None:
+        """The first work of all."""
+        if now_ns >= self.deadline_ns:
+            self._begin(now_ns)
+
+    def _wake_early(self) -> None:
+        """Work before the deadline finds what is left."""
 
 
 class SliceOnce(Slice):
     """Work that arrives before the deadline loses what is left of the slice."""
 
-    def arrive(self, now_ns: int) -> None:
-        if now_ns < self.deadline_ns and self.level == 0 and self.remaining_ns > 0:
+    def _wake_first(self, now_ns: int) -> None:
+        if now_ns >= self.deadline_ns:
+            self.deadline_ns = now_ns + self.budget_ns
+
+    def _wake_early(self) -> None:
+        if self.level == 0 and self.remaining_ns > 0:
+            self.claim = 1024 * self.period_ns // self.remaining_ns
+            self.claims += 1
             self.remaining_ns = 0
             self.drop()
-        super().arrive(now_ns)
 
 
 class Cbs(Server):

@@ -268,6 +268,8 @@ def _server_parts(system: System, domain: Domain, priorities: Priorities) -> Ite
         yield f"cpu{domain.pcpu}"
     if domain.extra and not domain.best_effort:
         yield "extra"
+    if domain.best_effort and domain.weight is not None:
+        yield f"w{domain.weight}"
 
 
 def _change(system: System, change: Change, priorities: Priorities) -> str:

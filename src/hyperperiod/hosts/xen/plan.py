@@ -105,8 +105,8 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     """Room for all calls of a run, with as much again to spare (Xen may use half of it).
 
     A job arrives and departs and makes at most a few picks; a server is refilled and depleted
-    once a period, under the sporadic rule in up to eight parts; turns and extra time end as often
-    as they can.
+    once a period, under the sporadic rule in up to eight parts; turns, extra time and shares end as
+    often as they can.
     """
     calls = 4096.0
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
@@ -117,6 +117,8 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
             calls += per_period * domain.vcpus * horizon_ns / domain.interface.period_ns
             if domain.extra and any(policy.slack is Slack.EXTRA for policy in policies):
                 calls += 3 * domain.vcpus * horizon_ns / domain.interface.budget_ns
+    if any(policy.slack is Slack.WEIGHTS for policy in policies):
+        calls += 3 * system.pcpus * horizon_ns / (MS // 2)
     if sum(domain.vcpus for domain in system.domains if domain.best_effort) > 1:
         calls += 2 * system.pcpus * horizon_ns / MS
     if system.quantum_ns is not None:

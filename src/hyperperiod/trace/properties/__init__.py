@@ -23,6 +23,7 @@ from hyperperiod.trace.properties import (
     paid_time,
     payer,
     releases,
+    shares,
     spare,
 )
 from hyperperiod.trace.properties.finding import Finding, Status, Violation
@@ -64,6 +65,7 @@ PROPERTIES: Final = (
         "best-effort", best_effort.__doc__ or "", best_effort.check, best_effort.BestEffortWatcher
     ),
     Property("spare", spare.__doc__ or "", spare.check, spare.SpareWatcher),
+    Property("shares", shares.__doc__ or "", shares.check, shares.SharesWatcher),
     Property("guarantee", guarantee.__doc__ or "", guarantee.check, guarantee.GuaranteeWatcher),
 )
 

@@ -3,7 +3,8 @@
 
 So a pcpu on which one could run does not idle. Inside such time they take turns of 1 ms: on one
 pcpu none runs longer while another one waits, and where several pcpus are shared, none runs for
-more turns than there are vcpus to take them.
+more turns than there are vcpus to take them. Under the slack rule weights both is said by another
+property (shares).
 """
 
 from typing import Final
@@ -41,7 +42,7 @@ class BestEffortWatcher(Watcher):
 
     def _judge_idle(self, moment: Moment, pcpu: int) -> None:
         waiting = self._waiting(moment, pcpu)
-        if waiting:
+        if waiting and moment.rules[pcpu].slack != "weights":
             name = server_name(self.header, waiting[0])
             text = f"pcpu {pcpu} idles although {name} would run best effort"
             self.wrong(moment, (pcpu, "idle"), text)
@@ -57,7 +58,7 @@ class BestEffortWatcher(Watcher):
         if _taken(moment, pcpu, pcpus, ids):
             text = f"{name} runs best effort on pcpu {pcpu}, which is wanted"
             self.wrong(moment, (pcpu, "taken"), text)
-        if self._waiting(moment, pcpu):
+        if moment.rules[pcpu].slack != "weights" and self._waiting(moment, pcpu):
             text = f"{name} runs best effort for more than its turn while others wait"
             self.turns.wrong((pcpu, grant.run), moment.now_ns, moment.until_ns, text)
 

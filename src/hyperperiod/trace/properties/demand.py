@@ -14,10 +14,10 @@ job may have run longer by
 but not shorter. The events inside a piece are
 
 - the instants at which anything is recorded, except what names another pcpu;
-- where nobody pays, the ends of quanta: a pick there leaves no charge, and no record if the same
-  job goes on. The first is due when the piece's record says, and each quantum begins anew with a
-  pick. One that is due less than L before the piece ends is not counted: what is left of the piece
-  is no longer than the L for its end.
+- where nobody pays, the ends of quanta and of shares (the slack rule weights): a pick there leaves
+  no charge, and no record if the same job goes on. The first is due when the piece's record says,
+  and each quantum begins anew with a pick. One that is due less than L before the piece ends is not
+  counted: what is left of the piece is no longer than the L for its end.
 
 Where the header has `job_overhead_ns` a job may miss its range by that much more, both ways: what
 the guest itself needs for a job lies in part outside the pieces that name the job.
@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
 from hyperperiod.trace.properties.finding import Finding, lateness_ns, skipped
-from hyperperiod.trace.replay import each
+from hyperperiod.trace.properties.shares import SHARE_NS
+from hyperperiod.trace.replay import SLACKS, each
 from hyperperiod.trace.spans import Spans, all_spans
 
 
@@ -70,7 +71,7 @@ def _host_ns(header: Header, records: Records, pcpu: int, spans: Spans) -> NDArr
     if late_ns == 0:
         return np.zeros(len(spans), np.intp)
     events = 1 + _inside(spans, _instants(records, pcpu))
-    events += _unrecorded(spans, header["quantum_ns"], late_ns)
+    events += _unrecorded(spans, _round_ns(header, records), late_ns)
     switched = np.ones(len(spans), bool)
     switched[1:] = spans["vcpu"][1:] != spans["vcpu"][:-1]
     event_ns = late_ns + header.get("resume_ns", late_ns)
@@ -78,8 +79,16 @@ def _host_ns(header: Header, records: Records, pcpu: int, spans: Spans) -> NDArr
     return most
 
 
+def _round_ns(header: Header, records: Records) -> int | None:
+    """How often a pick comes where nobody pays: at the end of each quantum, or of each share."""
+    swaps = records[records["kind"] == Kind.SWAP]["value"].tolist()
+    slacks = {header["slack"], *(SLACKS[value >> 16 & 0xFF] for value in swaps)}
+    rounds = [SHARE_NS] if "weights" in slacks else []
+    return min([*rounds, *([header["quantum_ns"]] if header["quantum_ns"] else [])], default=None)
+
+
 def _unrecorded(spans: Spans, quantum_ns: int | None, late_ns: int) -> NDArray[np.intp]:
-    """How many ends of quanta lie inside each span of which no record tells."""
+    """How many ends of quanta or shares lie inside each span of which no record tells."""
     if quantum_ns is None:
         return np.zeros(len(spans), np.intp)
     left_ns = spans["end_ns"] - np.minimum(spans["until_ns"], spans["end_ns"])

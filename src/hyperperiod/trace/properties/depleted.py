@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vcpu of a depleted server runs only on donated time, on the spare, or on extra time.
+"""The vcpu of a depleted server runs only on donated time, the spare, extra time or a share.
 
 Extra time is marked as such: the grant of a vcpu that has fallen below its own level says so.
 (Where pcpus are shared, a grant that a refill leaves right is not made anew, so its mark may stay
@@ -35,8 +35,10 @@ def check(header: Header, records: Records) -> Finding:
 
 
 def _helped(moment: Moment, pcpu: int) -> bool:
-    """Whether another server with budget pays, as the policy allows."""
+    """Whether another server with budget pays, or nobody, as the policy allows."""
     grant = moment.grants[pcpu]
+    if grant.pay is None and moment.rules[pcpu].slack == "weights":
+        return True
     if grant.pay is None or grant.pay == grant.run:
         return False
     allowed = grant.pay == SPARE or moment.rules[pcpu].slack == "reclaim"

@@ -110,7 +110,8 @@ class GuaranteeWatcher(Watcher):
             del self.open[vcpu]
             stretch = None
         if bound:
-            at_refill = server.deadline_ns - server.period_ns == moment.now_ns
+            begins = server.deadline_ns - server.period_ns == moment.now_ns
+            at_refill = begins and server.usable  # else it was lost at that very instant
             if stretch is None:
                 stretch = _Stretch(terms, moment.now_ns, [])
                 self.open[vcpu] = stretch

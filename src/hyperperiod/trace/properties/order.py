@@ -4,7 +4,7 @@
 Per pcpu, under periodic servers, H being the one that pays: H if it has work; else, where time is
 lent, the first with work and budget; where it is reclaimed, the first with work, those with
 budget before the depleted; else nobody. Under all other rules the first m with work and budget
-run on m pcpus. What runs beyond that (best effort, the spare) has its own properties.
+run on m pcpus. What runs beyond that (best effort, the spare, shares) has its own properties.
 """
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
@@ -84,8 +84,10 @@ def _several(moment: Moment, pcpus: list[int], ids: list[int]) -> dict[object, s
 
 
 def _server_run(moment: Moment, pcpu: int) -> int | None:
-    """Who runs there on the time of a server: not best effort and not on the spare."""
+    """Who runs there on the time of a server: not best effort, on the spare or on a share."""
     grant = moment.grants[pcpu]
+    if grant.pay is None and moment.rules[pcpu].slack == "weights":
+        return None
     if grant.run is None or grant.pay == SPARE or moment.is_best_effort(grant.run):
         return None
     return grant.run

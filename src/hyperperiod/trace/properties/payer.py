@@ -3,8 +3,8 @@
 
 Periodic servers: the first server in the order that has budget pays, whoever runs; globally the
 first m of them. A vcpu that runs on lent time pays as well. Every other server pays for itself
-while it runs and for nothing else; the spare pays where it stands; when nobody is in charge,
-nobody pays.
+while it runs and for nothing else; the spare pays where it stands; nobody pays for a share of the
+rule weights, nor when nobody is in charge.
 """
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
@@ -64,6 +64,7 @@ def _own(moment: Moment, pcpus: list[int]) -> dict[int, set[int | None]]:
     """By pcpu, who may be the payer when a server pays only for itself."""
     named: dict[int, set[int | None]] = {}
     has_spare = moment.rules[pcpus[0]].slack == "spare"
+    has_shares = moment.rules[pcpus[0]].slack == "weights"
     for pcpu in pcpus:
         grant = moment.grants[pcpu]
         if grant.run is None or moment.is_best_effort(grant.run):
@@ -71,7 +72,7 @@ def _own(moment: Moment, pcpus: list[int]) -> dict[int, set[int | None]]:
         elif moment.servers[grant.run].usable:
             named[pcpu] = {grant.run}
         else:
-            named[pcpu] = {SPARE} if has_spare else set()
+            named[pcpu] = {SPARE} if has_spare else {None} if has_shares else set()
     return named
 
 
