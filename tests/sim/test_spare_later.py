@@ -51,7 +51,7 @@ def some_system(draw: Random) -> System:
 
 def made_later(system: System) -> int:
     """By how much the spare makes the job of `steady` later, which gets none of it; 0 if not."""
-    done = []
+    done: list[int] = []
     for policy in ("rtds", "ertds"):
         result = simulate(with_policy(system, parse_policy(policy)), 48 * MS)
         steady = result["domains"][1]
