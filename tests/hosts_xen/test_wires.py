@@ -167,3 +167,11 @@ def test_what_has_no_room_is_refused(
     with pytest.raises(InputError, match=f"at most {allowed} on Xen") as caught:
         bootline.refuse(system(flows, domains))
     assert caught.value.key == key
+
+
+def test_too_many_vcpus_are_refused_as_what_they_are() -> None:
+    found = system([], 1)
+    domain = found.domains[0].model_copy(update={"vcpus": 40})
+    with pytest.raises(InputError, match="found 40; allowed: at most 16 on Xen") as caught:
+        bootline.refuse(found.model_copy(update={"domains": (domain,)}))
+    assert caught.value.key == "domain a: vcpus"

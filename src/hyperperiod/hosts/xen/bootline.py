@@ -111,7 +111,7 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     yield between, len(wires), WIRE_LIMIT
     for number, domain in enumerate(system.domains):
         ends = sum(wire.other(number) is not None for wire in wires)
-        limit = _tree_room(domain) // WIRE_TREE_BYTES
+        limit = max(0, _tree_room(domain)) // WIRE_TREE_BYTES
         yield f"domain {domain.name}: domains that it exchanges items with", ends, limit
 
 
