@@ -304,6 +304,17 @@ def test_busy_tasks_and_what_is_below() -> None:
     assert found.domains["d"].parts["u"].holds is False
 
 
+@pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
+def test_a_vcpu_may_have_no_task_or_only_a_busy_one(scheduler: str) -> None:
+    hog = task("hog", kind="busy", vcpu=0)
+    for beside in ((), (hog,)):
+        inside = domain(
+            "d", (5, 10), event("t", 1, 50, vcpu=1), *beside, scheduler=scheduler, vcpus=2
+        )
+        found = analysis_of(system("ptps", inside, flow=(flow("f", 50, "d.t"),)))
+        assert [one.bound_ns for one in found.flows] == [11]
+
+
 US = 1_000
 
 

@@ -368,6 +368,8 @@ def _fixed_point(routes: _Routes, vcpus: Sequence[_Vcpu]) -> Bounds:
 def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
     """The responses in one vcpu if releases spread as those bounds say."""
     component = vcpu.component
+    if not component.sources:
+        return {}
     streams = [routes.streams(vcpu.domain, one, bounds) for one in component.sources]
     names = [f"{vcpu.domain}.{one.name}" for one in component.sources]
     if component.local is Local.FIXED_PRIORITY:
