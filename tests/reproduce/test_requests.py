@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, requests
+from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.requests import NS_PER_S, Bench, Requests
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
@@ -81,7 +81,7 @@ def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None
 
 def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
     asked = experiment()
-    bench = Bench(asked, asked.sim, 10 * NS_PER_S)
+    bench = Bench(asked, asked.sim, "sim", 10 * NS_PER_S)
     system = bench.system("ertds", asked.runs[1], 640)
     end_ns = asked.sim.ramp_ns + 10 * NS_PER_S
     session = bench.session(system, 4)
@@ -109,7 +109,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
     def cut_short(*arguments: Any) -> Any:
         return {**simulate(*arguments), "interrupted": True}
 
-    monkeypatch.setattr(requests, "simulate", cut_short)
+    monkeypatch.setattr(on_host, "simulate", cut_short)
     cut = experiment().reproduce(FEW, lambda _done: None)
     assert (cut.interrupted, cut.rows) == (True, [])
 
