@@ -153,11 +153,20 @@ class Judge:
         }
         if self.paper.similar and of(rows, policy="sedf-prime"):
             yield Claim(
-                "SEDF' behaves like SEDF: packets miss from the same load on.",
+                "SEDF' behaves like SEDF: packets miss from the same load on, or the next one.",
                 self.paper.similar,
                 f"from {_percent(found['sedf'])} and from {_percent(found['sedf-prime'])}",
-                found["sedf"] == found["sedf-prime"] is not None,
+                self._close(found["sedf"], found["sedf-prime"]),
             )
+
+    def _close(self, one: int | None, other: int | None) -> bool:
+        """Whether two loads are the same or neighbours."""
+        loads = list(self.loads)
+        return (
+            one is not None
+            and other is not None
+            and abs(loads.index(one) - loads.index(other)) <= 1
+        )
 
     def _about_switches(self, rows: Sequence[Row]) -> Iterator[Claim]:
         """What a machine adds whose switches take time."""
