@@ -25,7 +25,8 @@ from hyperperiod.analysis.servers.driver_domain import (
 )
 from hyperperiod.analysis.servers.driver_flows import NoLoop, driver_flows, loop_of, placed_of
 from hyperperiod.analysis.servers.server import Server
-from hyperperiod.model import Overheads, load_system, parse_policy, with_policy
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import Overheads, System, load_system, parse_policy, with_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000
@@ -86,8 +87,8 @@ def test_slices_that_do_not_fit() -> None:
 @pytest.mark.parametrize(
     ("policy", "bounds"),
     [
-        # Twice 0.3 + 0.08 through the driver, alone on its pcpu, and the wheel's period.
-        ("sedf", [1_060_000] * 4),
+        # Twice 0.3 + 0.08 through the driver, alone on its pcpu, the wheel's slice and its period.
+        ("sedf", [1_120_000] * 4),
         # No packet waits for a slice twice: 0.3 + 0.08, and the wheel's period.
         ("sedf-prime", [680_000] * 4),
         # The same, and one to four wheels one after the other.
@@ -267,7 +268,7 @@ def test_sedf_loses_a_period_of_the_service_too() -> None:
 
 
 def test_the_bound_of_sedf_is_nearly_reached() -> None:
-    """1969 of 2000: blocked just before on the way in and out, and last under EDF each time."""
+    """1969 of 2002: blocked just before on the way in and out, and last under EDF each time."""
     plant = Plant(tuple(Service(f"s{n}", 2200, 2100, 1) for n in range(3)), 1, 3)
     configuration = Configuration(Slice(400, 3), (Slice(400, 2),) * 3)
     others, beside = (Server(10, "o", 400, 390, 9),), (Server(20, "b", 400, 394, 9),)
@@ -275,8 +276,37 @@ def test_the_bound_of_sedf_is_nearly_reached() -> None:
     work = (((399, 394), (1575, 394)), ((793, 390),))
     seen = run(placed, "sedf", {0: [1], 1: [0], 2: [1176]}, 2100, work)
     bounds = [verdict.bound_ns for verdict in sedf.bounds(placed)]
-    assert bounds == [2000] * 3
+    assert bounds == [2002] * 3
     assert max(one.response for one in seen) == 1969
+
+
+def test_the_first_wake_of_all_waits_for_a_slice() -> None:
+    """A packet every 10 ms that takes 0.1, answered in 0.9: the first answer comes after 2.2 ms."""
+
+    def task(name: str, wcet: str) -> dict[str, str]:
+        return {"name": name, "kind": "event", "period": "10ms", "wcet": wcet}
+
+    file = {
+        "name": "first",
+        "policy": "sedf",
+        "pcpus": 2,
+        "domain": [
+            {"name": "net", "pcpu": 0, "interface": {"period": "200us", "budget": "100us"},
+             "task": [task("packet", "100us")]},
+            {"name": "wheel", "pcpu": 1, "interface": {"period": "2ms", "budget": "1ms"},
+             "task": [task("control", "900us")]},
+        ],
+        "flow": [{"name": "f", "hops": ["net.packet", "wheel.control", "net.packet"],
+                  "deadline": "10ms", "source": {"period": "10ms"}}],
+    }  # fmt: skip
+    system = System.model_validate(file)
+    (flow,) = (driver_flows(system) or {}).values()
+    assert flow.sound.bound_ns == 2_600_000
+    assert flow.parts is not None
+    assert flow.parts.wake_ns == 2_000_000
+    result = simulate(system, 100_000_000)
+    assert result["flows"][0]["response_ns"]["max"] == 2_200_000
+    assert result["domains"][1]["tasks"][0]["response_ns"]["max"] == 1_900_000
 
 
 def test_the_bound_of_sedf_prime_is_nearly_reached() -> None:

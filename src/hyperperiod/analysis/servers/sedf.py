@@ -22,7 +22,13 @@ What the paper leaves unsaid, and `bounds` asks for:
   blocks with its slice used up is moved to its next period already: a wake within that one counts
   as short unblocking although nothing of it was used. Unless two periods are surely over by then
   (2 p_i^x + 2 p_N <= p_i) that costs up to another p_i^x;
-- the vcpus have run before: the first wake of all is served one slice later.
+- the first wake of all counts as short unblocking, too: the period begins one slice later. The
+  driver is no later for that than after any block, s_N <= p_N. In a real-time domain each period
+  begins at the latest at the max of the above and the begin of the one before + p_i^x, so all of
+  them are s_i later at the most (less than the p_i^x above, where that counts). If every later
+  wake begins a period (`period_over`), let x be the time from a wake to that begin: the next one
+  is at most max(0, x + p_i^x + 2 p_N - p_i) <= s_i, with 2 p_i^x where a used slice moves the
+  domain on.
 
 Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds; above the
 deadline it is null, for the bound is only sufficient. Errors: ValueError from `configure`.
@@ -82,7 +88,7 @@ def way_of(driver: Server, group: Group) -> Way:
 
 
 def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
-    """p_i, or 2 p_i where a wake may be lost; from its wake the same, or up to p_i for a period."""
+    """s_i + p_i, or 2 p_i where a wake may be lost, or from a wake that begins no period."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     held = fits(group)
     if not held.holds:
@@ -98,10 +104,12 @@ def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
 def timing(service: Service, server: Server, group: Group, way_ns: int) -> Answer:
     """The answer if every vcpu gets its slices."""
     once_ns = _once_begun(server, group)
+    first_ns = server.budget_ns + once_ns
     if period_over(service, server, way_ns):
-        return Answer(once_ns, once_ns)
-    late_ns = once_ns + (server.period_ns if server.budget_ns == service.wcet_ns else 0)
-    return Answer(late_ns, server.period_ns + once_ns)
+        return Answer(first_ns, first_ns)
+    lost_ns = server.period_ns + once_ns
+    late_ns = lost_ns if server.budget_ns == service.wcet_ns else first_ns
+    return Answer(late_ns, lost_ns)
 
 
 def fits(group: Group) -> Verdict:
