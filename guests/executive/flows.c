@@ -232,13 +232,19 @@ _Noreturn static void refuse_message(const char *what) {
     stop();
 }
 
+static hp_u32 has_items_under_way(const struct source *source) {
+    return source->under_way > 0 || source->waiting.first != HP_NONE;
+}
+
 /* What another domain writes is looked at before it is used. */
 static hp_u32 is_for_us(hp_u64 place) {
     hp_u32 hop = place_hop(place);
 
     if (place_flow(place) >= MAX_FLOWS || hop == 0 || hop > flow_of(place)->hops)
         return 0;
-    return is_here(flow_of(place), hop == flow_of(place)->hops ? 0 : hop);
+    if (hop < flow_of(place)->hops)
+        return is_here(flow_of(place), hop);
+    return is_here(flow_of(place), 0) && has_items_under_way(&sources[place_flow(place)]);
 }
 
 void flows_happen(hp_u32 vcpu) {
@@ -266,7 +272,8 @@ void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
     struct queue *queue = &queues[task];
     hp_u32 at = unused;
 
-    HP_ASSERT(at < MAX_ITEMS);
+    if (at == MAX_ITEMS)
+        refuse_message("more items are on their way than were to be");
     unused = items[at].next;
     items[at] = (struct item){place, release_ns, HP_NONE};
     if (queue->first == HP_NONE)
