@@ -28,6 +28,13 @@ static void check_vcpu(const char *word, const struct domain *domain, uint32_t v
              domain->vcpus - 1, word);
 }
 
+static uint32_t read_weight(const char *text) {
+    uint32_t weight = (uint32_t)read_number(text, "--weight", HP_WEIGHT_MAX);
+    if (weight == 0)
+        fail(BAD_INPUT, "--weight: found 0; allowed: 1 to %u", HP_WEIGHT_MAX);
+    return weight;
+}
+
 static struct xen_domctl_sched_hyperperiod take_server(struct arguments *arguments) {
     struct xen_domctl_sched_hyperperiod server = {.order = XEN_HYPERPERIOD_PRIORITY};
     bool best_effort = take_flag(arguments, "--best-effort");
@@ -41,7 +48,7 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
             fail(BAD_INPUT, "found --best-effort with a server; allowed: one of the two");
         server.order |= XEN_HYPERPERIOD_BEST_EFFORT;
         if (weight != NULL)
-            server.budget_us = (uint32_t)read_number(weight, "--weight", HP_WEIGHT_MAX);
+            server.budget_us = read_weight(weight);
         return server;
     }
     if (weight != NULL)

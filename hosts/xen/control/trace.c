@@ -54,6 +54,10 @@ static const char *kind_name(unsigned char kind) {
         return "swap";
     case HP_RECORD_END:
         return "end";
+    case HP_RECORD_ITEM:
+        return "item";
+    case HP_RECORD_DROP:
+        return "drop";
     case HP_RECORD_START:
         return "start";
     case HP_RECORD_QUANTUM:
