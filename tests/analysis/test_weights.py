@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,16 @@ from tests.model_naive.slices import Slice, weighted
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.model import Domain, InputError, Interface, System, Task, parse_policy
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    System,
+    Task,
+    load_system,
+    parse_policy,
+    to_toml,
+)
 
 MS = 1_000_000
 
@@ -53,6 +63,17 @@ def test_two_share_what_a_third_leaves() -> None:
         "one": (25 * MS, 100 * MS),
     }
     assert analyze(found)["schedulable"] is True
+
+
+def test_other_policies_compute_an_interface(tmp_path: Path) -> None:
+    """It takes the place of the weight, so that the system can be written and read again."""
+    weighted = system(domain("a", weight=2), domain("rest", best_effort=True, weight=7))
+    found = resolve(weighted.model_copy(update={"policy": parse_policy("crps")}))
+    assert list(slices(found)) == ["a"]
+    assert [one.weight for one in found.domains] == [None, 7]
+    written = tmp_path / "found.toml"
+    written.write_text(to_toml(found))
+    assert load_system(written) == found
 
 
 def test_every_vcpu_weighs() -> None:

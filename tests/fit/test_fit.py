@@ -229,6 +229,19 @@ def test_options_that_do_not_fit() -> None:
         fit(system, Options(within=Fraction(1, 20)))
 
 
+def test_a_slice_by_weight_is_not_chosen() -> None:
+    """It is what the others leave; other policies give the domain an interface instead."""
+    weighted = domain("b", 300, 2).model_copy(update={"weight": 4})
+    system = system_of(domain("a", 20, 2), weighted, policy="sedf")
+    with pytest.raises(InputError, match="domain b: weight: found 4"):
+        fit(system, QUICK)
+    found = fit(system.model_copy(update={"policy": parse_policy("crps")}), QUICK)
+    assert found.system is not None
+    chosen = found.system.domains[1]
+    assert chosen.interface is not None
+    assert chosen.weight is None
+
+
 def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 

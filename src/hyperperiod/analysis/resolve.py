@@ -128,7 +128,7 @@ class _Filler:
         except Infeasible as error:
             self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
             return domain
-        return domain.model_copy(update=_WITHOUT_PERIODS | {"interface": interface})
+        return domain.model_copy(update=_SETTLED | {"interface": interface})
 
     def _compute(self, domain: Domain, rule: Budget) -> Interface:
         cluster = cluster_of(domain)
@@ -185,9 +185,11 @@ class _Filler:
         return Interface(period_ns=period_ns, budget_ns=budget_ns)
 
 
-_WITHOUT_PERIODS: dict[str, object] = {
+# What an interface takes the place of; a weight is there under policies that do not look at it.
+_SETTLED: dict[str, object] = {
     "interface_period_ns": None,
     "interface_period_range": None,
+    "weight": None,
 }
 
 

@@ -45,6 +45,7 @@ from hyperperiod.analysis.fit.problem import (
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.analysis.servers.driver_flows import NoLoop, loop_of, rule_for
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.analysis.weights import has_slice_by_weight
 from hyperperiod.model import InputError, Scope, System
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
@@ -90,6 +91,11 @@ def _refuse(system: System, options: Options) -> None:
         raise InputError(
             "", None, "--fewest", f"the global policy {system.policy}", "a partitioned policy"
         )
+    for domain in system.domains:
+        if has_slice_by_weight(system, domain):
+            key = f"domain {domain.name}: weight"
+            found = f"{domain.weight}, so that its slice is what the others leave"
+            raise InputError("", None, key, found, "no weight: its interface is chosen, or given")
 
 
 class _Fit:

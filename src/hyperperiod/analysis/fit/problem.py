@@ -155,6 +155,7 @@ def completed(
                 "interface": Interface(period_ns=period_ns, budget_ns=budgets[number]),
                 "interface_period_ns": None,
                 "interface_period_range": None,
+                "weight": None,
                 "pcpu": None if problem.is_global else place.bin,
                 "priority": item.priority if priorities is None else priorities[number],
             }
