@@ -44,7 +44,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "horizon_ns",
     callback=read_maybe,
     metavar="TIME",
-    help="How long each of them runs (ertds; 10s, on Xen 2s; fig9: 60s).",
+    help="How long each of them runs (ertds; 10s, on Xen 2s; fig9: 60s, on Xen 5s).",
 )
 @click.option(
     "--packets",
