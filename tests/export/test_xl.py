@@ -167,3 +167,13 @@ def test_what_the_tools_cannot_say_is_refused(
     with pytest.raises(InputError) as caught:
         export_xl(one, cpus)
     assert caught.value.key == key
+
+
+def test_flows_are_left_to_the_guests(tmp_path: Path) -> None:
+    plain = load_system(TOP / "systems" / "flight-control.toml")
+    packets = load_system(TOP / "systems" / "packet-path.toml")
+    names = ", ".join(f"`{flow.name}`" for flow in packets.flows)
+    for one, said in ((plain, False), (packets, True)):
+        text = (exported(tmp_path / one.name, one) / "out" / "README.md").read_text()
+        assert ("is up to your guests" in text) is said
+        assert (f"items of {names} get" in text) is said

@@ -233,6 +233,16 @@ system, with every interface that was computed.
 
 The servers are those for which the analysis holds: `hyperperiod analyze system.toml`. It speaks of
 the tasks in `system.toml`, not of what your guests do.
+{_of_flows(system)}"""
+
+
+def _of_flows(system: System) -> str:
+    if not system.flows:
+        return ""
+    names = ", ".join(f"`{flow.name}`" for flow in system.flows)
+    return f"""
+How items of {names} get from domain to domain is up to your guests: nothing in the
+`.cfg` files connects them.
 """
 
 
