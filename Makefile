@@ -29,7 +29,7 @@ help:
 ## make build        .venv with the locked dependencies and the project itself, editable
 build:
 	@tools/prerequisites check $(PYTHON)
-	@mkdir -p build
+	@mkdir -p build out
 	@flock build/.lock $(MAKE) --silent .venv/.project
 
 # Edits of a module are live; a module that came, moved or went needs an installation.
