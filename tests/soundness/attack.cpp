@@ -81,7 +81,7 @@ class Player {
         for (std::size_t v = 0; v < world.servers.size(); v++) {
             const Server &one = world.servers[v];
             const hp_params params{static_cast<hp_u64>(one.period), static_cast<hp_u64>(one.budget),
-                                   one.priority, one.flags};
+                                   one.priority, one.flags, 0};
 
             require(hp_add(core_.get(), static_cast<hp_u32>(v), &params, 0) == HP_OK,
                     "the core refuses a server");
