@@ -46,9 +46,9 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
 
 /* Puts the server where its account says: among the funded, on an extra level, or neither. */
 HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
-    /* Under EDF a refill moves the deadline, and so the order, of one that stays funded. */
+    /* Where deadlines count, a refill moves one that stays funded in the order. */
     if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
-        || core->policy.order == HP_ORDER_EDF)
+        || core->policy.order != HP_ORDER_FP)
         core->planned = 0;
     if (core->policy.slack == HP_SLACK_EXTRA) {
         hp_set_put(&core->lowered, server->rank, server->level > 0);
@@ -61,7 +61,7 @@ HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
  * changed: every rule comes here, on many paths. Returns the server's rank.
  */
 HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
-    if (core->policy.order == HP_ORDER_EDF)
+    if (core->policy.order != HP_ORDER_FP)
         hp_rank_move(core, vcpu);
     hp_sort_in(core, hp_server_of(core, vcpu));
     hp_watch(core, vcpu);

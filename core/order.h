@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who is first among the eligible: the level, then fixed priority or the earliest deadline, and
- * then the rule for equals.
+ * Who is first among the eligible: the level, then the order rule (rank.h), and then the rule for
+ * equals.
  *
  * Equals: the one that pays (or runs) goes on; else, with a quantum, the one whose last turn is
  * longest ago (of two given at one instant, the one that was chosen first); else the lower vcpu
@@ -60,6 +60,11 @@ HP_FN hp_u32 hp_before_equal(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 ro
     return a < b;
 }
 
+/* Whether two vcpus on one level are equal in order, but for whose turn it is. */
+HP_FN hp_u32 hp_equals(struct hp_core *core, hp_u32 a, hp_u32 b) {
+    return hp_urgency(core, a) == hp_urgency(core, b);
+}
+
 /* Whether a comes before b. */
 HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
     const struct hp_server *left = hp_server_of(core, a);
@@ -69,31 +74,9 @@ HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
         return hp_before_equal(core, a, b, role);
     if (left->level != right->level)
         return left->level < right->level;
-    switch ((enum hp_order)core->policy.order) {
-    case HP_ORDER_FP:
-        if (left->priority != right->priority)
-            return left->priority < right->priority;
-        break;
-    case HP_ORDER_EDF:
-        if (left->deadline_ns != right->deadline_ns)
-            return left->deadline_ns < right->deadline_ns;
-        break;
-    }
+    if (!hp_equals(core, a, b))
+        return hp_urgency(core, a) < hp_urgency(core, b);
     return hp_before_equal(core, a, b, role);
-}
-
-/* Whether two vcpus on one level are equal in order, but for whose turn it is. */
-HP_FN hp_u32 hp_equals(struct hp_core *core, hp_u32 a, hp_u32 b) {
-    const struct hp_server *left = hp_server_of(core, a);
-    const struct hp_server *right = hp_server_of(core, b);
-
-    switch ((enum hp_order)core->policy.order) {
-    case HP_ORDER_FP:
-        return left->priority == right->priority;
-    case HP_ORDER_EDF:
-        return left->deadline_ns == right->deadline_ns;
-    }
-    return 0;
 }
 
 /* Walks the set from this rank on for one that comes before all others, or all its equals. */

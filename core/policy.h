@@ -22,7 +22,7 @@
     ROW("cbs", partitioned, HP_BUDGET_CBS, HP_ORDER_EDF, HP_SLACK_NONE)                            \
     ROW("sedf", partitioned, HP_BUDGET_SLICE_ONCE, HP_ORDER_EDF, HP_SLACK_WEIGHTS)                 \
     ROW("sedf-prime", partitioned, HP_BUDGET_SLICE, HP_ORDER_EDF, HP_SLACK_WEIGHTS)                \
-    ROW("psedf", partitioned, HP_BUDGET_SLICE, HP_ORDER_FP, HP_SLACK_WEIGHTS)                      \
+    ROW("psedf", partitioned, HP_BUDGET_SLICE, HP_ORDER_FP_EDF, HP_SLACK_WEIGHTS)                  \
     ROW("hsf-fp", one, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                             \
     ROW("partitioned-hsf-fp", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)
 
@@ -34,12 +34,15 @@ HP_FN hp_u32 hp_slack_of_demand(hp_u32 slack) {
 /*
  * Whether the rules go together. Lending and reclaiming speak of idle budget, which only the
  * periodic rule has, and of one pcpu. Spare and extra time speak of depleted servers whose own
- * time is not charged to anybody: the other rules. Weights speak of slices, and of one pcpu.
+ * time is not charged to anybody: the other rules. Weights speak of slices, and of one pcpu;
+ * so do the two classes of fp-edf.
  * Across several pcpus at once only periodic, deferrable and cbs are defined.
  */
 HP_FN hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
-    if (policy->budget > HP_BUDGET_SLICE_ONCE || policy->order > HP_ORDER_EDF
+    if (policy->budget > HP_BUDGET_SLICE_ONCE || policy->order > HP_ORDER_FP_EDF
         || policy->slack > HP_SLACK_WEIGHTS)
+        return 0;
+    if (policy->order == HP_ORDER_FP_EDF && policy->budget != HP_BUDGET_SLICE)
         return 0;
     switch ((enum hp_budget)policy->budget) {
     case HP_BUDGET_PERIODIC:

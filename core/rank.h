@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ranks: the order of the vcpus, by (priority, number) under fixed priority and by (deadline,
- * number) under EDF. A vcpu's rank is its bit in every set, so the first of a set is a bit scan.
+ * Ranks: the order of the vcpus, by (urgency, number). Urgency is the priority under fixed priority
+ * and the deadline under EDF; fp-edf has first those with a priority, by it, and then the ordinary
+ * ones, by deadline. A vcpu's rank is its bit in every set, so the first of a set is a bit scan.
  * When a vcpu comes or goes, when a priority changes and when a swap changes the order rule, all
- * sets are made anew from the servers. Under EDF one that gets a new deadline moves in the order.
+ * sets are made anew from the servers. One that gets a new deadline moves in the order, where
+ * deadlines count.
  */
 #pragma once
 
 #include "alarm.h"
 
+/* The order rule as one number: the lowest is first. */
+HP_FN hp_u64 hp_urgency(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    switch ((enum hp_order)core->policy.order) {
+    case HP_ORDER_FP:
+        return server->priority;
+    case HP_ORDER_EDF:
+        return server->deadline_ns;
+    case HP_ORDER_FP_EDF:
+        if (server->priority == HP_ORDINARY)
+            return HP_ORDINARY + server->deadline_ns;
+        return server->priority;
+    }
+    return 0;
+}
+
 /* Whether vcpu a is ranked before b. */
 HP_FN hp_u32 hp_ranked_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
-    const hp_u32 left = hp_server_of(core, a)->priority;
-    const hp_u32 right = hp_server_of(core, b)->priority;
+    const hp_u64 left = hp_urgency(core, a);
+    const hp_u64 right = hp_urgency(core, b);
 
-    if (core->policy.order == HP_ORDER_FP && left != right)
-        return left < right;
-    if (core->policy.order == HP_ORDER_EDF && hp_deadline_ns(core, a) != hp_deadline_ns(core, b))
-        return hp_deadline_ns(core, a) < hp_deadline_ns(core, b);
-    return a < b;
+    return left != right ? left < right : a < b;
 }
 
 /* Moves whoever has this rank to the rank beside it. */
@@ -29,21 +44,22 @@ HP_FN void hp_rank_shift(struct hp_core *core, hp_u32 from, hp_u32 to) {
     hp_server_of(core, vcpu)->rank = to;
 }
 
-/* How far up the order the vcpu moves from its rank, past those with earlier deadlines. */
+/* How far up the order the vcpu moves from its rank, past those that are more urgent. */
 HP_FN hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
+    const hp_u64 urgency = hp_urgency(core, vcpu);
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = from;
 
     HP_FOR (step, HP_VCPUS) {
         const hp_u32 here = from + step;
+        hp_u64 there;
         hp_u32 next;
 
         if (here + 1u >= core->ranked)
             break;
         next = hp_vcpu_at(core, here + 1u);
-        if (hp_deadline_ns(core, next) > deadline_ns
-            || (hp_deadline_ns(core, next) == deadline_ns && next > vcpu))
+        there = hp_urgency(core, next);
+        if (there > urgency || (there == urgency && next > vcpu))
             break;
         hp_rank_shift(core, here + 1u, here);
         to = HP_FORGET(here + 1u);
@@ -51,21 +67,22 @@ HP_FN hp_u32 hp_rank_rise(struct hp_core *core, hp_u32 vcpu) {
     return to;
 }
 
-/* How far down the order, past those with later ones. */
+/* How far down the order, past those that are less urgent. */
 HP_FN hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u64 deadline_ns = hp_deadline_ns(core, vcpu);
+    const hp_u64 urgency = hp_urgency(core, vcpu);
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = from;
 
     HP_FOR (step, HP_VCPUS) {
         const hp_u32 here = from - step;
+        hp_u64 there;
         hp_u32 last;
 
         if (here == 0)
             break;
         last = hp_vcpu_at(core, here - 1u);
-        if (hp_deadline_ns(core, last) < deadline_ns
-            || (hp_deadline_ns(core, last) == deadline_ns && last < vcpu))
+        there = hp_urgency(core, last);
+        if (there < urgency || (there == urgency && last < vcpu))
             break;
         hp_rank_shift(core, here - 1u, here);
         to = HP_FORGET(here - 1u);
@@ -73,7 +90,7 @@ HP_FN hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
     return to;
 }
 
-/* Under EDF, when the server's deadline has changed: its rank becomes what the order says. */
+/* When the server's deadline has changed, and deadlines count: its rank becomes what the order says. */
 HP_STEP void hp_rank_move(struct hp_core *core, hp_u32 vcpu) {
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = hp_rank_rise(core, vcpu);

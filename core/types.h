@@ -44,6 +44,7 @@ enum hp_budget {
 enum hp_order {
     HP_ORDER_FP,
     HP_ORDER_EDF,
+    HP_ORDER_FP_EDF, /* those with a priority by it; then the ordinary ones by deadline */
 };
 
 /* What becomes of time whose owner does not need it? */
@@ -81,6 +82,9 @@ enum hp_error {
 
 /* The largest priority number; smaller is higher. */
 #define HP_PRIORITY_MAX 0xffffffu
+
+/* The priority of ordinary servers: under the order rule fp-edf it says that they have none. */
+#define HP_ORDINARY HP_PRIORITY_MAX
 
 #define HP_BEST_EFFORT 1u /* no server: runs only where the grant would be idle */
 #define HP_EXTRA 2u       /* may run on extra time once its budget is gone */

@@ -9,12 +9,14 @@
  * Work that arrives
  *  - before the server's period has begun waits for that;
  *  - at or after the deadline begins a period at once (long unblocking);
- *  - in between finds what is left of the slice (slice: SEDF', PSEDF), or loses it and waits for
- *    the deadline (slice-once: short unblocking, SEDF). What is lost makes a claim, which the slack
- *    rule weights looks at.
+ *  - in between finds what is left of the slice, if that is kept over a block (slice: SEDF', and the
+ *    real-time servers of PSEDF), or loses it and waits for the deadline (short unblocking:
+ *    slice-once, SEDF, and the ordinary servers of PSEDF, which has the order rule fp-edf). What is
+ *    lost makes a claim, which the slack rule weights looks at.
  *
- * The first work of all begins a period at once; under slice-once it waits as long as its slice is
- * (in Xen it is a short unblocking, with a deadline one slice away). A debt is never forgiven.
+ * The first work of all begins a period at once; of a server whose slices are not kept it waits as
+ * long as its slice is (in Xen it is a short unblocking, with a deadline one slice away). A debt is
+ * never forgiven.
  *
  * So a slice that is kept may be spent at the end of one period and the next one right after it,
  * as by a deferrable server. One that is lost at a block makes the server a sporadic task.
@@ -22,6 +24,13 @@
 #pragma once
 
 #include "timed.h"
+
+/* Whether what is left of the slice is kept over a block. */
+HP_FN hp_u32 hp_slice_is_kept(struct hp_core *core, hp_u32 vcpu) {
+    if (core->policy.order == HP_ORDER_FP_EDF && hp_server_of(core, vcpu)->priority == HP_ORDINARY)
+        return 0;
+    return core->policy.budget == HP_BUDGET_SLICE;
+}
 
 /* Without work no period begins; parameters that are due take effect, for the one to come. */
 HP_RARE void hp_slice_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
@@ -70,14 +79,14 @@ HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     hp_deplete(core, vcpu);
 }
 
-/* The first work of all: under slice-once its period begins one slice later. */
+/* The first work of all: unless slices are kept, its period begins one slice later. */
 HP_RARE void hp_slice_first(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     server->fresh = 0;
     if (server->deadline_ns > now_ns)
         return;
-    if (core->policy.budget == HP_BUDGET_SLICE) {
+    if (hp_slice_is_kept(core, vcpu)) {
         hp_slice_begin(core, vcpu, now_ns);
         return;
     }
@@ -99,6 +108,6 @@ HP_RARE void hp_slice_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         hp_timed_catch_up(core, vcpu, now_ns);
     if (server->deadline_ns <= now_ns)
         hp_slice_begin(core, vcpu, now_ns);
-    else if (core->policy.budget == HP_BUDGET_SLICE_ONCE && server->remaining_ns > 0)
+    else if (!hp_slice_is_kept(core, vcpu) && server->remaining_ns > 0)
         hp_slice_lose(core, vcpu);
 }

@@ -1029,8 +1029,6 @@ static COLD bool read_server(const struct xen_domctl_sched_hyperperiod *from, ui
     params->budget_ns = MICROSECS((uint64_t)from->budget_us);
     params->flags = from->order & XEN_HYPERPERIOD_EXTRA ? HP_EXTRA : 0;
     params->priority = from->order & XEN_HYPERPERIOD_PRIORITY;
-    if ( params->priority == XEN_HYPERPERIOD_PRIORITY )
-        params->priority = min(from->period_us, HP_PRIORITY_MAX - 1);
     if ( quantum_ns && (params->period_ns % quantum_ns || params->budget_ns % quantum_ns) )
         return false;
     return params->period_ns && params->budget_ns && params->budget_ns <= params->period_ns;

@@ -85,6 +85,7 @@ static const struct word budgets[] __initconst = {
 static const struct word orders[] __initconst = {
     { "fp", HP_ORDER_FP },
     { "edf", HP_ORDER_EDF },
+    { "fp-edf", HP_ORDER_FP_EDF },
 };
 
 static const struct word slacks[] __initconst = {

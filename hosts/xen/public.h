@@ -27,7 +27,7 @@ struct xen_domctl_sched_hyperperiod {
 };
 #define XEN_HYPERPERIOD_BEST_EFFORT 0x01000000U /* no server: runs where others leave it idle */
 #define XEN_HYPERPERIOD_EXTRA       0x02000000U /* may use extra time, if the policy has it */
-#define XEN_HYPERPERIOD_PRIORITY    0x00ffffffU /* this value: by period, the shortest first */
+#define XEN_HYPERPERIOD_PRIORITY    0x00ffffffU /* this value: none (core/types.h, HP_ORDINARY) */
 
 /* XEN_SYSCTL_scheduler_op: what sched_op.u.hyperperiod points to. */
 #define XEN_HYPERPERIOD_OP_INFO   0 /* getinfo: fills everything but the ring's part */

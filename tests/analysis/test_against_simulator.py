@@ -29,15 +29,10 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import LEGAL_SLACK, Order
+from hyperperiod.model.policy import legal_policies
 
 STEP_NS = 100_000
-POLICIES = [
-    Policy(budget=budget, order=order, slack=slack, scope=scope)
-    for (scope, budget), slacks in LEGAL_SLACK.items()
-    for slack in slacks
-    for order in Order
-]
+POLICIES = legal_policies()
 
 
 def some_task(draw: random.Random, number: int, share: float, scheduler: Scheduler) -> Task:

@@ -22,15 +22,10 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
-from hyperperiod.model.policy import LEGAL_SLACK
+from hyperperiod.model.policy import legal_policies
 
 TICKS = 160
-POLICIES = [
-    Policy(budget=budget, order=order, slack=slack, scope=scope)
-    for (scope, budget), slacks in LEGAL_SLACK.items()
-    for slack in slacks
-    for order in Order
-]
+POLICIES = legal_policies()
 
 
 @dataclass

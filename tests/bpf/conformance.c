@@ -34,7 +34,7 @@
 
 static const char *const budgets[] = {"periodic", "deferrable", "polling",   "sporadic",
                                       "cbs",      "slice",      "slice-once"};
-static const char *const orders[] = {"fp", "edf"};
+static const char *const orders[] = {"fp", "edf", "fp-edf"};
 static const char *const slacks[] = {"none", "lend", "reclaim", "spare", "extra", "weights"};
 
 #define COUNT(array) ((hp_u32)(sizeof(array) / sizeof(array[0])))

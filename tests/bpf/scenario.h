@@ -82,7 +82,9 @@ HP_FN void scenario_params(void) {
         budgets = scenario_below(2u) ? 0 : periods + 1u;
     life.params.period_ns = life.unit_ns * periods;
     life.params.budget_ns = life.unit_ns * budgets;
-    life.params.priority = scenario_below(6u);
+    life.params.priority = scenario_below(7u);
+    if (life.params.priority == 6u)
+        life.params.priority = HP_ORDINARY;
     life.params.flags = scenario_below(3u) ? 0 : HP_EXTRA;
     life.params.weight = 0;
     if (scenario_below(8u) == 0) {

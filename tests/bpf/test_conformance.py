@@ -27,7 +27,7 @@ PRESETS = {
     "cbs": "cbs+edf+none",
     "sedf": "slice-once+edf+weights",
     "sedf-prime": "slice+edf+weights",
-    "psedf": "slice+fp+weights",
+    "psedf": "slice+fp-edf+weights",
     "rtds": "deferrable+edf+extra+global",
     "ertds": "deferrable+edf+spare+global",
 }
@@ -51,6 +51,7 @@ def legal_combinations() -> list[str]:
         for order in orders
         for slack in ("none", "extra", "weights")
     ]
+    found += [f"slice+fp-edf+{slack}" for slack in ("none", "extra", "weights")]
     found += [f"periodic+{order}+none+global" for order in orders]
     found += [
         f"{budget}+{order}+{slack}+global"

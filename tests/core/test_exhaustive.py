@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import pytest
 from tests.model_naive.model import (
     BEST_EFFORT,
+    ORDINARY,
     BudgetRule,
     Grant,
     OrderRule,
@@ -49,7 +50,7 @@ BUDGETS: tuple[BudgetRule, ...] = (
     "slice",
     "slice-once",
 )
-ORDERS: tuple[OrderRule, ...] = ("fp", "edf")
+ORDERS: tuple[OrderRule, ...] = ("fp", "edf", "fp-edf")
 SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra", "weights")
 FLAG_BEST_EFFORT = 1
 FLAG_EXTRA = 2
@@ -251,10 +252,10 @@ DEMAND: tuple[SlackRule, ...] = ("none", "spare", "extra")  # of the rules that 
 
 SLICED: tuple[SlackRule, ...] = ("none", "extra", "weights")
 
-LOCAL = [Policy("periodic", order, slack) for order in ORDERS for slack in PERIODIC] + [
+LOCAL = [Policy("periodic", order, slack) for order in ORDERS[:2] for slack in PERIODIC] + [
     Policy(budget, order, slack)
     for budget in BUDGETS[1:]
-    for order in ORDERS
+    for order in (ORDERS if budget == "slice" else ORDERS[:2])
     for slack in (SLICED if budget in ("slice", "slice-once") else DEMAND)
 ]
 GLOBAL = [
@@ -276,9 +277,23 @@ PRIORITIES = {
 }
 
 
+def ranks_under(order: str, count: int) -> list[tuple[int, ...]]:
+    """Under EDF nobody asks for priorities; under fp-edf some or all have none."""
+    if order == "edf":
+        return [(0,) * count]
+    if order == "fp":
+        return PRIORITIES[count]
+    marks = itertools.product((False, True), repeat=count)
+    mixed = itertools.product(PRIORITIES[count], marks)
+    found = {
+        tuple(ORDINARY if mark else rank for rank, mark in zip(*one, strict=True)) for one in mixed
+    }
+    return sorted(found)
+
+
 def server_sets(order: str, count: int) -> Iterator[tuple[Params, ...]]:
-    """All systems of so many servers; under EDF nobody asks for priorities."""
-    priorities = PRIORITIES[count] if order == "fp" else [(0,) * count]
+    """All systems of so many servers."""
+    priorities = ranks_under(order, count)
     for numbers in itertools.product(SERVERS, repeat=count):
         for ranks in priorities:
             yield tuple(Params(*pair, rank) for pair, rank in zip(numbers, ranks, strict=True))
@@ -398,7 +413,8 @@ def swaps(before: Policy, pcpus: int, step: int, instant: int) -> Iterator[Famil
     others = (LOCAL if pcpus == 1 else GLOBAL)[instant % step :: step]
     rng = random.Random(f"{before} {pcpus} {instant}")
     setup = Setup(before, pcpus, None, 6, 2, **(FINE if pcpus == 1 else {}))
-    systems = rng.sample(list(server_sets("fp", 2)), len(others))
+    classes = before.order == "fp-edf" or any(after.order == "fp-edf" for after in others)
+    systems = rng.sample(list(server_sets("fp-edf" if classes else "fp", 2)), len(others))
     for after, params in zip(others, systems, strict=True):
         params = tuple(one._replace(extra=True) for one in params)
         yield Family(setup, params, ((0, 2),) * 2, 5, 6, swaps={instant: after})

@@ -14,7 +14,6 @@ from hyperperiod.model import (
     Change,
     Domain,
     Interface,
-    Order,
     Overheads,
     Policy,
     Scheduler,
@@ -24,14 +23,9 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import LEGAL_SLACK
+from hyperperiod.model.policy import legal_policies
 
-POLICIES = tuple(
-    Policy(budget=budget, order=order, slack=slack, scope=scope)
-    for (scope, budget), slacks in LEGAL_SLACK.items()
-    for slack in slacks
-    for order in Order
-)
+POLICIES = legal_policies()
 
 
 def random_system(number: int, *, extras: bool = True) -> System:

@@ -26,11 +26,12 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 BudgetRule = Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
-OrderRule = Literal["fp", "edf"]
+OrderRule = Literal["fp", "edf", "fp-edf"]
 SlackRule = Literal["none", "lend", "reclaim", "spare", "extra", "weights"]
 Spare = Literal["spare"]
 
 SPARE: Final = "spare"
+ORDINARY: Final = 2**24 - 1  # the priority that says, under fp-edf, that there is none
 MAX_REFILLS: Final = 8  # entries of a sporadic server's queue
 
 
@@ -323,8 +324,11 @@ class World:
             self._arrive_sporadic(vcpu)
 
     def _arrive_slice(self, vcpu: Vcpu) -> None:
-        """After the deadline a period begins; before it, a slice that is begun is lost by once."""
-        once = self.setup.policy.budget == "slice-once"
+        """After the deadline a period begins; before it, a slice that is begun is lost by once.
+
+        Under fp-edf that is the rule of the ordinary servers, and only theirs.
+        """
+        once = self.setup.policy.budget == "slice-once" or self._is_ordinary(vcpu)
         period, budget = vcpu.params.period, vcpu.params.budget
         fresh, vcpu.fresh = vcpu.fresh, False
         if fresh and once:
@@ -654,10 +658,15 @@ class World:
         vcpu = self.vcpus[v]
         return (0, vcpu.claim, v) if vcpu.claim is not None else (1, vcpu.score, v)
 
-    def _urgency(self, vcpu: Vcpu) -> tuple[int, int]:
+    def _is_ordinary(self, vcpu: Vcpu) -> bool:
+        """Under fp-edf: without a priority, after all that have one."""
+        return self.setup.policy.order == "fp-edf" and vcpu.params.priority == ORDINARY
+
+    def _urgency(self, vcpu: Vcpu) -> tuple[int, bool, int]:
         """Smaller is more urgent: the level of extra time, then the order rule."""
-        order = vcpu.params.priority if self.setup.policy.order == "fp" else vcpu.deadline
-        return vcpu.level, order
+        ordinary = self._is_ordinary(vcpu)
+        by_deadline = self.setup.policy.order == "edf" or ordinary
+        return vcpu.level, ordinary, vcpu.deadline if by_deadline else vcpu.params.priority
 
     def _turn(self, chosen: list[int], v: int) -> Turn:
         return Turn(self.now, chosen.index(v) if v in chosen else 0)

@@ -14,7 +14,8 @@ queue, in the wait queue (its period has not begun), or in neither (it is blocke
   - before its period has begun, it waits for that;
   - after its deadline (long unblocking), its next period begins now;
   - in between (short unblocking), under `once` its slice is lost and it waits for the next
-    period; under `keep` (SEDF', PSEDF) it goes on with what is left.
+    period; under `keep` (SEDF') it goes on with what is left; under `classes` (PSEDF) so do the
+    vcpus with a priority, and the slices of all others are lost.
 - The first wake of all counts as short unblocking with a deadline one slice away.
 - Order: the earliest deadline, among equals who came first; under `fp` the vcpus with a priority
   come before all others, by priority.
@@ -34,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Wakes = Literal["once", "keep"]
+Wakes = Literal["once", "keep", "classes"]
 Order = Literal["edf", "fp"]
 NEVER = 1 << 60
 
@@ -155,7 +156,7 @@ class World:
             vcpu.deadline = self.now + vcpu.params.period
             vcpu.used = 0
             self._enter(v)
-        elif self.wakes == "keep" and vcpu.params.slice:
+        elif self.keeps(vcpu) and vcpu.params.slice:
             self._enter(v)
         else:
             self._unblock_short(v)
@@ -214,6 +215,10 @@ class World:
             self.run_queue.remove(v)
             self._next_period(vcpu)
             self._wait(v)
+
+    def keeps(self, vcpu: Vcpu) -> bool:
+        real_time = vcpu.params.priority is not None
+        return self.wakes == "keep" or (self.wakes == "classes" and real_time)
 
     def _next_period(self, vcpu: Vcpu) -> None:
         vcpu.used -= vcpu.params.slice

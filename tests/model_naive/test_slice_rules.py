@@ -20,8 +20,16 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 import pytest
-from tests.model_naive.model import BudgetRule, Params, Policy, Setup, SlackRule
-from tests.model_naive.slices import Slice, Wakes, World
+from tests.model_naive.model import (
+    ORDINARY,
+    BudgetRule,
+    OrderRule,
+    Params,
+    Policy,
+    Setup,
+    SlackRule,
+)
+from tests.model_naive.slices import Order, Slice, Wakes, World
 from tests.model_naive.workload import Run
 
 SYSTEMS = [
@@ -46,22 +54,28 @@ def xen(setup: Setup, params: Sequence[Params]) -> World:
         Slice(
             one.period,
             one.budget,
-            one.priority if order == "fp" else None,
+            None if order == "edf" or one.priority == ORDINARY else one.priority,
             extra=one.extra and weighs,
         )
         for one in params
     ]
     wakes: Wakes = "once" if setup.policy.budget == "slice-once" else "keep"
-    return World(vcpus, wakes, order, quantum=setup.share, booted=wakes == "keep", claims=weighs)
+    if order == "fp-edf":
+        wakes = "classes"
+    queues: Order = "edf" if order == "edf" else "fp"
+    world = World(vcpus, wakes, queues, quantum=setup.share, claims=weighs)
+    for vcpu in world.vcpus:
+        vcpu.woken = vcpu.blocked = world.keeps(vcpu)  # the first wake of all is over
+    return world
 
 
 def tied(world: World) -> bool:
     """Whether the order of Xen's queues may be another one."""
-    deadlines = [world.vcpus[v].deadline for v in world.run_queue]
+    ordinary = [v for v in world.run_queue if world.vcpus[v].params.priority is None]
+    deadlines = [world.vcpus[v].deadline for v in ordinary]
     claims = [world.vcpus[v].lost for v in world.lost_queue]
     scores = [world.vcpus[v].score for v in world.extra_queue]
-    queues = [claims, scores] if world.order == "fp" else [deadlines, claims, scores]
-    return any(len(set(queue)) < len(queue) for queue in queues)
+    return any(len(set(queue)) < len(queue) for queue in (deadlines, claims, scores))
 
 
 def parts_at_departure(world: World, v: int) -> bool:
@@ -100,17 +114,29 @@ def compare(setup: Setup, params: Sequence[Params], works: Sequence[dict[int, in
 
 
 @pytest.mark.parametrize("slack", ["none", "weights"])
-@pytest.mark.parametrize("order", ["fp", "edf"])
-@pytest.mark.parametrize("budget", ["slice", "slice-once"])
+@pytest.mark.parametrize(
+    ("budget", "order", "priorities"),
+    [
+        ("slice", "fp", (0, 1)),
+        ("slice", "edf", (0, 1)),
+        ("slice", "fp-edf", (0, 1)),
+        ("slice", "fp-edf", (0, ORDINARY)),
+        ("slice", "fp-edf", (ORDINARY, 0)),
+        ("slice", "fp-edf", (ORDINARY, ORDINARY)),
+        ("slice-once", "fp", (0, 1)),
+        ("slice-once", "edf", (0, 1)),
+    ],
+)
 def test_they_agree_until_they_are_meant_to_differ(
-    budget: BudgetRule, order: str, slack: SlackRule
+    budget: BudgetRule, order: OrderRule, priorities: tuple[int, int], slack: SlackRule
 ) -> None:
     whole = compared = 0
     for pairs in SYSTEMS:
         params = [
-            Params(period, slice_, v, extra=v == 1) for v, (period, slice_) in enumerate(pairs)
+            Params(period, slice_, priorities[v], extra=v == 1)
+            for v, (period, slice_) in enumerate(pairs)
         ]
-        setup = Setup(Policy(budget, "edf" if order == "edf" else "fp", slack), share=2)
+        setup = Setup(Policy(budget, order, slack), share=2)
         for one, two in itertools.product(patterns(4), patterns(3)):
             works = [
                 dict(zip((0, 3, 5, 8), one, strict=True)),

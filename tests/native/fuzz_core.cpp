@@ -100,8 +100,8 @@ struct Vcpu {
     Time supplied_ns = 0;           // run in the current period, whoever paid
 };
 
-constexpr std::array<hp_policy, 42> legal_policies() {
-    std::array<hp_policy, 42> list{};
+constexpr std::array<hp_policy, 45> legal_policies() {
+    std::array<hp_policy, 45> list{};
     std::size_t n = 0;
     for (hp_u32 order : {HP_ORDER_FP, HP_ORDER_EDF}) {
         for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_LEND, HP_SLACK_RECLAIM})
@@ -114,6 +114,8 @@ constexpr std::array<hp_policy, 42> legal_policies() {
             for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA, HP_SLACK_WEIGHTS})
                 list[n++] = {budget, order, slack};
     }
+    for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA, HP_SLACK_WEIGHTS})
+        list[n++] = {HP_BUDGET_SLICE, HP_ORDER_FP_EDF, slack};
     return list;
 }
 
@@ -191,7 +193,8 @@ class World {
         const hp_u64 most = config_.pcpus * 3 * period / (2 * vcpus_.size()) + 1;
         params.period_ns = period * unit_;
         params.budget_ns = random_.between(1, std::min(period, most)) * unit_;
-        params.priority = static_cast<hp_u32>(random_.between(0, 5));
+        params.priority =
+            random_.one_in(4) ? HP_ORDINARY : static_cast<hp_u32>(random_.between(0, 5));
         params.flags = random_.one_in(2) ? HP_EXTRA : 0;
         return params;
     }

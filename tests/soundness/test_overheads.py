@@ -28,18 +28,12 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import LEGAL_SLACK, Order
+from hyperperiod.model.policy import legal_policies
 
 STEP_NS = 1000
 BUDGETS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SPORADIC, Budget.CBS)
 HORIZON_NS = 20_000_000
-POLICIES = [
-    Policy(budget=budget, order=order, slack=slack, scope=scope)
-    for (scope, budget), slacks in LEGAL_SLACK.items()
-    for slack in slacks
-    for order in Order
-    if budget in BUDGETS
-]
+POLICIES = [policy for policy in legal_policies() if policy.budget in BUDGETS]
 
 
 def some_task(draw: random.Random, number: int, share: float) -> Task:

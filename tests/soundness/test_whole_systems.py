@@ -40,16 +40,11 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import LEGAL_SLACK, Order
+from hyperperiod.model.policy import legal_policies
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 
-POLICIES = [
-    Policy(budget=budget, order=order, slack=slack, scope=scope)
-    for (scope, budget), slacks in LEGAL_SLACK.items()
-    for slack in slacks
-    for order in Order
-]
+POLICIES = legal_policies()
 SCHEDULERS = [Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF, Scheduler.FIFO]
 PACES = ((2, 3, 4, 5, 6, 7, 8, 9, 10, 12), (3, 6, 12), (4, 6, 10), (2, 4, 8), (5, 7, 11), (6,))
 TICKS = 900

@@ -32,7 +32,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import PRESETS, Slack
+from hyperperiod.model.policy import PRESETS, Order, Slack
 from hyperperiod.trace.difference import Trace, difference
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals
@@ -68,7 +68,7 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "cbs": (58, 78, 86, 106, 111, 139, 186, 207, 217, 230, 325, 339, 341, 346),
     "sedf": (26, 47, 235, 268, 274, 320, 384, 510, 532, 577, 691, 759, 852, 888),
     "sedf-prime": (74, 86, 166, 294, 329, 385, 475, 513, 585, 615, 743, 824, 899, 1051),
-    "psedf": (2, 82, 99, 124, 136, 146, 193, 217, 229, 321, 330, 347, 350, 388),
+    "psedf": (82, 99, 124, 136, 146, 217, 276, 312, 321, 347, 388, 512, 608, 634),
     "hsf-fp": (34, 38, 45, 62, 71, 73, 93, 99, 118, 138, 146, 168, 174, 180),
     "partitioned-hsf-fp": (1, 2, 7, 14, 23, 32, 36, 55, 87, 92, 94, 100, 120, 151),
 }
@@ -106,7 +106,14 @@ def candidate(preset: str, number: int) -> System:
         if PRESETS[preset].slack is Slack.WEIGHTS:
             weight = draw.choice((None, 40, 300))
             domains[-1] = domains[-1].model_copy(update={"weight": weight})
+    if PRESETS[preset].order is Order.FP_EDF:
+        domains = [one if one.best_effort else in_a_class(draw, one) for one in domains]
     return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
+
+
+def in_a_class(draw: random.Random, one: Domain) -> Domain:
+    """The domain, real-time with some priority, or ordinary."""
+    return one.model_copy(update={"priority": draw.choice((0, 1, 2, None, None))})
 
 
 def _domain(

@@ -14,7 +14,7 @@ import sys
 from fractions import Fraction
 from itertools import count, islice
 
-from tests.xen.robust import is_robust
+from tests.xen.robust import in_a_class, is_robust
 
 from hyperperiod.model import (
     Domain,
@@ -27,7 +27,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
 )
-from hyperperiod.model.policy import PRESETS
+from hyperperiod.model.policy import PRESETS, Order
 
 WANTED = 4
 """Robust systems per preset."""
@@ -48,7 +48,7 @@ FOUND: dict[str, tuple[int, ...]] = {
     "cbs": (1, 4, 10, 13),
     "sedf": (4, 24, 25, 30),
     "sedf-prime": (18, 42, 69, 72),
-    "psedf": (1, 13, 15, 19),
+    "psedf": (1, 5, 19, 24),
     "hsf-fp": (1, 7, 16, 23),
     "partitioned-hsf-fp": (0, 1, 2, 7),
 }
@@ -64,6 +64,8 @@ def candidate(preset: str, number: int) -> System:
     if draw.random() < 0.4:
         domains.append(Domain(name="rest", best_effort=True))
     flows = tuple(_flow(draw, names, number, base_ns) for number in range(behind))
+    if PRESETS[preset].order is Order.FP_EDF:
+        domains = [one if one.best_effort else in_a_class(draw, one) for one in domains]
     return System(
         name=f"flows-{preset}-{number}",
         policy=PRESETS[preset],

@@ -36,7 +36,7 @@ static uint32_t read_weight(const char *text) {
 }
 
 static struct xen_domctl_sched_hyperperiod take_server(struct arguments *arguments) {
-    struct xen_domctl_sched_hyperperiod server = {.order = XEN_HYPERPERIOD_PRIORITY};
+    struct xen_domctl_sched_hyperperiod server = {.order = 0};
     bool best_effort = take_flag(arguments, "--best-effort");
     bool extra = take_flag(arguments, "--extra");
     const char *period = take_option(arguments, "--period");
@@ -61,7 +61,9 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
     if (server.budget_us > server.period_us)
         fail(BAD_INPUT, "--budget: found %s; allowed: at most the period, %s", budget, period);
     if (priority != NULL)
-        server.order = (uint32_t)read_number(priority, "--priority", XEN_HYPERPERIOD_PRIORITY - 1);
+        server.order = (uint32_t)read_number(priority, "--priority", HP_PRIORITY_MAX);
+    else /* rate monotonic */
+        server.order = server.period_us < HP_ORDINARY ? server.period_us : HP_ORDINARY - 1;
     if (extra)
         server.order |= XEN_HYPERPERIOD_EXTRA;
     return server;
@@ -96,8 +98,11 @@ static void print_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperio
     print_time(server->budget_us * 1000ull);
     printf(" in ");
     print_time(server->period_us * 1000ull);
-    printf(", priority %u%s\n", server->order & XEN_HYPERPERIOD_PRIORITY,
-           server->order & XEN_HYPERPERIOD_EXTRA ? ", extra time" : "");
+    if ((server->order & XEN_HYPERPERIOD_PRIORITY) == HP_ORDINARY)
+        printf(", ordinary");
+    else
+        printf(", priority %u", server->order & XEN_HYPERPERIOD_PRIORITY);
+    printf("%s\n", server->order & XEN_HYPERPERIOD_EXTRA ? ", extra time" : "");
 }
 
 static void print_json_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {

@@ -234,7 +234,7 @@ static const struct named_policy {
 
 static const char *const budget_rules[] = {"periodic", "deferrable", "polling", "sporadic", "cbs",
                                            "slice", "slice-once"};
-static const char *const order_rules[] = {"fp", "edf"};
+static const char *const order_rules[] = {"fp", "edf", "fp-edf"};
 static const char *const slack_rules[] = {"none", "lend", "reclaim", "spare", "extra", "weights"};
 
 static bool same_rules(struct hp_policy a, struct hp_policy b) {

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hyperperiod.analysis.domains.domain_level import Promise, judge_domain
+from hyperperiod.analysis.domains.domain_level import Promise, judge_domain, rule_behind
 from hyperperiod.analysis.domains.edp import refusal
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
@@ -49,7 +49,7 @@ def _promises_of_group(
             return budget_loss_ns(system, domains, own, period_ns)
 
         promise = Promise(
-            system.policy.budget,
+            rule_behind(system.policy, domain),
             system.sbf,
             loss_ns(domain),
             deadline_ns,

@@ -27,6 +27,7 @@ from hyperperiod.analysis.domains.domain_level import (
     Promise,
     cluster_of,
     components_of,
+    rule_behind,
     shape_for,
 )
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
@@ -93,7 +94,9 @@ def resolve_what_can_be(system: System) -> Resolution:
     require_pins(system)
     resolution = Resolution(system)
     filler = _Filler(resolution, lambda _: 0)
-    domains = tuple(filler.fill(domain, system.policy.budget) for domain in system.domains)
+    domains = tuple(
+        filler.fill(domain, rule_behind(system.policy, domain)) for domain in system.domains
+    )
     resolution.system = system.model_copy(update={"domains": domains})
     _add_overheads(resolution)
     _add_weights(resolution)
@@ -233,7 +236,9 @@ def _add_overheads(resolution: Resolution) -> None:
         for index, own in zip(members, before, strict=True):
             loss = partial(budget_loss_ns, system, before, own)
             reopened = _reopened(resolution, own)
-            domains[index] = _Filler(resolution, loss).fill(reopened, system.policy.budget)
+            domains[index] = _Filler(resolution, loss).fill(
+                reopened, rule_behind(system.policy, reopened)
+            )
         resolution.system = system.model_copy(update={"domains": tuple(domains)})
 
 

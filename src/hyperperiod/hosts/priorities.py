@@ -2,13 +2,17 @@
 """Server priorities as small numbers, which is what the core takes.
 
 Given priorities are replaced by their rank, and where none are given a server's is the rank of
-its period. A parameter change may bring a period that no server had before: ranks are taken over
+its period. Beside given ones, and under fp-edf, a server without one is ordinary: it has the last
+number of all. A parameter change may bring a period that no server had before: ranks are taken over
 all periods that any server will ever have, so that a change never moves anyone else.
 """
 
 from __future__ import annotations
 
-from hyperperiod.model import Change, Domain, System
+from hyperperiod.model import Change, Domain, System, by_period
+
+LAST = 2**24 - 1
+"""The core's HP_ORDINARY, which is after every rank."""
 
 
 class Priorities:
@@ -17,27 +21,27 @@ class Priorities:
     def __init__(self, system: System) -> None:
         served = [domain for domain in system.domains if not domain.best_effort]
         self._given = {domain.name: domain.priority for domain in served}
-        self._by_period = all(priority is None for priority in self._given.values())
-        keys = {self._key(domain) for domain in served}
+        self._by_period = by_period(system)
+        keys = {key for domain in served if (key := self._key(domain)) is not None}
         if self._by_period:
             keys |= {change.interface.period_ns for change in system.changes}
         self._ranks = {key: rank for rank, key in enumerate(sorted(keys))}
 
     def of(self, domain: Domain) -> int:
         """The priority that a domain's servers start with."""
-        return self._ranks[self._key(domain)]
+        return self._rank(self._key(domain))
 
     def after(self, change: Change) -> int:
         """The priority of the changed domain's servers from then on."""
         if self._by_period:
             return self._ranks[change.interface.period_ns]
-        given = self._given[change.domain]
-        assert given is not None, "either all domains have priorities or none"
-        return self._ranks[given]
+        return self._rank(self._given[change.domain])
 
-    def _key(self, domain: Domain) -> int:
+    def _rank(self, key: int | None) -> int:
+        return LAST if key is None else self._ranks[key]
+
+    def _key(self, domain: Domain) -> int | None:
         if not self._by_period:
-            assert domain.priority is not None, "either all domains have priorities or none"
             return domain.priority
         assert domain.interface is not None, "interfaces must be known"
         return domain.interface.period_ns

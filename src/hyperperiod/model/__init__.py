@@ -36,10 +36,21 @@ from hyperperiod.model.system import (
 )
 from hyperperiod.model.table import to_table
 from hyperperiod.model.units import format_time, parse_time
-from hyperperiod.model.vcpus import PlacedTask, Vcpu, hops_of, tasks_of, vcpus_of
+from hyperperiod.model.vcpus import (
+    ORDINARY,
+    PlacedTask,
+    Vcpu,
+    by_period,
+    hops_of,
+    is_ordinary,
+    priority_of,
+    tasks_of,
+    vcpus_of,
+)
 from hyperperiod.model.write import to_toml
 
 __all__ = [
+    "ORDINARY",
     "PRESETS",
     "Budget",
     "Change",
@@ -67,12 +78,15 @@ __all__ = [
     "TaskKind",
     "ThinkDraw",
     "Vcpu",
+    "by_period",
     "fitting_policies",
     "format_time",
     "hops_of",
+    "is_ordinary",
     "load_system",
     "parse_policy",
     "parse_time",
+    "priority_of",
     "require_pins",
     "tasks_of",
     "to_table",

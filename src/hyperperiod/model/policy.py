@@ -40,6 +40,8 @@ class Budget(Rule):
 class Order(Rule):
     FP = "fp"
     EDF = "edf"
+    FP_EDF = "fp-edf"
+    """Servers with a priority first, by it; then the ordinary ones, by deadline."""
 
 
 class Slack(Rule):
@@ -59,7 +61,8 @@ class Scope(Rule):
 _KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
 _GAPS = (Slack.NONE, Slack.EXTRA, Slack.WEIGHTS)
 
-# Which slack rules go with a budget rule in a scope; the order rule is free everywhere.
+# Which slack rules go with a budget rule in a scope. fp-edf goes with slice only; the other two
+# order rules are free everywhere.
 LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
     (Scope.PARTITIONED, Budget.PERIODIC): (Slack.NONE, Slack.LEND, Slack.RECLAIM),
     (Scope.PARTITIONED, Budget.DEFERRABLE): _KEPT,
@@ -74,7 +77,7 @@ LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
 }
 
 
-def illegal_because(budget: Budget, slack: Slack, scope: Scope) -> str | None:
+def illegal_because(budget: Budget, order: Order, slack: Slack, scope: Scope) -> str | None:
     """What is allowed instead of this combination, or None when it is legal."""
     legal = LEGAL_SLACK.get((scope, budget))
     if legal is None:
@@ -82,7 +85,20 @@ def illegal_because(budget: Budget, slack: Slack, scope: Scope) -> str | None:
         return f"with scope {scope} the budget rules {', '.join(budgets)}"
     if slack not in legal:
         return f"with {scope} {budget} the slack rules {', '.join(s.value for s in legal)}"
+    if order is Order.FP_EDF and budget is not Budget.SLICE:
+        return f"with {budget} the order rules fp, edf"
     return None
+
+
+def legal_policies() -> list[Policy]:
+    """Every legal combination of rules, without its name."""
+    return [
+        Policy(budget=budget, order=order, slack=slack, scope=scope)
+        for (scope, budget), slacks in LEGAL_SLACK.items()
+        for slack in slacks
+        for order in Order
+        if illegal_because(budget, order, slack, scope) is None
+    ]
 
 
 class Policy(BaseModel):
@@ -98,7 +114,7 @@ class Policy(BaseModel):
 
     @model_validator(mode="after")
     def _legal(self) -> Policy:
-        allowed = illegal_because(self.budget, self.slack, self.scope)
+        allowed = illegal_because(self.budget, self.order, self.slack, self.scope)
         if allowed is not None:
             raise PydanticCustomError(
                 "finding",
@@ -137,7 +153,7 @@ PRESETS: dict[str, Policy] = {
         _row("cbs", Budget.CBS, Order.EDF, Slack.NONE),
         _row("sedf", Budget.SLICE_ONCE, Order.EDF, Slack.WEIGHTS),
         _row("sedf-prime", Budget.SLICE, Order.EDF, Slack.WEIGHTS),
-        _row("psedf", Budget.SLICE, Order.FP, Slack.WEIGHTS),
+        _row("psedf", Budget.SLICE, Order.FP_EDF, Slack.WEIGHTS),
         _row("hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
         _row("partitioned-hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
     )
@@ -162,7 +178,7 @@ def parse_policy(text: str, *, key: str = "policy") -> Policy:
     fields = _read_words(words) if 2 <= len(words) <= 4 else None
     if fields is None:
         raise InputError("", None, key, repr(text), POLICY_ALLOWED)
-    allowed = illegal_because(fields["budget"], fields["slack"], fields["scope"])
+    allowed = illegal_because(**fields)
     if allowed is not None:
         raise InputError("", None, key, f"the combination {text}", allowed)
     return Policy(**fields)
@@ -219,8 +235,8 @@ POLICY_SCHEMA: dict[str, Any] = {
         {"type": "string", "enum": list(PRESETS)},
         {
             "type": "string",
-            "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)\\+(fp|edf)"
-            "(\\+(none|lend|reclaim|spare|extra|weights))?(\\+(partitioned|global))?$",
+            "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)"
+            "\\+(fp|edf|fp-edf)(\\+(none|lend|reclaim|spare|extra|weights))?(\\+(partitioned|global))?$",
         },
         {
             "type": "object",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic_core import PydanticCustomError
 
-from hyperperiod.model.policy import ONE_PCPU_ONLY, Scope
+from hyperperiod.model.policy import ONE_PCPU_ONLY, Order, Scope
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 
 if TYPE_CHECKING:
@@ -322,7 +322,13 @@ def _capacity(one: System) -> Iterator[Finding]:
 
 
 def _priorities(one: System) -> Iterator[Finding]:
-    """All domains with a server have a priority, or none has."""
+    """All domains with a server have a priority, or none has; else the others must be ordinary.
+
+    So they are under fp-edf; where only deadlines count, nobody asks.
+    """
+    orders = {one.policy.order, *(swap.policy.order for swap in one.swaps)}
+    if Order.FP not in orders or Order.FP_EDF in orders:
+        return
     served = [(i, member) for i, member in enumerate(one.domains) if not member.best_effort]
     given = [index for index, member in served if member.priority is not None]
     if not given or len(given) == len(served):

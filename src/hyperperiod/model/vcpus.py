@@ -3,14 +3,18 @@
 
 Every host, trace and report numbers them this way. Priorities are here too: given ones, or the
 rank of the server's period among the distinct periods of the system, so that equal periods are
-equal priorities.
+equal priorities. Where the order is fp-edf, a domain without one is ordinary.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.model.system import Domain, Interface, System, Task
+from hyperperiod.model.policy import Order, Policy
+from hyperperiod.model.system import PRIORITY_LIMIT, Domain, Interface, System, Task
+
+ORDINARY = PRIORITY_LIMIT
+"""After every priority that a file can give: of servers that have none, under fp-edf."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,27 @@ def hops_of(system: System) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(ids[hop] for hop in flow.hops) for flow in system.flows)
 
 
+def is_ordinary(policy: Policy, domain: Domain) -> bool:
+    """Whether its servers come after all that have a priority, by deadline."""
+    return policy.order is Order.FP_EDF and domain.priority is None and not domain.best_effort
+
+
+def by_period(system: System) -> bool:
+    """Whether priorities are the periods, since none are given, nor have a meaning by that."""
+    none_given = all(domain.priority is None for domain in system.domains)
+    return none_given and system.policy.order is not Order.FP_EDF
+
+
+def priority_of(system: System, given: int | None, period_ns: int) -> int:
+    """A server's place among those of the system: as given, by period, or after all others."""
+    if given is not None:
+        return given
+    return period_ns if by_period(system) else ORDINARY
+
+
 def _priorities(system: System) -> list[int | None]:
-    """One per domain; None for best effort, and for all while a period is unknown."""
-    if any(domain.priority is not None for domain in system.domains):
+    """One per domain; None for best effort and ordinary, and for all while a period is unknown."""
+    if not by_period(system):
         return [domain.priority for domain in system.domains]
     served = [domain for domain in system.domains if not domain.best_effort]
     periods = {_period_ns(domain) for domain in served}

@@ -172,7 +172,7 @@ class Header(TypedDict):
     host: str
     policy: str
     budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
-    order: Literal["fp", "edf"]
+    order: Literal["fp", "edf", "fp-edf"]
     slack: Literal["none", "lend", "reclaim", "spare", "extra", "weights"]
     scope: Literal["partitioned", "global"]
     seed: Count | None

@@ -26,10 +26,10 @@ from hyperperiod.trace.format import (
     Records,
     chunks,
 )
-from hyperperiod.trace.servers import NEVER, RULES, Server, Wanted
+from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, Server, SliceOfClass, Wanted
 
 BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once")
-ORDERS: Final = ("fp", "edf")
+ORDERS: Final = ("fp", "edf", "fp-edf")
 DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
 SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra", "weights")
 
@@ -97,6 +97,11 @@ class Moment:
         """Whether the vcpu has no server."""
         return self.header["vcpus"][vcpu]["best_effort"]
 
+    def is_ordinary(self, vcpu: int) -> bool:
+        """Whether the vcpu's server comes, under fp-edf, after all that have a priority."""
+        two_classes = self.rules_of(vcpu).order == "fp-edf"
+        return two_classes and self.servers[vcpu].priority == ORDINARY
+
     def usable(self, key: int) -> bool:
         """Whether there is such a server and it can pay."""
         return key in self.servers and self.servers[key].usable
@@ -124,12 +129,13 @@ class Moment:
         for pcpu in range(len(self.grants)):
             yield [pcpu], [vcpu for vcpu in ids if self.home(vcpu) == pcpu]
 
-    def rank(self, vcpu: int) -> tuple[int, int]:
+    def rank(self, vcpu: int) -> tuple[int, bool, int]:
         """The place of a server in the order; the smaller comes first, equal is a tie."""
         server = self.servers[vcpu]
-        if self.rules_of(vcpu).order == "edf":
-            return server.level, server.deadline_ns
-        return server.level, server.priority
+        ordinary = self.is_ordinary(vcpu)
+        if ordinary or self.rules_of(vcpu).order == "edf":
+            return server.level, ordinary, server.deadline_ns
+        return server.level, False, server.priority
 
     def runs_on(self, vcpu: int) -> int | None:
         """The pcpu that the vcpu has now."""
@@ -187,9 +193,8 @@ class Replay:
         rules = self.state.rules_of(vcpu)
         extra = entry["extra"] and rules.slack == "extra"
         priority = entry["priority"] or 0
-        self.state.servers[vcpu] = RULES[rules.budget](
-            period_ns, budget_ns, priority=priority, extra=extra
-        )
+        kind = SliceOfClass if rules.order == "fp-edf" else RULES[rules.budget]
+        self.state.servers[vcpu] = kind(period_ns, budget_ns, priority=priority, extra=extra)
 
     def _add_spares(self) -> None:
         """The spare is refilled at its multiples even while the policy has no use for it."""

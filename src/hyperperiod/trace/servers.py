@@ -14,6 +14,8 @@ from collections import deque
 from typing import Final, NamedTuple
 
 NEVER: Final = (1 << 64) - 1
+ORDINARY: Final = (1 << 24) - 1
+"""The priority of servers that have none, under fp-edf."""
 QUEUE: Final = 8
 """Refills that a sporadic server remembers."""
 
@@ -148,7 +150,8 @@ class Polling(Server):
 class Slice(Server):
     """A period begins with work: at an arrival after the deadline, or at the deadline itself.
 
-    One that has used up its slice has moved on to the period that begins at its deadline.
+    One that has used up its slice has moved on to the period that begins at its deadline. Work
+    that arrives before the deadline finds what is left of the slice, or loses it.
     """
 
     def __init__(
@@ -203,28 +206,42 @@ class Slice(Server):
         self.deadline_ns = now_ns + self.period_ns
         self.drop()
 
+    @property
+    def loses(self) -> bool:
+        """Whether what is left is lost by a block."""
+        return False
+
     def _wake_first(self, now_ns: int) -> None:
         """The first work of all."""
-        if now_ns >= self.deadline_ns:
+        if now_ns < self.deadline_ns:
+            return
+        if self.loses:
+            self.deadline_ns = now_ns + self.budget_ns
+        else:
             self._begin(now_ns)
 
     def _wake_early(self) -> None:
-        """Work before the deadline finds what is left."""
-
-
-class SliceOnce(Slice):
-    """Work that arrives before the deadline loses what is left of the slice."""
-
-    def _wake_first(self, now_ns: int) -> None:
-        if now_ns >= self.deadline_ns:
-            self.deadline_ns = now_ns + self.budget_ns
-
-    def _wake_early(self) -> None:
-        if self.level == 0 and self.remaining_ns > 0:
+        if self.loses and self.level == 0 and self.remaining_ns > 0:
             self.claim = 1024 * self.period_ns // self.remaining_ns
             self.claims += 1
             self.remaining_ns = 0
             self.drop()
+
+
+class SliceOnce(Slice):
+    """Slices that are lost by a block."""
+
+    @property
+    def loses(self) -> bool:
+        return True
+
+
+class SliceOfClass(Slice):
+    """Under fp-edf: a slice is kept by those with a priority, and lost by ordinary servers."""
+
+    @property
+    def loses(self) -> bool:
+        return self.priority == ORDINARY
 
 
 class Cbs(Server):

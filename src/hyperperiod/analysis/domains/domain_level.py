@@ -15,6 +15,7 @@ First which supply bound is sound for the server:
   of the next period: the blackout of the general bound (under priorities: `cbs_fp`);
 - slice-once: that of polling. Work that comes just after a block waits for the next period, at
   most one away, and that has its slice by its end;
+- slice under fp-edf, of an ordinary domain: that of slice-once, which it is;
 - slice: the general one under fixed priority (`servers.psedf`: with q left, the slice of the next
   period is at most period - budget + q away, and q is served before it or delays by no more than
   others delay a whole slice). Under EDF what is left of a slice may be lost to others before the
@@ -44,7 +45,7 @@ from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Budget, Domain, Order, Sbf, Scheduler
+from hyperperiod.model import Budget, Domain, Order, Policy, Sbf, Scheduler, is_ordinary
 
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
@@ -71,6 +72,11 @@ class Promise:
     deadline_ns: int | None = None
     refused: str = ""
     order: Order = Order.EDF
+
+
+def rule_behind(policy: Policy, domain: Domain) -> Budget:
+    """The rule that a domain's servers are under: ordinary ones lose slices that others keep."""
+    return Budget.SLICE_ONCE if is_ordinary(policy, domain) else policy.budget
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ SAMPLES = 400
 
 def account(policy: Policy, group: Group, own: Server) -> Account:
     """The account of one server of the group."""
-    if policy.order is Order.FP:
+    if policy.order is not Order.EDF:
         if group.pcpus > 1:
             return _in_a_period(_global_fp(group, own))
         if policy.budget is Budget.CBS:

@@ -36,6 +36,7 @@ from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     Promise,
     components_of,
+    rule_behind,
     shape_for,
 )
 from hyperperiod.analysis.fit.problem import Candidate, Item
@@ -164,7 +165,8 @@ class Tabulator:
         try:
             inner = self._settled(domain)
             components = [part for part in components_of(inner) if part.sources]
-            promise = Promise(self.system.policy.budget, self.system.sbf)
+            policy = self.system.policy
+            promise = Promise(rule_behind(policy, domain), self.system.sbf, order=policy.order)
             shape = shape_for(promise, None, components)
         except NotCovered:
             return None, floor
@@ -206,7 +208,7 @@ class Tabulator:
     def alone(self, domain: Domain) -> System:
         """The domain as a system of its own."""
         pcpu = 0 if self.system.policy.scope is Scope.PARTITIONED else None
-        alone = domain.model_copy(update={"pcpu": pcpu, "priority": None})
+        alone = domain.model_copy(update={"pcpu": pcpu})
         pcpus = 1 if pcpu == 0 else self.system.pcpus
         nothing_else = {
             "domains": (alone,),

@@ -11,12 +11,19 @@ again at the start of the next; hence the jitter P_k - B_k of those above. What 
 server with work during a whole period of its own gets its budget in it; so its own jitter is
 not added.
 
+Two classes (slices under fp-edf, PSEDF): servers with a priority are above all ordinary ones, and
+so do not depend on them. An ordinary one waits for no more than what all others can run in the
+window, whatever deadlines say, so it counts them all; and it runs no more than a deferrable one
+does. Who of the ordinary is first at time 0 is for deadlines to say: a "no" leaves them out.
+
 Inputs: a group on one pcpu. Results: per server a verdict. "No" of this test is null; if even
 the test for periodic servers fails (all of them always busy is a legal behaviour), it is false.
 Errors: none.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time, respond
@@ -31,6 +38,11 @@ def deferrable_fp(group: Group) -> list[Verdict]:
         verdict if verdict.holds is False else _judge(group, server)
         for server, verdict in zip(group.servers, always_busy, strict=True)
     ]
+
+
+def two_classes(group: Group) -> list[Verdict]:
+    """The same where servers of the last priority are ordered by deadline."""
+    return deferrable_fp(replace(group, turns=True))
 
 
 def _judge(group: Group, own: Server) -> Verdict:

@@ -4,7 +4,8 @@
 A system is a *driver loop* if its policy has slices, each flow has three hops - driver, a domain of
 its own with one task, driver - with one item outstanding, all with the same driver domain, the
 driver does nothing else, nothing blocks, and no overheads are given. Everything else is for the
-general bounds of flows. What makes a loop does not depend on slices: `fit` looks for those.
+general bounds of flows, and so are loops through ordinary domains of PSEDF. What makes a loop does
+not depend on slices: `fit` looks for those.
 
 Inputs: a system; for verdicts, one whose interfaces are known. Result: per flow the paper's verdict
 and the sound one, or None for systems of another form (`loop_of` says why). Errors: none.
@@ -29,12 +30,23 @@ from hyperperiod.analysis.servers.driver_domain import (
 )
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Domain, Flow, Order, Overheads, Policy, Scheduler, System
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Flow,
+    Order,
+    Overheads,
+    Policy,
+    Scheduler,
+    System,
+    is_ordinary,
+)
 
 _TESTS = {
     (Budget.SLICE_ONCE, Order.EDF): sedf,
     (Budget.SLICE, Order.EDF): sedf_prime,
     (Budget.SLICE, Order.FP): psedf,
+    (Budget.SLICE, Order.FP_EDF): psedf,
 }
 
 
@@ -78,6 +90,9 @@ def driver_flows(system: System) -> dict[str, DriverFlow] | None:
     test = rule_for(system.policy)
     placed = placed_of(system)
     if test is None or placed is None:
+        return None
+    loop = (placed.driver, *(server for server, _ in placed.services))
+    if any(is_ordinary(system.policy, system.domains[one.domain_index]) for one in loop):
         return None
     services = tuple(Slice(s.period_ns, s.budget_ns) for s, _ in placed.services)
     driver = Slice(placed.driver.period_ns, placed.driver.budget_ns)

@@ -2,14 +2,15 @@
 """The servers of a system by the pcpus that they share.
 
 Partitioned: one group per pcpu, empty ones included. Global: one group on all pcpus. Priorities
-are those given, or the period itself: equal periods are equal priorities.
+are those given, or the period itself: equal periods are equal priorities. Under fp-edf those
+without one come last, as equals.
 """
 
 from __future__ import annotations
 
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Domain, Scope, System, vcpus_of
+from hyperperiod.model import Scope, System, priority_of, vcpus_of
 
 
 def domains_by_group(system: System) -> list[list[int]]:
@@ -44,13 +45,9 @@ def _servers(system: System) -> list[Server]:
             name=vcpu.name,
             period_ns=vcpu.interface.period_ns,
             budget_ns=vcpu.interface.budget_ns,
-            priority=_priority(vcpu.domain, vcpu.interface.period_ns),
+            priority=priority_of(system, vcpu.domain.priority, vcpu.interface.period_ns),
             domain_index=vcpu.domain_index,
         )
         for vcpu in vcpus_of(system)
         if vcpu.interface is not None
     ]
-
-
-def _priority(domain: Domain, period_ns: int) -> int:
-    return period_ns if domain.priority is None else domain.priority

@@ -13,6 +13,7 @@
 | cbs | edf | `edf_utilization` | `global_edf`: only GFB |
 | slice-once | fp, edf | `fp_response_time`, `edf_utilization` | |
 | slice | fp, edf | `deferrable_fp`, `deferrable_edf` | |
+| slice | fp-edf | `two_classes` in `deferrable_fp` | |
 
 A group holds if one sound test accepts it. Tests that are published but not sound for the
 policy, or not proved, are asked as well, and never count: the ERTDS paper's theorems, and the

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.servers.cbs_fp import cbs_fp
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
-from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp, two_classes
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.ertds import paper_verdict
@@ -64,6 +64,7 @@ RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", fp_response_
 UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_utilization))
 CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
 DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", deferrable_fp)
+TWO_CLASSES = HostTest("deferrable response time", "Davis and Burns 2005", two_classes)
 DEFERRABLE_GRID = HostTest(
     "deferrable response time on one grid", "after Davis and Burns 2005", deferrable_grid
 )
@@ -93,6 +94,7 @@ ONE_PCPU: Table = {
     (Budget.CBS, Order.EDF): [CBS_UTILIZATION],
     (Budget.SLICE, Order.FP): [DEFERRABLE_FP],
     (Budget.SLICE, Order.EDF): [DEFERRABLE_EDF],
+    (Budget.SLICE, Order.FP_EDF): [TWO_CLASSES],
     (Budget.SLICE_ONCE, Order.FP): [RESPONSE_TIME],
     (Budget.SLICE_ONCE, Order.EDF): [UTILIZATION],
 }

@@ -68,7 +68,7 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
 def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
     def higher(setting: Setting, policy: Policy) -> bool:
         neighbours = setting.neighbours
-        return policy.order is Order.FP and all(
+        return policy.order is not Order.EDF and all(
             setting.under_test.priority < neighbour.priority for neighbour in neighbours
         )
 
@@ -121,7 +121,7 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
 
 def _interrupt(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
     def ready(_setting: Setting, policy: Policy) -> bool:
-        return policy.order is Order.FP and policy.budget is not Budget.POLLING
+        return policy.order is not Order.EDF and policy.budget is not Budget.POLLING
 
     def at_once(_setting: Setting, row: Row) -> str | None:
         if row.response is None or row.response.max_ns is None or row.response.unanswered:

@@ -7,7 +7,8 @@ work comes, so its longest wait is 2 period - budget; so may a slice that is los
 one that is kept may lose its rest to earlier deadlines (slice under edf). A window that starts at a
 refill has no such wait: the whole budget by each refill to come. Checked are all windows that start
 when work arrives or at a refill and are at most 64 periods long. Under slice-once work that runs
-out and comes anew at one instant loses a slice: it ends a window and begins another.
+out and comes anew at one instant loses a slice: it ends a window and begins another. The ordinary
+servers of fp-edf are slice-once under edf here.
 
 This is a promise only where the host-level test holds; whoever writes the trace says so in its
 header. Other budget rules are skipped. After a swap or a change the promise rests until the
@@ -102,6 +103,8 @@ class GuaranteeWatcher(Watcher):
 
     def _see_server(self, moment: Moment, vcpu: int, server: Server) -> None:
         rules = moment.rules_of(vcpu)
+        if moment.is_ordinary(vcpu):
+            rules = rules._replace(budget="slice-once", order="edf")
         terms = (rules.budget, rules.order, server.period_ns, server.budget_ns)
         stretch = self.open.get(vcpu)
         bound = vcpu in moment.work and server.settled and self._is_bounded(rules)
