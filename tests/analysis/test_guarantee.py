@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
+from tests.model_naive.model import ORDINARY as NAIVE_ORDINARY
 from tests.model_naive.model import Params, Setup
 from tests.model_naive.model import Policy as NaivePolicy
 from tests.model_naive.workload import Run
@@ -21,7 +22,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Budget, Order, Policy, Scope, Slack
+from hyperperiod.model import ORDINARY, Budget, Order, Policy, Scope, Slack
 from hyperperiod.model.policy import legal_policies
 
 TICKS = 160
@@ -42,6 +43,11 @@ class World:
     def group(self) -> Group:
         return Group(tuple(self.servers), self.pcpus, (), self.quantum is not None)
 
+    def rule(self, index: int) -> Budget:
+        """Ordinary servers lose the slices that others keep."""
+        ordinary = self.servers[index].priority == ORDINARY
+        return Budget.SLICE_ONCE if ordinary else self.policy.budget
+
 
 def some_world(draw: random.Random, policy: Policy) -> World:
     pcpus = 1 if policy.scope is Scope.PARTITIONED else draw.randint(1, 3)
@@ -55,6 +61,8 @@ def some_world(draw: random.Random, policy: Policy) -> World:
         share = draw.uniform(0.1, 1.6 * pcpus / count)
         budget = draw.randint(1, max(1, min(period, int(period * share))))
         rank = {"period": period, "equal": 0, "any": draw.randint(0, 2)}[priorities]
+        if policy.order is Order.FP_EDF and draw.random() < 0.5:
+            rank = ORDINARY
         servers.append(Server(order, f"s{order}", period * grain, budget * grain, rank))
     styles = [draw.choice(["busy", "sparse", "late", "heavy"]) for _ in servers]
     return World(policy, pcpus, quantum, servers, styles)
@@ -74,8 +82,9 @@ def start(draw: random.Random, world: World) -> Run:
     )
     extra = policy.slack is Slack.EXTRA
     params = [
-        Params(s.period_ns, s.budget_ns, s.priority, extra and draw.random() < 0.5)
+        Params(s.period_ns, s.budget_ns, rank, extra and draw.random() < 0.5)
         for s in world.servers
+        for rank in (min(s.priority, NAIVE_ORDINARY),)
     ]
     return Run(setup, params)
 
@@ -125,7 +134,7 @@ def record(draw: random.Random, world: World) -> tuple[list[list[int]], list[lis
             served[index].append(served[index][-1] + ran)
         run.finish_tick()
         for index in run.arrive(arrivals.at(now + 1)):
-            spell[index] += world.policy.budget is Budget.SLICE_ONCE
+            spell[index] += world.rule(index) is Budget.SLICE_ONCE
         grants = run.world.decide()
     return working, served
 
@@ -156,13 +165,13 @@ def check(draw: random.Random, policy: Policy, counts: Counter[str]) -> None:
     if not any(verdict.holds for verdict in found.servers):
         return
     working, served = record(draw, world)
-    late = policy.budget in (Budget.POLLING, Budget.SPORADIC, Budget.SLICE_ONCE)
-    late |= policy.budget is Budget.SLICE and policy.order is Order.EDF
-    shape = Shape.POLLING if late else Shape.GENERAL
     for index, (server, verdict) in enumerate(zip(world.servers, found.servers, strict=True)):
         if not verdict.holds:
             continue
         counts[str(policy)] += 1
+        late = world.rule(index) in (Budget.POLLING, Budget.SPORADIC, Budget.SLICE_ONCE)
+        late |= policy.budget is Budget.SLICE and policy.order is Order.EDF
+        shape = Shape.POLLING if late else Shape.GENERAL
         supply = Supply(shape, server.period_ns, server.budget_ns)
         bound = [supply.sbf(window) for window in range(TICKS + 1)]
         broken = broken_window(working[index], served[index], bound)

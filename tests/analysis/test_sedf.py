@@ -26,7 +26,7 @@ from hyperperiod.analysis.servers.driver_domain import (
 from hyperperiod.analysis.servers.driver_flows import NoLoop, driver_flows, loop_of, placed_of
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Overheads, System, load_system, parse_policy, with_policy
+from hyperperiod.model import Domain, Overheads, System, load_system, parse_policy, with_policy
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000
@@ -416,3 +416,45 @@ def test_what_is_no_loop_says_why(change: dict[str, Any], said: str) -> None:
     loop = loop_of(system.model_copy(update={"flows": (flow, *system.flows[1:])}))
     assert isinstance(loop, NoLoop)
     assert said in loop.reason
+
+
+def with_office(**more: Any) -> System:
+    """Stability control with an ordinary domain on the pcpu of the wheels."""
+    system = load_system(SYSTEMS / "stability-control.toml")
+    office = Domain.model_validate(
+        {
+            "name": "office",
+            "pcpu": 1,
+            "interface": {"period": "10ms", "budget": "1ms"},
+            "task": [{"name": "work", "period": "50ms", "wcet": "1ms"}],
+        }
+        | more
+    )
+    return system.model_copy(update={"domains": (*system.domains, office)})
+
+
+def test_ordinary_domains_change_no_real_time_verdict() -> None:
+    alone = analyze(load_system(SYSTEMS / "stability-control.toml"))
+    beside = analyze(with_office(interface={"period": "10ms", "budget": "10ms"}))
+    assert beside["flows"] == alone["flows"]
+    assert beside["domains"][:-1] == alone["domains"]
+    assert beside["domains"][-1]["schedulable"] is not True
+    raised = analyze(with_office(priority=0))
+    assert raised["flows"] != alone["flows"]
+
+
+@pytest.mark.parametrize(("priority", "bound_ns"), [(9, 19 * MS), (None, 20 * MS)])
+def test_the_slice_of_an_ordinary_domain_may_be_lost(priority: int | None, bound_ns: int) -> None:
+    """Kept, a slice is 18 ms away at the most; lost by a block, 19. Then 1 ms of work."""
+    network, *_, office = with_office(priority=priority).domains
+    system = load_system(SYSTEMS / "stability-control.toml")
+    found = analyze(system.model_copy(update={"flows": (), "domains": (network, office)}))
+    assert found["domains"][-1]["tasks"][0]["response_bound_ns"] == bound_ns
+
+
+def test_a_loop_through_an_ordinary_domain_is_no_loop_of_psedf() -> None:
+    system = load_system(SYSTEMS / "stability-control.toml")
+    wheel = system.domains[1].model_copy(update={"priority": None})
+    changed = system.model_copy(update={"domains": (system.domains[0], wheel, *system.domains[2:])})
+    assert driver_flows(system) is not None
+    assert driver_flows(changed) is None

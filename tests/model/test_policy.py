@@ -104,5 +104,5 @@ def test_no_policies(text: str) -> None:
 def test_codes_count_from_zero() -> None:
     """The core and trace files use these numbers."""
     assert [rule.code for rule in Budget] == [0, 1, 2, 3, 4, 5, 6]
-    assert [rule.code for rule in Order] == [0, 1]
+    assert [rule.code for rule in Order] == [0, 1, 2]
     assert [rule.code for rule in Slack] == [0, 1, 2, 3, 4, 5]

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.model import (
+    PRESETS,
     Domain,
     InputError,
     Interface,
@@ -17,6 +19,7 @@ from hyperperiod.model import (
     System,
     Task,
     fitting_policies,
+    is_ordinary,
     load_system,
     parse_policy,
     tasks_of,
@@ -202,3 +205,49 @@ def test_fitting_policies(system: System) -> None:
         }
     )
     assert [str(policy) for policy in fitting_policies(wide)] == ["rtds", "ertds"]
+
+
+TWO_CLASSES = """
+name = "classes"
+policy = "psedf"
+
+[[domain]]
+name = "control"
+priority = 7
+interface = { period = "10ms", budget = "1ms" }
+
+[[domain]]
+name = "office"
+interface = { period = "5ms", budget = "1ms" }
+
+[[domain]]
+name = "mail"
+interface = { period = "20ms", budget = "1ms" }
+"""
+
+
+def in_file(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "system.toml"
+    file.write_text(text)
+    return file
+
+
+def test_domains_without_a_priority_are_ordinary_under_psedf(tmp_path: Path) -> None:
+    """They have the last number, as in the core; under sedf nobody asks."""
+    system = load_system(in_file(tmp_path, TWO_CLASSES))
+    assert [is_ordinary(system.policy, domain) for domain in system.domains] == [False, True, True]
+    numbers = Priorities(system)
+    assert [numbers.of(domain) for domain in system.domains] == [0, 0xFFFFFF, 0xFFFFFF]
+    none = load_system(in_file(tmp_path, TWO_CLASSES.replace("priority = 7\n", "")))
+    assert [Priorities(none).of(domain) for domain in none.domains] == [0xFFFFFF] * 3
+    by_period = with_policy(none, PRESETS["ds"])
+    assert [Priorities(by_period).of(domain) for domain in none.domains] == [1, 0, 2]
+    assert not any(is_ordinary(PRESETS["sedf"], domain) for domain in system.domains)
+
+
+def test_some_priorities_are_refused_where_nobody_is_ordinary(tmp_path: Path) -> None:
+    text = TWO_CLASSES.replace("psedf", "ds")
+    with pytest.raises(InputError, match="for every domain with a server, or for none"):
+        load_system(in_file(tmp_path, text))
+    load_system(in_file(tmp_path, TWO_CLASSES.replace("psedf", "sedf")))
+    load_system(in_file(tmp_path, text + '[[swap]]\nat = "1s"\npolicy = "psedf"\n'))

@@ -34,6 +34,7 @@ PARTITIONED = [
     ]
     for order, slack in itertools.product(("fp", "edf"), slacks)
 ]
+CLASSES = [f"slice+fp-edf+{slack}" for slack in ("none", "extra", "weights")]
 GLOBAL = [
     f"{budget}+{order}+{slack}+global"
     for budget, slacks in [
@@ -310,8 +311,22 @@ def what_the_analysis_accepts_misses_nothing(data: st.DataObject) -> None:
     assert missed == []
 
 
+def every_law_holds_with_two_classes(data: st.DataObject) -> None:
+    """Real-time and ordinary servers, with swaps among the policies that know both."""
+    members = [
+        member
+        if member.best_effort
+        else member.model_copy(update={"priority": data.draw(st.sampled_from([0, 1, None]))})
+        for member in data.draw(some(pcpus=1))
+    ]
+    script = data.draw(scripted(CLASSES, members))
+    policy = data.draw(st.sampled_from(CLASSES))
+    lawful(system(policy, *members, **script), data.draw(st.integers(0, 9)))
+
+
 BODIES = [
     every_law_holds_on_one_pcpu,
+    every_law_holds_with_two_classes,
     every_law_holds_on_many_pcpus,
     every_law_holds_partitioned,
     every_law_holds_with_a_quantum,

@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.model_naive.model import SPARE as NAIVE_SPARE
 from tests.model_naive.model import ORDINARY, Grant, Params, Policy, Setup
+from tests.model_naive.model import SPARE as NAIVE_SPARE
 from tests.model_naive.workload import Run
 from tests.trace.writer import Script, make_header, vcpu
 

@@ -12,6 +12,7 @@ from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.trace.format import ALSO, NONE, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status
+from hyperperiod.trace.servers import ORDINARY
 
 CHECK = {one.name: one.check for one in PROPERTIES}
 
@@ -517,6 +518,60 @@ def test_shares_hold(script: Script, tmp_path: Path) -> None:
     header, records = script.end(last_ns + 200 * US).trace(tmp_path)
     for one in PROPERTIES:
         finding = one.check(header, records)
+        assert finding.status is not Status.FAILS, (one.name, finding.violations)
+
+
+REAL_TIME, SOON, LATER = 0, 1, 2
+
+
+def classes() -> Script:
+    """A real-time server beside two ordinary ones, whose first periods begin at 4."""
+    vcpus = [
+        vcpu("real-time", 20, 4, priority=0),
+        vcpu("soon", 10, 4, priority=ORDINARY),
+        vcpu("later", 40, 4, priority=ORDINARY),
+    ]
+    return Script(make_header("psedf", vcpus)).arrive(0, SOON, LATER)
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "text"),
+    [
+        ("order", classes().idle(0).run(4, LATER).end(8), "later runs, not soon"),
+        (
+            "order",
+            classes().idle(0).run(4, SOON).arrive(5, REAL_TIME).end(8),
+            "soon runs, not real-time",
+        ),
+        (
+            "depleted",
+            classes().idle(0).run(4, SOON).depart(6, SOON).arrive(7, SOON).run(7, SOON).end(8),
+            "soon runs depleted",
+        ),
+        (
+            "idle",
+            classes()
+            .arrive(0, REAL_TIME)
+            .run(0, REAL_TIME)
+            .depart(2, REAL_TIME)
+            .idle(2)
+            .arrive(3, REAL_TIME)
+            .end(4),
+            "idles although real-time may run",
+        ),
+    ],
+)
+def test_two_classes_trip(name: str, script: Script, text: str, tmp_path: Path) -> None:
+    trips(name, script, tmp_path, text)
+
+
+def test_two_classes_hold(tmp_path: Path) -> None:
+    """Priority, then deadlines; real-time slices are kept over a block, ordinary ones are lost."""
+    script = classes().idle(0).run(4, SOON).arrive(5, REAL_TIME).run(5, REAL_TIME)
+    script.depart(7, REAL_TIME).run(7, SOON).arrive(8, REAL_TIME).run(8, REAL_TIME)
+    script.run(10, SOON).depart(11, SOON).run(11, LATER).arrive(12, SOON).run(14, SOON).end(15)
+    for one in PROPERTIES:
+        finding = one.check(*script.trace(tmp_path))
         assert finding.status is not Status.FAILS, (one.name, finding.violations)
 
 

@@ -33,6 +33,7 @@ PRESETS = {
     "rtds": ("deferrable", "edf", "extra"),
     "ertds": ("deferrable", "edf", "spare"),
     "sedf": ("slice-once", "edf", "weights"),
+    "psedf": ("slice", "fp-edf", "weights"),
 }
 
 

@@ -80,7 +80,7 @@ OTHERS = {
     "cbs": "ds",
     "sedf": "cbs",
     "sedf-prime": "ds",
-    "psedf": "polling",
+    "psedf": "cbs",
 }
 
 

@@ -336,7 +336,7 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
-_RULES: Final = np.array((7, 2, 6), np.uint64)
+_RULES: Final = np.array((7, 3, 6), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 

@@ -3,7 +3,8 @@
 
 A **way** says what ordinary VMs are promised and how packets come:
 - *best effort*: ordinary VMs have no slice and run in time that nobody else wants;
-- *reserved*: each has a slice as large as its load, in periods like those of the control domains;
+- *reserved*: each has a slice as large as its load, in periods like those of the control domains,
+  and no priority, so that under PSEDF it is ordinary;
 - packets come *apart*, those of the wheels spread evenly over their period, or at *random*: at
   least a period apart for each wheel, whatever the others do;
 - in the simulator, a switch from one VM to another may cost time.
@@ -37,8 +38,6 @@ Row = dict[str, Any]
 
 KEYS = ("policy", "host", "load", "domain", "packets", "misses", "response_ns")
 """What a row of the figure has."""
-LAST = 1000
-"""The priority of ordinary VMs: below every real-time one."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,6 @@ def _loads(bench: Bench, load_as: LoadAs, load: int) -> Iterator[Domain]:
             yield Domain(
                 name=f"load-{pcpu}",
                 pcpu=pcpu,
-                priority=LAST,
                 interface=Interface(period_ns=period_ns, budget_ns=work_ns),
                 tasks=(Task(name="work", kind=TaskKind.BUSY),),
             )
