@@ -90,7 +90,7 @@ HP_FN hp_u32 hp_rank_fall(struct hp_core *core, hp_u32 vcpu) {
     return to;
 }
 
-/* When the server's deadline has changed, and deadlines count: its rank becomes what the order says. */
+/* The server's deadline has changed, and deadlines count: its rank becomes what the order says. */
 HP_STEP void hp_rank_move(struct hp_core *core, hp_u32 vcpu) {
     const hp_u32 from = hp_server_of(core, vcpu)->rank;
     hp_u32 to = hp_rank_rise(core, vcpu);

@@ -9,7 +9,7 @@
  * Work that arrives
  *  - before the server's period has begun waits for that;
  *  - at or after the deadline begins a period at once (long unblocking);
- *  - in between finds what is left of the slice, if that is kept over a block (slice: SEDF', and the
+ *  - in between finds what is left of the slice, if that is kept over a block (slice: SEDF', the
  *    real-time servers of PSEDF), or loses it and waits for the deadline (short unblocking:
  *    slice-once, SEDF, and the ordinary servers of PSEDF, which has the order rule fp-edf). What is
  *    lost makes a claim, which the slack rule weights looks at.

@@ -215,14 +215,17 @@ policy = "psedf"
 name = "control"
 priority = 7
 interface = { period = "10ms", budget = "1ms" }
+task = [{ name = "t", kind = "busy" }]
 
 [[domain]]
 name = "office"
 interface = { period = "5ms", budget = "1ms" }
+task = [{ name = "t", kind = "busy" }]
 
 [[domain]]
 name = "mail"
 interface = { period = "20ms", budget = "1ms" }
+task = [{ name = "t", kind = "busy" }]
 """
 
 

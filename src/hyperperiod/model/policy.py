@@ -236,7 +236,8 @@ POLICY_SCHEMA: dict[str, Any] = {
         {
             "type": "string",
             "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)"
-            "\\+(fp|edf|fp-edf)(\\+(none|lend|reclaim|spare|extra|weights))?(\\+(partitioned|global))?$",
+            "\\+(fp|edf|fp-edf)(\\+(none|lend|reclaim|spare|extra|weights))?"
+            "(\\+(partitioned|global))?$",
         },
         {
             "type": "object",
