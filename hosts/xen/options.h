@@ -9,6 +9,7 @@
  *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN][:wWEIGHT]
  *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN:PERIOD:BUDGET[:pPRIORITY]
  *
+ * The priority is by period if it is not said; the last one, 16777215, makes an ordinary server.
  * An item that is wrong is named on the console, and the default stands in its place.
  */
 #ifndef HYPERPERIOD_OPTIONS_H

@@ -30,6 +30,7 @@ from hyperperiod.model import (
     Flow,
     InputError,
     Interface,
+    Order,
     Overheads,
     Policy,
     Sbf,
@@ -92,9 +93,11 @@ class World:
         weights = [draw.uniform(0.3, 1) for _ in range(count)]
         shares = [min(0.95, total * weight / sum(weights)) for weight in weights]
         numbered = self.chance(0.3)
-        domains = [
-            self.domain(f"d{index}", share, numbered=numbered) for index, share in enumerate(shares)
-        ]
+        domains = []
+        for index, share in enumerate(shares):
+            if self.policy.order is Order.FP_EDF:
+                numbered = self.chance(0.6)
+            domains.append(self.domain(f"d{index}", share, numbered=numbered))
         if self.chance(0.3):
             domains.append(self.best_effort())
         draw.shuffle(domains)
