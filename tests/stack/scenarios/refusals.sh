@@ -15,8 +15,8 @@ refused 2 '--weight: found 0' hyperperiod-xen set busy --best-effort --weight 0
 refused 2 'a number from 0 to 65535' hyperperiod-xen set busy --best-effort --weight 65536
 refused 2 '--weight with a server' \
   hyperperiod-xen set busy --period 10ms --budget 1ms --weight 3
-refused 2 'a number from 0 to 16777214' \
-  hyperperiod-xen set busy --period 10ms --budget 1ms --priority 16777215
+refused 2 'a number from 0 to 16777215' \
+  hyperperiod-xen set busy --period 10ms --budget 1ms --priority 16777216
 refused 2 "allowed: 0 to 1, those of domain 'busy'" \
   hyperperiod-xen set busy --vcpu 2 --period 10ms --budget 1ms
 refused 2 "no domain 'nobody'" hyperperiod-xen get nobody

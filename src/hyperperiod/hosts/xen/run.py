@@ -53,7 +53,7 @@ ITEM_OVERHEAD_NS = 3_000
 RESUME_NS = 2_400
 """What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
 measure.py without its interrupt."""
-SWITCH_NS = 1_500
+SWITCH_NS = 1_600
 """How much more it takes if another vcpu had the pcpu: the gap `turn` without `still`."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
