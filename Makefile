@@ -57,9 +57,9 @@ demo:
 	@echo "The report is in out/flight-control.html: open it in any browser."
 	@tools/demo_on_xen $(PYTHON) systems/flight-control.toml out/flight-control-on-xen.html
 
-## make test         build, then every fast test (Python, native, core builds, BPF)
+## make test         build, then every fast test; OPTIONS: more for pytest, such as -k NAME
 test: build
-	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q
+	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q $(OPTIONS)
 
 ## make test-all     the slow ones too: long fuzzing, every combination of rules
 test-all: build

@@ -1,7 +1,69 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all tests share: Hypothesis draws the same examples on every machine and every run."""
+"""What all tests share.
 
+Hypothesis draws the same examples on every machine and every run. With `--allowed-skips FILE` a
+skip that the file does not name fails, so that a green run says what it seems to say.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile("fixed")
+
+OPTION = "--allowed-skips"
+ALLOWED = pytest.StashKey[list[dict[str, str]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(OPTION, metavar="FILE", type=Path, help="fail on skips that FILE lacks")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file: Path | None = config.getoption(OPTION)
+    if file is not None:
+        config.stash[ALLOWED] = tomllib.loads(file.read_text())["skip"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that was skipped, and may not be, has failed."""
+    report = yield
+    _fail_if_not_allowed(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module that skips all its tests before they are known is judged by its own name."""
+    report = yield
+    _fail_if_not_allowed(report, collector.config)
+    return report
+
+
+def _fail_if_not_allowed(
+    report: pytest.TestReport | pytest.CollectReport, config: pytest.Config
+) -> None:
+    allowed = config.stash.get(ALLOWED, None)
+    if allowed is None or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = said.removeprefix("Skipped: ")
+    for skip in allowed:
+        if fnmatch.fnmatch(report.nodeid, skip["tests"]) and fnmatch.fnmatch(
+            reason, skip["reason"]
+        ):
+            return
+    report.outcome = "failed"
+    report.longrepr = f"skipped, and {config.getoption(OPTION)} does not allow it: {reason}"

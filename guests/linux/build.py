@@ -38,8 +38,11 @@ FILES = {
 """In the guest: where it comes from in the unpacked packages."""
 FOLDERS = ("dev", "proc", "sys", "lib", "usr", "usr/bin", "usr/lib", LIBRARIES)
 
+LIBC = "libc.a"
+LIBC_PACKAGE = "libc6-dev-arm64-cross"
+"""What the compiler needs for a program that is not bare metal; it comes without."""
 NEEDED = {
-    COMPILER: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    COMPILER: f"gcc-aarch64-linux-gnu {LIBC_PACKAGE}",
     "dpkg-deb": "dpkg",
     "apt-get": "apt",
 }
@@ -162,8 +165,17 @@ def _key(packages: list[Path]) -> str:
 def _need_tools() -> None:
     for name, package in NEEDED.items():
         if shutil.which(name) is None:
-            install = f"sudo apt-get install -y --no-install-recommends {package}"
-            raise BuildError(f"{name}: not found; install it with: {install}", EXIT_LACKS)
+            raise _lacks(name, package)
+    # A file that the compiler does not find it names as it was asked.
+    asked = [COMPILER, f"-print-file-name={LIBC}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    if found == LIBC:
+        raise _lacks(f"{LIBC} for arm64", LIBC_PACKAGE)
+
+
+def _lacks(name: str, package: str) -> BuildError:
+    install = f"sudo apt-get install -y --no-install-recommends {package}"
+    return BuildError(f"{name}: not found; install it with: {install}", EXIT_LACKS)
 
 
 def _run(command: list[str]) -> None:

@@ -37,8 +37,6 @@ def horizon_ns(system: System) -> int:
 @pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.stem)
 def test_examples_have_every_property_under_every_policy(path: Path, tmp_path: Path) -> None:
     system = load_system(path)
-    if any(domain.domains for domain in system.domains):
-        pytest.skip("the simulator does not run this one")
     resolved = resolve(system)
     for policy in {str(one): one for one in (system.policy, *fitting_policies(system))}.values():
         check(with_policy(resolved, policy), horizon_ns(system), 1, tmp_path)

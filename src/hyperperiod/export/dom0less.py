@@ -182,7 +182,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 board="-machine virt,virtualization=on,gic-version=3 -cpu cortex-a57 -smp {system.pcpus}"
 board="$board -m {layout.ram_bytes >> 20}M"
-qemu-system-aarch64 $board -machine dumpdtb="$work/board.dtb" -display none >"$work/said" 2>&1
+qemu-system-aarch64 $board -machine dumpdtb="$work/board.dtb" -nodefaults -display none \\
+  >"$work/said" 2>&1
 dtc -q -I dtb -O dts "$work/board.dtb" >"$work/system.dts"
 cat chosen.dtsi >>"$work/system.dts"
 dtc -q -I dts -O dtb -o "$work/system.dtb" "$work/system.dts"

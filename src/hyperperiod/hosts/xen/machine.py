@@ -304,7 +304,8 @@ def _make_tree(machine: Machine, layout: Layout, folder: Path, qemu: Path, dtc: 
     """The machine's own tree as QEMU makes it, with what Xen is to do."""
     blob, source, tree = folder / "board.dtb", folder / "system.dts", folder / "system.dtb"
     board = _board(machine, layout)
-    _call([str(qemu), *board, "-machine", f"dumpdtb={blob}", "-display", "none"])
+    # Without -nodefaults QEMU wants the ROM of a network card, a package that it only recommends.
+    _call([str(qemu), *board, "-machine", f"dumpdtb={blob}", "-nodefaults", "-display", "none"])
     text = _call([str(dtc), "-q", "-I", "dtb", "-O", "dts", str(blob)])
     arguments = f"{BASE_ARGUMENTS} {machine.arguments}"
     source.write_text(machine_tree(text, chosen(arguments, domain_nodes(machine, layout))))
