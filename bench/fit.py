@@ -42,8 +42,8 @@ def drawn(domains: int, seed: int) -> System:
         periods_ms=(100, 1100),
         domains=domains,
     )
-    open_ones = tuple(one.model_copy(update={"pcpu": None}) for one in made.domains)
-    return made.model_copy(update={"domains": open_ones, "pcpus": PCPUS})
+    open_ones = tuple(one.replace(pcpu=None) for one in made.domains)
+    return made.replace(domains=open_ones, pcpus=PCPUS)
 
 
 def gap(fitted: Fitted) -> float:

@@ -66,7 +66,7 @@ def draw(generator: random.Random, load: float) -> System:
 
 
 def flow(name: str, period: int, deadline: int, *hops: str) -> Flow:
-    return Flow.model_validate(
+    return Flow.of(
         {
             "name": name,
             "source": {"period": period},
@@ -78,7 +78,7 @@ def flow(name: str, period: int, deadline: int, *hops: str) -> Flow:
 
 
 def analysed(one: System, sbf: Sbf) -> FlowAnalysis:
-    known = one.model_copy(update={"sbf": sbf})
+    known = one.replace(sbf=sbf)
     return analyze_flows(known, promises_of(known))
 
 

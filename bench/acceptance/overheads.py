@@ -15,7 +15,7 @@ from bench.acceptance import Family
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Domain, Interface, Overheads, System, Task, parse_policy
+from hyperperiod.model import Domain, Interface, Overheads, System, Task, parse_policy, to_toml
 
 US = 1_000
 PERIODS = (4_000, 6_000, 8_000, 10_000, 12_000, 16_000)
@@ -36,8 +36,8 @@ def draw(generator: random.Random, load: float) -> System:
     domains = tuple(_domain(generator, number) for number in range(3))
     free = System(name="drawn", policy=parse_policy("ds"), domains=domains)
     found = resolve_what_can_be(free).system.domains
-    roomy = tuple(domain.model_copy(update={"interface": _more(domain)}) for domain in found)
-    return free.model_copy(update={"domains": roomy, "overheads": costs})
+    roomy = tuple(domain.replace(interface=_more(domain)) for domain in found)
+    return free.replace(domains=roomy, overheads=costs)
 
 
 def _domain(generator: random.Random, number: int) -> Domain:
@@ -65,7 +65,7 @@ def accounted(system: System) -> bool:
 def survives(system: System) -> bool:
     if any(domain.interface is None for domain in system.domains):
         return False
-    generator = random.Random(system.model_dump_json())
+    generator = random.Random(to_toml(system))
     return all(
         task["misses"] == 0
         for number in range(RUNS)
@@ -81,11 +81,10 @@ def _moved(generator: random.Random, system: System, number: int) -> System:
     domains = []
     for domain in system.domains:
         tasks = tuple(
-            task.model_copy(update={"offset_ns": generator.randrange(16_000) * US})
-            for task in domain.tasks
+            task.replace(offset_ns=generator.randrange(16_000) * US) for task in domain.tasks
         )
-        domains.append(domain.model_copy(update={"tasks": tasks}))
-    return system.model_copy(update={"domains": tuple(domains)})
+        domains.append(domain.replace(tasks=tasks))
+    return system.replace(domains=tuple(domains))
 
 
 FAMILY = Family(

@@ -28,6 +28,7 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
+    to_toml,
 )
 from hyperperiod.model.policy import legal_policies
 
@@ -119,7 +120,7 @@ def judge(system: System, seed: int, counts: Counter[str]) -> None:
             if not claim["schedulable"]:
                 continue
             counts["schedulable"] += 1
-            where = (system.model_dump_json(by_alias=True), seed, said["name"], claim, result)
+            where = (to_toml(system), seed, said["name"], claim, result)
             assert result["misses"] == 0, where
             if result["response_ns"]:
                 assert result["response_ns"]["max"] <= claim["response_bound_ns"], where

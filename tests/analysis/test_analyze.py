@@ -233,7 +233,7 @@ def test_domains_of_domains() -> None:
         domain("left", task("t", 1, 40), interface_period_ns=20 * MS),
         domain("right", task("t", 2, 80), scheduler="edf"),
     ]
-    outer = Domain(name="outer", scheduler="edf", domains=tuple(inner))
+    outer = Domain(name="outer", scheduler=Scheduler.EDF, domains=tuple(inner))
     one = system(outer, quantum_ns=MS)
     result = analyze(one)
     assert result["schedulable"] is True
@@ -243,7 +243,7 @@ def test_domains_of_domains() -> None:
     assert "algorithm1" in entry
     demand = sum(Fraction(child["interface"]["bandwidth"]) for child in entry["domains"])
     assert demand <= entry["interface"]["bandwidth"]
-    tight = outer.model_copy(update={"interface": interface(1, 20)})
+    tight = outer.replace(interface=interface(1, 20))
     result = analyze(system(tight, quantum_ns=MS))
     assert result["schedulable"] is False
     assert result["domains"][0]["domains"][0]["schedulable"] is None
@@ -391,7 +391,7 @@ def test_the_ertds_paper_beside_the_sound_verdict() -> None:
     }
     paper = [row["paper"]["schedulable"] for row in result["pcpus"]]
     assert paper == [True, True]
-    printed = one.model_copy(update={"spare": interface(8.415, 30)})
+    printed = one.replace(spare=interface(8.415, 30))
     result = analyze(printed)
     assert [row["paper"]["schedulable"] for row in result["pcpus"]] == [False, False]
 
@@ -467,7 +467,7 @@ def test_a_flow_that_floods_leaves_what_is_below_it_unknown() -> None:
 def test_a_flow_needs_the_budgets_of_its_hops() -> None:
     late = System(
         **{
-            **dict(with_flow(50)),
+            **vars(with_flow(50)),
             "domains": (
                 *with_flow(50).domains,
                 domain("above", task("x", 8, 10), interface=interface(9, 10), priority=None),

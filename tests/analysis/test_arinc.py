@@ -68,7 +68,7 @@ def test_domains_of_workload_2() -> None:
 def test_the_general_bound_cannot_serve_them() -> None:
     """A task with the period of its interface would need the whole pcpu for itself."""
     for number in range(1, 7):
-        system = arinc_workload(number, PTPS).model_copy(update={"sbf": Sbf.GENERAL})
+        system = arinc_workload(number, PTPS).replace(sbf=Sbf.GENERAL)
         assert analyze(system)["schedulable"] is False
 
 
@@ -85,7 +85,7 @@ def misses(policy: str, switch_ns: int) -> tuple[int, ...]:
         "policy": parse_policy(policy),
         "overheads": Overheads(context_switch_ns=switch_ns),
     }
-    run = simulate(resolved.model_copy(update=costly), 10_000_000_000, 1)
+    run = simulate(resolved.replace(**costly), 10_000_000_000, 1)
     return tuple(sum(task["misses"] for task in domain["tasks"]) for domain in run["domains"])
 
 

@@ -132,13 +132,10 @@ def test_a_budget_is_computed_for_a_given_period_only(gedf: Gedf) -> None:
 
 def test_one_vcpu_under_gedf_is_edf(gedf: Gedf) -> None:
     cluster = gedf('interface = { period = "5ms", budget = "5ms" }', vcpus=1)
-    edf = cluster.model_copy(
-        update={
-            "domains": tuple(
-                domain.model_copy(update={"scheduler": type(domain.scheduler).EDF})
-                for domain in cluster.domains
-            )
-        }
+    edf = cluster.replace(
+        domains=tuple(
+            domain.replace(scheduler=type(domain.scheduler).EDF) for domain in cluster.domains
+        )
     )
     assert only(cluster)["schedulable"] == only(edf)["schedulable"] is True
 

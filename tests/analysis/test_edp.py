@@ -239,8 +239,8 @@ def smallest(system: System, index: int) -> int | None:
     for budget in range(1, given.budget_ns + 1):
         interface = Interface(period_ns=given.period_ns, budget_ns=budget)
         domains = list(system.domains)
-        domains[index] = domains[index].model_copy(update={"interface": interface})
-        changed = system.model_copy(update={"domains": tuple(domains)})
+        domains[index] = domains[index].replace(interface=interface)
+        changed = system.replace(domains=tuple(domains))
         if analyze(changed)["domains"][index]["schedulable"]:
             return budget
     return None
@@ -261,7 +261,7 @@ def test_computed_budgets_are_the_least_with_their_deadline() -> None:
             continue
         equal += len(set(periods)) < len(periods)
         trimmed = resolve(system)
-        general = resolve(system.model_copy(update={"sbf": Sbf.GENERAL}))
+        general = resolve(system.replace(sbf=Sbf.GENERAL))
         assert analyze(trimmed)["schedulable"] is True
         for index, domain in enumerate(trimmed.domains):
             assert domain.interface is not None

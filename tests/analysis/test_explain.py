@@ -23,6 +23,7 @@ from hyperperiod.model import (
     InputError,
     Interface,
     Overheads,
+    Scheduler,
     System,
     Task,
     TaskKind,
@@ -331,7 +332,7 @@ def test_what_the_words_promise_is_so() -> None:
     budget_ns = found["enough"]["budget_ns"]
     for change, holds in ((0, True), (-1, False)):
         promised = Interface(period_ns=10 * MS, budget_ns=budget_ns + change)
-        domain = BRAKES.model_copy(update={"interface": promised})
+        domain = BRAKES.replace(interface=promised)
         assert analyze(system(domain))["schedulable"] is holds
 
 
@@ -345,13 +346,13 @@ def test_a_task_in_time() -> None:
 
 
 def test_the_slack_of_a_task_counts_those_below() -> None:
-    domain = BRAKES.model_copy(update={"interface": interface(8, 10)})
+    domain = BRAKES.replace(interface=interface(8, 10))
     found = explained(system(domain), "wheel")
     wcet_ns = found["enough"]["wcet_ns"]
     assert found["enough"]["others_hold"]
     for change, holds in ((0, True), (1, False)):
-        wheel = task("wheel", 2, 20).model_copy(update={"wcet_ns": wcet_ns + change})
-        changed = domain.model_copy(update={"tasks": (wheel, *domain.tasks[1:])})
+        wheel = task("wheel", 2, 20).replace(wcet_ns=wcet_ns + change)
+        changed = domain.replace(tasks=(wheel, *domain.tasks[1:]))
         assert analyze(system(changed))["schedulable"] is holds
 
 
@@ -376,14 +377,12 @@ def test_a_server_names_who_takes_its_time() -> None:
 
 
 def test_blocking_jitter_and_overheads_are_told() -> None:
-    domain = BRAKES.model_copy(
-        update={
-            "tasks": (
-                task("wheel", 2, 20, jitter_ns=MS),
-                task("fuse", 5, 40, blocking_ns=MS),
-            ),
-            "interface": interface(8, 10),
-        }
+    domain = BRAKES.replace(
+        tasks=(
+            task("wheel", 2, 20, jitter_ns=MS),
+            task("fuse", 5, 40, blocking_ns=MS),
+        ),
+        interface=interface(8, 10),
     )
     one = system(domain, overheads=Overheads(context_switch_ns=10_000))
     found = explained(one, "fuse")
@@ -404,7 +403,7 @@ def test_domains_of_domains() -> None:
     assert explained(one, "inner")["kind"] == "server"
     assert explained(one, "inner")["schedulable"] is True
     assert explained(one, "t")["schedulable"] is True
-    tight = outer.model_copy(update={"interface": interface(2, 10)})
+    tight = outer.replace(interface=interface(2, 10))
     assert explained(system(tight), "inner")["schedulable"] is False
     assert "server inner may not get its budget" in words(explained(system(tight), "t"))
 
@@ -459,7 +458,7 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
         task("below", 1, 40, priority=2),
     )
     one = system(
-        Domain(name="d", scheduler="fp", tasks=tasks, interface=interface(5, 10)),
+        Domain(name="d", scheduler=Scheduler.FP, tasks=tasks, interface=interface(5, 10)),
         Domain(name="hog", best_effort=True),
         policy=policy,
     )
@@ -471,7 +470,9 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
 
 def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
     inside = tuple(task(f"t{number}", 10, 200) for number in range(3))
-    domain = Domain(name="d", scheduler="gedf", vcpus=2, tasks=inside, interface=interface(45, 50))
+    domain = Domain(
+        name="d", scheduler=Scheduler.GEDF, vcpus=2, tasks=inside, interface=interface(45, 50)
+    )
     one = system(domain, policy="periodic+edf+none+global", pcpus=2)
     found = explained(one, "d.t0")
     assert found["schedulable"] is analyze(one)["domains"][0]["tasks"][0]["schedulable"] is True
@@ -504,7 +505,7 @@ def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
     """The verdict is that of the flows, where four items of 5 wait for one another."""
     source = {"period": 40, "burst": 4} if kind == "periodic" else {"clients": 4, "think": 100}
     task = Task(name="t", kind=TaskKind.EVENT, period_ns=20, wcet_ns=5)
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "passed",
             "policy": "ptps",
@@ -532,8 +533,6 @@ def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
     assert (entry["response_bound_ns"], found["schedulable"]) == (20, True)
     assert (found["account"], found["windows"], found["enough"]) == ("", [], {})
     assert "items of flows" in found["story"][0]
-    shorter = task.model_copy(update={"deadline_ns": 19})
-    tight = system.model_copy(
-        update={"domains": (system.domains[0].model_copy(update={"tasks": (shorter,)}),)}
-    )
+    shorter = task.replace(deadline_ns=19)
+    tight = system.replace(domains=(system.domains[0].replace(tasks=(shorter,)),))
     assert analyze(tight, explain="d.t")["explain"]["schedulable"] is None

@@ -209,9 +209,7 @@ def test_what_may_be_dropped_is_not_called_schedulable() -> None:
     (found,) = analysis_of(system("ptps", *domains, flow=(late,))).flows
     assert found.verdict.holds is None
     assert "dropped" in found.verdict.reason
-    (found,) = analysis_of(
-        system("ptps", *domains, flow=(late.model_copy(update={"queue": 2}),))
-    ).flows
+    (found,) = analysis_of(system("ptps", *domains, flow=(late.replace(queue=2),))).flows
     assert (found.verdict.holds, found.bound_ns) == (True, 10)
 
 
@@ -286,7 +284,7 @@ def test_tasks_above_every_hop_keep_the_exact_test() -> None:
     assert parts["h"].holds is False
     assert parts["t"].holds
     # A sporadic server may always give more than its bound: no proof of the contrary.
-    other = analysis_of(one.model_copy(update={"policy": parse_policy("sporadic")}))
+    other = analysis_of(one.replace(policy=parse_policy("sporadic")))
     assert other.domains["d"].parts["h"].holds is None
 
 
@@ -334,7 +332,7 @@ def test_overheads_count_what_items_cause(policy: str) -> None:
         flow=(timed_flow("f", 500, "a.t", "b.u", "a.t"), timed_flow("g", 700, "b.u")),
         overheads={"pick": 500, "context_switch": 800, "wake": 300, "interrupt": 400},
     )
-    free = one.model_copy(update={"overheads": Overheads()})
+    free = one.replace(overheads=Overheads())
     found = analysis_of(one)
     for number in range(4):
         phases = Phases((130 * US * number, 0), (0, 0, 0), number + 1)
@@ -344,7 +342,7 @@ def test_overheads_count_what_items_cause(policy: str) -> None:
         assert without.bound_ns is not None
         assert with_them.bound_ns > without.bound_ns
     # By the periods of the hops it would be a few events only.
-    periods = one.model_copy(update={"flows": ()})
+    periods = one.replace(flows=())
     lost, by_periods = (
         budget_loss_ns(each, each.domains, each.domains[0], 100_000 * US) for each in (one, periods)
     )
@@ -374,7 +372,7 @@ def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
         assert entry["response_bound_ns"] <= entry["deadline_ns"]
         assert general.bound_ns is None or entry["response_bound_ns"] < general.bound_ns
     later = Change(at_ns=1, domain=one.domains[0].name, interface=server(1, 2))
-    changed = one.model_copy(update={"changes": (later,)})
+    changed = one.replace(changes=(later,))
     found = analyze_flows(changed, promises_of(changed))
     assert all(entry["schedulable"] is None for entry in flow_entries(found, unknown))
 
@@ -487,8 +485,8 @@ def test_overheads_count_what_clients_cause() -> None:
         overheads=Overheads(pick_ns=1 * US, wake_ns=2 * US),
     )
     costs = [budget_loss_ns(one, one.domains, each) for each in one.domains]
-    slower = one.flows[0].source.model_copy(update={"think_ns": 960 * US})
-    slow = one.model_copy(update={"flows": (one.flows[0].model_copy(update={"source": slower}),)})
+    slower = one.flows[0].source.replace(think_ns=960 * US)
+    slow = one.replace(flows=(one.flows[0].replace(source=slower),))
     less = [budget_loss_ns(slow, one.domains, each) for each in one.domains]
     assert [cost - other for cost, other in zip(costs, less, strict=True)] == [9 * US, 9 * US]
 

@@ -104,7 +104,7 @@ def test_loans_end_with_budgets_and_turns() -> None:
     pick = 3 + 2 + 5
     one, lent = system(*TWO, policy="ptps"), system(*TWO, policy="wcps")
     assert budget_loss_ns(lent, TWO, TWO[0]) - budget_loss_ns(one, TWO, TWO[0]) == (2 + 2) * pick
-    turned = lent.model_copy(update={"quantum_ns": 10})
+    turned = lent.replace(quantum_ns=10)
     longer = budget_loss_ns(turned, TWO, TWO[0]) - budget_loss_ns(lent, TWO, TWO[0])
     assert longer == (2 + 2 + 2 * 50) * pick
 
@@ -123,9 +123,9 @@ def test_shared_pcpus_charge_every_event_to_everybody() -> None:
 
 
 def test_without_overheads_nothing_is_lost() -> None:
-    free = system(*TWO).model_copy(update={"overheads": Overheads(migration_ns=5)})
+    free = system(*TWO).replace(overheads=Overheads(migration_ns=5))
     assert overhead_loads(free, TWO) == ()
-    assert budget_loss_ns(free.model_copy(update={"overheads": Overheads()}), TWO, TWO[0]) == 0
+    assert budget_loss_ns(free.replace(overheads=Overheads()), TWO, TWO[0]) == 0
 
 
 MEASURED = {"still": 900, "turn": 1600, "refill": 2100, "depart": 1500, "start": 2500}
@@ -168,7 +168,7 @@ def test_measured_costs_go_into_a_file_and_its_verdict(tmp_path: Path, policy: s
     assert found.pick_ns > 0
     said = analyze(read)
     assert said["schedulable"] is True
-    free = analyze(read.model_copy(update={"overheads": Overheads()}))
+    free = analyze(read.replace(overheads=Overheads()))
     for priced, plain in zip(said["domains"], free["domains"], strict=True):
         assert priced["interface"]["budget_ns"] > plain["interface"]["budget_ns"]
     run = simulate(read, 400 * MS)

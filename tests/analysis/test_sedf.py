@@ -299,7 +299,7 @@ def test_the_first_wake_of_all_waits_for_a_slice() -> None:
         "flow": [{"name": "f", "hops": ["net.packet", "wheel.control", "net.packet"],
                   "deadline": "10ms", "source": {"period": "10ms"}}],
     }  # fmt: skip
-    system = System.model_validate(file)
+    system = System.of(file)
     (flow,) = (driver_flows(system) or {}).values()
     assert flow.sound.bound_ns == 2_600_000
     assert flow.parts is not None
@@ -334,15 +334,15 @@ def test_the_bound_of_psedf_is_nearly_reached() -> None:
 def test_other_systems_are_not_driver_loops() -> None:
     system = load_system(SYSTEMS / "stability-control.toml")
     assert driver_flows(with_policy(system, parse_policy("ptps"))) is None
-    assert driver_flows(system.model_copy(update={"flows": ()})) is None
+    assert driver_flows(system.replace(flows=())) is None
     first = system.domains[1]
-    blocked = first.tasks[0].model_copy(update={"blocking_ns": 1000})
-    blocked_first = first.model_copy(update={"tasks": (blocked, *first.tasks[1:])})
+    blocked = first.tasks[0].replace(blocking_ns=1000)
+    blocked_first = first.replace(tasks=(blocked, *first.tasks[1:]))
     domains = (system.domains[0], blocked_first, *system.domains[2:])
-    assert driver_flows(system.model_copy(update={"domains": domains})) is None
-    costly = system.model_copy(update={"overheads": Overheads(pick_ns=1)})
+    assert driver_flows(system.replace(domains=domains)) is None
+    costly = system.replace(overheads=Overheads(pick_ns=1))
     assert driver_flows(costly) is None
-    twice = system.model_copy(update={"flows": (system.flows[0], system.flows[0])})
+    twice = system.replace(flows=(system.flows[0], system.flows[0]))
     assert driver_flows(twice) is None
 
 
@@ -366,8 +366,8 @@ def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:
     plant = load_system(SYSTEMS / "packet-path.toml")
     flow = plant.flows[0]
     hop = next(hop for hop in flow.hops if flow.hops.count(hop) == 1)
-    longer = flow.model_copy(update={"hops": (*flow.hops[:-1], hop, hop)})
-    twice = plant.model_copy(update={"flows": (longer, *plant.flows[1:])})
+    longer = flow.replace(hops=(*flow.hops[:-1], hop, hop))
+    twice = plant.replace(flows=(longer, *plant.flows[1:]))
     for policy, said in (("sedf", True), ("sedf-prime", False)):
         result = analyze(with_policy(twice, parse_policy(policy)))
         assert ("goes on inside" in str(result)) is said
@@ -412,8 +412,8 @@ def test_a_loop_that_is_not_proved_explains_why() -> None:
 )
 def test_what_is_no_loop_says_why(change: dict[str, Any], said: str) -> None:
     system = load_system(SYSTEMS / "stability-control.toml")
-    flow = system.flows[0].model_copy(update=change)
-    loop = loop_of(system.model_copy(update={"flows": (flow, *system.flows[1:])}))
+    flow = system.flows[0].replace(**change)
+    loop = loop_of(system.replace(flows=(flow, *system.flows[1:])))
     assert isinstance(loop, NoLoop)
     assert said in loop.reason
 
@@ -421,7 +421,7 @@ def test_what_is_no_loop_says_why(change: dict[str, Any], said: str) -> None:
 def with_office(**more: Any) -> System:
     """Stability control with an ordinary domain on the pcpu of the wheels."""
     system = load_system(SYSTEMS / "stability-control.toml")
-    office = Domain.model_validate(
+    office = Domain.of(
         {
             "name": "office",
             "pcpu": 1,
@@ -430,7 +430,7 @@ def with_office(**more: Any) -> System:
         }
         | more
     )
-    return system.model_copy(update={"domains": (*system.domains, office)})
+    return system.replace(domains=(*system.domains, office))
 
 
 def test_ordinary_domains_change_no_real_time_verdict() -> None:
@@ -448,13 +448,13 @@ def test_the_slice_of_an_ordinary_domain_may_be_lost(priority: int | None, bound
     """Kept, a slice is 18 ms away at the most; lost by a block, 19. Then 1 ms of work."""
     network, *_, office = with_office(priority=priority).domains
     system = load_system(SYSTEMS / "stability-control.toml")
-    found = analyze(system.model_copy(update={"flows": (), "domains": (network, office)}))
+    found = analyze(system.replace(flows=(), domains=(network, office)))
     assert found["domains"][-1]["tasks"][0]["response_bound_ns"] == bound_ns
 
 
 def test_a_loop_through_an_ordinary_domain_is_no_loop_of_psedf() -> None:
     system = load_system(SYSTEMS / "stability-control.toml")
-    wheel = system.domains[1].model_copy(update={"priority": None})
-    changed = system.model_copy(update={"domains": (system.domains[0], wheel, *system.domains[2:])})
+    wheel = system.domains[1].replace(priority=None)
+    changed = system.replace(domains=(system.domains[0], wheel, *system.domains[2:]))
     assert driver_flows(system) is not None
     assert driver_flows(changed) is None

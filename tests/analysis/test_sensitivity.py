@@ -99,14 +99,12 @@ def test_too_much_work_is_told_how_far_to_shrink() -> None:
 
 
 def task(name: str, wcet_ms: int, period_ms: int, **more: object) -> Task:
-    return Task.model_validate(
-        {"name": name, "wcet_ns": wcet_ms * MS, "period_ns": period_ms * MS, **more}
-    )
+    return Task.of({"name": name, "wcet_ns": wcet_ms * MS, "period_ns": period_ms * MS, **more})
 
 
 def domain(*tasks: Task, budget_ms: int = 5, **more: object) -> Domain:
     interface = Interface(period_ns=10 * MS, budget_ns=budget_ms * MS)
-    return Domain.model_validate({"name": "d", "task": tasks, "interface": interface, **more})
+    return Domain.of({"name": "d", "task": tasks, "interface": interface, **more})
 
 
 PERIODIC = Promise(Budget.PERIODIC, Sbf.GENERAL)

@@ -28,15 +28,15 @@ MS = 1_000_000
 
 def domain(name: str, given: tuple[int, int] | None = None, **more: Any) -> Domain:
     """A domain with `given` = (budget, period) in ms, and a little work."""
-    task = Task.model_validate({"name": "t", "period": 400 * MS, "wcet": MS})
+    task = Task.of({"name": "t", "period": 400 * MS, "wcet": MS})
     if given is not None:
         more["interface"] = Interface(period_ns=given[1] * MS, budget_ns=given[0] * MS)
-    return Domain.model_validate({"name": name, "task": (task,), **more})
+    return Domain.of({"name": name, "task": (task,), **more})
 
 
 def system(*domains: Domain, policy: str = "sedf", **more: Any) -> System:
     fields = {"name": "weights", "policy": parse_policy(policy), "domain": domains}
-    return System.model_validate(fields | more)
+    return System.of(fields | more)
 
 
 def slices(found: System) -> dict[str, tuple[int, int]]:
@@ -68,7 +68,7 @@ def test_two_share_what_a_third_leaves() -> None:
 def test_other_policies_compute_an_interface(tmp_path: Path) -> None:
     """It takes the place of the weight, so that the system can be written and read again."""
     weighted = system(domain("a", weight=2), domain("rest", best_effort=True, weight=7))
-    found = resolve(weighted.model_copy(update={"policy": parse_policy("crps")}))
+    found = resolve(weighted.replace(policy=parse_policy("crps")))
     assert list(slices(found)) == ["a"]
     assert [one.weight for one in found.domains] == [None, 7]
     written = tmp_path / "found.toml"

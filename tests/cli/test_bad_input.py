@@ -374,7 +374,7 @@ CASES = [
         "0 to 1",
     ),
     case("pin_out_of_range", in_domain("pcpu = 1"), "domain[0].pcpu", "found 1", "0 (there is 1"),
-    case("pin_beyond_64", in_domain("pcpu = 64"), "domain[0].pcpu", "below 64"),
+    case("pin_beyond_64", in_domain("pcpu = 64"), "domain[0].pcpu", "at most 63"),
     case(
         "pin_global",
         in_domain("pcpu = 1", head='name = "s"\npolicy = "rtds"\npcpus = 2\n'),

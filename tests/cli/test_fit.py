@@ -162,9 +162,9 @@ def test_a_missing_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A real signal while the solver runs in its own thread."""
     made = csa_system("large", PRESETS["crps"], seed=1, utilization=Fraction(2), domains=12)
-    domains = tuple(one.model_copy(update={"pcpu": None}) for one in made.domains)
+    domains = tuple(one.replace(pcpu=None) for one in made.domains)
     file, out = tmp_path / "large.toml", tmp_path / "fitted.toml"
-    file.write_text(to_toml(made.model_copy(update={"domains": domains, "pcpus": 4})))
+    file.write_text(to_toml(made.replace(domains=domains, pcpus=4)))
     real = exact.Search._solve
 
     def soon_interrupted(self: exact.Search) -> Any:

@@ -20,6 +20,7 @@ from hyperperiod.model import (
     InputError,
     Interface,
     PeriodRange,
+    Scheduler,
     System,
     Task,
     TaskKind,
@@ -134,7 +135,7 @@ def domains(draw: st.DrawFn, name: str, depth: int) -> Domain:
     interface = Interface(period_ns=period, budget_ns=draw(st.integers(1, period)))
     if depth and draw(st.booleans()):
         inside = tuple(draw(domains(f"{name}-{index}", depth - 1)) for index in range(2))
-        return Domain(name=name, scheduler="edf", domains=inside, interface=interface)
+        return Domain(name=name, scheduler=Scheduler.EDF, domains=inside, interface=interface)
     tasks = tuple(
         Task(
             name=f"t{index}",
@@ -146,7 +147,7 @@ def domains(draw: st.DrawFn, name: str, depth: int) -> Domain:
         )
         for index in range(draw(st.integers(1, 3)))
     )
-    scheduler = draw(st.sampled_from(["dm", "edf"]))
+    scheduler = draw(st.sampled_from([Scheduler.DM, Scheduler.EDF]))
     return Domain(name=name, scheduler=scheduler, tasks=tasks, interface=interface)
 
 
@@ -160,12 +161,10 @@ def systems(draw: st.DrawFn) -> System:
 def known_to_carts(domain: Domain) -> Domain:
     """Without what CARTS computes: budgets."""
     assert domain.interface is not None
-    return domain.model_copy(
-        update={
-            "interface": None,
-            "interface_period_ns": domain.interface.period_ns,
-            "domains": tuple(known_to_carts(inner) for inner in domain.domains),
-        }
+    return domain.replace(
+        interface=None,
+        interface_period_ns=domain.interface.period_ns,
+        domains=tuple(known_to_carts(inner) for inner in domain.domains),
     )
 
 
@@ -232,11 +231,11 @@ def one(policy: str = "ptps", *tasks: Task, **more: Any) -> System:
                 interface=Interface(period_ns=MS, budget_ns=1)),
             r"domain\[0\].task\[0\].kind",
         ),
-        (one("ptps", PLAIN.model_copy(update={"blocking_ns": 5})), r"task\[0\].blocking"),
+        (one("ptps", PLAIN.replace(blocking_ns=5)), r"task\[0\].blocking"),
         (
             one(
                 "ptps",
-                PLAIN.model_copy(update={"deadline_ns": 35 * MS}),
+                PLAIN.replace(deadline_ns=35 * MS),
                 Task(name="u", period_ns=30 * MS, wcet_ns=1, deadline_ns=38 * MS),
             ),
             r"domain\[0\].scheduler",

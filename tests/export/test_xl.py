@@ -22,9 +22,7 @@ TASK = {"name": "t", "period": 20 * MS, "wcet": 1 * MS}
 def system(*domains: dict[str, Any], policy: str = "crps", **more: Any) -> System:
     tasks = {"task": [TASK]}
     listed = [one if one.get("best_effort") else tasks | one for one in domains]
-    return System.model_validate(
-        {"name": "s", "policy": parse_policy(policy), "domain": listed, **more}
-    )
+    return System.of({"name": "s", "policy": parse_policy(policy), "domain": listed, **more})
 
 
 def server(budget: float, period: float) -> dict[str, int]:

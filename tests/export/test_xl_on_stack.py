@@ -56,7 +56,7 @@ def system() -> System:
         {"name": "video", "interface": server(7.5, 20), "vcpus": 2, **tasks},
         {"name": "rest", "best_effort": True},
     ]
-    return System.model_validate({"name": "s", "policy": parse_policy("wcps"), "domain": domains})
+    return System.of({"name": "s", "policy": parse_policy("wcps"), "domain": domains})
 
 
 def session() -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from itertools import product
 from math import lcm
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Domain, Interface, Scope, System, Task, parse_policy
+from hyperperiod.model import Domain, Interface, Scheduler, Scope, System, Task, parse_policy
 
 MS = 1_000_000
 NS_PER_S = 1_000_000_000
@@ -34,9 +34,9 @@ def least_budget(system: System, domain: Domain, period_ns: int, step_ns: int) -
     pcpu = None if system.policy.scope is Scope.GLOBAL else 0
     for budget_ns in range(step_ns, period_ns + 1, step_ns):
         interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
-        alone = domain.model_copy(update={"interface": interface, "pcpu": pcpu})
+        alone = domain.replace(interface=interface, pcpu=pcpu)
         update = {"domains": (alone,), "pcpus": 1}
-        if analyze(system.model_copy(update=update))["schedulable"] is True:
+        if analyze(system.replace(**update))["schedulable"] is True:
             return budget_ns
     return None
 
@@ -54,14 +54,10 @@ def choices(system: System, periods_ns: Sequence[int], step_ns: int) -> Iterator
             if (budget_ns := least_budget(system, domain, period_ns, step_ns)) is not None
         ]
         options.append(
-            [
-                domain.model_copy(update={"interface": interface, "pcpu": pin})
-                for interface in found
-                for pin in pins
-            ]
+            [domain.replace(interface=interface, pcpu=pin) for interface in found for pin in pins]
         )
     for domains in product(*options):
-        yield system.model_copy(update={"domains": domains})
+        yield system.replace(domains=domains)
 
 
 def bandwidth(system: System) -> Fraction:
@@ -137,7 +133,9 @@ def drawn(number: int, policy: str, *, domains: int, pcpus: int, load: float = 0
                 name=f"d{index}",
                 tasks=tuple(tasks),
                 interface=given,
-                scheduler=draw.choice(("rm", "edf")),
+                scheduler=draw.choice((Scheduler.RM, Scheduler.EDF)),
             )
         )
-    return System(name=f"drawn-{number}", policy=parse_policy(policy), pcpus=pcpus, domains=made)
+    return System(
+        name=f"drawn-{number}", policy=parse_policy(policy), pcpus=pcpus, domains=tuple(made)
+    )

@@ -66,7 +66,7 @@ def some_loop(
         beside = {"name": "beside", "interface": interface, **pin()}
         domains.append(beside | {"task": [{"name": "hog", "kind": "busy"}]})
     found = {"name": "drawn", "policy": policy, "pcpus": pcpus, "domain": domains, "flow": flows}
-    return System.model_validate(found)
+    return System.of(found)
 
 
 def best_of_all(system: System) -> Fraction | None:

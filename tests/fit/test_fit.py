@@ -231,11 +231,11 @@ def test_options_that_do_not_fit() -> None:
 
 def test_a_slice_by_weight_is_not_chosen() -> None:
     """It is what the others leave; other policies give the domain an interface instead."""
-    weighted = domain("b", 300, 2).model_copy(update={"weight": 4})
+    weighted = domain("b", 300, 2).replace(weight=4)
     system = system_of(domain("a", 20, 2), weighted, policy="sedf")
     with pytest.raises(InputError, match="domain b: weight: found 4"):
         fit(system, QUICK)
-    found = fit(system.model_copy(update={"policy": parse_policy("crps")}), QUICK)
+    found = fit(system.replace(policy=parse_policy("crps")), QUICK)
     assert found.system is not None
     chosen = found.system.domains[1]
     assert chosen.interface is not None
@@ -288,14 +288,14 @@ def test_a_pcpu_more_is_never_worse(policy: str) -> None:
         system = generated(5, seed, policy, Fraction(9, 10))
         values = []
         for pcpus in (1, 2, 3):
-            found = fit(system.model_copy(update={"pcpus": pcpus}), QUICK)
+            found = fit(system.replace(pcpus=pcpus), QUICK)
             assert found.status in ("optimal", "infeasible", "not found")
             values.append(result_of(found)["bandwidth"]["found"] or 99.0)
         assert values == sorted(values, reverse=True)
 
 
 def test_more_time_is_never_worse() -> None:
-    system = generated(6, 3, "ptps", Fraction(12, 10)).model_copy(update={"pcpus": 3})
+    system = generated(6, 3, "ptps", Fraction(12, 10)).replace(pcpus=3)
     costs = [
         result_of(fit(system, replace(OVERHEAD, limit_s=limit_s)))["events"]["found"]["cost"]
         for limit_s in (0.5, 1.5)
@@ -304,7 +304,7 @@ def test_more_time_is_never_worse() -> None:
 
 
 def test_the_same_twice() -> None:
-    system = generated(4, 2, "crps", Fraction(8, 10)).model_copy(update={"pcpus": 2})
+    system = generated(4, 2, "crps", Fraction(8, 10)).replace(pcpus=2)
     first, second = fit(system, OVERHEAD), fit(system, OVERHEAD)
     assert first.status == second.status == "optimal"
     assert first.system == second.system
@@ -314,8 +314,8 @@ def generated(domains: int, seed: int, policy: str, utilization: Fraction) -> Sy
     made = csa_system(
         "generated", parse_policy(policy), seed=seed, utilization=utilization, domains=domains
     )
-    open_ones = tuple(one.model_copy(update={"pcpu": None}) for one in made.domains)
-    return made.model_copy(update={"domains": open_ones, "pcpus": 4})
+    open_ones = tuple(one.replace(pcpu=None) for one in made.domains)
+    return made.replace(domains=open_ones, pcpus=4)
 
 
 @pytest.mark.parametrize("domains", [10, pytest.param(30, marks=pytest.mark.slow)])
@@ -330,8 +330,8 @@ def test_larger_systems(domains: int) -> None:
 @pytest.mark.parametrize("least", list(Least))
 def test_overheads(least: Least) -> None:
     """Budgets grow by what their pcpu can lose, and the whole is proved with that."""
-    system = load_system(SYSTEMS / "avionics-unfitted.toml").model_copy(
-        update={"overheads": Overheads(context_switch_ns=4 * US, pick_ns=2 * US)}
+    system = load_system(SYSTEMS / "avionics-unfitted.toml").replace(
+        overheads=Overheads(context_switch_ns=4 * US, pick_ns=2 * US)
     )
     found = fit(system, Options(least=least, limit_s=1.5))
     counters(fitted_of(found))
@@ -417,10 +417,10 @@ def test_candidates_serve_their_domains() -> None:
         items, failed = items_of(system, grid_of(system, None, None), only_shared=only_shared)
         assert not failed
         for item in items:
-            alone = system.domains[item.index].model_copy(update={"pcpu": 0})
+            alone = system.domains[item.index].replace(pcpu=0)
             for period_ns, budget_ns in item.candidates:
                 interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
-                one = alone.model_copy(update={"interface": interface})
+                one = alone.replace(interface=interface)
                 update = {"domains": (one,), "pcpus": 1}
-                assert analyze(system.model_copy(update=update))["schedulable"] is True
+                assert analyze(system.replace(**update))["schedulable"] is True
                 assert item.least <= interface.bandwidth

@@ -43,10 +43,8 @@ def wheels(policy: str, *, pcpus: int | None = None) -> System:
     file = SYSTEMS / "stability-control-unfitted.toml"
     found = with_policy(load_system(file), parse_policy(policy), pinned=False)
     pins = [0, 1, 1, 1, 1] if pcpus is None else [None] * 5
-    domains = tuple(
-        one.model_copy(update={"pcpu": pin}) for one, pin in zip(found.domains, pins, strict=True)
-    )
-    return System.model_validate(dict(found) | {"domains": domains, "pcpus": pcpus or 2})
+    domains = tuple(one.replace(pcpu=pin) for one, pin in zip(found.domains, pins, strict=True))
+    return System.of(vars(found) | {"domains": domains, "pcpus": pcpus or 2})
 
 
 def slices(fitted: Fitted) -> list[tuple[int, int]]:
@@ -90,12 +88,12 @@ def test_the_longest_driver_period_with_which_the_paper_holds() -> None:
 
 def shortened(system: System, deadline_us: int, wcet_us: int = 60) -> System:
     """The wheels with another deadline, and answers that take so long."""
-    flows = tuple(one.model_copy(update={"deadline_ns": deadline_us * US}) for one in system.flows)
+    flows = tuple(one.replace(deadline_ns=deadline_us * US) for one in system.flows)
     domains = [system.domains[0]]
     for one in system.domains[1:]:
-        task = one.tasks[0].model_copy(update={"wcet_ns": wcet_us * US})
-        domains.append(one.model_copy(update={"tasks": (task,)}))
-    return System.model_validate(dict(system) | {"flows": flows, "domains": tuple(domains)})
+        task = one.tasks[0].replace(wcet_ns=wcet_us * US)
+        domains.append(one.replace(tasks=(task,)))
+    return System.of(vars(system) | {"flows": flows, "domains": tuple(domains)})
 
 
 @pytest.mark.parametrize(
@@ -166,13 +164,13 @@ def test_equal_deadlines_and_others_in_the_order_of_priority() -> None:
     """The driver, then by deadline, then whoever else there is."""
     system = wheels("psedf")
     flows = list(system.flows)
-    flows[2] = flows[2].model_copy(update={"deadline_ns": 1_400_000})
+    flows[2] = flows[2].replace(deadline_ns=1_400_000)
     beside = {"name": "beside", "pcpu": 1, "interface": {"period": "5ms", "budget": "1ms"}}
-    domain = type(system.domains[0]).model_validate(
+    domain = type(system.domains[0]).of(
         beside | {"task": [{"name": "t", "period": "20ms", "wcet": "1ms"}]}
     )
     asked = {"flows": tuple(flows), "domains": (domain, *system.domains)}
-    fitted = fit(System.model_validate(dict(system) | asked))
+    fitted = fit(System.of(vars(system) | asked))
     assert fitted.status == "optimal"
     assert fitted.system is not None
     assert [one.priority for one in fitted.system.domains] == [5, 0, 2, 3, 1, 4]
@@ -193,12 +191,12 @@ def test_pcpus_are_chosen() -> None:
 def test_what_the_file_gives_stays() -> None:
     system = wheels("sedf")
     domains = list(system.domains)
-    domains[0] = domains[0].model_copy(update={"interface_period_ns": 250_000})
-    given = type(domains[1]).model_validate(
-        dict(domains[1]) | {"interface": {"period": "500us", "budget": "70us"}}
+    domains[0] = domains[0].replace(interface_period_ns=250_000)
+    given = type(domains[1]).of(
+        vars(domains[1]) | {"interface": {"period": "500us", "budget": "70us"}}
     )
     asked = {"domains": (domains[0], given, *domains[2:])}
-    fitted = fit(System.model_validate(dict(system) | asked))
+    fitted = fit(System.of(vars(system) | asked))
     assert slices(fitted)[:2] == [(80, 250), (70, 500)]
     assert fitted.status == "fitted", "with a period that is given larger slices are not tried"
     ranged = fit(wheels("sedf"), Options(periods=(450_000, 500_000)))
@@ -212,7 +210,7 @@ def test_grids() -> None:
     assert fit(wheels("sedf")).grid.step_ns == 10 * US
     coarse = fit(wheels("sedf"), Options(step_ns=50 * US))
     assert all(time % 50 == 0 for pair in slices(coarse) for time in pair)
-    quantum = System.model_validate(dict(wheels("sedf")) | {"quantum_ns": 20 * US})
+    quantum = System.of(vars(wheels("sedf")) | {"quantum_ns": 20 * US})
     assert all(time % 20 == 0 for pair in slices(fit(quantum)) for time in pair)
 
 
@@ -222,9 +220,7 @@ def test_what_is_refused() -> None:
             fit(wheels("sedf"), options)
     with pytest.raises(InputError, match=r"its policy is not sedf, sedf-prime or psedf"):
         fit(wheels("crps"), PAPER)
-    costly = System.model_validate(
-        dict(wheels("sedf")) | {"overheads": Overheads(context_switch_ns=US)}
-    )
+    costly = System.of(vars(wheels("sedf")) | {"overheads": Overheads(context_switch_ns=US)})
     with pytest.raises(InputError, match=r"it has \[overheads\]"):
         fit(costly, PAPER)
 

@@ -34,7 +34,7 @@ def system(policy: str = "ptps", **more: Any) -> System:
         },
         {"name": "c", "best_effort": True},
     ]
-    return System.model_validate({"name": "s", "policy": policy, "domain": domains, **more})
+    return System.of({"name": "s", "policy": policy, "domain": domains, **more})
 
 
 def test_items_are_what_the_system_says() -> None:
@@ -62,7 +62,7 @@ def test_weights_are_said() -> None:
         {"name": "b", "weight": 2, "task": TASK},
         {"name": "c", "best_effort": True, "weight": 300},
     ]
-    found = complete(System.model_validate({"name": "s", "policy": "sedf", "domain": domains}))
+    found = complete(System.of({"name": "s", "policy": "sedf", "domain": domains}))
     assert bootline.items(found) == [
         "policy=sedf", "d1=10ms:2ms:p0", "d2=100ms:75ms:p1", "d3=best-effort:w300",
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_pins_are_said_where_there_is_a_choice() -> None:
         {"name": "a", "pcpu": 1, "interface": {"period": "10ms", "budget": "2ms"}, "task": TASK},
         {"name": "c", "pcpu": 0, "best_effort": True},
     ]
-    pinned = System.model_validate({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
+    pinned = System.of({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
     assert bootline.items(pinned) == ["policy=ptps", "d1=10ms:2ms:p0:cpu1", "d2=best-effort:cpu0"]
 
 
@@ -86,7 +86,7 @@ def test_scope_is_said_where_the_name_does_not() -> None:
 
 def test_a_spare_of_nothing_is_a_spare_still() -> None:
     """Xen refuses a policy with a spare if there is none at all."""
-    full = System.model_validate(
+    full = System.of(
         {
             "name": "s",
             "policy": "ertds",
@@ -164,7 +164,7 @@ def test_ranks_are_the_order_of_the_scheduler(scheduler: str, ranks: list[int]) 
         "interface": {"period": "10ms", "budget": "9ms"},
         "task": tasks,
     }
-    found = System.model_validate({"name": "s", "policy": "ptps", "domain": [domain]})
+    found = System.of({"name": "s", "policy": "ptps", "domain": [domain]})
     assert bootline.task_ranks(found.domains[0]) == ranks
 
 
@@ -211,7 +211,7 @@ def test_too_much_of_anything_is_refused(more: dict[str, int], found: str) -> No
         }
         for number in range(more.get("domains", 1))
     ]
-    large = System.model_validate(
+    large = System.of(
         {"name": "s", "policy": "ptps", "pcpus": more.get("pcpus", 1), "domain": many}
     )
     with pytest.raises(InputError) as error:

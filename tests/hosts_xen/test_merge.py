@@ -175,7 +175,7 @@ def guest_rings(system: System, records: Records) -> list[Ring]:
 
 def test_a_guest_s_own_work_names_no_task() -> None:
     """Between the grant and the job's first instruction, and after its last one."""
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "s",
             "policy": "ptps",
@@ -221,7 +221,7 @@ def test_a_guest_s_own_work_names_no_task() -> None:
 
 def test_a_swap_names_its_pcpu_where_there_are_several_lock_domains() -> None:
     domains = [{"name": name, "pcpu": pcpu, "best_effort": True} for pcpu, name in enumerate("ab")]
-    system = System.model_validate(
+    system = System.of(
         {"name": "s", "policy": "ptps", "pcpus": 2, "overheads": Overheads(), "domain": domains}
     )
     nobody = {"pcpu": NONE, "vcpu": NONE, "payer": NONE, "task": NONE}

@@ -23,7 +23,7 @@ FIRST, SECOND = 0, 1
 def system() -> System:
     hop = {"name": "h", "kind": "event", "period": "5ms"}
     return complete(
-        System.model_validate(
+        System.of(
             {
                 "name": "s",
                 "policy": "crps",

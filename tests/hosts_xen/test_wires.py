@@ -21,7 +21,7 @@ def system(flows: list[dict[str, Any]], domains: int = 3) -> System:
     """Domains a, b, c, ... with a hop each, and what flows between them."""
     names = [chr(ord("a") + number) for number in range(domains)]
     hop = {"name": "h", "kind": "event", "period": "5ms", "wcet": "100us"}
-    return System.model_validate(
+    return System.of(
         {
             "name": "s",
             "policy": "crps",
@@ -171,7 +171,7 @@ def test_what_has_no_room_is_refused(
 
 def test_too_many_vcpus_are_refused_as_what_they_are() -> None:
     found = system([], 1)
-    domain = found.domains[0].model_copy(update={"vcpus": 40})
+    domain = found.domains[0].replace(vcpus=40)
     with pytest.raises(InputError, match="found 40; allowed: at most 16 on Xen") as caught:
-        bootline.refuse(found.model_copy(update={"domains": (domain,)}))
+        bootline.refuse(found.replace(domains=(domain,)))
     assert caught.value.key == "domain a: vcpus"

@@ -215,7 +215,7 @@ def test_budgets_above_the_period_are_cut_and_say_so() -> None:
 
 def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, Outcome]) -> None:
     (affinity,) = load_scenarios(("affinity",))
-    one = affinity.model_copy(update={"settings": affinity.settings[:1]})
+    one = affinity.replace(settings=affinity.settings[:1])
     plan = Plan("sim", [one], [PRESETS["ptps"]], seed=2)
     assert rows_of(plan) == 1
     (other,) = settings_rows(measure(plan).outcomes[0].settings)

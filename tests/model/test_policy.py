@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_every_combination(budget: Budget, order: Order, slack: Slack, scope: Sc
         return
     with pytest.raises(InputError, match="found the combination"):
         parse_policy(text)
-    with pytest.raises(ValueError, match="found the combination"):
+    with pytest.raises(InputError, match="found the combination"):
         Policy(budget=budget, order=order, slack=slack, scope=scope)
 
 
@@ -97,6 +98,26 @@ def test_short_spellings(text: str, rules: str) -> None:
     ],
 )  # fmt: skip
 def test_no_policies(text: str) -> None:
+    with pytest.raises(InputError, match=r"allowed: (did you mean [a-z+]+\? )?ptps, wcps"):
+        parse_policy(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("rtsd", "rtds"),
+        ("sedf_prime", "sedf-prime"),
+        ("PTPS", "ptps"),
+        ("periodc+edf+reclaim", "periodic+edf+reclaim"),
+    ],
+)
+def test_a_policy_that_was_perhaps_meant(text: str, meant: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"allowed: did you mean {meant}? ptps")):
+        parse_policy(text)
+
+
+@pytest.mark.parametrize("text", ["credit", "fp+periodic", "periodic+none"])
+def test_nothing_was_meant(text: str) -> None:
     with pytest.raises(InputError, match="allowed: ptps"):
         parse_policy(text)
 

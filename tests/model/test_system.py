@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.model import (
@@ -15,9 +14,9 @@ from hyperperiod.model import (
     Domain,
     InputError,
     Interface,
-    Policy,
     System,
     Task,
+    TaskKind,
     fitting_policies,
     is_ordinary,
     load_system,
@@ -84,7 +83,7 @@ def test_values(system: System) -> None:
     assert system.quantum_ns == MS
     assert system.overheads.wake_ns == 1_500
     assert system.overheads.pick_ns == 0
-    assert system.policy == Policy(budget="periodic", order="edf", slack="reclaim")
+    assert system.policy == parse_policy("periodic+edf+reclaim")
     assert system.domains[0].interface == Interface(period_ns=20 * MS, budget_ns=3 * MS)
     assert system.domains[0].interface.bandwidth == Fraction(3, 20)
 
@@ -142,7 +141,7 @@ def test_priorities_wait_for_the_interfaces() -> None:
 
 
 TENTH = Interface(period_ns=10, budget_ns=1)
-BUSY = (Task(name="t", kind="busy"),)
+BUSY = (Task(name="t", kind=TaskKind.BUSY),)
 
 
 def test_tasks_are_numbered_in_file_order(system: System) -> None:
@@ -154,16 +153,16 @@ def test_tasks_are_numbered_in_file_order(system: System) -> None:
 
 
 def test_objects_are_frozen(system: System) -> None:
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(AttributeError, match="frozen"):
         system.domains[0].tasks[0].wcet_ns = 1  # type: ignore[misc]
 
 
 def test_python_is_checked_like_files() -> None:
-    with pytest.raises(ValidationError, match="at most the period"):
+    with pytest.raises(InputError, match="at most the period"):
         Interface(period_ns=10, budget_ns=11)
-    with pytest.raises(ValidationError, match="above 0"):
+    with pytest.raises(InputError, match="above 0"):
         Interface(period_ns=0, budget_ns=0)
-    with pytest.raises(ValidationError, match="below 2"):
+    with pytest.raises(InputError, match="below 2"):
         Interface(period_ns=2**62, budget_ns=1)
 
 
@@ -197,12 +196,10 @@ def test_fitting_policies(system: System) -> None:
     one_pcpu = ["ptps", "wcps", "crps", "ds", "polling", "sporadic", "rtds", "ertds", "cbs"]
     one_pcpu += ["sedf", "sedf-prime", "psedf"]
     assert [str(policy) for policy in fitting_policies(system)] == one_pcpu
-    wide = system.model_copy(
-        update={
-            "pcpus": 2,
-            "policy": parse_policy("rtds"),
-            "domains": tuple(d.model_copy(update={"pcpu": None}) for d in system.domains),
-        }
+    wide = system.replace(
+        pcpus=2,
+        policy=parse_policy("rtds"),
+        domains=tuple(d.replace(pcpu=None) for d in system.domains),
     )
     assert [str(policy) for policy in fitting_policies(wide)] == ["rtds", "ertds"]
 

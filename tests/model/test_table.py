@@ -148,7 +148,7 @@ def tasks(draw: st.DrawFn, scheduler: str, name: str) -> Task:
                 },
             )
         )
-    return Task(**given)
+    return Task.of(given)
 
 
 @st.composite
@@ -158,7 +158,7 @@ def systems(draw: st.DrawFn) -> System:
     chosen = [name for name in chosen if name not in ("idle", "spare")] or ["a"]
     domains = []
     for index, name in enumerate(chosen):
-        scheduler = draw(st.sampled_from(["rm", "dm", "fp", "edf", "fifo"]))
+        scheduler = draw(st.sampled_from([one for one in Scheduler if one is not Scheduler.GEDF]))
         inside = draw(st.lists(names, min_size=1, max_size=4, unique=True))
         period = draw(times)
         # The last pcpu is in use, so that the table shows how many there are.

@@ -30,10 +30,8 @@ def test_flows_stand_in_the_report(tmp_path: Path) -> None:
 
 def test_lost_items_are_bad_news(tmp_path: Path) -> None:
     system = load_system(FILE)
-    small = [
-        flow.model_copy(update={"queue": 1, "deadline_ns": 1_000_000}) for flow in system.flows
-    ]
-    text = page_of(system.model_copy(update={"flows": tuple(small)}), tmp_path)
+    small = [flow.replace(queue=1, deadline_ns=1_000_000) for flow in system.flows]
+    text = page_of(system.replace(flows=tuple(small)), tmp_path)
     assert "items late" in text
     assert "items dropped" in text
     assert "items may be dropped" in text or "above the deadline" in text

@@ -40,7 +40,7 @@ def small(policy: str) -> System:
     packet = Task(name="packet", kind=TaskKind.EVENT, period_ns=6, wcet_ns=1)
     answer = Task(name="answer", kind=TaskKind.EVENT, period_ns=6, wcet_ns=2)
     work = Task(name="work", kind=TaskKind.SPORADIC, period_ns=6, wcet_ns=3)
-    beside = domain("beside", 0, 6, 3, work).model_copy(update={"priority": 9})
+    beside = domain("beside", 0, 6, 3, work).replace(priority=9)
     flow = Flow(
         name="packets",
         source=Source(kind=SourceKind.SPORADIC, period_ns=40),
@@ -123,10 +123,8 @@ def test_what_cannot_be_searched_is_refused() -> None:
     with pytest.raises(InputError, match="no flow"):
         latest_answer(load_system(SYSTEMS / "flight-control.toml"))
     wheels = load_system(SYSTEMS / "stability-control.toml")
-    domains = tuple(domain.model_copy(update={"pcpu": 0}) for domain in wheels.domains)
-    overbooked = wheels.model_copy(
-        update={"pcpus": 1, "domains": domains, "policy": parse_policy("sedf")}
-    )
+    domains = tuple(domain.replace(pcpu=0) for domain in wheels.domains)
+    overbooked = wheels.replace(pcpus=1, domains=domains, policy=parse_policy("sedf"))
     with pytest.raises(InputError, match="without a bound"):
         latest_answer(overbooked)
     said = CliRunner().invoke(main, ["reproduce", "psedf-worst", "--on", "xen"])

@@ -38,7 +38,7 @@ def flow(name: str, period: int, *hops: str, **more: Any) -> Flow:
     source: dict[str, Any] = {"period": period}
     source |= {key: more.pop(key) for key in ("kind", "offset", "jitter", "burst") if key in more}
     fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
-    return Flow.model_validate(fields | more)
+    return Flow.of(fields | more)
 
 
 def closed(name: str, clients: int, think: int, *hops: str, **more: Any) -> Flow:
@@ -47,7 +47,7 @@ def closed(name: str, clients: int, think: int, *hops: str, **more: Any) -> Flow
     source["think_draw"] = more.pop("draw", "constant")
     source["offset"] = more.pop("offset", 0)
     fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
-    return Flow.model_validate(fields | more)
+    return Flow.of(fields | more)
 
 
 def came(ran: Run, name: str) -> list[FlowItem]:

@@ -194,7 +194,7 @@ def every_law_holds_with_a_quantum(data: st.DataObject) -> None:
             continue
         budget, period = member.interface.budget_ns, member.interface.period_ns
         interface = server(5 * budget, 5 * period)
-        members.append(member.model_copy(update={"interface": interface}))
+        members.append(member.replace(interface=interface))
     assume(members)
     spare_server = {"spare": server(10, 60)}
     lawful(system(policy, *members, quantum=5, **spare_server), 1)
@@ -256,7 +256,7 @@ def no_job_is_later_under_crps_than_under_ptps(data: st.DataObject) -> None:
 def the_payer_under_ptps_does_not_depend_on_the_workload(data: st.DataObject) -> None:
     members = data.draw(some(pcpus=1, plain=True))
     others = [
-        member.model_copy(update={"tasks": (data.draw(tasks(f"o{i}", plain=True)),)})
+        member.replace(tasks=(data.draw(tasks(f"o{i}", plain=True)),))
         for i, member in enumerate(members)
     ]
     assert payers(run(system("ptps", *members), HORIZON)) == payers(
@@ -316,7 +316,7 @@ def every_law_holds_with_two_classes(data: st.DataObject) -> None:
     members = [
         member
         if member.best_effort
-        else member.model_copy(update={"priority": data.draw(st.sampled_from([0, 1, None]))})
+        else member.replace(priority=data.draw(st.sampled_from([0, 1, None])))
         for member in data.draw(some(pcpus=1))
     ]
     script = data.draw(scripted(CLASSES, members))

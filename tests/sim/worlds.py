@@ -19,7 +19,7 @@ from hyperperiod.trace.jobs import Job, jobs
 
 
 def task(name: str, period: int | None = None, wcet: int | None = None, **more: Any) -> Task:
-    return Task.model_validate({"name": name, "period": period, "wcet": wcet, **more})
+    return Task.of({"name": name, "period": period, "wcet": wcet, **more})
 
 
 def server(budget: int, period: int) -> Interface:
@@ -29,7 +29,7 @@ def server(budget: int, period: int) -> Interface:
 def domain(name: str, given: tuple[int, int] | None, *tasks: Task, **more: Any) -> Domain:
     """A domain with a server of (budget, period), or a best-effort one."""
     own = {"best_effort": True} if given is None else {"interface": server(*given)}
-    return Domain.model_validate({"name": name, "task": tasks, **own, **more})
+    return Domain.of({"name": name, "task": tasks, **own, **more})
 
 
 def swap(at: int, policy: str) -> Swap:
@@ -42,7 +42,7 @@ def change(at: int, name: str, given: tuple[int, int]) -> Change:
 
 def system(policy: str, *domains: Domain, **more: Any) -> System:
     fields = {"name": "test", "policy": parse_policy(policy), "domain": domains}
-    return System.model_validate(fields | more)
+    return System.of(fields | more)
 
 
 def alone(scheduler: str, *tasks: Task, **more: Any) -> System:

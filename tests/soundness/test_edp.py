@@ -37,6 +37,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
     parse_policy,
+    to_toml,
 )
 
 TICKS = 80
@@ -308,7 +309,7 @@ def simulated(draw: random.Random) -> Trial:
             continue
         longest = result["response_ns"]["max"] if result["response_ns"] else 0
         if result["misses"] or longest > claim["response_bound_ns"]:
-            return Trial(True, f"{system.model_dump_json(by_alias=True)}: {claim} {result}")
+            return Trial(True, f"{to_toml(system)}: {claim} {result}")
     return Trial(accepted=True)
 
 

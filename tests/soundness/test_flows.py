@@ -78,9 +78,7 @@ def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
     source = draw_source(rng)
     queue = {} if "clients" in source else {"queue": rng.choice((1, 2, 3, 8))}
     deadline = rng.randint(20, 300)
-    return Flow.model_validate(
-        {"name": name, "source": source, "hops": hops, "deadline": deadline, **queue}
-    )
+    return Flow.of({"name": name, "source": source, "hops": hops, "deadline": deadline, **queue})
 
 
 def draw_system(rng: random.Random) -> System:
@@ -141,13 +139,13 @@ def shifted(one: System, phases: Phases) -> System:
         for member in each.tasks:
             offset = next(offsets)
             hop = member.kind is TaskKind.EVENT
-            inside.append(member if hop else member.model_copy(update={"offset_ns": offset}))
-        domains.append(each.model_copy(update={"tasks": tuple(inside)}))
+            inside.append(member if hop else member.replace(offset_ns=offset))
+        domains.append(each.replace(tasks=tuple(inside)))
     flows = tuple(
-        each.model_copy(update={"source": each.source.model_copy(update={"offset_ns": offset})})
+        each.replace(source=each.source.replace(offset_ns=offset))
         for each, offset in zip(one.flows, phases.sources, strict=True)
     )
-    return one.model_copy(update={"domains": tuple(domains), "flows": flows})
+    return one.replace(domains=tuple(domains), flows=flows)
 
 
 def draw_phases(rng: random.Random, one: System) -> Phases:

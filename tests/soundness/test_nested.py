@@ -17,7 +17,7 @@ from typing import Any
 from tests.soundness.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Domain, Interface, Sbf, Scheduler, System, Task, parse_policy
+from hyperperiod.model import Domain, Interface, Sbf, Scheduler, System, Task, parse_policy, to_toml
 
 # Servers run before the tasks come, so that the first jobs meet them in any state.
 WARM_UP = 30
@@ -192,7 +192,7 @@ def trial(draw: random.Random, levels: int) -> Trial:
     for _ in range(6):
         for name, longest in one_run(draw, outer, at_once=sbf is Sbf.EDP).items():
             if name in bounds and longest > bounds[name]:
-                text = system.model_dump_json(by_alias=True)
+                text = to_toml(system)
                 return Trial(True, f"{name} took {longest} > {bounds[name]} in {text}")
     return Trial(accepted=True)
 

@@ -27,7 +27,9 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
+    to_toml,
 )
+from hyperperiod.model.part import fields_of
 from hyperperiod.model.policy import legal_policies
 
 STEP_NS = 1000
@@ -56,20 +58,19 @@ def some_domain(draw: random.Random, number: int, share: float, alone: bool) -> 
     if draw.random() < 0.3:
         tasks.append(Task(name="busy", kind=TaskKind.BUSY))
     period_ns = draw.choice((60, 100, 120, 150, 200)) * STEP_NS
-    more = {"interface_period_ns": period_ns}
     return Domain(
         name=f"d{number}",
         scheduler=scheduler,
         pcpu=0 if alone else None,
         tasks=tuple(tasks),
         extra=draw.random() < 0.3,
-        **more,
+        interface_period_ns=period_ns,
     )
 
 
 def some_overheads(draw: random.Random) -> Overheads:
     """Some hundred nanoseconds each, a few of them nothing."""
-    names = list(Overheads.model_fields)
+    names = list(fields_of(Overheads))
     most = draw.choice((100, 300, 1000))
     return Overheads(**{name: draw.choice((0, draw.randint(0, most))) for name in names})
 
@@ -120,7 +121,7 @@ def trial(draw: random.Random) -> Trial:
         result = seen[name, claim["name"]]
         latest_ns = result["response_ns"]["max"] if result["response_ns"] else 0
         if result["misses"] or latest_ns > claim["response_bound_ns"]:
-            text = system.model_dump_json(by_alias=True)
+            text = to_toml(system)
             return Trial(True, f"{name}.{claim['name']} took {latest_ns}: {claim} in {text}")
     return Trial(accepted=True)
 

@@ -17,7 +17,7 @@ from tests.soundness.test_whole_systems import POLICIES, TICKS, World, broken, c
 
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import InputError, Overheads, Policy, Slack, System, with_policy
+from hyperperiod.model import InputError, Overheads, Policy, Slack, System, to_toml, with_policy
 
 SPARE = [policy for policy in POLICIES if policy.slack is Slack.SPARE]
 
@@ -60,7 +60,7 @@ def trial(draw: random.Random, runs: int = 3) -> Trial:
             asked = [of_spare, of_plain] if free or one is pair.plain else [of_spare]
             found = [text for claims in asked for text in broken(run, claims)]
             if found:
-                text = one.model_dump_json(by_alias=True)
+                text = to_toml(one)
                 return Trial(True, f"{'; '.join(found)} with seed {seed} in {text}")
     return Trial(accepted=True)
 

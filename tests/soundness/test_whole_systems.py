@@ -40,7 +40,9 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
+    to_toml,
 )
+from hyperperiod.model.part import fields_of
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
@@ -76,7 +78,7 @@ class World:
         return Overheads(
             **{
                 name: self.draw.choice((0, self.draw.randint(0, most)))
-                for name in Overheads.model_fields
+                for name in fields_of(Overheads)
             }
         )
 
@@ -225,7 +227,7 @@ class World:
         for number in range(draw.choice((1, 1, 2))):
             source = self.closed() if self.chance(0.35) else self.paced()
             queue = {} if "clients" in source else {"queue": draw.choice((1, 2, 3, 8))}
-            yield Flow.model_validate(
+            yield Flow.of(
                 {
                     "name": f"f{number}",
                     "source": source,
@@ -263,9 +265,9 @@ class World:
             for task in domain.tasks:
                 hop = self.flows and task.kind is TaskKind.EVENT
                 offset_ns = 0 if hop else self.ticks(0, 40)
-                tasks.append(task.model_copy(update={"offset_ns": offset_ns}))
-            domains.append(domain.model_copy(update={"tasks": tuple(tasks)}))
-        return system.model_copy(update={"domains": tuple(domains)})
+                tasks.append(task.replace(offset_ns=offset_ns))
+            domains.append(domain.replace(tasks=tuple(tasks)))
+        return system.replace(domains=tuple(domains))
 
 
 def claims_of(system: System) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
@@ -330,7 +332,7 @@ def trial(draw: random.Random, runs: int = 4) -> Trial:
         if not found and draw.random() < 0.02:
             found = failed_properties(system, horizon_ns, seed)
         if found:
-            text = system.model_dump_json(by_alias=True)
+            text = to_toml(system)
             return Trial(True, f"{'; '.join(found)} with seed {seed} in {text}")
         if not world.harmonic:
             system = world.shifted(system)

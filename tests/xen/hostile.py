@@ -78,8 +78,8 @@ class Responses:
 def ours(policy: str, hostile: str | None, *, server: bool = False) -> Responses:
     """Under our scheduler; the hostile guest is best effort or has a server below the victim's."""
     rest = {"interface": SERVER, "priority": 1} if server else {"best_effort": True}
-    busy = Task.model_validate({"name": "busy", "kind": "busy"})
-    domains = (VICTIM, Domain.model_validate({"name": "hostile", "task": (busy,), **rest}))
+    busy = Task.of({"name": "busy", "kind": "busy"})
+    domains = (VICTIM, Domain.of({"name": "hostile", "task": (busy,), **rest}))
     system = System(name="isolation", policy=parse_policy(policy), domains=domains)
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS)
     return _run("arm64", arguments, hostile)

@@ -44,7 +44,7 @@ def measured() -> Measured:
 
 def with_overheads(system: System) -> System:
     """The system with the costs of this host, for the simulator and the analysis."""
-    return system.model_copy(update={"overheads": measured().overheads})
+    return system.replace(overheads=measured().overheads)
 
 
 def bound_ns() -> int:

@@ -105,7 +105,7 @@ def candidate(preset: str, number: int) -> System:
         domains.append(_best_effort(draw, base_ms * _MS))
         if PRESETS[preset].slack is Slack.WEIGHTS:
             weight = draw.choice((None, 40, 300))
-            domains[-1] = domains[-1].model_copy(update={"weight": weight})
+            domains[-1] = domains[-1].replace(weight=weight)
     if PRESETS[preset].order is Order.FP_EDF:
         domains = [one if one.best_effort else in_a_class(draw, one) for one in domains]
     return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
@@ -113,7 +113,7 @@ def candidate(preset: str, number: int) -> System:
 
 def in_a_class(draw: random.Random, one: Domain) -> Domain:
     """The domain, real-time with some priority, or ordinary."""
-    return one.model_copy(update={"priority": draw.choice((0, 1, 2, None, None))})
+    return one.replace(priority=draw.choice((0, 1, 2, None, None)))
 
 
 def _domain(
@@ -122,7 +122,7 @@ def _domain(
     scheduler = draw.choice([one for one in Scheduler if one is not Scheduler.GEDF])
     tasks = draw.randint(1, 3)
     load = bandwidth * draw.uniform(0.5, 1.1) / tasks
-    return Domain.model_validate(
+    return Domain.of(
         {
             "name": name,
             "scheduler": scheduler,
@@ -219,19 +219,17 @@ def _moved(system: System, overheads: Overheads, shift: Callable[[], int]) -> Sy
     """The system with these costs; `shift` says how far each time of a task moves."""
     hops = {hop for flow in system.flows for hop in flow.hops}
     domains = tuple(
-        domain.model_copy(
-            update={
-                "tasks": tuple(
-                    _moved_task(it, shift, is_hop=f"{domain.name}.{it.name}" in hops)
-                    for it in domain.tasks
-                ),
-                "interface": _moved_interface(domain.interface, shift() // LATE_PART),
-            }
+        domain.replace(
+            tasks=tuple(
+                _moved_task(it, shift, is_hop=f"{domain.name}.{it.name}" in hops)
+                for it in domain.tasks
+            ),
+            interface=_moved_interface(domain.interface, shift() // LATE_PART),
         )
         for domain in system.domains
     )
     flows = tuple(_moved_flow(it, shift) for it in system.flows)
-    return system.model_copy(update={"overheads": overheads, "domains": domains, "flows": flows})
+    return system.replace(overheads=overheads, domains=domains, flows=flows)
 
 
 def _moved_interface(interface: Interface | None, shift_ns: int) -> Interface | None:
@@ -239,7 +237,7 @@ def _moved_interface(interface: Interface | None, shift_ns: int) -> Interface | 
     if interface is None or interface.budget_ns == interface.period_ns:
         return interface
     budget_ns = min(interface.budget_ns + shift_ns, interface.period_ns - 1)
-    return interface.model_copy(update={"budget_ns": budget_ns})
+    return interface.replace(budget_ns=budget_ns)
 
 
 def _moved_flow(flow: Flow, shift: Callable[[], int]) -> Flow:
@@ -248,12 +246,12 @@ def _moved_flow(flow: Flow, shift: Callable[[], int]) -> Flow:
         "offset_ns": max(0, source.offset_ns + shift()),
         "jitter_ns": source.jitter_ns + max(0, shift()),
     }
-    return flow.model_copy(update={"source": source.model_copy(update=moved)})
+    return flow.replace(source=source.replace(**moved))
 
 
 def _moved_task(task: Task, shift: Callable[[], int], *, is_hop: bool) -> Task:
     if is_hop:
-        return task.model_copy(update={"wcet_ns": max(1, (task.wcet_ns or 0) + shift())})
+        return task.replace(wcet_ns=max(1, (task.wcet_ns or 0) + shift()))
     moved: dict[str, int] = {"offset_ns": max(0, task.offset_ns + shift())}
     if task.wcet_ns is not None:
         moved["wcet_ns"] = max(1, task.wcet_ns + shift())
@@ -261,7 +259,7 @@ def _moved_task(task: Task, shift: Callable[[], int], *, is_hop: bool) -> Task:
         moved["period_ns"] = task.period_ns + shift()
     if task.kind is not TaskKind.BUSY:
         moved["jitter_ns"] = task.jitter_ns + max(0, shift())
-    return task.model_copy(update=moved)
+    return task.replace(**moved)
 
 
 def main() -> None:

@@ -62,10 +62,9 @@ def fragile(number: int) -> System | None:
     if step_of(system) < 100_000:
         return None
     domains = [
-        domain if domain.pcpu is None else domain.model_copy(update={"pcpu": 0})
-        for domain in system.domains
+        domain if domain.pcpu is None else domain.replace(pcpu=0) for domain in system.domains
     ]
-    return system.model_copy(update={"pcpus": 1, "domains": tuple(domains)})
+    return system.replace(pcpus=1, domains=tuple(domains))
 
 
 def replays(numbers: Iterable[int], folder: Path) -> None:

@@ -134,14 +134,14 @@ def stability(*, load: bool, apart: bool) -> System:
     """The paper's case on one pcpu; packets of the wheels come apart, or at random."""
     system = load_system(SYSTEMS / "stability-control-one-pcpu.toml")
     if not load:
-        system = system.model_copy(update={"domains": system.domains[:-1]})
+        system = system.replace(domains=system.domains[:-1])
     if not apart:
         return system
     flows = []
     for number, flow in enumerate(system.flows):
         moved = {"kind": SourceKind.PERIODIC, "offset_ns": (100 + 625 * number) * _US}
-        flows.append(flow.model_copy(update={"source": flow.source.model_copy(update=moved)}))
-    return system.model_copy(update={"flows": tuple(flows)})
+        flows.append(flow.replace(source=flow.source.replace(**moved)))
+    return system.replace(flows=tuple(flows))
 
 
 def longest(on_xen: OnXen) -> list[int]:
@@ -157,11 +157,11 @@ def with_event_costs(system: System) -> System:
     domains = []
     for domain in system.domains:
         tasks = [
-            task.model_copy(update={"wcet_ns": task.wcet_ns + cost_ns}) if task.wcet_ns else task
+            task.replace(wcet_ns=task.wcet_ns + cost_ns) if task.wcet_ns else task
             for task in domain.tasks
         ]
-        domains.append(domain.model_copy(update={"tasks": tuple(tasks)}))
-    return system.model_copy(update={"domains": tuple(domains)})
+        domains.append(domain.replace(tasks=tuple(tasks)))
+    return system.replace(domains=tuple(domains))
 
 
 def keeps_its_bounds(horizon_ns: int, folder: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_flow_through_domains_with_several_vcpus(tmp_path: Path) -> None:
     """Events come to the first vcpu; whichever looks first takes the message."""
     hop = {"name": "hop", "kind": "event", "period": "5ms", "deadline": "40ms"}
     hog = {"name": "own", "period": "4ms", "wcet": "1ms"}
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "several-vcpus",
             "policy": "ds",
@@ -240,7 +240,7 @@ def test_items_of_domains_that_have_no_time_are_known(tmp_path: Path) -> None:
     busy = {"name": "busy", "kind": "busy"}
     half = {"period": "2ms", "budget": "1ms"}
     rest = {"deadline": "10ms", "hops": ["a.hop", "b.hop"]}
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "starved",
             "policy": "ds",
@@ -265,7 +265,7 @@ def test_items_of_domains_that_have_no_time_are_known(tmp_path: Path) -> None:
 def test_as_many_domains_around_one_as_there_can_be(tmp_path: Path) -> None:
     hop = {"name": "hop", "kind": "event", "period": "10ms", "wcet": "20us"}
     around = [f"d{number}" for number in range(18)]
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "star",
             "policy": "ds",
@@ -330,7 +330,7 @@ def test_messages_between_pcpus_as_fast_as_they_come(pcpus: int, tmp_path: Path)
         "dacbd": {"kind": "sporadic", "period": "500us", "jitter": "100us"},
         "cdb": {"kind": "closed", "clients": 5, "think": "1ms"},
     }
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "messages",
             "policy": "ds",

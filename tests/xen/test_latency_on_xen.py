@@ -41,7 +41,7 @@ def only(scenario: str, *settings: str) -> Scenario:
     (found,) = load_scenarios((scenario,))
     chosen = tuple(setting for setting in found.settings if setting.name in settings)
     assert len(chosen) == len(settings)
-    return found.model_copy(update={"settings": chosen})
+    return found.replace(settings=chosen)
 
 
 def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[Row]:

@@ -148,10 +148,10 @@ def bounds(system: System) -> dict[str, int]:
 
 def with_interface(system: System, name: str, interface: Interface) -> System:
     def changed(domain: Domain) -> Domain:
-        return domain.model_copy(update={"interface": interface, "interface_period_ns": None})
+        return domain.replace(interface=interface, interface_period_ns=None)
 
     domains = tuple(changed(one) if one.name == name else one for one in system.domains)
-    return system.model_copy(update={"domains": domains})
+    return system.replace(domains=domains)
 
 
 def test_threads_in_linux_hold_their_deadlines(tmp_path: Path) -> None:

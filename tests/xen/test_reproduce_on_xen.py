@@ -17,8 +17,8 @@ def reproduced(name: str, asked: Asked, loads: tuple[int, ...] | None = None) ->
     """A figure on Xen; only some of its loads if that is enough."""
     experiment = load_experiment(name)
     if loads is not None:
-        xen = experiment.xen.model_copy(update={"loads": loads})  # type: ignore[attr-defined]
-        experiment = experiment.model_copy(update={"xen": xen})  # type: ignore[attr-defined]
+        xen = experiment.xen.replace(loads=loads)  # type: ignore[attr-defined]
+        experiment = experiment.replace(xen=xen)  # type: ignore[attr-defined]
     return experiment.reproduce(asked, lambda _done: None)
 
 

@@ -19,7 +19,7 @@ def test_a_session_is_about_the_simulators() -> None:
     """An item that is a microsecond late may be behind another one: the numbers are near."""
     asked = load_experiment("ertds-fig9")
     assert isinstance(asked, Requests)
-    short = asked.xen.model_copy(update={"ramp_ns": NS_PER_S // 5})
+    short = asked.xen.replace(ramp_ns=NS_PER_S // 5)
     benches = [Bench(asked, short, host, NS_PER_S) for host in ("sim", "xen")]
     (run,) = asked.runs_of(short)
     on_sim, on_xen = (

@@ -116,7 +116,7 @@ def test_swaps_and_changes_happen_on_the_way(tmp_path: Path) -> None:
         }
         for name, period, budget, wcet in (("a", "10ms", "3ms", "2ms"), ("b", "20ms", "6ms", "5ms"))
     ]
-    system = System.model_validate(
+    system = System.of(
         {
             "name": "swapping",
             "policy": "ptps",
@@ -143,7 +143,7 @@ def test_tasks_that_do_not_fit_into_the_device_tree() -> None:
         for number in range(40)
     ]
     domain = {"name": "a", "interface": {"period": "10ms", "budget": "9ms"}, "task": many}
-    system = System.model_validate({"name": "many", "policy": "ptps", "domain": [domain]})
+    system = System.of({"name": "many", "policy": "ptps", "domain": [domain]})
     result = run(system, 100 * MS)
     assert [task["jobs"] for task in tasks(result)] == [3] * 40
 
@@ -188,7 +188,7 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
         }
         for number in range(3)
     ]
-    system = System.model_validate({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
+    system = System.of({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
     try:
         result = run(system, 200 * MS, trace_path=tmp_path / "run.hpt")
     except BusyError as error:

@@ -55,7 +55,7 @@ def soak_system(scope: str, horizon_ns: int) -> System:
                 budget_ns=draw.randint(10, 20) * 100_000,
             ),
             extra=True,
-            tasks=_tasks(draw) if number < PCPUS else (Task.model_validate(HOG),),
+            tasks=_tasks(draw) if number < PCPUS else (Task.of(HOG),),
         )
         for number in range(PCPUS + len(HOSTILE))
     )

@@ -39,7 +39,7 @@ def swapped(system: System, rounds: int, apart_ns: int) -> System:
     for policy in ROUND * rounds:
         at_ns += draw.randint(apart_ns // 2, apart_ns)
         swaps.append(Swap(at_ns=at_ns, policy=PRESETS[policy]))
-    return system.model_copy(update={"swaps": tuple(swaps)})
+    return system.replace(swaps=tuple(swaps))
 
 
 def systems() -> Iterator[System]:

@@ -63,7 +63,7 @@ _PIECES = 8
 
 def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
     """What windows on the pcpu that these domains share lose beside the budgets."""
-    if not any(dict(system.overheads).values()):
+    if not any(vars(system.overheads).values()):
         return ()
     if system.policy.scope is Scope.GLOBAL:
         cost_ns = event_cost_ns(system.overheads)
@@ -84,7 +84,7 @@ def budget_loss_ns(
     """
     if period_ns is None:
         period_ns = own.interface.period_ns if own.interface else 0
-    if not period_ns or not any(dict(system.overheads).values()):
+    if not period_ns or not any(vars(system.overheads).values()):
         return 0
     if system.policy.scope is Scope.GLOBAL:
         return rbf(overhead_loads(system, domains), period_ns)

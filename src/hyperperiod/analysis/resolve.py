@@ -97,7 +97,7 @@ def resolve_what_can_be(system: System) -> Resolution:
     domains = tuple(
         filler.fill(domain, rule_behind(system.policy, domain)) for domain in system.domains
     )
-    resolution.system = system.model_copy(update={"domains": domains})
+    resolution.system = system.replace(domains=domains)
     _add_overheads(resolution)
     _add_weights(resolution)
     resolution.system = trim(resolution.system, resolution.computed)
@@ -115,7 +115,7 @@ class _Filler:
     def fill(self, domain: Domain, rule: Budget) -> Domain:
         inner = tuple(self.fill(child, Budget.PERIODIC) for child in domain.domains)
         if inner:
-            domain = domain.model_copy(update={"domains": inner})
+            domain = domain.replace(domains=inner)
         if domain.best_effort or domain.interface is not None:
             return domain
         if has_slice_by_weight(self.resolution.system, domain):
@@ -131,7 +131,7 @@ class _Filler:
         except Infeasible as error:
             self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
             return domain
-        return domain.model_copy(update=_SETTLED | {"interface": interface})
+        return domain.replace(**(_SETTLED | {"interface": interface}))
 
     def _compute(self, domain: Domain, rule: Budget) -> Interface:
         cluster = cluster_of(domain)
@@ -239,7 +239,7 @@ def _add_overheads(resolution: Resolution) -> None:
             domains[index] = _Filler(resolution, loss).fill(
                 reopened, rule_behind(system.policy, reopened)
             )
-        resolution.system = system.model_copy(update={"domains": tuple(domains)})
+        resolution.system = system.replace(domains=tuple(domains))
 
 
 def _add_weights(resolution: Resolution) -> None:
@@ -252,11 +252,11 @@ def _add_weights(resolution: Resolution) -> None:
             domain = domains[index]
             interface = found.get(domain.name)
             if interface is not None:
-                domains[index] = domain.model_copy(update={"interface": interface, "weight": None})
+                domains[index] = domain.replace(interface=interface, weight=None)
             elif domain.name in found:
                 reason = "the others leave nothing of 95 ms in 100 ms for a slice by weight"
                 resolution.failures[domain.name] = Verdict.no(reason)
-    resolution.system = system.model_copy(update={"domains": tuple(domains)})
+    resolution.system = system.replace(domains=tuple(domains))
 
 
 def _reopened(resolution: Resolution, domain: Domain) -> Domain:
@@ -265,7 +265,7 @@ def _reopened(resolution: Resolution, domain: Domain) -> Domain:
     update: dict[str, object] = {"domains": inner}
     if resolution.computed(domain) and domain.interface is not None:
         update |= {"interface": None, "interface_period_ns": domain.interface.period_ns}
-    return domain.model_copy(update=update)
+    return domain.replace(**update)
 
 
 def _with_spare(system: System) -> System:
@@ -289,4 +289,4 @@ def _with_spare(system: System) -> System:
     if budget_ns == 0:
         return system
     spare = Interface(period_ns=period_ns, budget_ns=budget_ns)
-    return system.model_copy(update={"spare": spare})
+    return system.replace(spare=spare)

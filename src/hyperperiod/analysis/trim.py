@@ -96,8 +96,8 @@ def _with_budgets(system: System, budgets: dict[int, int]) -> System:
         interface = domains[index].interface
         assert interface is not None, "only servers are trimmed"
         smaller = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
-        domains[index] = domains[index].model_copy(update={"interface": smaller})
-    return system.model_copy(update={"domains": tuple(domains)})
+        domains[index] = domains[index].replace(interface=smaller)
+    return system.replace(domains=tuple(domains))
 
 
 @dataclass(frozen=True)

@@ -3,40 +3,17 @@
 
 from __future__ import annotations
 
-import tomllib
-from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from hyperperiod.model import InputError, MissingError, Problem
-from hyperperiod.model.load import explain, read_text
-from hyperperiod.model.values import FROM_FILE
+from hyperperiod.model import MissingError
+from hyperperiod.model.load import read_toml
+from hyperperiod.model.part import SomePart
 
 FOLDER = Path(__file__).resolve().parents[3] / "experiments"
 
 
-class Part(BaseModel):
-    """What all parts of an experiment share: frozen, no unknown keys, fields by either name."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True
-    )
-
-
-Described = TypeVar("Described", bound=Part)
-
-
-def read_experiment(path: Path, kind: type[Described]) -> Described:
+def read_experiment(path: Path, kind: type[SomePart]) -> SomePart:
     """The experiment in a file; InputError for one that is wrong."""
     if not path.parent.is_dir():
         raise MissingError(f"the folder experiments of a checkout ({path.parent})", "git clone")
-    try:
-        document = tomllib.loads(read_text(str(path)), parse_float=Decimal)
-        return kind.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(str(path), None, "", str(error), "TOML 1.0") from None
-    except ValidationError as error:
-        problems = [Problem(str(path), None, *complaint) for complaint in explain(error)]
-        raise InputError.of(problems) from None
+    return read_toml(str(path), kind)

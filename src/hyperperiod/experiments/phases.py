@@ -234,23 +234,19 @@ class _Search:
     def staged(self, play: Play) -> System:
         """The system in which everything comes as the play says."""
         flows = [
-            flow.model_copy(
-                update={"source": Source(period_ns=beat.gap_ns, offset_ns=beat.offset_ns)}
-            )
+            flow.replace(source=Source(period_ns=beat.gap_ns, offset_ns=beat.offset_ns))
             for flow, beat in zip(self.system.flows, play, strict=False)
         ]
         domains = list(self.system.domains)
         for (number, place), beat in zip(self.others, play[len(flows) :], strict=True):
             tasks = list(domains[number].tasks)
-            tasks[place] = tasks[place].model_copy(
-                update={
-                    "kind": TaskKind.PERIODIC,
-                    "period_ns": beat.gap_ns,
-                    "offset_ns": beat.offset_ns,
-                }
+            tasks[place] = tasks[place].replace(
+                kind=TaskKind.PERIODIC,
+                period_ns=beat.gap_ns,
+                offset_ns=beat.offset_ns,
             )
-            domains[number] = domains[number].model_copy(update={"tasks": tuple(tasks)})
-        return self.system.model_copy(update={"flows": tuple(flows), "domains": tuple(domains)})
+            domains[number] = domains[number].replace(tasks=tuple(tasks))
+        return self.system.replace(flows=tuple(flows), domains=tuple(domains))
 
     def _instants(self, heard: _Heard) -> tuple[list[int], list[int]]:
         """Instants around the latest item, and those at which it came to a hop or left one."""

@@ -233,7 +233,7 @@ def _notes(system: System, domains: Sequence[Domain]) -> Iterator[str]:
         yield "Sporadic and event tasks are written as periodic ones"
     if any(task.etf != 1 for task in tasks):
         yield "Execution times are the longest ones"
-    if any(value for _, value in system.overheads):
+    if any(vars(system.overheads).values()):
         yield "Overheads are not here"
     if any(domain.interface is not None for domain in _all(domains)):
         yield "Budgets are for CARTS to compute"

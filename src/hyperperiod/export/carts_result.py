@@ -129,7 +129,7 @@ def _around(scheduler: Scheduler, nodes: Sequence[_Node], period_ns: int) -> Com
         interface = node.at(period_ns)
         if interface is None:
             return None
-        domains.append(node.domain.model_copy(update={"interface": interface}))
+        domains.append(node.domain.replace(interface=interface))
     return component_of_domains(scheduler, domains)
 
 

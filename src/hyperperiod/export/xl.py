@@ -108,7 +108,7 @@ def _in_microseconds(given: System, system: System) -> System:
             _require_whole(f"{key}.period", interface.period_ns)
             _require_whole(f"{key}.budget", budget_ns)
             interface = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
-        domains.append(domain.model_copy(update={"interface": interface}))
+        domains.append(domain.replace(interface=interface))
     if system.spare is not None:
         budget_ns = system.spare.budget_ns
         if given.spare is None:
@@ -116,8 +116,8 @@ def _in_microseconds(given: System, system: System) -> System:
         _require_whole("spare.period", system.spare.period_ns)
         _require_whole("spare.budget", budget_ns)
         spare = Interface(period_ns=system.spare.period_ns, budget_ns=budget_ns)
-        system = system.model_copy(update={"spare": spare})
-    return system.model_copy(update={"domains": tuple(domains)})
+        system = system.replace(spare=spare)
+    return system.replace(domains=tuple(domains))
 
 
 def _require_whole(key: str, time_ns: int) -> None:

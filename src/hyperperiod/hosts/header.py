@@ -31,7 +31,7 @@ def make_header(
         "horizon_ns": horizon_ns,
         "quantum_ns": system.quantum_ns,
         "pcpus": system.pcpus,
-        "overheads": dict(system.overheads),
+        "overheads": dict(vars(system.overheads)),
         "vcpus": _vcpus(system, priorities),
         "spare": _interface(system.spare),
         "tasks": _tasks(system),

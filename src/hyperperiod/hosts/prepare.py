@@ -39,8 +39,8 @@ def complete(system: System) -> System:
     completed = resolve(system)
     for swap in system.swaps:
         if completed.spare is None:
-            spare = resolve(completed.model_copy(update={"policy": swap.policy})).spare
-            completed = completed.model_copy(update={"spare": spare})
+            spare = resolve(completed.replace(policy=swap.policy)).spare
+            completed = completed.replace(spare=spare)
     return completed
 
 

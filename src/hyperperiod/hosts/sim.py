@@ -104,7 +104,7 @@ def make_scenario(
         seed=seed,
         check=check,
     )
-    scenario.set_overheads(**dict(system.overheads))
+    scenario.set_overheads(**vars(system.overheads))
     if system.spare is not None:
         scenario.set_spare(system.spare.period_ns, system.spare.budget_ns)
     else:

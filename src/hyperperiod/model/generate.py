@@ -47,7 +47,7 @@ def csa_system(
     inside: list[list[Task]] = [[] for _ in range(domains)]
     for number, task in enumerate(_tasks(draw, utilization, periods_ms)):
         home = inside[_between(draw, 0, domains - 1)]
-        home.append(task.model_copy(update={"name": f"task{number:02d}"}))
+        home.append(task.replace(name=f"task{number:02d}"))
     return System(
         name=name,
         description=(

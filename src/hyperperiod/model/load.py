@@ -9,57 +9,33 @@ whatever it contains, the only exception that leaves `load_system` is InputError
 from __future__ import annotations
 
 import codecs
-import difflib
 import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
-
-from hyperperiod.model.carts import read_carts
 from hyperperiod.model.errors import InputError, Problem
-from hyperperiod.model.locate import locate
-from hyperperiod.model.policy import Policy
+from hyperperiod.model.part import SomePart, read_part, show_path
 from hyperperiod.model.rules import missing_pins
-from hyperperiod.model.system import (
-    Change,
-    Domain,
-    Flow,
-    Interface,
-    Overheads,
-    Source,
-    Swap,
-    System,
-    Task,
-)
-from hyperperiod.model.table import read_table
-from hyperperiod.model.values import FROM_FILE, PINNED, show
+from hyperperiod.model.system import System
+from hyperperiod.model.values import Finding, Reading
+from hyperperiod.model.values import Path as KeyPath
+
+if TYPE_CHECKING:
+    from hyperperiod.model.locate import Lines
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
 # More problems than this help nobody.
 PROBLEM_LIMIT = 50
 
-# Which class the tables below a key are read as.
-_TABLES: dict[str, type[BaseModel]] = {
-    "domain": Domain,
-    "task": Task,
-    "interface": Interface,
-    "spare": Interface,
-    "overheads": Overheads,
-    "swap": Swap,
-    "change": Change,
-    "flow": Flow,
-    "source": Source,
-    "policy": Policy,
-}
-
-KeyPath = tuple[str | int, ...]
+LineOf = Callable[[KeyPath], int]
+Document = tuple[dict[str, Any], LineOf]
 
 
 def load_system(
@@ -73,20 +49,36 @@ def load_system(
     read as it stands: `fit` chooses pcpus, everything else refuses it (`require_pins`).
     """
     name = os.fspath(path)
-    text = read_text(name)
-    if name.lower().endswith(".xml"):
-        document, line_of = read_carts(name, text)
-    elif name.lower().endswith(".csv"):
-        document, line_of = read_table(name, text)
-    else:
-        document, line_of = _read_toml(name, text)
+    document, line_of = _read_document(name, read_text(name))
     if pcpus is not None:
         document = {**document, "pcpus": pcpus}
-    try:
-        context = FROM_FILE | PINNED if pinned else FROM_FILE
-        return System.model_validate(document, context=context, by_alias=True, by_name=False)
-    except ValidationError as error:
-        raise InputError.of(_problems(name, error, line_of)) from None
+    reading = Reading(from_file=True)
+    system = read_part(System, document, (), reading)
+    if pinned and system is not None:
+        reading.findings.extend(missing_pins(system))
+    if system is None or reading.findings:
+        raise _refusal(name, reading.findings, line_of)
+    return system
+
+
+def read_toml(name: str, kind: type[SomePart]) -> SomePart:
+    """The record of this kind in the TOML file `name`; InputError if it is wrong."""
+    document, line_of = _read_toml(name, read_text(name))
+    reading = Reading(from_file=True)
+    part = read_part(kind, document, (), reading)
+    if part is None or reading.findings:
+        raise _refusal(name, reading.findings, line_of)
+    return part
+
+
+def _refusal(name: str, findings: list[Finding], line_of: LineOf) -> InputError:
+    """All findings with their lines, in the order of the file."""
+    problems = [
+        Problem(name, line_of(one.path), show_path(one.path), one.found, one.allowed)
+        for one in findings
+    ]
+    problems.sort(key=lambda problem: problem.line or 0)
+    return InputError.of(problems[:PROBLEM_LIMIT])
 
 
 def require_pins(system: System) -> None:
@@ -144,7 +136,21 @@ def read_text(name: str) -> str:
         raise InputError(name, line, "", found, "text in UTF-8") from None
 
 
-def _read_toml(name: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+def _read_document(name: str, text: str) -> Document:
+    """What a file says, as tables and lists, and the line of each key in it."""
+    ending = name.lower()
+    if ending.endswith(".xml"):
+        from hyperperiod.model.carts import read_carts
+
+        return read_carts(name, text)
+    if ending.endswith(".csv"):
+        from hyperperiod.model.table import read_table
+
+        return read_table(name, text)
+    return _read_toml(name, text)
+
+
+def _read_toml(name: str, text: str) -> Document:
     try:
         # Decimal keeps 0.1 exact.
         document = tomllib.loads(text, parse_float=Decimal)
@@ -155,8 +161,15 @@ def _read_toml(name: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath]
     except (ValueError, ArithmeticError):
         # Python refuses to read whole numbers of thousands of digits.
         raise InputError(name, 1, "", "a number with too many digits", "TOML 1.0") from None
-    lines = locate(text)
-    return document, lines.of
+    return document, lambda path: _lines_of(text).of(path)
+
+
+@cache
+def _lines_of(text: str) -> Lines:
+    """Where the keys stand: half the time of reading a file, hence only for messages."""
+    from hyperperiod.model.locate import locate
+
+    return locate(text)
 
 
 def _syntax_error(name: str, text: str, message: str) -> InputError:
@@ -165,93 +178,3 @@ def _syntax_error(name: str, text: str, message: str) -> InputError:
         return InputError(name, 1, "", message, "TOML 1.0")
     line = int(place.group(1)) if place.group(1) else text.count("\n") + 1
     return InputError(name, line, "", message[: place.start()], "TOML 1.0")
-
-
-def _problems(
-    name: str, error: ValidationError, line_of: Callable[[KeyPath], int]
-) -> list[Problem]:
-    found = [
-        Problem(name, line_of(path), show_path(path), what, allowed)
-        for detail in error.errors(include_url=False)
-        for path, what, allowed in _translate(detail)
-    ]
-    found.sort(key=lambda problem: problem.line or 0)
-    return found[:PROBLEM_LIMIT]
-
-
-def explain(error: ValidationError) -> list[tuple[str, str, str]]:
-    """What a validation error says in our words, as (key, found, allowed)."""
-    return [
-        (show_path(path), found, allowed)
-        for detail in error.errors(include_url=False)
-        for path, found, allowed in _translate(detail)
-    ]
-
-
-def show_path(path: KeyPath) -> str:
-    """A key path as people write it: domain[1].task[0].period."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text else part
-    return text
-
-
-# What each complaint of pydantic means in our words; the context gives the numbers.
-_ALLOWED: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "int_type": lambda _: "a whole number",
-    "int_parsing_size": lambda _: "a smaller whole number",
-    "bool_type": lambda _: "true or false",
-    "string_type": lambda _: "a text in quotes",
-    "tuple_type": lambda _: "a list of tables or values",
-    "model_type": lambda _: "a table { ... }",
-    "greater_than_equal": lambda context: f"at least {context['ge']}",
-    "greater_than": lambda context: f"above {context['gt']}",
-    "less_than_equal": lambda context: f"at most {context['le']}",
-    "less_than": lambda context: f"below {context['lt']}",
-    "too_short": lambda context: f"at least {context['min_length']} of them",
-    "string_too_long": lambda context: f"at most {context['max_length']} characters",
-    "enum": lambda context: f"{context['expected']}",
-}
-
-
-def _translate(detail: Mapping[str, Any]) -> list[tuple[KeyPath, str, str]]:
-    """One complaint of pydantic as (path, found, allowed), or several for findings."""
-    path: KeyPath = detail["loc"]
-    kind = detail["type"]
-    context = detail.get("ctx", {})
-    if kind == "findings":
-        return [((*path, *below), found, allowed) for below, found, allowed in context["findings"]]
-    if kind == "finding":
-        return [(path, context["found"], context["allowed"])]
-    if kind == "missing":
-        return [(path, "nothing", f"this key is required; {_keys_text(path[:-1])}")]
-    if kind == "extra_forbidden":
-        return [(path, f"the unknown key {path[-1]}", _suggest(path))]
-    say = _ALLOWED.get(kind)
-    allowed = say(context) if say is not None else str(detail["msg"])
-    return [(path, show(detail.get("input")), allowed)]
-
-
-def _keys_of(path: KeyPath) -> list[str]:
-    """The keys that a table at this path may have."""
-    names = [part for part in path if isinstance(part, str)]
-    model = _TABLES.get(names[-1], System) if names else System
-    return [
-        str(field.validation_alias or name)
-        for name, field in model.model_fields.items()
-        if (model, name) != (Policy, "name")
-    ]
-
-
-def _keys_text(path: KeyPath) -> str:
-    return "the keys here are " + ", ".join(_keys_of(path))
-
-
-def _suggest(path: KeyPath) -> str:
-    keys = _keys_of(path[:-1])
-    nearest = difflib.get_close_matches(str(path[-1]), keys, n=1, cutoff=0.6)
-    hint = f"did you mean {nearest[0]}? " if nearest else ""
-    return hint + _keys_text(path[:-1])

@@ -8,13 +8,12 @@ only be run under it when there is one pcpu, or after `fit` chose them.
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from hyperperiod.model.errors import InputError, Problem
-from hyperperiod.model.load import explain
+from hyperperiod.model.part import read_part, show_path
 from hyperperiod.model.policy import PRESETS, Policy, Scope
+from hyperperiod.model.rules import missing_pins
 from hyperperiod.model.system import System
-from hyperperiod.model.values import PINNED
+from hyperperiod.model.values import Reading
 
 
 def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> System:
@@ -22,21 +21,22 @@ def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> Syste
 
     Without `pinned` domains may lack the pcpu that the policy wants.
     """
-    fields = {name: getattr(system, name) for name in type(system).model_fields}
-    fields["policy"] = policy
+    fields = vars(system) | {"policy": policy}
     if policy.scope is Scope.GLOBAL:
-        fields["domains"] = tuple(
-            domain.model_copy(update={"pcpu": None}) for domain in system.domains
-        )
-    try:
-        return System.model_validate(fields, context=PINNED if pinned else None)
-    except ValidationError as error:
+        fields["domains"] = tuple(domain.replace(pcpu=None) for domain in system.domains)
+    reading = Reading(from_file=False)
+    changed = read_part(System, fields, (), reading)
+    if pinned and changed is not None:
+        reading.findings.extend(missing_pins(changed))
+    if changed is None or reading.findings:
+        about = f"{system.name} under {policy}"
         raise InputError.of(
             [
-                Problem(f"{system.name} under {policy}", None, key, found, allowed)
-                for key, found, allowed in explain(error)
+                Problem(about, None, show_path(one.path), one.found, one.allowed)
+                for one in reading.findings
             ]
-        ) from None
+        )
+    return changed
 
 
 def fitting_policies(system: System) -> list[Policy]:

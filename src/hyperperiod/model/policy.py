@@ -8,15 +8,13 @@ ones are one table below, everything else is refused by name. The numbers of the
 (`code`) are those of the core and of trace files.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
+from typing import Annotated, Any
 
 from hyperperiod.model.errors import InputError
+from hyperperiod.model.part import Part, Table, key, read_part
+from hyperperiod.model.values import Finding, Kind, Path, Reading, show
 
 
 class Rule(StrEnum):
@@ -90,7 +88,7 @@ def illegal_because(budget: Budget, order: Order, slack: Slack, scope: Scope) ->
     return None
 
 
-def legal_policies() -> list[Policy]:
+def legal_policies() -> "list[Policy]":
     """Every legal combination of rules, without its name."""
     return [
         Policy(budget=budget, order=order, slack=slack, scope=scope)
@@ -101,27 +99,20 @@ def legal_policies() -> list[Policy]:
     ]
 
 
-class Policy(BaseModel):
+class Policy(Part):
     """One legal combination of rules; `name` is set when it was asked for by a known name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str | None = key("of a known policy", default=None, name="")
+    budget: Budget = key("how a server's budget is spent and comes back")
+    order: Order = key("who is first among the servers that may run")
+    slack: Slack = key("what becomes of time that its owner does not need", default=Slack.NONE)
+    scope: Scope = key(
+        "whether each pcpu has its own servers or all share them", default=Scope.PARTITIONED
+    )
 
-    name: str | None = None
-    budget: Budget
-    order: Order
-    slack: Slack = Slack.NONE
-    scope: Scope = Scope.PARTITIONED
-
-    @model_validator(mode="after")
-    def _legal(self) -> Policy:
+    def _findings(self) -> Iterable[Finding]:
         allowed = illegal_because(self.budget, self.order, self.slack, self.scope)
-        if allowed is not None:
-            raise PydanticCustomError(
-                "finding",
-                "found {found}; allowed: {allowed}",
-                {"found": f"the combination {self.rules}", "allowed": allowed},
-            )
-        return self
+        return () if allowed is None else (Finding((), f"the combination {self.rules}", allowed),)
 
     @property
     def rules(self) -> str:
@@ -177,11 +168,25 @@ def parse_policy(text: str, *, key: str = "policy") -> Policy:
     words = text.split("+")
     fields = _read_words(words) if 2 <= len(words) <= 4 else None
     if fields is None:
-        raise InputError("", None, key, repr(text), POLICY_ALLOWED)
+        raise InputError("", None, key, show(text), _nearest(words) + POLICY_ALLOWED)
     allowed = illegal_because(**fields)
     if allowed is not None:
         raise InputError("", None, key, f"the combination {text}", allowed)
     return Policy(**fields)
+
+
+def _nearest(words: list[str]) -> str:
+    """The policy that was perhaps meant, as a question; empty if none is near."""
+    from difflib import get_close_matches
+
+    known = [rule.value for rules in (Budget, Order, Slack, Scope) for rule in rules]
+    if len(words) == 1:
+        known = list(PRESETS)
+    near = [get_close_matches(word.strip().lower(), known, n=1) for word in words]
+    meant = [one for found in near for one in found]
+    if len(meant) < len(words) or not (meant[0] in PRESETS or _read_words(meant)):
+        return ""
+    return f"did you mean {'+'.join(meant)}? "
 
 
 def _read_words(words: list[str]) -> dict[str, Any] | None:
@@ -204,51 +209,31 @@ def _read_words(words: list[str]) -> dict[str, Any] | None:
     return fields if "order" in fields else None
 
 
-def read_policy(value: Any) -> Any:
-    """What a file may say for a policy: a name, or a table of rules (left to the model)."""
-    if isinstance(value, dict) and "name" in value:
-        raise PydanticCustomError(
-            "finding",
-            "found {found}; allowed: {allowed}",
-            {"found": "the key name", "allowed": "budget, order, slack, scope"},
+class _PolicyKind(Kind):
+    """What a file may say for a policy: a name, rules joined by "+", or a table of rules."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if isinstance(value, (dict, Policy)):
+            return read_part(Policy, value, path, reading)
+        if not isinstance(value, str):
+            return reading.refuse(path, show(value), f"{POLICY_ALLOWED}, or a table of rules")
+        try:
+            return parse_policy(value)
+        except InputError as error:
+            return reading.refuse(path, error.found, error.allowed)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        budget, order, slack, scope = (
+            "|".join(rule.value for rule in rules) for rules in (Budget, Order, Slack, Scope)
         )
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_policy(value)
-    except InputError as error:
-        raise PydanticCustomError(
-            "finding",
-            "found {found}; allowed: {allowed}",
-            {"found": error.found, "allowed": error.allowed},
-        ) from None
+        rules = rf"^({budget})\+({order})(\+({slack}))?(\+({scope}))?$"
+        return {
+            "anyOf": [
+                {"type": "string", "enum": list(PRESETS)},
+                {"type": "string", "pattern": rules},
+                Table(Policy).schema(definitions),
+            ]
+        }
 
 
-def _choices(rule: type[Rule]) -> dict[str, Any]:
-    return {"type": "string", "enum": [member.value for member in rule]}
-
-
-POLICY_SCHEMA: dict[str, Any] = {
-    "title": "Policy",
-    "description": "A known policy by name, rules joined by +, or a table of rules.",
-    "anyOf": [
-        {"type": "string", "enum": list(PRESETS)},
-        {
-            "type": "string",
-            "pattern": "^(periodic|deferrable|polling|sporadic|cbs|slice|slice-once)"
-            "\\+(fp|edf|fp-edf)(\\+(none|lend|reclaim|spare|extra|weights))?"
-            "(\\+(partitioned|global))?$",
-        },
-        {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["budget", "order"],
-            "properties": {
-                "budget": _choices(Budget),
-                "order": _choices(Order),
-                "slack": {**_choices(Slack), "default": "none"},
-                "scope": {**_choices(Scope), "default": "partitioned"},
-            },
-        },
-    ],
-}
+PolicyChoice = Annotated[Policy, _PolicyKind()]

@@ -2,20 +2,18 @@
 """What the values of a system must be together.
 
 Each function looks at one object and returns its findings: where (keys below that object, as a
-file writes them), what was found, what is allowed. `enforce` turns findings into a validation
-error, so that one reading of a file reports all of them.
+file writes them), what was found, what is allowed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
-
-from pydantic_core import PydanticCustomError
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hyperperiod.model.policy import ONE_PCPU_ONLY, Order, Scope
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
+from hyperperiod.model.values import Finding, Path
 
 if TYPE_CHECKING:
     from hyperperiod.model.system import (
@@ -28,26 +26,10 @@ if TYPE_CHECKING:
         Task,
     )
 
-Path = tuple[str | int, ...]
-
 # How deep domains may nest. Nobody builds deeper; the bound keeps every recursion shallow.
 DEPTH_LIMIT = 16
 # Interfaces are named by these words in interval lists.
 RESERVED_NAMES = ("idle", "spare")
-
-
-class Finding(NamedTuple):
-    path: Path
-    found: str
-    allowed: str
-
-
-def enforce(findings: Iterable[Finding]) -> None:
-    """Raise all findings as one validation error; nothing happens when there are none."""
-    found = tuple(findings)
-    if found:
-        text = "; ".join(f"found {one.found}; allowed: {one.allowed}" for one in found)
-        raise PydanticCustomError("findings", "{text}", {"text": text, "findings": found})
 
 
 def interface(one: Interface) -> Iterator[Finding]:

@@ -1,41 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A system: the one thing that every command reads.
 
-The classes here are the definition from which the reader, the messages and the JSON Schema
-all come. Fields carry their unit in the name (`period_ns`); files use the short key (`period`)
-with a text such as "10ms". Objects are frozen. What a single value must be is said by its type;
-what values must be together is said in `rules`, which runs whenever an object is made, from a
-file or in Python. Defaults that depend on other fields (a deadline is the period, the only pcpu
-is pcpu 0, a best-effort domain without tasks is a plain hog) are filled in here, once.
+The classes here are the definition from which the reader, the messages, the JSON Schema and the
+tables of keys in `docs/formats.md` all come. Fields carry their unit in the name (`period_ns`);
+files use the short key (`period`) with a text such as "10ms". Objects are frozen. What a single
+value must be is said by its type; what values must be together is said in `rules`, which runs
+whenever an object is made, from a file or in Python. Defaults that depend on other fields (a
+deadline is the period, the only pcpu is pcpu 0, a best-effort domain without tasks is a plain hog)
+are filled in here, once.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil
-from typing import Annotated, Any
-
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictInt,
-    ValidationInfo,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from typing import Annotated
 
 from hyperperiod.model import rules
-from hyperperiod.model.policy import POLICY_SCHEMA, Policy, Scope, read_policy
+from hyperperiod.model.part import Part, key
+from hyperperiod.model.policy import PolicyChoice, Scope
 from hyperperiod.model.values import (
     Etf,
+    Finding,
     Name,
     PositiveTime,
+    Text,
     Time,
+    Whole,
 )
 
 PCPU_LIMIT = 64
@@ -46,8 +37,14 @@ FLOW_LIMIT = 1024
 HOP_LIMIT = 256
 QUEUE_LIMIT = 65536
 
-Priority = Annotated[StrictInt, Field(ge=0, lt=PRIORITY_LIMIT)]
-PcpuId = Annotated[StrictInt, Field(ge=0, lt=PCPU_LIMIT)]
+Priority = Annotated[int, Whole(0, PRIORITY_LIMIT - 1)]
+PcpuId = Annotated[int, Whole(0, PCPU_LIMIT - 1)]
+Vcpus = Annotated[int, Whole(1, VCPU_LIMIT)]
+VcpuIndex = Annotated[int, Whole(0, VCPU_LIMIT - 1)]
+Pcpus = Annotated[int, Whole(1, PCPU_LIMIT)]
+Weight = Annotated[int, Whole(1, 65535)]
+Items = Annotated[int, Whole(1, QUEUE_LIMIT)]
+Prose = Annotated[str, Text(4096)]
 
 
 class Scheduler(StrEnum):
@@ -93,83 +90,81 @@ class Sbf(StrEnum):
     EDP = "edp"
 
 
-class _Part(BaseModel):
-    """What all parts of a system share: frozen, no unknown keys, fields by either name."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True
-    )
-
-
-def _key(alias: str, **kwargs: Any) -> Any:
-    """A field whose key in files differs from its name here."""
-    return Field(validation_alias=alias, serialization_alias=alias, **kwargs)
-
-
-class Interface(_Part):
+class Interface(Part):
     """What a vcpu is promised: `budget_ns` of a pcpu in every `period_ns`."""
 
-    period_ns: PositiveTime = _key("period")
-    budget_ns: PositiveTime = _key("budget")
+    period_ns: PositiveTime = key("how often the budget comes")
+    budget_ns: PositiveTime = key("how much of a pcpu each vcpu gets in every period")
 
-    @model_validator(mode="after")
-    def _sound(self) -> Interface:
-        rules.enforce(rules.interface(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.interface(self)
 
     @property
     def bandwidth(self) -> Fraction:
         return Fraction(self.budget_ns, self.period_ns)
 
 
-class PeriodRange(_Part):
+class PeriodRange(Part):
     """The periods among which the analysis chooses: `min_ns`, a step on, ... up to `max_ns`."""
 
-    min_ns: PositiveTime = _key("min")
-    max_ns: PositiveTime = _key("max")
-    step_ns: PositiveTime | None = _key("step", default=None)
+    min_ns: PositiveTime = key("the shortest period")
+    max_ns: PositiveTime = key("the longest period")
+    step_ns: PositiveTime | None = key(
+        "from one period to the next; by default the quantum, or 1 ms", default=None
+    )
 
-    @model_validator(mode="after")
-    def _sound(self) -> PeriodRange:
-        rules.enforce(rules.period_range(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.period_range(self)
 
 
-class Overheads(_Part):
+class Overheads(Part):
     """What the machine takes for itself; the analysis and the simulator add it."""
 
-    context_switch_ns: Time = _key("context_switch", default=0)
-    pick_ns: Time = _key("pick", default=0)
-    replenish_ns: Time = _key("replenish", default=0)
-    wake_ns: Time = _key("wake", default=0)
-    interrupt_ns: Time = _key("interrupt", default=0)
-    migration_ns: Time = _key("migration", default=0)
+    context_switch_ns: Time = key(
+        "another vcpu runs here than the one before; going idle is free", default=0
+    )
+    pick_ns: Time = key("every pick", default=0)
+    replenish_ns: Time = key("each refill that was noticed since the last pick", default=0)
+    wake_ns: Time = key("each arrival since the last pick", default=0)
+    interrupt_ns: Time = key("a pick that a timer or a kick made", default=0)
+    migration_ns: Time = key("the vcpu ran on another pcpu before", default=0)
 
 
-class Task(_Part):
+class Task(Part):
     """A source of jobs inside a domain."""
 
-    name: Name
-    kind: TaskKind = TaskKind.PERIODIC
-    period_ns: PositiveTime | None = _key("period", default=None)
-    wcet_ns: PositiveTime | None = _key("wcet", default=None)
-    deadline_ns: PositiveTime | None = _key("deadline", default=None, validate_default=True)
-    offset_ns: Time = _key("offset", default=0)
-    jitter_ns: Time = _key("jitter", default=0)
-    blocking_ns: Time = _key("blocking", default=0)
-    etf: Etf = Fraction(1)
-    priority: Priority | None = None
-    vcpu: StrictInt | None = Field(default=None, ge=0, lt=VCPU_LIMIT)
+    name: Name = key("unique in the domain")
+    kind: TaskKind = key(
+        "how its jobs come: `periodic`, `sporadic`, `event`, or `busy`, which is one endless job;"
+        " see [semantics](semantics.md#tasks)",
+        default=TaskKind.PERIODIC,
+    )
+    period_ns: PositiveTime | None = key(
+        "from one release to the next, at least; required, except for `busy`", default=None
+    )
+    wcet_ns: PositiveTime | None = key(
+        "the longest execution time of a job; required, except for `busy`", default=None
+    )
+    deadline_ns: PositiveTime | None = key("from the release", default=None)
+    offset_ns: Time = key("when the first job is released", default=0)
+    jitter_ns: Time = key("how late a release may be", default=0)
+    blocking_ns: Time = key(
+        "how long work of lower priority may hold the task up: a lock, a section that cannot be"
+        " preempted; analysis only",
+        default=0,
+    )
+    etf: Etf = key("each job takes [etf * wcet, wcet], uniformly", default=Fraction(1))
+    priority: Priority | None = key(
+        "smaller is higher; required for scheduler `fp`, only there", default=None
+    )
+    vcpu: VcpuIndex | None = key("pins the task to one vcpu of the domain", default=None)
 
-    @field_validator("deadline_ns")
-    @classmethod
-    def _deadline_is_the_period(cls, value: int | None, info: ValidationInfo) -> int | None:
-        return info.data.get("period_ns") if value is None else value
+    def _settle(self) -> None:
+        if self.deadline_ns is None:
+            self._set(deadline_ns=self.period_ns)
 
-    @model_validator(mode="after")
-    def _sound(self) -> Task:
-        rules.enforce(rules.task(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.task(self)
 
     @property
     def bcet_ns(self) -> int | None:
@@ -184,40 +179,54 @@ class Task(_Part):
         return Fraction(self.wcet_ns, self.period_ns)
 
 
-class Domain(_Part):
+class Domain(Part):
     """A VM: tasks under a local scheduler on one or more vcpus, or a domain of domains."""
 
-    name: Name
-    scheduler: Scheduler = Scheduler.RM
-    vcpus: StrictInt = Field(default=1, ge=1, le=VCPU_LIMIT)
-    pcpu: PcpuId | None = None
-    priority: Priority | None = None
-    interface: Interface | None = None
-    interface_period_ns: PositiveTime | None = _key("interface_period", default=None)
-    interface_period_range: PeriodRange | None = None
-    best_effort: StrictBool = False
-    extra: StrictBool = False
-    weight: StrictInt | None = Field(default=None, ge=1, le=65535)
-    tasks: tuple[Task, ...] = _key("task", default=(), validate_default=True)
-    domains: tuple[Domain, ...] = _key("domain", default=())
+    name: Name = key("unique; not `idle` or `spare`")
+    scheduler: Scheduler = key(
+        "inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `gedf`: jobs move between the vcpus of the domain"
+        " (analysis only)",
+        default=Scheduler.RM,
+    )
+    vcpus: Vcpus = key(
+        "each has the interface; together at most 1,024 per pcpu, or per system if global",
+        default=1,
+    )
+    pcpu: PcpuId | None = key(
+        "where it is pinned; required with several pcpus unless the policy is global; only"
+        " [`fit`](fit.md), which chooses it, takes files without",
+        default=None,
+    )
+    priority: Priority | None = key(
+        "smaller is higher; all domains with servers or none, but for"
+        " [`psedf`](policies/psedf.md): there a domain without one is ordinary",
+        default=None,
+    )
+    interface: Interface | None = key("`{ period, budget }`", default=None)
+    interface_period_ns: PositiveTime | None = key("the budget is computed for it", default=None)
+    interface_period_range: PeriodRange | None = key(
+        "{ `min`, `max`, `step` }: the best of these periods; `step`: the quantum, or 1 ms",
+        default=None,
+    )
+    best_effort: bool = key("no server; without tasks it is always busy", default=False)
+    extra: bool = key("may use extra time, where the policy has it", default=False)
+    weight: Weight | None = key(
+        "1 to 65535, under [weights](policies/sedf.md#weights): of time that nobody wants if"
+        " `best_effort`, else of what the others leave of the pcpu, in place of an interface; other"
+        " policies do not look at it",
+        default=None,
+    )
+    tasks: tuple[Task, ...] = key("its tasks", default=(), name="task")
+    domains: tuple["Domain", ...] = key("domains inside; analysis only", default=(), name="domain")
 
-    @field_validator("tasks")
-    @classmethod
-    def _best_effort_without_tasks_is_a_hog(
-        cls, tasks: tuple[Task, ...], info: ValidationInfo
-    ) -> tuple[Task, ...]:
-        if tasks or not info.data.get("best_effort"):
-            return tasks
-        vcpus = info.data.get("vcpus", 1)
-        return tuple(
-            Task(name="hog" if vcpus == 1 else f"hog.{vcpu}", kind=TaskKind.BUSY, vcpu=vcpu)
-            for vcpu in range(vcpus)
-        )
+    def _settle(self) -> None:
+        if self.best_effort and not self.tasks:
+            names = ["hog"] if self.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(self.vcpus)]
+            hogs = (Task(name=one, kind=TaskKind.BUSY, vcpu=i) for i, one in enumerate(names))
+            self._set(tasks=tuple(hogs))
 
-    @model_validator(mode="after")
-    def _sound(self) -> Domain:
-        rules.enforce(rules.domain(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.domain(self)
 
     @property
     def vcpu_names(self) -> tuple[str, ...]:
@@ -233,26 +242,39 @@ class Domain(_Part):
         return own + sum((inner.utilization for inner in self.domains), Fraction(0))
 
 
-class Source(_Part):
+class Source(Part):
     """Where the items of a flow come from.
 
     Periodic or sporadic: `burst` of them at each release, like a task's. Closed: each of `clients`
     thinks for `think_ns` on average, sends an item, and thinks again when that has left.
     """
 
-    kind: SourceKind = SourceKind.PERIODIC
-    period_ns: PositiveTime | None = _key("period", default=None)
-    offset_ns: Time = _key("offset", default=0)
-    jitter_ns: Time = _key("jitter", default=0)
-    burst: StrictInt = Field(default=1, ge=1, le=QUEUE_LIMIT)
-    clients: StrictInt | None = Field(default=None, ge=1, le=QUEUE_LIMIT)
-    think_ns: Time | None = _key("think", default=None)
-    think_draw: ThinkDraw | None = None
+    kind: SourceKind = key(
+        "`periodic` or `sporadic` releases, or `closed`: clients that wait for the item before",
+        default=SourceKind.PERIODIC,
+    )
+    period_ns: PositiveTime | None = key(
+        "from one release to the next, at least; required, except for `closed`", default=None
+    )
+    offset_ns: Time = key(
+        "when the first release is, or when all clients begin to think", default=0
+    )
+    jitter_ns: Time = key("how late a release may be", default=0)
+    burst: Items = key("how many items each release brings", default=1)
+    clients: Items | None = key(
+        "how many, 1 to 65536; each has one item on its way or thinks; `closed` only", default=None
+    )
+    think_ns: Time | None = key(
+        'for how long a client thinks on average; may be `"0s"`; `closed` only', default=None
+    )
+    think_draw: ThinkDraw | None = key(
+        "`uniform`: a whole number of nanoseconds from 0 to 2 * `think`; `constant`: always"
+        " `think`; `closed` only",
+        default=None,
+    )
 
-    @model_validator(mode="after")
-    def _sound(self) -> Source:
-        rules.enforce(rules.source(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.source(self)
 
     @property
     def think_range_ns(self) -> tuple[int, int]:
@@ -262,87 +284,83 @@ class Source(_Part):
         return (mean_ns, mean_ns) if constant else (0, 2 * mean_ns)
 
 
-class Flow(_Part):
+class Flow(Part):
     """Items that travel through tasks of several domains, each hop releasing the next.
 
     At most `queue` of them are on their way; those that come meanwhile are dropped. Default: 1, or
     as many as a closed source has clients.
     """
 
-    name: Name
-    source: Source
-    hops: tuple[Name, ...]
-    deadline_ns: PositiveTime = _key("deadline")
-    queue: StrictInt = Field(default=None, ge=1, le=QUEUE_LIMIT, validate_default=True)
+    name: Name = key("unique")
+    source: Source = key(
+        "`{ kind, period, offset, jitter, burst }`: `periodic` or `sporadic` releases of `burst`"
+        " items (1); or [closed](#closed-sources)"
+    )
+    hops: tuple[Name, ...] = key(
+        'tasks as `"domain.task"`, in order; each of kind `event`, without offset or jitter'
+    )
+    deadline_ns: PositiveTime = key("from the release at the source to the end of the last hop")
+    queue: Items = key("most items on their way; more are dropped", default=None)
 
-    @field_validator("queue", mode="before")
-    @classmethod
-    def _room_for_all_clients(cls, value: Any, info: ValidationInfo) -> Any:
-        return default_queue(info.data.get("source")) if value is None else value
+    def _settle(self) -> None:
+        if self.queue is None:
+            self._set(queue=default_queue(self.source))
 
-    @model_validator(mode="after")
-    def _sound(self) -> Flow:
-        rules.enforce(rules.flow(self))
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.flow(self)
 
 
-def default_queue(source: Source | None) -> int:
+def default_queue(source: Source) -> int:
     """Of a flow that does not say."""
-    return (source.clients if source else None) or 1
+    return source.clients or 1
 
 
-PolicyField = Annotated[Policy, BeforeValidator(read_policy), WithJsonSchema(POLICY_SCHEMA)]
-
-
-class Swap(_Part):
+class Swap(Part):
     """The running policy is replaced at `at_ns`."""
 
-    at_ns: Time = _key("at")
-    policy: PolicyField
+    at_ns: Time = key("when; in order of time")
+    policy: PolicyChoice = key("the new one, of the same scope")
 
 
-class Change(_Part):
+class Change(Part):
     """The interface of a domain is replaced at `at_ns`."""
 
-    at_ns: Time = _key("at")
-    domain: Name
-    interface: Interface
+    at_ns: Time = key("when it is asked for; it takes effect at the server's next refill")
+    domain: Name = key("which")
+    interface: Interface = key("`{ period, budget }`")
 
 
-class System(_Part):
+class System(Part):
     """Domains on pcpus under a policy."""
 
-    name: Name
-    description: str = Field(default="", max_length=4096)
-    policy: PolicyField
-    pcpus: StrictInt = Field(default=1, ge=1, le=PCPU_LIMIT)
-    quantum_ns: PositiveTime | None = _key("quantum", default=None)
-    sbf: Sbf = Sbf.GENERAL
-    spare: Interface | None = None
-    overheads: Overheads = Overheads()
-    domains: tuple[Domain, ...] = _key("domain")
-    flows: tuple[Flow, ...] = _key("flow", default=())
-    swaps: tuple[Swap, ...] = _key("swap", default=())
-    changes: tuple[Change, ...] = _key("change", default=())
+    name: Name = key("of the system")
+    description: Prose = key("what it is; free text", default="")
+    policy: PolicyChoice = key("a name, rules joined by `+`, or `{ budget, order, slack, scope }`")
+    pcpus: Pcpus = key("1 to 64", default=1)
+    quantum_ns: PositiveTime | None = key(
+        "budgets and periods are multiples of it; equals take turns", default=None
+    )
+    sbf: Sbf = key(
+        'the supply bound: or `"harmonic"` or `"edp"`, refused where they are not sound; see'
+        " [domains](analysis/domains.md)",
+        default=Sbf.GENERAL,
+    )
+    spare: Interface | None = key("`{ period, budget }`, for policies with a spare", default=None)
+    overheads: Overheads = key("what the machine takes for itself", default=Overheads())
+    domains: tuple[Domain, ...] = key("its domains", name="domain")
+    flows: tuple[Flow, ...] = key("items that pass several tasks", default=(), name="flow")
+    swaps: tuple[Swap, ...] = key("another policy from some instant on", default=(), name="swap")
+    changes: tuple[Change, ...] = key(
+        "another interface from some instant on", default=(), name="change"
+    )
 
-    @field_validator("domains")
-    @classmethod
-    def _the_only_pcpu_is_pcpu_0(
-        cls, domains: tuple[Domain, ...], info: ValidationInfo
-    ) -> tuple[Domain, ...]:
-        policy, pcpus = info.data.get("policy"), info.data.get("pcpus")
-        if policy is None or pcpus != 1 or policy.scope is not Scope.PARTITIONED:
-            return domains
-        return tuple(
-            domain.model_copy(update={"pcpu": 0}) if domain.pcpu is None else domain
-            for domain in domains
-        )
+    def _settle(self) -> None:
+        if self.pcpus == 1 and self.policy.scope is Scope.PARTITIONED:
+            at_home = (one if one.pcpu is not None else one.replace(pcpu=0) for one in self.domains)
+            self._set(domains=tuple(at_home))
 
-    @model_validator(mode="after")
-    def _sound(self, info: ValidationInfo) -> System:
-        pinned = bool(info.context and info.context.get("pinned"))
-        rules.enforce([*rules.system(self), *(rules.missing_pins(self) if pinned else ())])
-        return self
+    def _findings(self) -> Iterable[Finding]:
+        return rules.system(self)
 
     @property
     def pinned(self) -> bool:

@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hyperperiod.model.errors import InputError
-from hyperperiod.model.rules import Path as KeyPath
 from hyperperiod.model.system import (
     PCPU_LIMIT,
     TASK_LIMIT,
@@ -39,6 +38,7 @@ from hyperperiod.model.system import (
     System,
     Task,
 )
+from hyperperiod.model.values import Path as KeyPath
 
 # Column: key in the domain's table, or in the task's.
 _DOMAIN_TIMES = {

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The types of single values in a system: times, names, execution-time factors.
+"""What single values in a file may be: numbers, texts, times, names, choices, lists of them.
+
+Each kind of value reads one (`read`) and describes itself in JSON Schema (`schema`). What it
+refuses it notes in the `Reading`, with the place, what was found and what is allowed, and goes on:
+one reading of a file finds everything that is wrong with it. The types at the end of this file
+(`Time`, `Name`, ...) are what fields of records are declared with; see `part`.
 
 A file must write a time as text with a unit; Python code may also give whole nanoseconds.
-Which of the two is reading is told by the validation context (`FROM_FILE`), and so is whether
-every domain of a partitioned system must have its pcpu (`PINNED`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, Any
-
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    PlainSerializer,
-    ValidationInfo,
-    WithJsonSchema,
-)
-from pydantic_core import PydanticCustomError
+from typing import Annotated, Any, NamedTuple
 
 from hyperperiod.model.units import (
     TIME_ALLOWED,
@@ -31,8 +27,8 @@ from hyperperiod.model.units import (
     parse_time,
 )
 
-FROM_FILE = {"from_file": True}
-PINNED = {"pinned": True}
+Path = tuple[str | int, ...]
+"""A key in a file: `("domain", 1, "task", 0, "period")`."""
 
 # Names appear in CSV cells, in "a;b" lists and in file names. Hence no separators or quotes.
 _NOT_IN_NAMES = r"""\x00-\x1f\x7f-\x9f\u2028\u2029,;"'\\<>|/"""
@@ -48,11 +44,225 @@ ETF_DECIMALS = 9
 ETF_ALLOWED = f"a number above 0 and at most 1 with at most {ETF_DECIMALS} decimals"
 
 
-def finding(found: str, allowed: str) -> PydanticCustomError:
-    """A value that its type refuses, in the two halves that every message has."""
-    return PydanticCustomError(
-        "finding", "found {found}; allowed: {allowed}", {"found": found, "allowed": allowed}
-    )
+class Finding(NamedTuple):
+    """One thing that is wrong: where, what was found, what is allowed."""
+
+    path: Path
+    found: str
+    allowed: str
+
+
+class Reading:
+    """One reading of a document: whether it is a file's, and what was found wrong so far."""
+
+    def __init__(self, *, from_file: bool) -> None:
+        self.from_file = from_file
+        self.findings: list[Finding] = []
+
+    def refuse(self, path: Path, found: str, allowed: str) -> Any:
+        """Notes what is wrong; None, which then stands for the value."""
+        self.findings.append(Finding(path, found, allowed))
+
+
+class Kind:
+    """A kind of value. `read` gives the value, or notes why not; `None` then stands for it."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        raise NotImplementedError
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        """Its JSON Schema; `definitions` takes what others may refer to."""
+        raise NotImplementedError
+
+    def write(self, value: Any) -> Any:
+        """A value of this kind as a file says it."""
+        return value
+
+
+class Anything(Kind):
+    """Whatever JSON or TOML can say."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:  # noqa: ARG002
+        return value
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {}
+
+
+class Text(Kind):
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, str):
+            return reading.refuse(path, show(value), "a text in quotes")
+        if self.most is not None and len(value) > self.most:
+            return reading.refuse(path, show(value), f"at most {self.most} characters")
+        return value
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        most = {} if self.most is None else {"maxLength": self.most}
+        return {"type": "string", **most}
+
+
+class Truth(Kind):
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        return value if isinstance(value, bool) else reading.refuse(path, show(value), _TRUTH)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "boolean"}
+
+
+_TRUTH = "true or false"
+
+
+class Whole(Kind):
+    """Whole numbers from `least` to `most`, where there are such."""
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        self.least, self.most = least, most
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return reading.refuse(path, show(value), "a whole number")
+        if self.least is not None and value < self.least:
+            return reading.refuse(path, show(value), f"at least {self.least}")
+        if self.most is not None and value > self.most:
+            return reading.refuse(path, show(value), f"at most {self.most}")
+        return value
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        bounds = {"minimum": self.least, "maximum": self.most}
+        return {"type": "integer"} | {key: at for key, at in bounds.items() if at is not None}
+
+
+class Choice(Kind):
+    """One of a few words, written as such; of an enumeration, its member."""
+
+    def __init__(self, words: type[StrEnum] | Sequence[str]) -> None:
+        self.members: dict[str, str] = {str(word): word for word in words}
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        member = self.members.get(value) if isinstance(value, str) else None
+        if member is None:
+            *others, last = (repr(word) for word in self.members)
+            allowed = f"{', '.join(others)} or {last}" if others else last
+            return reading.refuse(path, show(value), allowed)
+        return member
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "string", "enum": list(self.members)}
+
+    def write(self, value: Any) -> Any:
+        return str(value)
+
+
+class Many(Kind):
+    """A list of values of one kind, at least `least` of them; here a tuple."""
+
+    def __init__(self, kind: Kind, least: int = 0) -> None:
+        self.kind, self.least = kind, least
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return reading.refuse(path, show(value), "a list of tables or values")
+        if len(value) < self.least:
+            return reading.refuse(path, show(value), f"at least {self.least} of them")
+        read = self.kind.read
+        return tuple([read(one, (*path, index), reading) for index, one in enumerate(value)])
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        least = {"minItems": self.least} if self.least else {}
+        return {"type": "array", "items": self.kind.schema(definitions), **least}
+
+    def write(self, value: Any) -> Any:
+        return [self.kind.write(one) for one in value]
+
+
+class Maybe(Kind):
+    """A value of the kind, or null, which only JSON and Python have."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        return None if value is None else self.kind.read(value, path, reading)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return self.kind.schema(definitions)
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else self.kind.write(value)
+
+
+class Duration(Kind):
+    """A time, whole nanoseconds here; above 0 if `positive`."""
+
+    def __init__(self, *, positive: bool) -> None:
+        self.positive = positive
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if isinstance(value, str):
+            try:
+                time_ns = parse_time(value)
+            except TimeFormatError as error:
+                return reading.refuse(path, show(value), error.allowed)
+        elif isinstance(value, int) and not isinstance(value, bool) and not reading.from_file:
+            if not 0 <= value < TIME_LIMIT_NS:
+                allowed = "whole nanoseconds from 0 up to below 2^62"
+                return reading.refuse(path, show(value), allowed)
+            time_ns = value
+        else:
+            return reading.refuse(path, show(value), TIME_ALLOWED)
+        if self.positive and time_ns == 0:
+            return reading.refuse(path, "0", "a time above 0")
+        return time_ns
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "string", "pattern": TIME_PATTERN, "examples": ["10ms", "1.5us"]}
+
+    def write(self, value: Any) -> Any:
+        return format_time(value)
+
+
+class Label(Kind):
+    """A name of something."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if isinstance(value, str) and len(value) <= NAME_LIMIT and _NAME.fullmatch(value):
+            return value
+        return reading.refuse(path, show(value), NAME_ALLOWED)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        length = {"minLength": 1, "maxLength": NAME_LIMIT}
+        return {"type": "string", **length, "pattern": NAME_PATTERN}
+
+
+class Factor(Kind):
+    """An exact factor in (0, 1]; binary fractions are taken as the decimals that they print."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        exact = self._exact(value)
+        return reading.refuse(path, show(value), ETF_ALLOWED) if exact is None else exact
+
+    @staticmethod
+    def _exact(value: Any) -> Fraction | None:
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
+            return None
+        # NaN compares with nothing, and the range comes before the fraction: that of 1e-999999
+        # would fill the memory.
+        if value != value or not 0 < value <= 1 or value < Fraction(1, 10**ETF_DECIMALS):
+            return None
+        exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+        if not isinstance(value, Fraction) and (exact * 10**ETF_DECIMALS).denominator != 1:
+            return None
+        return exact
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+
+    def write(self, value: Any) -> Any:
+        return float(value)
 
 
 def show(value: Any) -> str:
@@ -71,74 +281,9 @@ def show(value: Any) -> str:
     return text if len(text) <= 80 else text[:80] + "..."
 
 
-def _read_time(value: Any, info: ValidationInfo) -> int:
-    if isinstance(value, str):
-        try:
-            return parse_time(value)
-        except TimeFormatError as error:
-            raise finding(show(value), error.allowed) from None
-    from_file = bool(info.context and info.context.get("from_file"))
-    if isinstance(value, int) and not isinstance(value, bool) and not from_file:
-        if not 0 <= value < TIME_LIMIT_NS:
-            raise finding(show(value), "whole nanoseconds from 0 up to below 2^62")
-        return value
-    raise finding(show(value), TIME_ALLOWED)
-
-
-def _above_zero(time_ns: int) -> int:
-    if time_ns == 0:
-        raise finding("0", "a time above 0")
-    return time_ns
-
-
-def _read_name(value: Any) -> str:
-    if isinstance(value, str) and len(value) <= NAME_LIMIT and _NAME.fullmatch(value):
-        return value
-    raise finding(show(value), NAME_ALLOWED)
-
-
-def _read_etf(value: Any) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
-        raise finding(show(value), ETF_ALLOWED)
-    # NaN compares with nothing, and the range comes before the fraction: that of 1e-999999
-    # would fill the memory.
-    if value != value or not 0 < value <= 1 or value < Fraction(1, 10**ETF_DECIMALS):
-        raise finding(show(value), ETF_ALLOWED)
-    exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    if not isinstance(value, Fraction) and (exact * 10**ETF_DECIMALS).denominator != 1:
-        raise finding(show(value), ETF_ALLOWED)
-    return exact
-
-
-_TIME_SCHEMA: dict[str, Any] = {
-    "type": "string",
-    "pattern": TIME_PATTERN,
-    "examples": ["10ms", "1.5us"],
-}
-
-Time = Annotated[
-    int,
-    BeforeValidator(_read_time),
-    PlainSerializer(format_time, return_type=str),
-    WithJsonSchema(_TIME_SCHEMA),
-]
-PositiveTime = Annotated[
-    int,
-    BeforeValidator(_read_time),
-    AfterValidator(_above_zero),
-    PlainSerializer(format_time, return_type=str),
-    WithJsonSchema(_TIME_SCHEMA),
-]
-Name = Annotated[
-    str,
-    BeforeValidator(_read_name),
-    WithJsonSchema(
-        {"type": "string", "minLength": 1, "maxLength": NAME_LIMIT, "pattern": NAME_PATTERN}
-    ),
-]
-Etf = Annotated[
-    Fraction,
-    BeforeValidator(_read_etf),
-    PlainSerializer(float, return_type=float),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-]
+Time = Annotated[int, Duration(positive=False)]
+PositiveTime = Annotated[int, Duration(positive=True)]
+Name = Annotated[str, Label()]
+Etf = Annotated[Fraction, Factor()]
+Count = Annotated[int, Whole(0)]
+Positive = Annotated[int, Whole(1)]

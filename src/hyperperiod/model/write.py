@@ -15,8 +15,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from pydantic import BaseModel
-
+from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.policy import Policy
 from hyperperiod.model.system import (
     Change,
@@ -42,9 +41,9 @@ def to_toml(system: System) -> str:
     return "".join(_table(system, ())).lstrip("\n")
 
 
-def _table(part: BaseModel, path: tuple[str, ...]) -> Iterator[str]:
+def _table(part: Part, path: tuple[str, ...]) -> Iterator[str]:
     """The plain keys of a part, then the tables inside it."""
-    below: list[tuple[str, tuple[BaseModel, ...]]] = []
+    below: list[tuple[str, tuple[Part, ...]]] = []
     for key, value in _written(part):
         if isinstance(value, tuple) and value and isinstance(value[0], _TABLES):
             below.append((key, value))
@@ -57,24 +56,24 @@ def _table(part: BaseModel, path: tuple[str, ...]) -> Iterator[str]:
             yield from _table(member, header)
 
 
-def _written(part: BaseModel) -> Iterator[tuple[str, Any]]:
+def _written(part: Part) -> Iterator[tuple[str, Any]]:
     """The keys of a part that say more than its defaults do."""
-    for name, field in type(part).model_fields.items():
+    for name, field in fields_of(type(part)).items():
         value = getattr(part, name)
-        if not field.is_required() and value == field.default:
+        if value == field.default:
             continue
         if isinstance(part, Task) and name == "deadline_ns" and value == part.period_ns:
             continue
         if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
             continue
-        yield str(field.validation_alias or name), value
+        yield field.key, value
 
 
 def _value(key: str, value: Any) -> str:
     match value:
         case Policy():
             return _policy(value)
-        case BaseModel():
+        case Part():
             inside = ", ".join(f"{inner} = {_value(inner, it)}" for inner, it in _written(value))
             return f"{{ {inside} }}"
         case tuple():
@@ -94,12 +93,12 @@ def _value(key: str, value: Any) -> str:
 
 
 _TIME_KEYS = {
-    str(field.validation_alias)
+    field.key
     for part in (
         *(System, Domain, Interface, PeriodRange, Overheads),
         *(Task, Flow, Source, Swap, Change),
     )
-    for name, field in part.model_fields.items()
+    for name, field in fields_of(part).items()
     if name.endswith("_ns")
 }
 

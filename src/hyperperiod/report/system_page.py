@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hyperperiod.model import Overheads, System
+from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart
 from hyperperiod.report.distribution import from_trace
 from hyperperiod.report.numbers import dig, duration, times
@@ -308,7 +308,7 @@ def _rules(system: System) -> str:
 
 def _overheads(system: System) -> list[tuple[str, int]]:
     """The overheads that are not zero, by the name that files give them."""
-    values = ((name, getattr(system.overheads, name)) for name in Overheads.model_fields)
+    values = vars(system.overheads).items()
     return [(name.removesuffix("_ns").replace("_", " "), cost) for name, cost in values if cost]
 
 

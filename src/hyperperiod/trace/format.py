@@ -21,14 +21,16 @@ import mmap
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, cast
+from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
 
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.entries import entries_of
+from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.load import PROBLEM_LIMIT
+from hyperperiod.model.part import show_path
+from hyperperiod.model.values import Count, Positive, Reading
 
 MAGIC: Final = b"HPTRACE1"
 FORMAT: Final = 1
@@ -81,10 +83,6 @@ class Kind(IntEnum):
     DROP = 15
 
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-
-
 class InterfaceEntry(TypedDict):
     """Period and budget of one server; the budget of a spare may be 0."""
 
@@ -95,7 +93,6 @@ class InterfaceEntry(TypedDict):
 class VcpuEntry(TypedDict):
     """One vcpu; its place in the header's list is the id that records use."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     name: str
     domain: str
     period_ns: Positive | None
@@ -110,7 +107,6 @@ class VcpuEntry(TypedDict):
 class TaskEntry(TypedDict):
     """One task; its place in the header's list is the id that records use."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     domain: str
     name: str
     kind: str
@@ -129,7 +125,6 @@ class ChangeEntry(TypedDict):
     `vcpus`: those of the domain that get it then, if others do not.
     """
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     at_ns: Count
     domain: str
     interface: InterfaceEntry
@@ -140,7 +135,6 @@ class ChangeEntry(TypedDict):
 class FlowEntry(TypedDict):
     """A flow: which tasks its items pass, by their ids; its place in the list is its number."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     name: str
     kind: str
     period_ns: Positive | None
@@ -166,7 +160,6 @@ class Item(NamedTuple):
 class Header(TypedDict):
     """What a reader must know to understand the records. Further keys are kept as they are."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     format: int
     system: str
     host: str
@@ -194,7 +187,7 @@ class Header(TypedDict):
     timing: NotRequired[Literal["host"]]
 
 
-_HEADER: Final = TypeAdapter(Header)
+_HEADER: Final = entries_of(Header)
 
 
 def write_header(path: Path, header: Mapping[str, Any]) -> None:
@@ -207,12 +200,15 @@ def write_header(path: Path, header: Mapping[str, Any]) -> None:
 
 def check_header(path: Path, header: Mapping[str, Any]) -> Header:
     """The header as given, once it is known to hold every key with the right type."""
-    try:
-        _HEADER.validate_python(header, strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "header"
-        raise _bad(path, key, repr(first["input"]), first["msg"]) from None
+    reading = Reading(from_file=True)
+    _HEADER.read(header, (), reading)
+    if reading.findings:
+        raise InputError.of(
+            [
+                Problem(str(path), None, show_path(one.path), one.found, one.allowed)
+                for one in reading.findings[:PROBLEM_LIMIT]
+            ]
+        )
     if header["format"] != FORMAT:
         raise _bad(path, "format", str(header["format"]), str(FORMAT))
     checked = cast("Header", header)
@@ -223,7 +219,7 @@ def check_header(path: Path, header: Mapping[str, Any]) -> Header:
 def _check_servers(path: Path, header: Header) -> None:
     for index, vcpu in enumerate(header["vcpus"]):
         period_ns, budget_ns = vcpu["period_ns"], vcpu["budget_ns"]
-        key = f"vcpus.{index}"
+        key = f"vcpus[{index}]"
         if (period_ns is None or budget_ns is None) != vcpu["best_effort"]:
             allowed = "both with a server, neither when best_effort"
             raise _bad(path, key, f"period_ns {period_ns}, budget_ns {budget_ns}", allowed)

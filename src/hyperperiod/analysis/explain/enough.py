@@ -104,9 +104,9 @@ def on_host(system: System, index: int, domain: Domain, budget_ns: int) -> str |
     if not _all_get_theirs(system, index):
         return "broken"
     interface = Interface(period_ns=domain.interface.period_ns, budget_ns=budget_ns)
-    changed = domain.model_copy(update={"interface": interface})
+    changed = domain.replace(interface=interface)
     domains = (*system.domains[:index], changed, *system.domains[index + 1 :])
-    resolved = system.model_copy(update={"domains": domains})
+    resolved = system.replace(domains=domains)
     return "holds" if _all_get_theirs(resolved, index) else "breaks"
 
 

@@ -199,16 +199,12 @@ class Tabulator:
         """With the interfaces of inner domains computed once, where nothing outside moves them."""
         if not domain.domains or self.coupled:
             return domain
-        return (
-            resolve_what_can_be(self.alone(domain))
-            .system.domains[0]
-            .model_copy(update={"interface": None})
-        )
+        return resolve_what_can_be(self.alone(domain)).system.domains[0].replace(interface=None)
 
     def alone(self, domain: Domain) -> System:
         """The domain as a system of its own."""
         pcpu = 0 if self.system.policy.scope is Scope.PARTITIONED else None
-        alone = domain.model_copy(update={"pcpu": pcpu})
+        alone = domain.replace(pcpu=pcpu)
         pcpus = 1 if pcpu == 0 else self.system.pcpus
         nothing_else = {
             "domains": (alone,),
@@ -217,13 +213,11 @@ class Tabulator:
             "swaps": (),
             "changes": (),
         }
-        return self.system.model_copy(update=nothing_else)
+        return self.system.replace(**nothing_else)
 
     def _budget(self, domain: Domain, period_ns: int, step_ns: int) -> tuple[int | None, Verdict]:
         """The least budget in whole steps for a period, if the domain had its pcpu to itself."""
-        asked = domain.model_copy(
-            update={"interface_period_ns": period_ns, "interface_period_range": None}
-        )
+        asked = domain.replace(interface_period_ns=period_ns, interface_period_range=None)
         resolution = resolve_what_can_be(self.alone(asked))
         interface = resolution.system.domains[0].interface
         if interface is None:

@@ -342,4 +342,4 @@ def final_system(problem: Problem, choice: Choice, *, fewest: bool) -> System:
     if not fewest:
         return system
     used = max(domain.pcpu or 0 for domain in system.domains)
-    return system.model_copy(update={"pcpus": used + 1})
+    return system.replace(pcpus=used + 1)

@@ -175,9 +175,9 @@ class PcpuTest:
                 return Judgement(
                     False, {}, reason="what the domains take from one another leaves too little"
                 )
-            rounded = interface.model_copy(update={"budget_ns": budgets[i]})
-            domains[place] = domains[place].model_copy(update={"interface": rounded})
-        system = resolution.system.model_copy(update={"domains": tuple(domains)})
+            rounded = interface.replace(budget_ns=budgets[i])
+            domains[place] = domains[place].replace(interface=rounded)
+        system = resolution.system.replace(domains=tuple(domains))
         result = analyze(system)
         if result["schedulable"] is not True:
             return Judgement(False, {}, reason=result["reason"])
@@ -192,7 +192,7 @@ class PcpuTest:
             domain = problem.system.domains[item.index]
             pcpu = None if problem.is_global else 0
             if domain.interface is not None:
-                domains.append(domain.model_copy(update={"pcpu": pcpu}))
+                domains.append(domain.replace(pcpu=pcpu))
                 continue
             open_budget = {
                 "interface": None,
@@ -200,10 +200,10 @@ class PcpuTest:
                 "interface_period_range": None,
                 "pcpu": pcpu,
             }
-            domains.append(domain.model_copy(update=open_budget))
+            domains.append(domain.replace(**open_budget))
         beside = [
-            domain.model_copy(update={"pcpu": None if problem.is_global else 0})
+            domain.replace(pcpu=None if problem.is_global else 0)
             for domain in problem.beside.get(number, ())
         ]
         update = {"domains": (*domains, *beside), "pcpus": problem.room}
-        return problem.system.model_copy(update=update)
+        return problem.system.replace(**update)

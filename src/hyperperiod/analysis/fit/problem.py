@@ -132,9 +132,9 @@ def settle_best_effort(system: System, pcpus: Sequence[int]) -> System:
     for index, domain in enumerate(domains):
         if domain.best_effort and domain.pcpu is None:
             pcpu = pcpus[-1 - turn % len(pcpus)]
-            domains[index] = domain.model_copy(update={"pcpu": pcpu})
+            domains[index] = domain.replace(pcpu=pcpu)
             turn += 1
-    return system.model_copy(update={"domains": tuple(domains)})
+    return system.replace(domains=tuple(domains))
 
 
 def completed(
@@ -150,14 +150,12 @@ def completed(
     domains = list(problem.system.domains)
     for number, (item, place) in enumerate(zip(problem.items, choice, strict=True)):
         period_ns = item.candidates[place.candidate].period_ns
-        domains[item.index] = domains[item.index].model_copy(
-            update={
-                "interface": Interface(period_ns=period_ns, budget_ns=budgets[number]),
-                "interface_period_ns": None,
-                "interface_period_range": None,
-                "weight": None,
-                "pcpu": None if problem.is_global else place.bin,
-                "priority": item.priority if priorities is None else priorities[number],
-            }
+        domains[item.index] = domains[item.index].replace(
+            interface=Interface(period_ns=period_ns, budget_ns=budgets[number]),
+            interface_period_ns=None,
+            interface_period_range=None,
+            weight=None,
+            pcpu=None if problem.is_global else place.bin,
+            priority=item.priority if priorities is None else priorities[number],
         )
-    return problem.system.model_copy(update={"domains": tuple(domains)})
+    return problem.system.replace(domains=tuple(domains))

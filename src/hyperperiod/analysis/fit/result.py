@@ -100,10 +100,10 @@ def _before(system: System, fitted: Fitted) -> System | None:
             alone = resolve_what_can_be(Tabulator(system, fitted.grid).alone(domain))
             if alone.failures:
                 return None
-            domains.append(alone.system.domains[0].model_copy(update={"pcpu": domain.pcpu}))
+            domains.append(alone.system.domains[0].replace(pcpu=domain.pcpu))
     except InputError:
         return None
-    return system.model_copy(update={"domains": tuple(domains)})
+    return system.replace(domains=tuple(domains))
 
 
 def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> dict[str, Any]:

@@ -134,9 +134,7 @@ def _cut(plan: Plan, setting: Setting) -> Setting:
     """The setting as the plan wants it."""
     longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
     test_time_ns = min(setting.test_time_ns, longest_ns)
-    return setting.model_copy(
-        update={"test_time_ns": test_time_ns, "runs": plan.runs or setting.runs}
-    )
+    return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or setting.runs)
 
 
 def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: Setting) -> Iterator[Row]:

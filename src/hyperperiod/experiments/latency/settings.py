@@ -10,24 +10,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictInt
-
-from hyperperiod.experiments.files import FOLDER, Part, read_experiment
+from hyperperiod.experiments.files import FOLDER, read_experiment
 from hyperperiod.model import Interface, format_time
-from hyperperiod.model.values import PositiveTime
+from hyperperiod.model.part import AtLeast, Part, key
+from hyperperiod.model.values import PositiveTime, Whole
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 
-Count = Annotated[StrictInt, Field(ge=1)]
-Percent = Annotated[StrictInt, Field(ge=0, le=100)]
+Count = Annotated[int, Whole(1)]
+Percent = Annotated[int, Whole(0, 100)]
 
 
 class Server(Part):
     """What a VM is given, as the paper prints it."""
 
-    budget_ns: PositiveTime = Field(alias="budget")
-    period_ns: PositiveTime = Field(alias="period")
-    priority: StrictInt = 0
+    budget_ns: PositiveTime
+    period_ns: PositiveTime
+    priority: int = 0
 
     @property
     def interface(self) -> Interface:
@@ -46,7 +45,7 @@ class Server(Part):
 class Neighbour(Server):
     """Another VM on the same pcpu; one that runs never stops."""
 
-    running: StrictBool
+    running: bool
 
 
 class Figures(Part):
@@ -56,20 +55,20 @@ class Figures(Part):
     policy: str
     table: Count
     runs: Count
-    time_ns: PositiveTime | None = Field(alias="time", default=None)
+    time_ns: PositiveTime | None = None
     tick_only: Percent | None = None
-    longest_tick_ns: PositiveTime | None = Field(alias="longest_tick", default=None)
-    longest_ns: PositiveTime | None = Field(alias="longest", default=None)
-    executed_ns: PositiveTime | None = Field(alias="executed", default=None)
-    response_ns: PositiveTime | None = Field(alias="response", default=None)
+    longest_tick_ns: PositiveTime | None = None
+    longest_ns: PositiveTime | None = None
+    executed_ns: PositiveTime | None = None
+    response_ns: PositiveTime | None = None
 
 
 class Setting(Part):
     """One row of a table: the VM under test, its neighbours, and how often it is tested."""
 
     name: str
-    test_time_ns: PositiveTime = Field(alias="test_time")
-    pause_ns: PositiveTime = Field(alias="pause", default=1_000_000_000)
+    test_time_ns: PositiveTime
+    pause_ns: PositiveTime = 1_000_000_000
     runs: Count
     under_test: Server
     neighbours: tuple[Neighbour, ...] = ()
@@ -88,10 +87,10 @@ class Scenario(Part):
     title: str
     source: str
     test: Literal["clocktick", "response"]
-    quantum_ns: PositiveTime | None = Field(alias="quantum", default=None)
-    loop_ns: PositiveTime = Field(alias="loop", default=68_000)
-    tick_limit_ns: PositiveTime = Field(alias="tick_limit", default=150_000)
-    settings: tuple[Setting, ...] = Field(alias="setting", min_length=1)
+    quantum_ns: PositiveTime | None = None
+    loop_ns: PositiveTime = 68_000
+    tick_limit_ns: PositiveTime = 150_000
+    settings: Annotated[tuple[Setting, ...], AtLeast(1)] = key(name="setting")
 
 
 def load_scenarios(names: tuple[str, ...] = SCENARIOS, folder: Path = FOLDER) -> list[Scenario]:

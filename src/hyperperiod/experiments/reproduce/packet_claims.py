@@ -12,11 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pydantic import Field
-
 from hyperperiod.analysis import analyze
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.files import Part
 from hyperperiod.experiments.reproduce.packet_runs import (
     Row,
     controller,
@@ -25,6 +22,7 @@ from hyperperiod.experiments.reproduce.packet_runs import (
     work_ns,
 )
 from hyperperiod.model import System, format_time, tasks_of
+from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime
 
 GROWS = 1.01
@@ -39,7 +37,7 @@ class Findings(Part):
     below: str = ""
     misses: str = ""
     first_miss: int = 0
-    largest_ns: PositiveTime | None = Field(default=None, alias="largest")
+    largest_ns: PositiveTime | None = None
     similar: str = ""
     bound: str = ""
     apart: str = ""
@@ -232,17 +230,14 @@ class Judge:
         """By control domain, the bound for tasks that take the hypervisor's time as well."""
         more_ns = self.costs.start_ns + self.costs.resume_ns
         domains = tuple(
-            domain.model_copy(
-                update={
-                    "tasks": tuple(
-                        task.model_copy(update={"wcet_ns": (task.wcet_ns or 0) + more_ns})
-                        for task in domain.tasks
-                    )
-                }
+            domain.replace(
+                tasks=tuple(
+                    task.replace(wcet_ns=(task.wcet_ns or 0) + more_ns) for task in domain.tasks
+                )
             )
             for domain in self.base.domains
         )
-        longer = self.base.model_copy(update={"domains": domains})
+        longer = self.base.replace(domains=domains)
         flows = {flow["name"]: flow["response_bound_ns"] for flow in analyze(longer)["flows"]}
         return {controller(flow): flows[flow.name] for flow in self.base.flows}
 

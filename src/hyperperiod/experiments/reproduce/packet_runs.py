@@ -118,14 +118,12 @@ def _horizon(bench: Bench, way: Way) -> int:
 
 def _system(bench: Bench, policy: Policy, way: Way, load: int) -> System:
     base = bench.base
-    overheads = base.overheads.model_copy(update={"context_switch_ns": way.switch_ns})
-    return base.model_copy(
-        update={
-            "policy": policy,
-            "overheads": overheads,
-            "domains": (*base.domains, *(_loads(bench, way.load_as, load) if load else ())),
-            "flows": tuple(_coming(base, number, way.come) for number in range(len(base.flows))),
-        }
+    overheads = base.overheads.replace(context_switch_ns=way.switch_ns)
+    return base.replace(
+        policy=policy,
+        overheads=overheads,
+        domains=(*base.domains, *(_loads(bench, way.load_as, load) if load else ())),
+        flows=tuple(_coming(base, number, way.come) for number in range(len(base.flows))),
     )
 
 
@@ -160,4 +158,4 @@ def _coming(base: System, number: int, come: Come) -> Flow:
         turn = (number + 1) % len(base.flows)
         offset_ns = turn * period_ns // len(base.flows)
         source = Source(kind=SourceKind.PERIODIC, period_ns=period_ns, offset_ns=offset_ns)
-    return flow.model_copy(update={"source": source})
+    return flow.replace(source=source)

@@ -23,9 +23,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field, StrictInt
-
-from hyperperiod.experiments.files import Part
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import Judge
@@ -43,14 +40,15 @@ from hyperperiod.model import (
     TaskKind,
     format_time,
 )
-from hyperperiod.model.values import Etf, PositiveTime
+from hyperperiod.model.part import AtLeast, Part, key
+from hyperperiod.model.values import Etf, PositiveTime, Whole
 
 NS_PER_S = 1_000_000_000
 POLICIES = ("ertds", "rtds")
 COLUMNS = ("run", "clients", "ertds_hz", "rtds_hz", "gain", "ertds_ns", "rtds_ns", "ratio")
 SEEDS = 2**64
 
-Many = Annotated[StrictInt, Field(ge=1, le=65536)]
+Many = Annotated[int, Whole(1, 65536)]
 
 
 class Vm(Part):
@@ -66,14 +64,14 @@ class Hop(Part):
 
     vm: str
     name: str
-    work_ns: PositiveTime | None = Field(alias="work", default=None)
+    work_ns: PositiveTime | None = None
 
 
 class Run(Part):
     """A guess at what a request costs at the hop without work of its own."""
 
     name: str
-    work_ns: PositiveTime = Field(alias="work")
+    work_ns: PositiveTime
 
 
 class Setting(Part):
@@ -81,17 +79,17 @@ class Setting(Part):
 
     databases: tuple[str, ...]
     clients: tuple[Many, ...]
-    think_ns: PositiveTime = Field(alias="think")
-    ramp_ns: PositiveTime = Field(alias="ramp")
-    horizon_ns: PositiveTime = Field(alias="horizon")
-    sets: Annotated[StrictInt, Field(ge=1)]
+    think_ns: PositiveTime
+    ramp_ns: PositiveTime
+    horizon_ns: PositiveTime
+    sets: Annotated[int, Whole(1)]
 
 
 class Findings(Part):
     """What the paper says of its figure."""
 
-    ertds_hz: StrictInt
-    rtds_hz: StrictInt
+    ertds_hz: int
+    rtds_hz: int
     gain: str
     who: str
     trend: str
@@ -114,9 +112,9 @@ class Requests(Part):
     source: str
     etf: Etf
     spare: Interface
-    vms: tuple[Vm, ...] = Field(alias="vm", min_length=1)
-    hops: tuple[Hop, ...] = Field(alias="hop", min_length=1)
-    runs: tuple[Run, ...] = Field(alias="run", min_length=1)
+    vms: Annotated[tuple[Vm, ...], AtLeast(1)] = key(name="vm")
+    hops: Annotated[tuple[Hop, ...], AtLeast(1)] = key(name="hop")
+    runs: Annotated[tuple[Run, ...], AtLeast(1)] = key(name="run")
     sim: Setting
     xen: Setting
     paper: Findings

@@ -28,10 +28,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Annotated, Any
 
-from pydantic import Field, StrictInt
-
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.files import Part
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.model import (
@@ -46,7 +43,8 @@ from hyperperiod.model import (
     Task,
     format_time,
 )
-from hyperperiod.model.values import PositiveTime
+from hyperperiod.model.part import AtLeast, Part, key
+from hyperperiod.model.values import PositiveTime, Whole
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 
 TASKS = 3
@@ -60,7 +58,7 @@ ALIKE = 0.05
 GAIN = 0.75
 """A ratio below this counts as a great gain: more than what smaller servers and luck make."""
 
-Percent = Annotated[StrictInt, Field(ge=1, le=6400)]
+Percent = Annotated[int, Whole(1, 6400)]
 
 
 class Vm(Part):
@@ -92,8 +90,8 @@ class Reduced(Part):
     """How much is measured on the hypervisor."""
 
     loads: tuple[Percent, ...]
-    sets: Annotated[StrictInt, Field(ge=1)]
-    horizon_ns: PositiveTime = Field(alias="horizon")
+    sets: Annotated[int, Whole(1)]
+    horizon_ns: PositiveTime
 
 
 @dataclass(frozen=True)
@@ -110,13 +108,13 @@ class SpareGain(Part):
     name: str
     title: str
     source: str
-    pcpus: StrictInt = 1
+    pcpus: int = 1
     loads: tuple[Percent, ...]
-    sets: Annotated[StrictInt, Field(ge=1)]
-    horizon_ns: PositiveTime = Field(alias="horizon")
+    sets: Annotated[int, Whole(1)]
+    horizon_ns: PositiveTime
     xen: Reduced
-    runs: tuple[Run, ...] = Field(alias="run", min_length=1)
-    vms: tuple[Vm, ...] = Field(alias="vm", min_length=2)
+    runs: Annotated[tuple[Run, ...], AtLeast(1)] = key(name="run")
+    vms: Annotated[tuple[Vm, ...], AtLeast(2)] = key(name="vm")
     paper: Findings
 
     def steps(self, asked: Asked) -> int:

@@ -23,14 +23,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictInt
-
-from hyperperiod.experiments.files import FOLDER, Part
+from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
 from hyperperiod.experiments.reproduce.packet_runs import KEYS, Bench, Row, Way, measured, of
 from hyperperiod.model import System, load_system, parse_policy
-from hyperperiod.model.values import PositiveTime
+from hyperperiod.model.part import Part
+from hyperperiod.model.values import PositiveTime, Whole
 from hyperperiod.report.lines import Curve, LineChart, Scale, time_scale
 
 COLUMNS = (
@@ -45,7 +44,7 @@ COLUMNS = (
     "response_ns",
 )
 
-Percent = Annotated[StrictInt, Field(ge=0, le=100)]
+Percent = Annotated[int, Whole(0, 100)]
 
 
 class Setting(Part):
@@ -53,7 +52,7 @@ class Setting(Part):
 
     system: str
     loads: tuple[Percent, ...]
-    packets: Annotated[StrictInt, Field(ge=1)]
+    packets: Annotated[int, Whole(1)]
 
 
 class StabilityControl(Part):
@@ -64,8 +63,8 @@ class StabilityControl(Part):
     source: str
     shown: Literal["mean", "all"]
     policies: tuple[str, ...]
-    load_period_ns: PositiveTime = Field(alias="load_period")
-    switch_ns: PositiveTime | None = Field(default=None, alias="switch")
+    load_period_ns: PositiveTime
+    switch_ns: PositiveTime | None = None
     sim: Setting
     xen: Setting
     paper: Findings
@@ -177,7 +176,7 @@ def _curve(name: str, rows: Sequence[Row], key: str) -> Curve:
 def _without_load(system: System) -> System:
     """The system without ordinary VMs of its own."""
     domains = tuple(domain for domain in system.domains if not domain.best_effort)
-    return system.model_copy(update={"domains": domains})
+    return system.replace(domains=domains)
 
 
 def _costs() -> Costs:

@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, StrictInt
-
 from hyperperiod.analysis.servers.driver_domain import Configuration, Slice
 from hyperperiod.analysis.servers.driver_flows import placed_of
 from hyperperiod.analysis.servers.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.files import FOLDER, Part
+from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller
@@ -35,6 +33,8 @@ from hyperperiod.model import (
     parse_policy,
     with_policy,
 )
+from hyperperiod.model.part import AtLeast, Part, key
+from hyperperiod.model.values import Whole
 from hyperperiod.report.lines import Curve, LineChart, Scale
 
 NEAR = 0.95
@@ -47,7 +47,7 @@ class Findings(Part):
     """What the paper says of each policy's latest answer."""
 
     sedf: str
-    sedf_prime: str = Field(alias="sedf-prime")
+    sedf_prime: str = key(name="sedf-prime")
     psedf: str
 
 
@@ -56,7 +56,7 @@ class Stage(Part):
 
     system: str
     policy: str
-    plays: Annotated[StrictInt, Field(ge=1)] | None = None
+    plays: Annotated[int, Whole(1)] | None = None
     """How many are tried at most, if fewer than elsewhere."""
 
 
@@ -66,8 +66,8 @@ class WorstPackets(Part):
     name: str
     title: str
     source: str
-    plays: Annotated[StrictInt, Field(ge=1)]
-    stages: tuple[Stage, ...] = Field(alias="stage", min_length=1)
+    plays: Annotated[int, Whole(1)]
+    stages: Annotated[tuple[Stage, ...], AtLeast(1)] = key(name="stage")
     paper: Findings
 
     def steps(self, asked: Asked) -> int:

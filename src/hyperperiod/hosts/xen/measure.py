@@ -86,7 +86,7 @@ class Measured:
     def as_json(self) -> dict[str, Any]:
         """The result object of `doctor --measure xen --json`."""
         return {
-            "overheads": {name: value for name, value in dict(self.overheads).items() if value},
+            "overheads": {name: value for name, value in vars(self.overheads).items() if value},
             "gaps": {
                 name: {"longest_ns": gap.longest_ns, "count": gap.count}
                 for name, gap in self.gaps.items()
@@ -97,7 +97,7 @@ class Measured:
         """The [overheads] of a system file."""
         lines = [f"# {name}: {gap}" for name, gap in self.gaps.items()]
         lines = ["# " + TITLE, *lines, "[overheads]"]
-        for name, value in dict(self.overheads).items():
+        for name, value in vars(self.overheads).items():
             if value:
                 lines.append(f'{name.removesuffix("_ns")} = "{format_time(value)}"')
         return "\n".join(lines) + "\n"
@@ -150,7 +150,7 @@ def _rounded(span_ns: int) -> int:
 
 def _system(name: str, *domains: Domain, **more: Any) -> System:
     fields = {"name": name, "policy": parse_policy("ds"), "domain": domains}
-    return System.model_validate(fields | more)
+    return System.of(fields | more)
 
 
 def _server(period_ns: int, budget_ns: int) -> dict[str, Any]:

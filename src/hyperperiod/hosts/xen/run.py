@@ -251,7 +251,7 @@ def _header(
     system: System, horizon_ns: int, seed: int, recorded: Recorded, measured: dict[str, Any]
 ) -> dict[str, Any]:
     """The overheads of the file are the simulator's; here the real ones show as lateness."""
-    plain = system.model_copy(update={"overheads": Overheads()})
+    plain = system.replace(overheads=Overheads())
     header = make_header(plain, HOST, horizon_ns, seed, guarantees=guaranteed(system))
     made = changes_made(header, recorded.hypervisor)
     return {**header, "changes": made, **measured}

@@ -122,10 +122,10 @@ class Setting:
                 "interface_period_range": None,
                 "pcpu": self.where[index],
             }
-            domains[index] = domains[index].model_copy(
-                update=update | ({"priority": one.priority} if by_priority else {})
+            domains[index] = domains[index].replace(
+                **(update | ({"priority": one.priority} if by_priority else {}))
             )
-        return self.system.model_copy(update={"domains": tuple(domains)})
+        return self.system.replace(domains=tuple(domains))
 
 
 def loop_grid(system: System, loop: Loop, asked: Grid | None) -> Grid:
