@@ -110,4 +110,6 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         for reason in reasons(result):
             screen.line(f"- {reason}")
     if "explain" in result:
-        screen.line(result["explain"]["text"])
+        from hyperperiod.analysis.explain.tell import WIDTH, tell
+
+        screen.line(tell(result["explain"], min(WIDTH, screen.width or WIDTH)))

@@ -132,6 +132,6 @@ def _show(figure: Figure) -> None:
         screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))
     title = f"{figure.title} ({figure.source})"
     rows = figure.rows if figure.shown is None else figure.shown
-    screen.table(figure_table(title, figure.columns, rows))
+    screen.table(figure_table(title, figure.columns, figure.keys, rows))
     for claim in figure.claims:
         screen.line(*claim_parts(claim.as_json()))

@@ -28,6 +28,7 @@ GAP: Final = 3
 NARROW_GAP: Final = 2
 EDGE: Final = " "
 LONG_NAME: Final = 20
+LONG_NAME_IN_BLOCKS: Final = 30
 SHORT_NAME: Final = 8
 
 
@@ -126,7 +127,10 @@ def _plan(table: Table, width: int | None) -> tuple[list[_Block], str]:
     block = _Block(every, whole, GAP)
     if width is None or block.width <= width:
         return [block], ""
-    least = [_least(column, cell) for column, cell in zip(table.columns, cells, strict=True)]
+    longest = LONG_NAME_IN_BLOCKS if table.in_blocks else LONG_NAME
+    least = [
+        _least(column, cell, longest) for column, cell in zip(table.columns, cells, strict=True)
+    ]
     groups = _groups(table, least, width) if table.in_blocks else [_kept(table, least, width)]
     blocks = [_spread(table, group, (least, whole), width) for group in groups]
     return blocks, _note(table, blocks, cells)
@@ -137,12 +141,12 @@ def _widest(cells: Iterable[Cell]) -> int:
     return max(map(visible, lines), default=0)
 
 
-def _least(column: Column, cells: int) -> int:
+def _least(column: Column, cells: int, longest: int) -> int:
     """The width that a column gets before others are left out for it."""
     if column.folds:
         cells = min(cells, column.folds)
     elif _may_shrink(column):
-        cells = min(cells, LONG_NAME)
+        cells = min(cells, longest)
     return max(cells, *map(visible, column.name.split(" ")))
 
 

@@ -138,13 +138,14 @@ def diff(
     same servers pay, and when no response time differs by more.
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import Screen
     from hyperperiod.trace.difference import difference
 
     found = difference(_read(trace_file), _read(other_file), bound_ns)
     if as_json:
         print_json(found.as_json())
     else:
-        click.echo(found.text())
+        Screen().line(found.text())
     ctx.exit(0 if found.agrees else 1)
 
 

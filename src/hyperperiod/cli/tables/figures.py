@@ -3,20 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hyperperiod.cli.table import Table, numbers, words
+from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import NO_VALUE, Json, share_text, time_text
 
 
-def figure_table(title: str, columns: Sequence[str], rows: Iterable[Json]) -> Table:
-    """The rows of a figure, nothing left out; keys that end in _ns are times."""
-    first, *others = (column.removesuffix("_ns") for column in columns)
-    table = Table(title, [*words(first), *numbers(*others)], in_blocks=True)
+def figure_table(title: str, columns: Sequence[str], keys: int, rows: Sequence[Json]) -> Table:
+    """The rows of a figure, nothing left out; the first `keys` columns name a row."""
+    shown = [_figure_column(column, at < keys, rows) for at, column in enumerate(columns)]
+    table = Table(title, shown, in_blocks=True)
     for row in rows:
         table.add_row(*(_figure_cell(column, row[column]) for column in columns))
     return table
+
+
+def _figure_column(column: str, key: bool, rows: Sequence[Json]) -> Column:
+    """A column; its name in words: what ends in _ns or _hz is shown with its unit."""
+    name = column.removesuffix("_ns").replace("_hz", "/s").replace("_", " ")
+    word = key and all(isinstance(row[column], str) for row in rows)
+    return Column(name, right=not word, rank=0 if key else 1)
 
 
 def _figure_cell(column: str, value: Any) -> str:
@@ -34,7 +41,7 @@ def latency_table(title: str, settings: Sequence[Json], test: str) -> Table:
     response = test == "response"
     cells = _response_cells if response else _clocktick_cells
     figures = _RESPONSE if response else _CLOCKTICK
-    table = Table(title, [*words("setting", "server", "from"), *figures])
+    table = Table(title, [_SETTING, *words("server", "from"), *figures])
     for setting in settings:
         name = setting["name"]
         table.add_section()
@@ -44,6 +51,7 @@ def latency_table(title: str, settings: Sequence[Json], test: str) -> Table:
     return table
 
 
+_SETTING = Column("setting", folds=24)
 _CLOCKTICK = [
     *numbers("tests", rank=3),
     *numbers("ticks only", rank=1),
