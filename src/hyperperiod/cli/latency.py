@@ -141,7 +141,7 @@ def _json(plan: Plan, results: Results) -> dict[str, Any]:
 
 def _show(plan: Plan, results: Results) -> None:
     from hyperperiod.cli.screen import OPEN, Screen, Styled
-    from hyperperiod.cli.tables.cells import claim_parts
+    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
     from hyperperiod.cli.tables.figures import latency_table
 
     screen = Screen()
@@ -152,5 +152,5 @@ def _show(plan: Plan, results: Results) -> None:
         title = f"{found['title']} on {plan.host} ({found['source']})"
         screen.table(latency_table(title, found["settings"], outcome.scenario.test))
         for claim in found["claims"]:
-            screen.line(*claim_parts(claim))
+            screen.line(*claim_parts(claim), indent=CLAIM_INDENT)
         screen.line()

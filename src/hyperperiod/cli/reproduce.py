@@ -124,7 +124,7 @@ def reproduce(
 
 def _show(figure: Figure) -> None:
     from hyperperiod.cli.screen import OPEN, Screen, Styled
-    from hyperperiod.cli.tables.cells import claim_parts
+    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
     from hyperperiod.cli.tables.figures import figure_table
 
     screen = Screen()
@@ -134,4 +134,4 @@ def _show(figure: Figure) -> None:
     rows = figure.rows if figure.shown is None else figure.shown
     screen.table(figure_table(title, figure.columns, figure.keys, rows))
     for claim in figure.claims:
-        screen.line(*claim_parts(claim.as_json()))
+        screen.line(*claim_parts(claim.as_json()), indent=CLAIM_INDENT)

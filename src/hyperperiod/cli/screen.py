@@ -105,22 +105,25 @@ class Screen:
         self.width = _terminal_width(self._stream) if looks and not wide else None
         self.colour = looks and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
-    def line(self, *parts: str) -> None:
-        """One line, or several separated by newlines; parts of it may be Styled."""
+    def line(self, *parts: str, indent: int = 0) -> None:
+        """One line, or several separated by newlines; parts of it may be Styled.
+
+        Where a line is wrapped, what follows stands below its first word, or `indent` to the right
+        of the screen's edge if that is more.
+        """
         text = "".join(paint(part, colour=self.colour) for part in parts)
         for one in text.split("\n"):
-            self._write(self._fitted(one))
+            self._write(self._fitted(one, indent))
 
     def table(self, table: Table) -> None:
         """A table and a blank line."""
         self._write(table.lines(self.width, colour=self.colour, ascii_only=self._ascii_only()))
 
-    def _fitted(self, line: str) -> Iterable[str]:
-        """Wrapped where there is a width; what follows a bullet or an indent stays below it."""
+    def _fitted(self, line: str, indent: int) -> Iterable[str]:
         if self.width is None:
             return [line]
-        words = line.lstrip(" -")
-        return wrapped(line, self.width, " " * (len(line) - len(words)))
+        own = len(line) - len(line.lstrip(" -"))
+        return wrapped(line, self.width, " " * max(own, indent))
 
     def _ascii_only(self) -> bool:
         """Whether the stream cannot show more than ASCII."""

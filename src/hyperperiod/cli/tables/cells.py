@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hyperperiod.cli.screen import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.model.units import NS_PER_UNIT, format_time
@@ -56,7 +56,11 @@ def count_text(count: int) -> str:
     return Styled(str(count), BAD) if count else "0"
 
 
+CLAIM_INDENT: Final = len("holds: ")
+
+
 def claim_parts(claim: Json) -> tuple[str, ...]:
-    """Whether a claim holds, what we found, and what the paper did."""
+    """Whether a claim holds, and below it what we found and what the paper did."""
     sign = Styled("holds", GOOD) if claim["holds"] else Styled("fails", FAULT)
-    return sign, f": {claim['text']} ({claim['ours']}; paper: {claim['paper']})"
+    below = "\n" + " " * CLAIM_INDENT
+    return sign, f": {claim['text']}{below}found: {claim['ours']}{below}paper: {claim['paper']}"
