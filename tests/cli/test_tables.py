@@ -188,6 +188,16 @@ def test_the_path_of_a_flow_keeps_its_hops_whole(shown: Callable[..., str]) -> N
     assert "\n           > network.packet\n" in text
 
 
+def test_doctor_keeps_what_is_found_beside_its_name(shown: Callable[..., str]) -> None:
+    text = click.unstyle(shown(60, "doctor"))
+    assert text.split() == piped("doctor").split()
+    own = re.compile(r"(works  |missing)  \S")
+    below = [line for line in text.split("\n")[:-1] if not own.match(line)]
+    indent = text.index(" 3.") + 1
+    assert below
+    assert all(len(line) - len(line.lstrip()) == indent for line in below)
+
+
 def test_colours_can_be_turned_off(
     shown: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +307,7 @@ def test_lines_are_wrapped_at_words_only() -> None:
     assert wrapped("one two three", 7) == ["one two", "three"]
     assert wrapped("- one two three", 9, "  ") == ["- one two", "  three"]
     assert wrapped("/a/long/path/name x", 5) == ["/a/long/path/name", "x"]
+    assert wrapped("gcc  /usr/bin/gcc 12", 9, " " * 5) == ["gcc  /usr/bin/gcc", "     12"]
 
 
 def test_a_colour_does_not_count_and_does_not_spread() -> None:

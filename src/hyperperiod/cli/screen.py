@@ -71,11 +71,15 @@ def _columns(sign: str) -> int:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """A line as several that are no wider; all but the first begin with `indent`."""
+    """A line as several that are no wider; all but the first begin with `indent`.
+
+    A word that is too long even for a line of its own stays where it is.
+    """
     first, *others = text.split(" ")
     lines, line = [], first
     for word in others:
-        if line.strip() and visible(line) + 1 + visible(word) > width:
+        start = visible(line) + 1
+        if line.strip() and start > len(indent) and start + visible(word) > width:
             lines.append(line.rstrip())
             line = indent + word
         else:
