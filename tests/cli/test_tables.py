@@ -327,3 +327,40 @@ def test_a_stream_that_knows_only_ascii(monkeypatch: pytest.MonkeyPatch) -> None
     Screen().table(table)
     stream.flush()
     assert raw.getvalue() == b"t\n\n domain\n ------\n d\n\n"
+
+
+# -- numbers that people read --------------------------------------------------------------------
+
+
+def test_overheads_are_times_per_second(tmp_path: Path) -> None:
+    text = (SYSTEMS / "avionics-unfitted.toml").read_text()
+    at = text.index("[[domain]]")
+    path = tmp_path / "costly.toml"
+    path.write_text(f'{text[:at]}[overheads]\ncontext_switch = "5us"\n\n{text[at:]}')
+    found = piped("fit", str(path), "--heuristics")
+    assert re.search(r"^ overhead +- +\d\.\d+ ms/s ", found, re.MULTILINE)
+    assert " ns/s" not in found
+
+
+def test_an_interface_of_several_vcpus_is_counted_for_all_of_them(tmp_path: Path) -> None:
+    """4 vcpus of 3 ms in 10 ms are 120 % of a pcpu, of which the task uses 10 %."""
+    path = tmp_path / "four.toml"
+    path.write_text(
+        'name = "four"\npolicy = "rtds"\npcpus = 4\n[[domain]]\nname = "vm"\nvcpus = 4\n'
+        'interface = { period = "10ms", budget = "3ms" }\n'
+        '[[domain.task]]\nname = "t"\nvcpu = 0\nperiod = "100ms"\nwcet = "10ms"\n'
+    )
+    rows = [line.split("  ") for line in piped("analyze", str(path)).split("\n") if " x " in line]
+    cells = [[cell.strip() for cell in row if cell] for row in rows]
+    assert cells == [["vm", "4 x 3ms in 10ms", "yes", "120.00 %", "10.00 %", "110.00 %"]]
+    assert " 4 x 3ms in 10ms " in piped("simulate", str(path), "--horizon", "1s")
+
+
+def test_the_shortest_deadline_and_the_bound_do_not_contradict_each_other() -> None:
+    """Under EDF the bound is the deadline; what a deadline may shrink by stands beside what of."""
+    text = piped("analyze", system("flight-control"), "--sensitivity")
+    rows = [line.split() for line in text.split("\n") if " satellite " in line]
+    assert rows[0][2:] == ["yes", "80", "ms", "80", "ms"]
+    assert rows[1][2:] == ["6", "ms", "0", "ns", "77.5", "ms", "2.5", "ms"]
+    assert " shortest deadline   less than now\n" in text
+    assert " slack " not in text
