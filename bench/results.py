@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.table import Table, numbers, words
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,10 @@ def write(rows: Iterable[Row], path: Path) -> None:
 
 def show(rows: Iterable[Row]) -> None:
     """Prints the rows as a table."""
-    table = Table("what", "ours", "unit", "peer", "ratio", title=f"Measured on {processor()}")
+    columns = [*words("what"), *numbers("ours"), *words("unit"), *numbers("peer", "ratio")]
+    table = Table(f"Measured on {processor()}", columns)
     for row in rows:
         peer = f"{row.peer:,.4g} ({row.peer_name})" if row.peer is not None else ""
         ratio = f"{row.ratio:,.4g} x" if row.ratio is not None else ""
         table.add_row(row.name, f"{row.value:,.4g}", row.unit, peer, ratio)
-    Console().print(table)
+    Screen().table(table)

@@ -90,6 +90,7 @@ def test_the_object() -> None:
         "domains": [
             {
                 "name": "control",
+                "vcpus": 1,
                 "utilization": 0.2,
                 "interface": {"period_ns": 10 * MS, "budget_ns": 5 * MS, "bandwidth": 0.5},
                 "interface_overhead": 0.3,
@@ -124,6 +125,7 @@ def test_the_object() -> None:
             },
             {
                 "name": "rest",
+                "vcpus": 1,
                 "utilization": 0.0,
                 "interface": None,
                 "interface_overhead": None,
@@ -214,10 +216,12 @@ def test_several_vcpus_need_pinned_tasks() -> None:
     assert result["schedulable"] is True
     # b alone decides: the interface is the same for both vcpus.
     alone = system(domain("d", task("b", 4, 40), interface_period_ns=10 * MS))
-    found = result["domains"][0]["interface"]
-    assert found == analyze(alone)["domains"][0]["interface"]
-    assert result["domains"][0]["interface_overhead"] == pytest.approx(
-        2 * found["bandwidth"] - 0.15
+    entry, half = result["domains"][0], analyze(alone)["domains"][0]["interface"]
+    assert entry["vcpus"] == 2
+    # Period and budget are of each vcpu, the bandwidth of both together.
+    assert entry["interface"] == {**half, "bandwidth": pytest.approx(2 * half["bandwidth"])}
+    assert entry["interface_overhead"] == pytest.approx(
+        entry["interface"]["bandwidth"] - entry["utilization"]
     )
     loose = domain("d", task("a", 2, 40), vcpus=2, interface=interface(5, 10))
     holds, reason = verdict(system(loose, pcpus=2, policy="rtds"), "d")
@@ -257,10 +261,60 @@ def test_no_interface_serves_the_tasks() -> None:
     assert "1.25" in result["domains"][0]["reason"]
     with pytest.raises(InputError, match="domain d: interface"):
         resolve(one)
-    hasty = task("a", 10, 40, deadline_ns=5 * MS)
-    fixed = system(domain("d", hasty, interface_period_ns=10 * MS))
+    hasty = [task(name, 3, 40, deadline_ns=5 * MS) for name in "ab"]
+    fixed = system(domain("d", *hasty, interface_period_ns=10 * MS))
     assert "no budget in 10ms" in verdict(fixed, "d")[1]
-    assert "whole pcpu" in verdict(system(domain("d", hasty)), "d")[1]
+    assert "whole pcpu" in verdict(system(domain("d", *hasty)), "d")[1]
+
+
+@pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo", "gedf"])
+@pytest.mark.parametrize(
+    ("late", "why"),
+    [
+        (task("t", 6, 40, deadline_ns=5 * MS), "the wcet of t, 6ms, is above its deadline, 5ms"),
+        (
+            task("t", 12, 10, deadline_ns=20 * MS),
+            "the wcet of t, 12ms, is above its period, 10ms",
+        ),
+    ],
+    ids=["deadline", "period"],
+)
+def test_work_that_is_too_long_is_the_reason(late: Task, why: str, scheduler: str) -> None:
+    """Whether the interface is given, computed for a period, or computed whole."""
+    vcpus = 2 if scheduler == "gedf" else 1
+    others = {"scheduler": scheduler, "vcpus": vcpus}
+    fine = task("fine", 1, 100)
+    given = domain("d", fine, late, interface=interface(10, 10), **others)
+    for one in (given, *_without_interface(late, fine, others)):
+        result = analyze(system(one, pcpus=2, policy="rtds"))["domains"][0]
+        assert why in result["reason"], one
+        told = next(part for part in result["tasks"] if part["name"] == "t")
+        assert why in told["reason"]
+        if "deadline" in why or scheduler == "rm":
+            assert result["schedulable"] is False
+    assert "fine" not in analyze(system(given, pcpus=2, policy="rtds"))["domains"][0]["reason"]
+
+
+def _without_interface(late: Task, fine: Task, others: dict[str, object]) -> list[Domain]:
+    if others["vcpus"] == 2:
+        # For a period there is none at all, and a budget without one is not looked for.
+        assert late.deadline_ns is not None
+        hasty = late.deadline_ns < (late.wcet_ns or 0)
+        return [domain("d", fine, late, interface_period_ns=10 * MS, **others)] if hasty else []
+    return [
+        domain("d", fine, late, interface_period_ns=10 * MS, **others),
+        domain("d", fine, late, **others),
+    ]
+
+
+def test_what_only_may_miss_is_not_called_too_long() -> None:
+    """A "no" of a test that is only sufficient stays open; that of too long work does not."""
+    open_one = domain("d", task("t", 5, 10, offset_ns=MS), interface=interface(5, 10))
+    assert verdict(system(open_one), "d")[0] is None
+    closed = domain(
+        "d", task("t", 11, 20, deadline_ns=10 * MS, offset_ns=MS), interface=interface(10, 10)
+    )
+    assert verdict(system(closed), "d")[0] is False
 
 
 def test_computed_interfaces_are_filled_in_and_stay() -> None:

@@ -126,8 +126,9 @@ def test_a_domain_can_give_back_budget() -> None:
     whole = domain_sensitivity(domain(task("t", 4, 40)), PERIODIC, MS)
     assert whole is not None
     assert whole.least_budget_ns == -(-least_ns // MS) * MS
-    shown = task_entry(found.tasks["t"])
+    shown = task_entry(found.tasks["t"], 40 * MS)
     assert shown == {
+        "shortest_deadline_ns": 14 * MS,
         "slack_ns": 26 * MS,
         "largest_wcet_ns": 15 * MS,
         "extra_wcet_ns": 11 * MS,
@@ -154,7 +155,7 @@ def test_no_test_no_sensitivity() -> None:
     only = domain(task("t", 4, 40))
     assert domain_sensitivity(only, Promise(Budget.POLLING, Sbf.HARMONIC)) is None
     assert domain_entry(None) is None
-    assert task_entry(None) is None
+    assert task_entry(None, 40 * MS) is None
 
 
 def test_several_vcpus_and_fifo() -> None:

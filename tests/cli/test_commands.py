@@ -178,13 +178,18 @@ def trace(tmp_path: Path) -> str:
 def test_intervals(trace: str) -> None:
     result = run("trace", "intervals", trace, "--csv")
     assert result.stdout == "pcpu,start_ns,end_ns,run,pay\n0,0,3,a,a\n0,3,10,idle,\n"
-    assert "0     3         10      idle" in run("trace", "intervals", trace).stdout
+    assert run("trace", "intervals", trace).stdout == (
+        " pcpu   start_ns   end_ns   run    pay\n"
+        " ─────────────────────────────────────\n"
+        " 0             0        3   a      a\n"
+        " 0             3       10   idle\n"
+    )
 
 
 def test_jobs(trace: str) -> None:
     result = run("trace", "jobs", trace, "--csv")
     assert result.stdout.splitlines()[1] == "a,t,0,0,0,3,10"
-    assert len(run("trace", "jobs", trace).stdout.splitlines()) == 2
+    assert len(run("trace", "jobs", trace).stdout.splitlines()) == 3
 
 
 def test_check(trace: str) -> None:

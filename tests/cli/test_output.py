@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.cli.output import require_different, whole_file
-from hyperperiod.cli.tables import interface_text, share_text, time_text
+from hyperperiod.cli.tables.cells import interface_text, share_text, time_text
 from hyperperiod.model import InputError
 
 

@@ -170,7 +170,7 @@ def test_periods_stay_in_their_range() -> None:
         (
             system_of(domain("a", 10, 11, pcpu=0)),
             "infeasible",
-            "domain a: no interface: the tasks ask for 1.1 of a pcpu",
+            "domain a: no interface: the wcet of t, 11ms, is above its deadline, 10ms",
         ),
         (
             system_of(*(domain(name, 20, 2) for name in "abc"), policy="cbs+fp+none+global"),

@@ -3,19 +3,17 @@
 
 import json
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from rich.console import Console
 from tests.integration.random_systems import random_system, step_of
 from tests.trace import examples
 from tests.trace.examples import H
 from tests.trace.writer import Script, make_header
 
-from hyperperiod.cli.tables import check_table
+from hyperperiod.cli.tables.trace import check_table
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.trace.check import CheckResult, check_file
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read
@@ -23,9 +21,7 @@ from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 
 
 def printed(result: CheckResult) -> str:
-    out = StringIO()
-    Console(file=out, width=120).print(check_table(result.as_json()))
-    return out.getvalue()
+    return "\n".join(check_table(result.as_json()).lines())
 
 
 def test_a_good_trace(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
+from hyperperiod.model.vcpus import bandwidth_of, interface_entry
 
 
 class AnalyzeResult(TypedDict, total=False):
@@ -197,7 +198,6 @@ class _Analysis:
         return all_of(_verdicts_of(index, group, host))
 
     def _entry(self, domain: Domain, host: Verdict) -> dict[str, Any]:
-        interface = domain.interface
         inside = self._inside(domain, self.promises[domain.name])
         unsettled = self._unsettled()
         whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
@@ -205,20 +205,14 @@ class _Analysis:
             name: _under(all_of([*unsettled, host]), verdict)
             for name, verdict in inside.parts.items()
         }
-        bandwidth = interface.bandwidth * domain.vcpus if interface else None
         entry: dict[str, Any] = {
             "name": domain.name,
+            "vcpus": domain.vcpus,
             "utilization": float(domain.utilization),
-            "interface": {
-                "period_ns": interface.period_ns,
-                "budget_ns": interface.budget_ns,
-                "bandwidth": float(interface.bandwidth),
-            }
-            if interface
-            else None,
+            "interface": interface_entry(domain),
             "interface_overhead": None
-            if bandwidth is None
-            else float(bandwidth - domain.utilization),
+            if domain.interface is None
+            else float(bandwidth_of(domain) - domain.utilization),
             **_said(whole),
             "tests": [_told(one) for one in self._tests(domain)],
             "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
@@ -265,7 +259,8 @@ class _Analysis:
         )
         entry["sensitivity"] = domain_entry(found)
         for task in entry["tasks"]:
-            task["sensitivity"] = task_entry(found.tasks.get(task["name"]) if found else None)
+            own = found.tasks.get(task["name"]) if found else None
+            task["sensitivity"] = task_entry(own, task["deadline_ns"])
 
     def _task(self, task: Task, verdict: Verdict) -> dict[str, Any]:
         return {

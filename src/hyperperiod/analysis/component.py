@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from hyperperiod._analysis import Local
-from hyperperiod.model import Domain, Scheduler, Task, TaskKind
+from hyperperiod.model import Domain, Scheduler, Task, TaskKind, format_time
 
 
 class Load(NamedTuple):
@@ -53,6 +53,18 @@ class Source:
     def exact(self) -> bool:
         """Whether the worst case that the tests assume is one that can happen."""
         return self.offset_ns == 0 and self.load.jitter == 0 and self.load.blocking == 0
+
+    @property
+    def too_long(self) -> str:
+        """Why no supply is enough for this work, even alone: empty unless its wcet is too long."""
+        wcet, period, deadline = self.load.wcet, self.load.period, self.load.deadline
+        if wcet > deadline:
+            limit = f"deadline, {format_time(deadline)}"
+        elif wcet > period:
+            limit = f"period, {format_time(period)}"
+        else:
+            return ""
+        return f"the wcet of {self.name}, {format_time(wcet)}, is above its {limit}"
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,9 @@ class _Filler:
             raise NotCovered("gedf on several vcpus: a budget is computed for a given period only")
         if system.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
+        for source in cluster.sources:
+            if source.load.wcet > source.load.deadline:
+                raise Infeasible(source.too_long)
         if cluster.utilization > domain.vcpus:
             utilization = float(cluster.utilization)
             raise Infeasible(f"the tasks ask for {utilization:.6g} of {domain.vcpus} pcpus")
@@ -212,6 +215,9 @@ def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bo
     shapes may need periods that are no whole quanta. Fifo, offsets and jitter have sufficient
     tests only.
     """
+    for source in (source for component in components for source in component.sources):
+        if source.too_long:
+            raise Infeasible(source.too_long)
     busiest = max(components, key=lambda component: component.utilization)
     if busiest.utilization > 1:
         raise Infeasible(f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu")

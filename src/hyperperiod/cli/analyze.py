@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hyperperiod.cli.group import EXIT_MISSED
-from hyperperiod.cli.options import json_option, policy_option, read_name, system_argument
+from hyperperiod.cli.options import (
+    json_option,
+    policy_option,
+    read_name,
+    system_argument,
+    wide_option,
+)
 
 if TYPE_CHECKING:
     from hyperperiod.analysis import AnalyzeResult
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
 @json_option
+@wide_option
 @click.pass_context
 def analyze(
     ctx: click.Context,
@@ -84,29 +91,25 @@ def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
 
 
 def _show(result: AnalyzeResult, *, tests: bool) -> None:
-    from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import (
-        analysis_tables,
-        interface_text,
-        reasons,
-        searches,
-        tests_table,
-        verdict_text,
-    )
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.analysis import analysis_tables, reasons, searches, tests_table
+    from hyperperiod.cli.tables.cells import interface_text, verdict_text
 
-    out = console()
-    out.print(f"{result['system']} under {result['policy']}: schedulable?", end=" ")
-    out.print(verdict_text(result["schedulable"]))
+    screen = Screen()
+    title = f"{result['system']} under {result['policy']}: schedulable? "
+    screen.line(title, verdict_text(result["schedulable"]))
     for table in analysis_tables(result):
-        out.print(table)
+        screen.table(table)
     if tests:
-        out.print(tests_table(result))
+        screen.table(tests_table(result))
     for line in searches(result):
-        out.print(line)
+        screen.line(line)
     if result.get("spare"):
-        out.print(f"spare: {interface_text(result['spare'])}")
+        screen.line(f"spare: {interface_text(result['spare'])}")
     if result["schedulable"] is not True:
         for reason in reasons(result):
-            out.print(f"- {reason}")
+            screen.line(f"- {reason}")
     if "explain" in result:
-        out.print(result["explain"]["text"])
+        from hyperperiod.analysis.explain.tell import WIDTH, tell
+
+        screen.line(tell(result["explain"], min(WIDTH, screen.width or WIDTH)))

@@ -18,6 +18,7 @@ from hyperperiod.cli.options import (
     report_option,
     seed_option,
     system_argument,
+    wide_option,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 @seed_option
 @report_option
 @json_option
+@wide_option
 @click.pass_context
 def compare(
     ctx: click.Context,
@@ -62,7 +64,7 @@ def compare(
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.systems import about
-    from hyperperiod.cli.tables import is_well
+    from hyperperiod.cli.tables.run import is_well
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
@@ -120,15 +122,14 @@ def _results(
 
 
 def _show(name: str, results: list[dict[str, Any]]) -> None:
-    from rich.text import Text
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.compare import comparison_tables
+    from hyperperiod.cli.tables.run import misses_text
 
-    from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import comparison_tables, misses_text
-
-    out = console()
+    screen = Screen()
     several = len({result["host"] for result in results}) > 1
     for result in results:
         where = f" on {result['host']}" if several else ""
-        out.print(Text(f"{name} under {result['policy']}{where}: ") + misses_text(result))
+        screen.line(f"{name} under {result['policy']}{where}: ", misses_text(result))
     for table in comparison_tables(results):
-        out.print(table)
+        screen.table(table)

@@ -52,16 +52,18 @@ def _examine(as_json: bool) -> None:
 
     from hyperperiod.cli.machine import examine
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import GOOD, OPEN, Screen, Styled
 
     findings = examine()
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
         return
+    screen = Screen()
     width = max(len(finding.name) for finding in findings)
+    indent = len("missing") + width + 4
     for finding in findings:
-        mark = "works  " if finding.works else "missing"
+        mark = Styled("works  ", GOOD) if finding.works else Styled("missing", OPEN)
         text = finding.found if finding.works else f"needed for: {finding.needed_for}"
-        style = "green" if finding.works else "yellow"
-        click.echo(f"{click.style(mark, fg=style)}  {finding.name.ljust(width)}  {text}")
+        screen.line(mark, f"  {finding.name.ljust(width)}  {text}", indent=indent)
         if finding.install:
-            click.echo(f"{'':9}{'':{width}}  get it with: {finding.install}")
+            screen.line(f"{'':{indent}}get it with: {finding.install}")

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
-from hyperperiod.cli.output import console, print_json, require_different, whole_file
+from hyperperiod.cli.output import print_json, require_different, whole_file
 from hyperperiod.cli.progress import Progress, bar
+from hyperperiod.cli.screen import OPEN, Screen, Styled
 from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.cli.tables import is_well, misses_text, result_tables
+from hyperperiod.cli.tables.run import is_well, misses_text, run_tables
 from hyperperiod.model import Policy, System, format_time
 
 
@@ -126,18 +127,16 @@ def _write_report(path: Path, system: System, result: dict[str, Any], trace: Pat
 
 
 def _show(result: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    out = console()
+    screen = Screen()
     title = f"{result['system']} under {result['policy']} on {result['host']}"
     horizon = format_time(result["horizon_ns"])
-    out.print(Text(f"{title}, {horizon}: ") + misses_text(result))
+    screen.line(f"{title}, {horizon}: ", misses_text(result))
     if result.get("interrupted"):
-        out.print(Text("interrupted: the results are those up to this instant", style="yellow"))
+        screen.line(Styled("interrupted: the results are those up to this instant", OPEN))
     if result.get("timing") == "host":
         text = "several pcpus: times are those of this machine, which has other things to do"
-        out.print(Text(text, style="yellow"))
-    for table in result_tables(result):
-        out.print(table)
+        screen.line(Styled(text, OPEN))
+    for table in run_tables(result):
+        screen.table(table)
     if result["host"] == "xen":
-        out.print(Text(f"console log, trace and result are in {xen_folder(result['system'])}"))
+        screen.line(f"console log, trace and result are in {xen_folder(result['system'])}")

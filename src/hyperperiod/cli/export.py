@@ -108,7 +108,7 @@ def export(
     tasks. toml: the system itself. Interfaces that the file leaves open are computed. An earlier
     export in DIR is replaced; a folder with anything else in it is left alone.
     """
-    from hyperperiod.cli.output import console, print_json
+    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.systems import about, read_system
     from hyperperiod.export import (
         FOR_ANALYSIS,
@@ -136,6 +136,6 @@ def export(
     else:
         count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
         verb = "replaced the export in" if replaced else "written to"
-        console().print(f"{system.name} for {target}: {count} {verb} {folder}")
+        click.echo(f"{system.name} for {target}: {count} {verb} {folder}")
         if "README.md" in files:
-            console().print(f"read {folder}/README.md first")
+            click.echo(f"read {folder}/README.md first")

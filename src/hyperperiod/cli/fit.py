@@ -20,6 +20,7 @@ from hyperperiod.cli.options import (
     read_name,
     read_time,
     system_argument,
+    wide_option,
 )
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     help="Write the fitted system.",
 )
 @json_option
+@wide_option
 @click.pass_context
 def fit(
     ctx: click.Context,
@@ -203,14 +205,18 @@ def _text(fitted: Fitted, system: System) -> str:
 
 
 def _show(result: Any, out_file: str | None) -> None:
-    from hyperperiod.cli.fit_tables import fit_lines
-    from hyperperiod.cli.output import console
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.table import Table
+    from hyperperiod.cli.tables.fit import fit_lines
 
-    out = console()
+    screen = Screen()
     for line in fit_lines(result):
-        out.print(line)
+        if isinstance(line, Table):
+            screen.table(line)
+        else:
+            screen.line(*([line] if isinstance(line, str) else line))
     if out_file is not None:
-        out.print(f"written to {out_file}")
+        screen.line(f"written to {out_file}")
 
 
 @contextlib.contextmanager

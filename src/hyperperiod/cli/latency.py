@@ -14,6 +14,7 @@ from hyperperiod.cli.options import (
     read_time,
     report_option,
     seed_option,
+    wide_option,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @seed_option
 @report_option
 @json_option
+@wide_option
 @click.pass_context
 def latency(
     ctx: click.Context,
@@ -138,18 +140,17 @@ def _json(plan: Plan, results: Results) -> dict[str, Any]:
 
 
 def _show(plan: Plan, results: Results) -> None:
-    from rich.text import Text
+    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
+    from hyperperiod.cli.tables.figures import latency_table
 
-    from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import claim_text, latency_table
-
-    out = console()
+    screen = Screen()
     if results.interrupted:
-        out.print(Text("interrupted: the rows are those measured up to there", style="yellow"))
+        screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))
     for outcome in results.outcomes:
         found = outcome.as_json()
-        out.print(Text(f"{found['title']} on {plan.host} ({found['source']})"))
-        out.print(latency_table(found["settings"], outcome.scenario.test))
+        title = f"{found['title']} on {plan.host} ({found['source']})"
+        screen.table(latency_table(title, found["settings"], outcome.scenario.test))
         for claim in found["claims"]:
-            out.print(claim_text(claim))
-        out.print()
+            screen.line(*claim_parts(claim), indent=CLAIM_INDENT)
+        screen.line()

@@ -18,6 +18,8 @@ DEFAULT_HORIZON = "10s"
 SEED_LIMIT = 2**64
 HOSTS = ("sim", "xen")
 """Where systems can be run."""
+WIDE = "hyperperiod.wide"
+"""Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 
 
 def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
@@ -93,6 +95,20 @@ json_option = click.option(
     "as_json", "--json", is_flag=True, help="One JSON object on standard output."
 )
 
+
+def _remember_wide(ctx: click.Context, _param: click.Parameter, wide: bool) -> None:
+    """Keeps `--wide` for the screen, which looks it up where tables are printed."""
+    ctx.meta[WIDE] = wide
+
+
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_wide,
+    help="Tables with all columns, however narrow the terminal is.",
+)
+
 policy_option = click.option(
     "--policy",
     callback=read_policy,
@@ -129,6 +145,7 @@ report_option = click.option(
 def run_options(command: Command) -> Command:
     """What everything that runs a system takes."""
     for option in (
+        wide_option,
         json_option,
         report_option,
         click.option("trace_file", "--trace", metavar="FILE.hpt", help="Write every event."),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What commands write: JSON, tables, and files that appear whole or not at all."""
+"""What commands write for programs: JSON, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,35 +11,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hyperperiod.model.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-# Tables that go to a file or a pipe get this width, so that they do not depend on the terminal.
-PLAIN_WIDTH = 160
 
 
 def print_json(result: Any) -> None:
     """One object on standard output."""
     sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
-
-
-def console(*, error: bool = False) -> Console:
-    """Standard output, or standard error, for people."""
-    from rich.console import Console
-
-    class PipeConsole(Console):
-        """Leaves a closed pipe to those who map errors to exit codes."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    stream = sys.stderr if error else sys.stdout
-    width = None if stream.isatty() else PLAIN_WIDTH
-    return PipeConsole(file=stream, width=width, highlight=False, emoji=False, markup=False)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
-from hyperperiod.cli.options import json_option, read_name, read_time, seed_option
+from hyperperiod.cli.options import json_option, read_name, read_time, seed_option, wide_option
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -72,6 +72,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     help="Write the figure as a picture.",
 )
 @json_option
+@wide_option
 @click.pass_context
 def reproduce(
     ctx: click.Context,
@@ -122,15 +123,15 @@ def reproduce(
 
 
 def _show(figure: Figure) -> None:
-    from rich.text import Text
+    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
+    from hyperperiod.cli.tables.figures import figure_table
 
-    from hyperperiod.cli.output import console
-    from hyperperiod.cli.tables import claim_text, figure_table
-
-    out = console()
+    screen = Screen()
     if figure.interrupted:
-        out.print(Text("interrupted: the rows are those measured up to there", style="yellow"))
-    out.print(Text(f"{figure.title} ({figure.source})"))
-    out.print(figure_table(figure.columns, figure.rows if figure.shown is None else figure.shown))
+        screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))
+    title = f"{figure.title} ({figure.source})"
+    rows = figure.rows if figure.shown is None else figure.shown
+    screen.table(figure_table(title, figure.columns, figure.keys, rows))
     for claim in figure.claims:
-        out.print(claim_text(claim.as_json()))
+        screen.line(*claim_parts(claim.as_json()), indent=CLAIM_INDENT)

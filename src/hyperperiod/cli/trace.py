@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hyperperiod.cli.options import json_option, read_time
+from hyperperiod.cli.options import json_option, read_time, wide_option
 
 trace_argument = click.argument("trace_file", metavar="FILE")
 csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
@@ -45,6 +46,7 @@ def convert(trace_file: str, output: str) -> None:
 @trace.command()
 @trace_argument
 @csv_option
+@wide_option
 def intervals(trace_file: str, as_csv: bool) -> None:
     """The schedule itself: who ran on which pcpu from when to when, and who paid."""
     from hyperperiod.trace.intervals import Interval, write_intervals_csv
@@ -60,6 +62,7 @@ def intervals(trace_file: str, as_csv: bool) -> None:
 @trace.command()
 @trace_argument
 @csv_option
+@wide_option
 def items(trace_file: str, as_csv: bool) -> None:
     """Every item of a flow: when it came and left, its deadline, and whether it was dropped."""
     from dataclasses import astuple
@@ -77,6 +80,7 @@ def items(trace_file: str, as_csv: bool) -> None:
 @trace.command()
 @trace_argument
 @csv_option
+@wide_option
 def jobs(trace_file: str, as_csv: bool) -> None:
     """Every job: release, start, finish and deadline."""
     from dataclasses import astuple
@@ -94,18 +98,20 @@ def jobs(trace_file: str, as_csv: bool) -> None:
 @trace.command()
 @trace_argument
 @json_option
+@wide_option
 @click.pass_context
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
-    from hyperperiod.cli.output import console, print_json
-    from hyperperiod.cli.tables import check_table
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.trace import check_table
     from hyperperiod.trace.check import check_file
 
     result = check_file(_existing(trace_file))
     if as_json:
         print_json(result.as_json())
     else:
-        console().print(check_table(result.as_json()))
+        Screen().table(check_table(result.as_json()))
     ctx.exit(result.exit_code)
 
 
@@ -132,13 +138,14 @@ def diff(
     same servers pay, and when no response time differs by more.
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import Screen
     from hyperperiod.trace.difference import difference
 
     found = difference(_read(trace_file), _read(other_file), bound_ns)
     if as_json:
         print_json(found.as_json())
     else:
-        click.echo(found.text())
+        Screen().line(found.text())
     ctx.exit(0 if found.agrees else 1)
 
 
@@ -154,13 +161,8 @@ def _existing(trace_file: str) -> Path:
     return require_file(trace_file, "a trace (.hpt)")
 
 
-def _print_rows(columns: Any, rows: Any) -> None:
-    """A table of columns as wide as needed, without the cost of laying out every row."""
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
-    widths = [
-        max([len(column), *(len(row[index]) for row in texts)])
-        for index, column in enumerate(columns)
-    ]
-    for row in (columns, *texts):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+def _print_rows(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.trace import list_table
+
+    Screen().table(list_table(columns, rows))

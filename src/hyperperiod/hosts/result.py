@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
-from hyperperiod.model import Interface, System
+from hyperperiod.model import System
+from hyperperiod.model.vcpus import InterfaceEntry, interface_entry
 
 NS_PER_S = 1_000_000_000
 
@@ -58,19 +59,12 @@ class FlowResult(TypedDict):
     histogram: NotRequired[list[tuple[int, int, int]]]
 
 
-class InterfaceResult(TypedDict):
-    """What each vcpu of a domain was promised."""
-
-    period_ns: int
-    budget_ns: int
-    bandwidth: float
-
-
 class DomainResult(TypedDict):
     """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers."""
 
     name: str
-    interface: InterfaceResult | None
+    vcpus: int
+    interface: InterfaceEntry | None
     supply_ns: int
     donated_ns: int
     tasks: list[TaskResult]
@@ -180,7 +174,8 @@ def make_result(system: System, counts: Counts) -> Result:
     domains = [
         DomainResult(
             name=domain.name,
-            interface=_interface(domain.interface),
+            vcpus=domain.vcpus,
+            interface=interface_entry(domain),
             supply_ns=given.supply_ns,
             donated_ns=given.donated_ns,
             tasks=[_task(task.name, next(tasks)) for task in domain.tasks],
@@ -217,16 +212,6 @@ def series_names(results: Sequence[Mapping[str, Any]]) -> list[str]:
     if len(policies) == 1:
         return [str(result["host"]) for result in results]
     return [f"{result['policy']} on {result['host']}" for result in results]
-
-
-def _interface(interface: Interface | None) -> InterfaceResult | None:
-    if interface is None:
-        return None
-    return InterfaceResult(
-        period_ns=interface.period_ns,
-        budget_ns=interface.budget_ns,
-        bandwidth=float(interface.bandwidth),
-    )
 
 
 def _task(name: str, count: TaskCount) -> TaskResult:

@@ -9,6 +9,8 @@ equal priorities. Where the order is fp-edf, a domain without one is ordinary.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypedDict
 
 from hyperperiod.model.policy import Order, Policy
 from hyperperiod.model.system import PRIORITY_LIMIT, Domain, Interface, System, Task
@@ -119,3 +121,27 @@ def _priorities(system: System) -> list[int | None]:
 
 def _period_ns(domain: Domain) -> int | None:
     return domain.interface.period_ns if domain.interface else domain.interface_period_ns
+
+
+class InterfaceEntry(TypedDict):
+    """An interface in results: period and budget of each vcpu, bandwidth of all of them."""
+
+    period_ns: int
+    budget_ns: int
+    bandwidth: float
+
+
+def bandwidth_of(domain: Domain) -> Fraction:
+    """What all vcpus of a domain are promised together, as a share of a pcpu; 0 if nothing."""
+    return domain.interface.bandwidth * domain.vcpus if domain.interface else Fraction(0)
+
+
+def interface_entry(domain: Domain) -> InterfaceEntry | None:
+    """A domain's interface as results show it."""
+    if domain.interface is None:
+        return None
+    return InterfaceEntry(
+        period_ns=domain.interface.period_ns,
+        budget_ns=domain.interface.budget_ns,
+        bandwidth=float(bandwidth_of(domain)),
+    )

@@ -170,6 +170,10 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
+        for source in component.sources:
+            if source.too_long:
+                verdicts[source.name] = _too_long(source, verdicts[source.name])
+                whole = _too_long(source, whole)
         wholes.append(whole)
         parts |= verdicts
     return DomainVerdict(all_of(wholes), parts | busy)
@@ -190,6 +194,15 @@ def _soften(verdict: Verdict, reason: str) -> Verdict:
     if verdict.holds is False:
         return Verdict.unknown(f"{verdict.reason} ({reason})")
     return verdict
+
+
+def _too_long(source: Source, verdict: Verdict) -> Verdict:
+    """The plainest reason in place of what a test says about all windows and supplies.
+
+    Work longer than its deadline misses it whatever the test is good for.
+    """
+    holds = False if source.load.wcet > source.load.deadline else verdict.holds
+    return Verdict(holds, source.too_long)
 
 
 def _judge_cluster(

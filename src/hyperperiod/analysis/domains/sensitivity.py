@@ -100,12 +100,13 @@ def domain_entry(found: DomainSensitivity | None) -> dict[str, Any] | None:
     }
 
 
-def task_entry(found: TaskSensitivity | None) -> dict[str, Any] | None:
+def task_entry(found: TaskSensitivity | None, deadline_ns: int | None) -> dict[str, Any] | None:
     """What stands beside a task in the result of `analyze`; None (null) if nothing is known."""
-    if found is None:
+    if found is None or deadline_ns is None:
         return None
     largest_ns = found.largest_wcet_ns
     return {
+        "shortest_deadline_ns": None if found.slack_ns is None else deadline_ns - found.slack_ns,
         "slack_ns": found.slack_ns,
         "largest_wcet_ns": largest_ns,
         "extra_wcet_ns": None if largest_ns is None else largest_ns - found.wcet_ns,

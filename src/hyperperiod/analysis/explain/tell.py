@@ -2,7 +2,7 @@
 """An explanation as text: what is so, why, who takes how much, and what would be enough.
 
 It is made of the object that `analyze --json` prints and of nothing else, and fits into 100
-columns.
+columns, or as many as are asked for.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _ROLES = {
 }
 
 
-def tell(found: Json) -> str:
-    """The whole text."""
-    lines = list(_wrapped(_head(found)))
-    lines += [line for fact in _facts(found) for line in _wrapped(f"  {fact}", indent="    ")]
+def tell(found: Json, width: int = WIDTH) -> str:
+    """The whole text, in lines of at most so many columns."""
+
+    def wrapped(text: str, indent: str = "") -> list[str]:
+        return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=True)
+
+    lines = wrapped(_head(found))
+    lines += [line for fact in _facts(found) for line in wrapped(f"  {fact}", indent="    ")]
     if found["critical_instant"]:
-        lines += ["", *_wrapped(f"Critical instant: {found['critical_instant']}.")]
+        lines += ["", *wrapped(f"Critical instant: {found['critical_instant']}.")]
     if found["story"]:
-        lines += ["", *_wrapped(" ".join(found["story"]))]
+        lines += ["", *wrapped(" ".join(found["story"]))]
     if found["windows"]:
-        lines += ["", *_table(found["windows"])]
+        lines += ["", *_table(found["windows"], width)]
     enough = list(_enough(found))
     if enough:
-        lines += ["", *(line for one in enough for line in _wrapped(one))]
+        lines += ["", *(line for one in enough for line in wrapped(one))]
     return "\n".join(lines)
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True)
 
 
 def _head(found: Json) -> str:
@@ -92,23 +92,23 @@ def _facts(found: Json) -> Iterator[str]:
 _EXTRA = ("jitter_ns", "offset_ns", "blocking_ns")
 
 
-def _table(windows: Sequence[Json]) -> list[str]:
+def _table(windows: Sequence[Json], width: int) -> list[str]:
     """One row per share, one column per window; the largest shares if there are many."""
     shown = list(windows)
     rows = _rows(shown)
     widths = _widths(rows)
-    if sum(widths) + 2 * len(widths) > WIDTH and len(shown) > 1:
+    if sum(widths) + 2 * len(widths) > width and len(shown) > 1:
         shown = shown[:1]
         rows = _rows(shown)
         widths = _widths(rows)
-    widths[0] = max(12, min(widths[0], WIDTH - sum(widths[1:]) - 2 * len(shown)))
+    widths[0] = max(12, min(widths[0], width - sum(widths[1:]) - 2 * len(shown)))
     lines = []
     for row in rows:
         if not any(row):
             lines.append(" " + "─" * (sum(widths) + 2 * len(shown) - 1))
             continue
         first = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
-        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
+        cells = [f"{cell:>{wide}}" for cell, wide in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([f"{first:<{widths[0]}}", *cells]).rstrip())
     return lines
 

@@ -20,6 +20,7 @@ from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.model import Domain, InputError, Scope, System
+from hyperperiod.model.vcpus import bandwidth_of, interface_entry
 
 
 class FitResult(TypedDict, total=False):
@@ -159,7 +160,7 @@ def _pcpus(system: System, prices: Prices) -> list[dict[str, Any]]:
         rows.append(
             {
                 "id": pcpu,
-                "bandwidth": float(sum((_width(domain) for domain in domains), Fraction(0))),
+                "bandwidth": float(sum((bandwidth_of(domain) for domain in domains), Fraction(0))),
                 "domains": [domain.name for domain in domains],
                 **(_event_rates(events, prices) or {}),
             }
@@ -173,6 +174,7 @@ def _domain(
     given = fitted.before.domains[index]
     entry: dict[str, Any] = {
         "name": given.name,
+        "vcpus": given.vcpus,
         "utilization": float(given.utilization),
         "given": [
             key
@@ -185,7 +187,7 @@ def _domain(
             )
             if value is not None
         ],
-        "before": _interface(before.domains[index]) if before else None,
+        "before": interface_entry(before.domains[index]) if before else None,
     }
     items = fitted.problem.items if fitted.problem else ()
     item = next((item for item in items if item.index == index), None)
@@ -194,22 +196,11 @@ def _domain(
     if after is not None:
         chosen = after.domains[index]
         entry |= {
-            "interface": _interface(chosen),
+            "interface": interface_entry(chosen),
             "pcpu": chosen.pcpu,
             "priority": chosen.priority,
         }
     return entry
-
-
-def _interface(domain: Domain) -> dict[str, Any] | None:
-    one = domain.interface
-    if one is None:
-        return None
-    return {
-        "period_ns": one.period_ns,
-        "budget_ns": one.budget_ns,
-        "bandwidth": float(one.bandwidth),
-    }
 
 
 def _search(fitted: Fitted) -> dict[str, Any]:
@@ -236,11 +227,7 @@ def total_bandwidth(system: System | None) -> Fraction | None:
     """The bandwidth of all servers, exactly."""
     if system is None:
         return None
-    return sum((_width(domain) for domain in system.domains), Fraction(0))
-
-
-def _width(domain: Domain) -> Fraction:
-    return domain.interface.bandwidth * domain.vcpus if domain.interface else Fraction(0)
+    return sum((bandwidth_of(domain) for domain in system.domains), Fraction(0))
 
 
 def _by_pcpu(system: System) -> Iterable[tuple[int | None, list[Domain]]]:

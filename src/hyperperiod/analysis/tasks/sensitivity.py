@@ -12,8 +12,10 @@ budget never makes a test come out better. So all answers are safe, and sharp wh
 exact; `exact` is false in the rare case that a value beyond was too hard to judge.
 - `largest_wcet`: of one task, all others as they are. Below its wcet, or None, where deadlines
   are missed already.
-- `slack`: the deadline less the response bound; under EDF, where the deadline is all that bounds a
-  response, the deadline less the shortest one with which all deadlines would still hold.
+- `slack`: by how much the deadline could be shorter, everything else as it is (priorities too), and
+  still be met with all others. Under fixed priority and fifo that is the deadline less the response
+  bound. Under EDF it is no statement about responses: a task's jobs are sure to end by their
+  deadline only, and a shorter deadline would bring them forward.
 - `factor`: the largest by which all wcets, each rounded up to a whole unit, can be multiplied. The
   test changes its mind only where one of them passes a whole number, so the factor is a fraction
   with one of the wcets below the line, and exact.

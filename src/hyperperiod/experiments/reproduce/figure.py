@@ -63,6 +63,8 @@ class Figure:
     """Everything that was measured, if the rows are only some of it, with more keys."""
     shown: Sequence[dict[str, Any]] | None = None
     """What people see instead of the rows."""
+    keys: int = 1
+    """How many of the columns, from the first on, say what a row is about."""
 
     def as_json(self) -> dict[str, Any]:
         """What `reproduce --json` prints."""

@@ -134,7 +134,17 @@ class Requests(Part):
         judge = Judge(self, self.setting(asked))
         claims = [] if interrupted else list(judge.claims(rows))
         chart = judge.chart(rows)
-        return Figure(self.name, self.title, self.source, rows, claims, chart, COLUMNS, interrupted)
+        return Figure(
+            self.name,
+            self.title,
+            self.source,
+            rows,
+            claims,
+            chart,
+            COLUMNS,
+            interrupted,
+            keys=COLUMNS.index("ertds_hz"),
+        )
 
     def setting(self, asked: Asked) -> Setting:
         """How much is measured on the host."""

@@ -130,7 +130,17 @@ class SpareGain(Part):
             interrupted = True
         claims = [claim for run in self.runs for claim in self._judged(run, rows, asked)]
         chart = self._chart(rows)
-        return Figure(self.name, self.title, self.source, rows, claims, chart, COLUMNS, interrupted)
+        return Figure(
+            self.name,
+            self.title,
+            self.source,
+            rows,
+            claims,
+            chart,
+            COLUMNS,
+            interrupted,
+            keys=COLUMNS.index("ertds_ns"),
+        )
 
     def _loads(self, asked: Asked) -> tuple[int, ...]:
         return self.xen.loads if asked.host == "xen" else self.loads

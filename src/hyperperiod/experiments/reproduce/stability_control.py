@@ -98,6 +98,7 @@ class StabilityControl(Part):
             interrupted,
             measured=rows,
             shown=of(rows, domain=rows[0]["domain"]) if rows else [],
+            keys=COLUMNS.index("packets"),
         )
 
     def _setting(self, asked: Asked) -> Setting:

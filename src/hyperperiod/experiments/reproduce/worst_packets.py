@@ -98,6 +98,7 @@ class WorstPackets(Part):
             interrupted,
             measured=[result.as_row() for result in results],
             shown=[result.as_row() for result in results],
+            keys=COLUMNS.index("found_ns"),
         )
 
     def _plays(self, stage: Stage, asked: Asked) -> int:

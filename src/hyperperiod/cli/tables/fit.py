@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
-from hyperperiod.cli.tables import interface_text, share_text
+from hyperperiod.cli.screen import BAD, GOOD, OPEN, Styled
+from hyperperiod.cli.table import Column, Table, numbers, words
+from hyperperiod.cli.tables.cells import (
+    NO_VALUE,
+    Json,
+    interface_text,
+    rate_text,
+    share_text,
+    time_text,
+)
 from hyperperiod.model.units import format_time
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
-
-Json = Mapping[str, Any]
+Line = str | tuple[str, ...] | Table
 
 
-def fit_lines(result: Json) -> Iterator[RenderableType]:
+def fit_lines(result: Json) -> Iterator[Line]:
     """The verdict, tables, and how far from the bound."""
     yield _headline(result)
     if "reason" in result:
@@ -34,14 +37,11 @@ def fit_lines(result: Json) -> Iterator[RenderableType]:
     yield from _search(result)
 
 
-def _headline(result: Json) -> Text:
-    from rich.text import Text
-
-    styles = {"optimal": "green", "fitted": "green", "infeasible": "bold red"}
-    text = Text(f"{result['system']} under {result['policy']}: ")
-    return text.append(result["status"], style=styles.get(result["status"], "yellow")).append(
-        f", {_asked(result['asked'])}"
-    )
+def _headline(result: Json) -> tuple[str, ...]:
+    styles = {"optimal": GOOD, "fitted": GOOD, "infeasible": BAD}
+    status = Styled(result["status"], styles.get(result["status"], OPEN))
+    about = f"{result['system']} under {result['policy']}: "
+    return about, status, f", {_asked(result['asked'])}"
 
 
 def _asked(asked: Json) -> str:
@@ -63,63 +63,85 @@ def _asked(asked: Json) -> str:
 def _domains(result: Json) -> Table:
     # What a domain of a loop needs alone, or had before, says nothing.
     alone = "flows" not in result
-    columns = ["domain", "pcpu", *(["before"] if alone else []), "interface"]
     numbered = any(domain["priority"] is not None for domain in result["domains"])
-    columns += ["priority"] if numbered else []
-    table = _table("domains", columns, ["bandwidth", *(["least alone"] if alone else [])])
+    columns = [
+        *words("domain", "pcpu"),
+        *(words("before", rank=3) if alone else []),
+        *words("interface"),
+        *(words("priority", rank=1) if numbered else []),
+        *numbers("bandwidth"),
+        *(numbers("least alone", rank=2) if alone else []),
+    ]
+    table = Table("domains", columns)
     for domain in result["domains"]:
         pcpu = "all" if domain["pcpu"] is None else str(domain["pcpu"])
-        row = [domain["name"], pcpu + (" (given)" if "pcpu" in domain["given"] else "")]
-        row += [_before(domain)] if alone else []
         given = " (given)" if "interface" in domain["given"] else ""
-        row.append(interface_text(domain["interface"]) + given)
-        row += [_priority(domain)] if numbered else []
         interface = domain["interface"]
-        row.append(share_text(interface["bandwidth"] if interface else None))
-        row += [share_text(domain.get("least_bandwidth"))] if alone else []
-        table.add_row(*row)
+        table.add_row(
+            domain["name"],
+            pcpu + (" (given)" if "pcpu" in domain["given"] else ""),
+            *([_before(domain)] if alone else []),
+            interface_text(interface, domain["vcpus"]) + given,
+            *([_priority(domain)] if numbered else []),
+            share_text(interface["bandwidth"] if interface else None),
+            *([share_text(domain.get("least_bandwidth"))] if alone else []),
+        )
     return table
 
 
 def _before(domain: Json) -> str:
     best_effort = "least_bandwidth" not in domain
-    return interface_text(domain["before"]) if domain["before"] or best_effort else "-"
+    if not domain["before"] and not best_effort:
+        return NO_VALUE
+    return interface_text(domain["before"], domain["vcpus"])
 
 
 def _priority(domain: Json) -> str:
-    return "-" if domain["priority"] is None else str(domain["priority"])
+    return NO_VALUE if domain["priority"] is None else str(domain["priority"])
 
 
 def _pcpus(result: Json) -> Table:
-    events = ["refill runs/s", "depletions/s", "switches/s", "events/s"]
-    table = _table("pcpus", ["pcpu", "domains"], ["bandwidth", *events])
+    columns = [
+        *words("pcpu"),
+        *numbers("domains", rank=2),
+        *numbers("bandwidth"),
+        *numbers("refill runs/s", "depletions/s", "switches/s", rank=3),
+        *numbers("events/s"),
+    ]
+    table = Table("pcpus", columns)
     for pcpu in result["pcpus"]:
         table.add_row(
             "all" if pcpu["id"] is None else str(pcpu["id"]),
             str(len(pcpu["domains"])),
             share_text(pcpu["bandwidth"]),
-            *(f"{pcpu[key]:.2f}" for key in ("runs", "depletions", "switches", "events")),
+            *(rate_text(pcpu[key]) for key in ("runs", "depletions", "switches", "events")),
         )
     return table
 
 
 def _flows(result: Json) -> Table:
     """Both sides of the inequalities of a driver loop, ours and the paper's."""
-    columns = ["in", "answer", "out", "bound", "deadline"]
-    table = _table("flows", ["flow", "through"], columns)
-    table.add_column("the paper's inequalities")
+    times = ("in", "answer", "out", "bound", "deadline")
+    columns = [
+        *words("flow"),
+        *words("through", rank=2),
+        *numbers(*times[:3], rank=3),
+        *numbers(*times[3:]),
+        Column("the paper's inequalities", rank=4, folds=30),
+    ]
+    table = Table("flows", columns)
     for flow in result["flows"]:
         table.add_row(
             flow["name"],
             flow["domain"],
-            *(_time(flow[f"{key}_ns"]) for key in columns),
+            *(_time(flow[f"{key}_ns"]) for key in times),
             "; ".join(_inequality(one) for one in flow["paper"]),
         )
     return table
 
 
 def _time(time_ns: int | None) -> str:
-    return "-" if time_ns is None else format_time(time_ns)
+    return NO_VALUE if time_ns is None else format_time(time_ns)
 
 
 def _inequality(one: Json) -> str:
@@ -129,7 +151,8 @@ def _inequality(one: Json) -> str:
 
 
 def _summary(result: Json) -> Table:
-    table = _table("in all", [""], ["before", "found", "lower bound", "above it by"])
+    figures = [*numbers("before", rank=2), *numbers("found", "lower bound", "above it by")]
+    table = Table("in all", [*words(""), *figures])
     bandwidth, events = result["bandwidth"], result["events"]
     table.add_row(
         "bandwidth",
@@ -137,26 +160,23 @@ def _summary(result: Json) -> Table:
     )
     if "flows" in result:
         return table
-    bound = events["lower_bound"]
-    in_time = events["unit"] == "ns/s"
+    bound, in_time = events["lower_bound"], events["unit"] == "ns/s"
+    before, found = events["before"] or {}, events["found"] or {}
     table.add_row(
         "events/s",
-        *(_rate(events[key], "events") for key in ("before", "found")),
-        "-" if bound is None or in_time else f"{bound:.2f}",
-        "-" if in_time else share_text(events["gap"]),
+        *(rate_text(rates.get("events")) for rates in (before, found)),
+        NO_VALUE if in_time else rate_text(bound),
+        NO_VALUE if in_time else share_text(events["gap"]),
     )
     if in_time:
-        table.add_row(
-            "overhead, ns/s",
-            *(_rate(events[key], "cost") for key in ("before", "found")),
-            "-" if bound is None else f"{bound:.0f}",
-            share_text(events["gap"]),
-        )
+        costs = (before.get("cost"), found.get("cost"), bound)
+        table.add_row("overhead", *(_cost(cost) for cost in costs), share_text(events["gap"]))
     return table
 
 
-def _rate(rates: Json | None, key: str) -> str:
-    return "-" if rates is None else f"{rates[key]:.2f}"
+def _cost(ns_per_second: float | None) -> str:
+    """Time lost to overheads in every second."""
+    return NO_VALUE if ns_per_second is None else f"{time_text(ns_per_second)}/s"
 
 
 def _search(result: Json) -> Iterator[str]:
@@ -174,15 +194,3 @@ _BOUND_NAMES = {
     "relaxation": "every domain's best on the grid",
     "search": "the search",
 }
-
-
-def _table(title: str, words: list[str], numbers: list[str]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in words:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table

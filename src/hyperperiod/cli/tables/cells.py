@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands in one cell: verdicts, times, shares, interfaces and claims as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hyperperiod.cli.screen import BAD, FAULT, GOOD, OPEN, Styled
+from hyperperiod.model.units import NS_PER_UNIT, format_time
+
+Json = Mapping[str, Any]
+
+NO_VALUE = "-"
+
+
+def verdict_text(value: bool | None, more: str = "") -> Styled:
+    """A verdict in a word and a colour, with what is to be said beside it."""
+    word, style = {None: ("unknown", OPEN), True: ("yes", GOOD), False: ("no", BAD)}[value]
+    return Styled(word + more, style)
+
+
+def time_text(time_ns: float | None) -> str:
+    """A time in the unit that suits its size, four digits or so."""
+    if time_ns is None:
+        return NO_VALUE
+    unit, size = "ns", 1
+    for name, ns in NS_PER_UNIT.items():
+        if abs(time_ns) >= ns:
+            unit, size = name, ns
+    return (
+        f"{time_ns / size:.4g} {unit}" if time_ns < 1000 * size else f"{time_ns / size:.0f} {unit}"
+    )
+
+
+def rate_text(per_second: float | None) -> str:
+    """So many per second."""
+    return NO_VALUE if per_second is None else f"{per_second:.2f}"
+
+
+def share_text(value: Any) -> str:
+    """A fraction of a pcpu or of jobs, in percent."""
+    return NO_VALUE if value is None else f"{100 * float(value):.2f} %"
+
+
+def interface_text(interface: Json | None, vcpus: int = 1) -> str:
+    """(period, budget), exactly, and how many vcpus have it where there are several."""
+    if not interface:
+        return "best effort"
+    each = f"{format_time(interface['budget_ns'])} in {format_time(interface['period_ns'])}"
+    return each if vcpus == 1 else f"{vcpus} x {each}"
+
+
+def count_text(count: int) -> str:
+    """A number of things that should not have happened."""
+    return Styled(str(count), BAD) if count else "0"
+
+
+CLAIM_INDENT: Final = len("holds: ")
+
+
+def claim_parts(claim: Json) -> tuple[str, ...]:
+    """Whether a claim holds, and below it what we found and what the paper did."""
+    sign = Styled("holds", GOOD) if claim["holds"] else Styled("fails", FAULT)
+    below = "\n" + " " * CLAIM_INDENT
+    return sign, f": {claim['text']}{below}found: {claim['ours']}{below}paper: {claim['paper']}"

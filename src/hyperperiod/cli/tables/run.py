@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run came to: its verdict, and tables of tasks, flows, domains and pcpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperperiod.cli.screen import BAD, GOOD, Styled
+from hyperperiod.cli.table import Column, Table, numbers, words
+from hyperperiod.cli.tables.cells import (
+    Json,
+    count_text,
+    interface_text,
+    rate_text,
+    share_text,
+    time_text,
+)
+
+_RESPONSE = ("min", "mean", "p50", "p99", "max")
+# On a narrow screen the longest response stays, then the mean and the 99th percentile.
+_RESPONSE_COLUMNS = [
+    Column(key, right=True, rank=rank) for key, rank in zip(_RESPONSE, (6, 3, 5, 4, 1), strict=True)
+]
+
+
+def run_tables(result: Json) -> Iterable[Table]:
+    """Responses of tasks and flows, what domains received, how busy pcpus were."""
+    yield _tasks(result["domains"])
+    if result.get("flows"):
+        yield _flows(result["flows"])
+    yield _domains(result["domains"], result["horizon_ns"])
+    yield _pcpus(result["pcpus"], result["horizon_ns"])
+
+
+def _tasks(domains: Iterable[Json]) -> Table:
+    counts = [*numbers("jobs", rank=3), *numbers("misses", rank=1), *numbers("dmr", rank=2)]
+    table = Table("responses", [*words("domain", "task"), *counts, *_RESPONSE_COLUMNS])
+    for domain in domains:
+        for task in domain["tasks"]:
+            table.add_row(
+                domain["name"],
+                task["name"],
+                str(task["jobs"]),
+                count_text(task["misses"]),
+                share_text(task["dmr"]),
+                *_responses(task),
+            )
+    return table
+
+
+def _flows(flows: Iterable[Json]) -> Table:
+    counts = [
+        *numbers("items", "per second", rank=3),
+        *numbers("dropped", "misses", rank=1),
+        *numbers("dmr", rank=2),
+    ]
+    table = Table("flows", [*words("flow"), *counts, *_RESPONSE_COLUMNS])
+    for flow in flows:
+        table.add_row(
+            flow["name"],
+            str(flow["items"]),
+            rate_text(flow["throughput_hz"]),
+            count_text(flow["dropped"]),
+            count_text(flow["misses"]),
+            share_text(flow["dmr"]),
+            *_responses(flow),
+        )
+    return table
+
+
+def _responses(row: Json) -> Iterable[str]:
+    response = row["response_ns"] or {}
+    return (time_text(response.get(key)) for key in _RESPONSE)
+
+
+def _domains(domains: Iterable[Json], horizon_ns: int) -> Table:
+    columns = [*words("domain"), *words("interface", rank=1), *numbers("supply", "donated to it")]
+    table = Table("domains", columns)
+    for domain in domains:
+        table.add_row(
+            domain["name"],
+            interface_text(domain.get("interface"), domain.get("vcpus", 1)),
+            share_text(domain["supply_ns"] / horizon_ns),
+            share_text(domain["donated_ns"] / horizon_ns),
+        )
+    return table
+
+
+def _pcpus(pcpus: Iterable[Json], horizon_ns: int) -> Table:
+    table = Table("pcpus", [*words("pcpu"), *numbers("busy", "idle", "switches", "picks")])
+    for pcpu in pcpus:
+        table.add_row(
+            str(pcpu["id"]),
+            share_text(pcpu["busy_ns"] / horizon_ns),
+            share_text(pcpu["idle_ns"] / horizon_ns),
+            str(pcpu["switches"]),
+            str(pcpu["picks"]),
+        )
+    return table
+
+
+def misses(result: Json) -> int:
+    """All missed deadlines of a run, those of flows among them."""
+    late = [task["misses"] for domain in result["domains"] for task in domain["tasks"]]
+    return sum(late + [flow["misses"] for flow in result.get("flows", ())])
+
+
+def dropped(result: Json) -> int:
+    """All items of flows that were dropped."""
+    return sum(flow["dropped"] for flow in result.get("flows", ()))
+
+
+def is_well(result: Json) -> bool:
+    """Whether nothing was late and nothing was dropped."""
+    return misses(result) == 0 and dropped(result) == 0
+
+
+def misses_text(result: Json) -> Styled:
+    """The verdict of a run."""
+    if is_well(result):
+        return Styled("no deadline missed", GOOD)
+    found = [
+        f"{count} {what}{'s' if count > 1 else ''} {how}"
+        for count, what, how in (
+            (misses(result), "deadline", "missed"),
+            (dropped(result), "item", "dropped"),
+        )
+        if count
+    ]
+    return Styled(", ".join(found), BAD)
