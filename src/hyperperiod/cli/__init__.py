@@ -14,6 +14,7 @@ import click
 from hyperperiod.cli.analyze import analyze
 from hyperperiod.cli.compare import compare
 from hyperperiod.cli.doctor import doctor
+from hyperperiod.cli.examples import examples
 from hyperperiod.cli.export import export
 from hyperperiod.cli.fit import fit
 from hyperperiod.cli.group import ErrorGroup
@@ -45,6 +46,7 @@ def main() -> None:
 
 _COMMANDS = (
     analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+    examples,
 )  # fmt: skip
 for _command in _COMMANDS:
     main.add_command(_command)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen.images import build_folder
+from hyperperiod.resources import build_folder
 
 OLDEST_PYTHON = (3, 11)
 BPF_CLANG = 19
@@ -141,7 +141,7 @@ def _kvm() -> str | None:
 
 
 def _built(place: str) -> Callable[[], str | None]:
-    """Something that `make` leaves in its folder of built things, and when that was."""
+    """Something in the folder of built things, and when that was."""
 
     def look() -> str | None:
         path = build_folder() / place
@@ -196,13 +196,18 @@ PROBES = (
     ),
     Probe("bison", "building Xen", f"{_APT} bison", _program(("bison",))),
     Probe("flex", "building Xen", f"{_APT} flex", _program(("flex",))),
-    Probe("xen", "run --on xen", "make xen", _built("xen/arm64/xen")),
-    Probe("xen guests", "run --on xen", "make guests", _built("guests/executive.bin")),
-    Probe("xen for x86", "Xen with a toolstack", "make xen-x86", _built("xen/x86_64/xen")),
+    Probe("xen", "run --on xen", "hyperperiod xen build", _built("xen/arm64/xen")),
+    Probe("xen guests", "run --on xen", "hyperperiod xen build", _built("guests/executive.bin")),
+    Probe(
+        "xen for x86",
+        "Xen with a toolstack",
+        "hyperperiod xen build x86_64",
+        _built("xen/x86_64/xen"),
+    ),
     Probe(
         "xen without us",
         "comparing with Xen's own schedulers",
-        "make xen-stock",
+        "hyperperiod xen build arm64-stock",
         _built("xen/arm64-stock/xen"),
     ),
     Probe(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files in `experiments/`: one per experiment of a paper, in a checkout of the project."""
+"""The files in `experiments/`: one per experiment of a paper."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hyperperiod.model import InputError, MissingError, Problem
+from hyperperiod.model import InputError, Problem
 from hyperperiod.model.load import explain, read_text
 from hyperperiod.model.values import FROM_FILE
-
-FOLDER = Path(__file__).resolve().parents[3] / "experiments"
 
 
 class Part(BaseModel):
@@ -30,8 +28,6 @@ Described = TypeVar("Described", bound=Part)
 
 def read_experiment(path: Path, kind: type[Described]) -> Described:
     """The experiment in a file; InputError for one that is wrong."""
-    if not path.parent.is_dir():
-        raise MissingError(f"the folder experiments of a checkout ({path.parent})", "git clone")
     try:
         document = tomllib.loads(read_text(str(path)), parse_float=Decimal)
         return kind.model_validate(document, context=FROM_FILE, by_alias=True, by_name=False)

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from hyperperiod.experiments.files import FOLDER, Part, read_experiment
+from hyperperiod.experiments.files import Part, read_experiment
 from hyperperiod.model import Interface, format_time
 from hyperperiod.model.values import PositiveTime
+from hyperperiod.resources import EXPERIMENTS
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 
@@ -94,6 +95,8 @@ class Scenario(Part):
     settings: tuple[Setting, ...] = Field(alias="setting", min_length=1)
 
 
-def load_scenarios(names: tuple[str, ...] = SCENARIOS, folder: Path = FOLDER) -> list[Scenario]:
+def load_scenarios(
+    names: tuple[str, ...] = SCENARIOS, folder: Path = EXPERIMENTS
+) -> list[Scenario]:
     """The scenarios by name; InputError for a file that is wrong."""
     return [read_experiment(folder / f"latency-{name}.toml", Scenario) for name in names]
