@@ -12,7 +12,7 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
 STEP := tools/step
-XEN_BUILD := $(PYTHON) -m hosts.xen.build
+XEN_BUILD := $(BIN)/hyperperiod xen build
 export XEN_SRC
 
 NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
@@ -20,7 +20,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
-        xen xen-x86 xen-debug xen-stock guests linux-guest always \
+        xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         check-clang-format check-ruff check-types check-layers check-core check-files check-lock
 
 help:
@@ -70,28 +70,32 @@ core-builds: build
 	@$(STEP) "core builds" $(BIN)/python -m pytest -q tests/core_builds
 
 ## make xen          Xen for arm64 with the scheduler, and the guests; XEN_SRC=DIR: from that tree
-xen: guests
+xen: build
 	@$(XEN_BUILD) arm64
 
 ## make xen-x86      Xen for x86_64 with the scheduler
-xen-x86:
+xen-x86: build
 	@$(XEN_BUILD) x86_64
 
 ## make xen-debug    Xen for both with the scheduler, which checks itself at every decision
-xen-debug:
+xen-debug: build
 	@$(XEN_BUILD) arm64-debug x86_64-debug
 
 ## make xen-stock    Xen for arm64 without it: the peers that it is compared with
-xen-stock:
+xen-stock: build
 	@$(XEN_BUILD) arm64-stock
 
 ## make guests       the bare-metal programs that run in Xen's domains
-guests:
-	@$(STEP) "guests" $(MAKE) --no-print-directory -C guests
+guests: build
+	@$(XEN_BUILD) guests
 
 ## make linux-guest  a Linux domain with real-time threads: Debian's kernel, a program of ours
-linux-guest:
-	@$(STEP) "Linux guest" $(PYTHON) -m guests.linux.build
+linux-guest: build
+	@$(XEN_BUILD) linux-guest
+
+## make xen-tools    hyperperiod-xen, the tool for dom0
+xen-tools: build
+	@$(XEN_BUILD) tools
 
 ## make bench        measure; prints a table and writes bench/results.json
 bench: build

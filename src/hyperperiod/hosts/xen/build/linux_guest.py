@@ -1,29 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the Linux guest: `python3 -m guests.linux.build`
+"""Builds the Linux guest.
 
 The kernel is Debian trixie's for clouds on arm64, unmodified; the initial file system has one
 program of ours, `init.c`, and cyclictest from Debian's rt-tests with its libraries. Packages are
-fetched by tools/trixie_packages and only unpacked: nothing is installed. The results are
-build/guests/linux/vmlinuz and build/guests/linux/initramfs.cpio; they are made anew when a
-package or a source changed.
+only unpacked: nothing is installed. The results are guests/linux/vmlinuz and
+guests/linux/initramfs.cpio in the job's folder; they are made anew when a package or a source
+changed.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-TOP = Path(__file__).parents[2]
-OUT = TOP / "build" / "guests" / "linux"
-RESULTS = (OUT / "vmlinuz", OUT / "initramfs.cpio")
-INIT = TOP / "guests" / "linux" / "init.c"
-COMPILER = "aarch64-linux-gnu-gcc"
+from hyperperiod.hosts.xen.build import debian
+from hyperperiod.hosts.xen.build.job import BuildError, Job, digest_of, need, prefix_for, step
+from hyperperiod.resources import SOURCES
+
+INIT = SOURCES / "guests" / "linux" / "init.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow")
 
 PACKAGES = ("linux-image-cloud-arm64", "rt-tests", "libc6", "libnuma1")
@@ -38,12 +35,6 @@ FILES = {
 """In the guest: where it comes from in the unpacked packages."""
 FOLDERS = ("dev", "proc", "sys", "lib", "usr", "usr/bin", "usr/lib", LIBRARIES)
 
-NEEDED = {
-    COMPILER: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
-    "dpkg-deb": "dpkg",
-    "apt-get": "apt",
-}
-EXIT_LACKS = 3
 ASK_AGAIN_S = 24 * 3600
 
 # The ARM64 image header's magic, at its place.
@@ -51,48 +42,39 @@ IMAGE_MAGIC = (0x38, b"ARM\x64")
 FOLDER_MODE, FILE_MODE = 0o040755, 0o100755
 
 
-class BuildError(Exception):
-    """Why there is no guest; `code` is the exit code."""
-
-    def __init__(self, message: str, code: int = 1) -> None:
-        self.code = code
-        super().__init__(message)
-
-
-def main() -> int:
-    """Builds what is not there yet; 3 for a missing tool or package."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    try:
-        with (OUT / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            build()
-    except BuildError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return problem.code
-    return 0
+def need_tools() -> None:
+    """Raises MissingError if this machine cannot build the guest."""
+    compiler = f"{prefix_for('arm64')}gcc"
+    tools = {compiler: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross", "dpkg-deb": "dpkg"}
+    need(tools, "build the Linux guest")
+    debian.need_apt("fetch the Linux guest's packages")
 
 
-def build() -> None:
-    """Kernel and initial file system, unless they are up to date."""
-    stamp = OUT / ".stamp"
-    if _is_recent(stamp):
-        return
-    _need_tools()
-    packages = _fetch()
+def build(job: Job) -> Path:
+    """Kernel and initial file system, unless they are up to date; the folder of the two."""
+    out = job.root / "guests" / "linux"
+    stamp = out / ".stamp"
+    if _is_recent(out, stamp):
+        return out
+    packages = debian.packages(job.downloads, "arm64", PACKAGES)
     key = _key(packages)
     if stamp.is_file() and stamp.read_text() == key:
         stamp.touch()
-        return
+        return out
+    out.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
-    root = OUT / "packages"
-    shutil.rmtree(root, ignore_errors=True)
-    for package in packages:
-        _run(["dpkg-deb", "-x", str(package), str(root)])
-    _install_kernel(root)
-    _run([COMPILER, *FLAGS, "-static", "-pthread", "-o", str(OUT / "init"), str(INIT)])
-    (OUT / "initramfs.cpio").write_bytes(b"".join(archive(_contents(root))))
-    shutil.rmtree(root)
+    root = out / "packages"
+    with step("the Linux guest"):
+        shutil.rmtree(root, ignore_errors=True)
+        for package in packages:
+            _run(["dpkg-deb", "-x", str(package), str(root)])
+        _install_kernel(root, out)
+        compiler = f"{prefix_for('arm64')}gcc"
+        _run([compiler, *FLAGS, "-static", "-pthread", "-o", str(out / "init"), str(INIT)])
+        (out / "initramfs.cpio").write_bytes(b"".join(archive(_contents(root, out / "init"))))
+        shutil.rmtree(root)
     stamp.write_text(key)
+    return out
 
 
 def archive(contents: dict[str, bytes | None]) -> Iterator[bytes]:
@@ -111,9 +93,9 @@ def _padded(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
-def _contents(root: Path) -> dict[str, bytes | None]:
+def _contents(root: Path, init: Path) -> dict[str, bytes | None]:
     contents: dict[str, bytes | None] = dict.fromkeys(FOLDERS)
-    contents["init"] = (OUT / "init").read_bytes()
+    contents["init"] = init.read_bytes()
     for place, source in FILES.items():
         found = root / source
         if not found.is_file():
@@ -122,7 +104,7 @@ def _contents(root: Path) -> dict[str, bytes | None]:
     return contents
 
 
-def _install_kernel(root: Path) -> None:
+def _install_kernel(root: Path, out: Path) -> None:
     """The kernel, which must be an image that a hypervisor can start as it is."""
     kernels = sorted((root / "boot").glob("vmlinuz-*"))
     if not kernels:
@@ -131,46 +113,24 @@ def _install_kernel(root: Path) -> None:
     place, magic = IMAGE_MAGIC
     if image[place : place + len(magic)] != magic:
         raise BuildError(f"{kernels[-1].name} is no plain arm64 image")
-    (OUT / "vmlinuz").write_bytes(image)
+    (out / "vmlinuz").write_bytes(image)
 
 
-def _fetch() -> list[Path]:
-    done = subprocess.run(
-        [str(TOP / "tools" / "trixie_packages"), "arm64", *PACKAGES],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise BuildError(f"cannot fetch Debian's packages: {done.stderr.strip()}", EXIT_LACKS)
-    return [Path(line) for line in done.stdout.splitlines()]
-
-
-def _is_recent(stamp: Path) -> bool:
+def _is_recent(out: Path, stamp: Path) -> bool:
     """Whether all is there, from these sources, and apt was asked for new packages today."""
     if not stamp.is_file() or time.time() - stamp.stat().st_mtime > ASK_AGAIN_S:
         return False
-    return stamp.read_text().startswith(_key([])) and all(path.is_file() for path in RESULTS)
+    results = (out / "vmlinuz", out / "initramfs.cpio")
+    return stamp.read_text().startswith(_key([])) and all(path.is_file() for path in results)
 
 
 def _key(packages: list[Path]) -> str:
     """What the results depend on."""
-    digest = hashlib.sha256()
-    for source in (INIT, Path(__file__)):
-        digest.update(source.read_bytes())
-    return "\n".join([digest.hexdigest(), *(package.name for package in packages)])
-
-
-def _need_tools() -> None:
-    for name, package in NEEDED.items():
-        if shutil.which(name) is None:
-            install = f"sudo apt-get install -y --no-install-recommends {package}"
-            raise BuildError(f"{name}: not found; install it with: {install}", EXIT_LACKS)
+    digest = digest_of([], (INIT, Path(__file__)))
+    return "\n".join([digest, *(package.name for package in packages)])
 
 
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"{command[0]} failed: {done.stderr.strip()}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
