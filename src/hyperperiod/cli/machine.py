@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.resources import build_folder
+from hyperperiod.resources import CHECKOUT, build_folder
 
 OLDEST_PYTHON = (3, 11)
 BPF_CLANG = 19
@@ -154,13 +154,21 @@ def _built(place: str) -> Callable[[], str | None]:
 
 
 _APT = "apt-get install"
-_BUILD = "make build"
+_BUILD = "make build" if CHECKOUT else "pip install --force-reinstall hyperperiod"
+_PIP = "pip install 'hyperperiod"
 
 PROBES = (
     Probe("python", "everything", f"{_APT} python3", _python),
     Probe("simulator", "simulate, compare, run --on sim", _BUILD, _module("hyperperiod._sim")),
     Probe("analysis kernels", "analyze", _BUILD, _module("hyperperiod._analysis")),
-    Probe("parquet", "trace convert to .parquet", _BUILD, _module("pyarrow.parquet")),
+    Probe("solver", "fit", f"{_PIP}[fit]'", _module("ortools")),
+    Probe(
+        "parquet",
+        "trace convert to .parquet and .csv",
+        f"{_PIP}[parquet]'",
+        _module("pyarrow.parquet"),
+    ),
+    Probe("perfetto", "trace convert to .pftrace", f"{_PIP}[perfetto]'", _module("perfetto")),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),
     Probe("C++ compiler", "building", f"{_APT} g++", _program(("c++", "g++"))),
     Probe("make", "building", f"{_APT} make", _program(("make",))),
