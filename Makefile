@@ -3,7 +3,8 @@
 # Every job of the project, one command each; `make help` lists them.
 #
 # `make build` is what the others stand on: a virtual environment in .venv with exactly what
-# requirements.lock names, and the project installed into it so that Python edits are live.
+# uv.lock names, and the project installed into it so that Python edits are live. uv, which does
+# both, is fetched by pip.
 # It leaves a stamp behind for each half and does nothing when nothing changed. The lock keeps
 # two makes in one checkout from building over each other.
 
@@ -11,17 +12,22 @@ SHELL := bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
+UV := build/uv/bin/uv
 STEP := tools/step
-XEN_BUILD := $(PYTHON) -m hosts.xen.build
+XEN_BUILD := $(BIN)/hyperperiod xen build
 export XEN_SRC
+# The machine's Python and certificates, as pip has them.
+export UV_PYTHON_DOWNLOADS := never
+export UV_SYSTEM_CERTS := true
 
 NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: help build demo test test-all core-builds bench check format lock deps clean \
-        xen xen-x86 xen-debug xen-stock guests linux-guest always \
-        check-clang-format check-ruff check-types check-layers check-core check-files check-lock
+        xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
+        check-clang-format check-ruff check-types check-layers check-core check-files \
+        check-dependencies
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,12 +43,17 @@ build/.modules: always
 	@find src/hyperperiod -name '*.py' | sort | cmp -s - $@ || \
 	  find src/hyperperiod -name '*.py' | sort > $@
 
-.venv/.dependencies: requirements.lock
-	@$(STEP) "virtual environment" tools/make_venv $(PYTHON)
+$(UV): tools/uv.txt
+	@$(STEP) "uv" tools/get_uv $(PYTHON) build/uv
+	@touch $@
+
+.venv/.dependencies: uv.lock $(UV)
+	@$(STEP) "virtual environment" $(UV) sync --quiet --frozen --no-install-project --all-extras \
+	  --python $(PYTHON)
 	@touch $@
 
 .venv/.project: .venv/.dependencies pyproject.toml CMakeLists.txt build/.modules $(NATIVE)
-	@$(STEP) "native modules and package" $(BIN)/python -m pip install --quiet --no-deps \
+	@$(STEP) "native modules and package" $(UV) pip install --quiet --no-deps --reinstall \
 	  --no-build-isolation --editable .
 	@touch $@
 
@@ -70,35 +81,40 @@ core-builds: build
 	@$(STEP) "core builds" $(BIN)/python -m pytest -q tests/core_builds
 
 ## make xen          Xen for arm64 with the scheduler, and the guests; XEN_SRC=DIR: from that tree
-xen: guests
+xen: build
 	@$(XEN_BUILD) arm64
 
 ## make xen-x86      Xen for x86_64 with the scheduler
-xen-x86:
+xen-x86: build
 	@$(XEN_BUILD) x86_64
 
 ## make xen-debug    Xen for both with the scheduler, which checks itself at every decision
-xen-debug:
+xen-debug: build
 	@$(XEN_BUILD) arm64-debug x86_64-debug
 
 ## make xen-stock    Xen for arm64 without it: the peers that it is compared with
-xen-stock:
+xen-stock: build
 	@$(XEN_BUILD) arm64-stock
 
 ## make guests       the bare-metal programs that run in Xen's domains
-guests:
-	@$(STEP) "guests" $(MAKE) --no-print-directory -C guests
+guests: build
+	@$(XEN_BUILD) guests
 
 ## make linux-guest  a Linux domain with real-time threads: Debian's kernel, a program of ours
-linux-guest:
-	@$(STEP) "Linux guest" $(PYTHON) -m guests.linux.build
+linux-guest: build
+	@$(XEN_BUILD) linux-guest
+
+## make xen-tools    hyperperiod-xen, the tool for dom0
+xen-tools: build
+	@$(XEN_BUILD) tools
 
 ## make bench        measure; prints a table and writes bench/results.json
 bench: build
 	@$(STEP) "benchmarks" $(BIN)/python -m bench
 
-## make check        formatting, types, licences, layers, the core's rules, the lock file
-check: check-clang-format check-ruff check-types check-layers check-core check-files check-lock
+## make check        formatting, types, licences, layers, the core's rules, dependencies
+check: check-clang-format check-ruff check-types check-layers check-core check-files \
+       check-dependencies
 check-clang-format:
 	@$(STEP) "clang-format" tools/clang_format --dry-run --Werror $(C_SOURCES)
 check-ruff: build
@@ -106,8 +122,12 @@ check-ruff: build
 	@$(STEP) "ruff" $(BIN)/ruff check --quiet .
 check-types: build
 	@$(STEP) "mypy" $(BIN)/mypy
-check-layers check-core check-files check-lock: check-%: build
+check-layers check-core check-files: check-%: build
 	@$(STEP) "$*" $(BIN)/python tools/check_$*.py
+
+check-dependencies: build
+	@$(STEP) "lock file" $(UV) lock --quiet --check --offline
+	@$(STEP) "imports" $(BIN)/deptry --no-ansi src
 
 ## make format       rewrite C, C++ and Python sources in the project's format
 format: build
@@ -115,10 +135,9 @@ format: build
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-## make lock         resolve pyproject.toml anew into requirements.lock
-lock:
-	@tools/prerequisites check $(PYTHON)
-	@$(STEP) "lock file" tools/make_lock $(PYTHON)
+## make lock         resolve pyproject.toml anew into uv.lock; UPGRADE=1: the newest of everything
+lock: build
+	@$(STEP) "lock file" $(UV) lock --quiet $(if $(UPGRADE),--upgrade)
 
 ## make deps         as root: the Debian or Ubuntu packages that all checks and tests use
 deps:

@@ -94,7 +94,7 @@ def measure() -> Iterator[Row]:
     try:
         images = hypervisor("arm64"), hypervisor("arm64-stock"), executive()
     except MissingError as error:
-        raise SkippedError(f"{error} (and make xen-stock)") from None
+        raise SkippedError(f"{error} (and hyperperiod xen build arm64-stock)") from None
     ours, stock, load = images
     tools = prepare()
     for vcpus in VCPUS:

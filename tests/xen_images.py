@@ -5,42 +5,46 @@ Tests run in several processes at once; whoever comes first builds, the others w
 there already costs a second.
 """
 
-import fcntl
 import functools
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parents[1]
+from hyperperiod.cli.progress import bar
+from hyperperiod.hosts.xen.build.job import Job
+from hyperperiod.hosts.xen.build.targets import build
+from hyperperiod.model import MissingError
 
-MISSING_TOOL = 3
+TOP = Path(__file__).parents[1]
 
 
 @functools.cache
 def image(flavour: str) -> Path:
     """A hypervisor: arm64 or x86_64, as it is or with -debug or -stock behind it."""
-    _build([sys.executable, "-m", "hosts.xen.build", flavour])
-    return TOP / "build" / "xen" / flavour / "xen"
+    return _build(flavour)
 
 
 @functools.cache
 def guest(name: str = "executive.bin") -> Path:
-    """A bare-metal guest, by its file name in build/guests."""
-    if not shutil.which("aarch64-linux-gnu-gcc"):
-        pytest.skip("aarch64-linux-gnu-gcc: not found; apt-get install gcc-aarch64-linux-gnu")
-    (TOP / "build").mkdir(exist_ok=True)
-    with (TOP / "build" / ".guests-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _build(["make", "--silent", "--no-print-directory", "-C", "guests"])
-    return TOP / "build" / "guests" / name
+    """A bare-metal guest for arm64, by its file name in build/guests."""
+    return _build("guests").with_name(name)
 
 
-def _build(command: list[str]) -> None:
-    """Runs a build; a tool that the machine lacks is a reason to skip, all else is a failure."""
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
-    if done.returncode == MISSING_TOOL:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stdout + done.stderr
+@functools.cache
+def tools() -> Path:
+    """hyperperiod-xen, the tool for dom0."""
+    return _build("tools")
+
+
+@functools.cache
+def linux_guest() -> Path:
+    """The folder with kernel and initial file system of the Linux guest."""
+    return _build("linux-guest")
+
+
+def _build(target: str) -> Path:
+    """What a target makes; a tool that the machine lacks is a reason to skip."""
+    try:
+        return build(Job(TOP / "build", None, bar), [target])[target]
+    except MissingError as error:
+        pytest.skip(str(error))

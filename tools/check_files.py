@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = {".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".S", ".sh", ".ld", ".cmake"}
 SOURCE_NAMES = {"Makefile", "CMakeLists.txt", "pyproject.toml"}
-NOT_OURS = ("LICENSES/", "tests/data/", "requirements.lock")
+NOT_OURS = ("LICENSES/", "tests/data/", "uv.lock", "tools/uv.txt")
 MAX_COLUMNS = 100
 
 CORE_LICENCE = "GPL-2.0-only OR BSD-2-Clause"

@@ -20,8 +20,9 @@ classes in `hyperperiod.model`.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+from hyperperiod.version import VERSION
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.analyze import analyze
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hyperperiod.hosts.sim import simulate
     from hyperperiod.model import InputError, System, load_system, to_toml
 
-__version__ = version("hyperperiod")
+__version__ = VERSION
 
 __all__ = [
     "InputError",

@@ -93,9 +93,9 @@ def test_doctor_knows_which_hypervisors_are_built(
     found = {finding["name"]: finding for finding in findings}
     assert found["xen"]["works"]
     assert found["xen"]["found"].startswith(f"{tmp_path}/xen/arm64/xen, built ")
-    assert found["xen guests"]["install"] == "make guests"
-    assert found["xen for x86"]["install"] == "make xen-x86"
-    assert found["xen without us"]["install"] == "make xen-stock"
+    assert found["xen guests"]["install"] == "hyperperiod xen build"
+    assert found["xen for x86"]["install"] == "hyperperiod xen build x86_64"
+    assert found["xen without us"]["install"] == "hyperperiod xen build arm64-stock"
 
 
 def test_doctor_for_people() -> None:

@@ -155,7 +155,7 @@ def test_a_missing_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "load_solver", missing)
     result = run("fit", FLIGHT)
     assert result.exit_code == 3
-    assert "install it with: pip install ortools" in result.stderr
+    assert "install it with: pip install 'hyperperiod[fit]'" in result.stderr
     assert run("fit", FLIGHT, "--heuristics").exit_code == 0
 
 

@@ -252,7 +252,7 @@ def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", missing)
     system = system_of(domain("a", 20, 2), domain("b", 20, 2))
-    with pytest.raises(MissingError, match="install it with: pip install ortools"):
+    with pytest.raises(MissingError, match=r"install it with: pip install 'hyperperiod\[fit\]'"):
         fit(system, QUICK)
     assert fit(system, replace(QUICK, solver=False)).status == "fitted"
 

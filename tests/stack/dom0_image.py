@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A small dom0: Debian trixie's kernel and Xen toolstack, unmodified, in an initramfs.
 
-The packages are downloaded by `tools/trixie_packages` and unpacked below `build/`; nothing is
+The packages are downloaded by apt and unpacked below `build/`; nothing is
 installed. What goes into the image is the tools that are named here and the libraries that they
 need. `dom0/init` is its first process. An image is kept until a package or one of these files
 changes.
@@ -19,6 +19,9 @@ from pathlib import Path
 from shutil import copyfile, rmtree
 
 from tests.stack.cpio import Archive
+
+from hyperperiod.hosts.xen.build import debian
+from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -85,12 +88,10 @@ def dom0_image() -> Image:
 
 def download(*packages: str) -> list[Path]:
     """Debian trixie's packages of these names for amd64, as files."""
-    command = [str(TOP / "tools" / "trixie_packages"), "amd64", *packages]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["tools/trixie_packages said nothing"]
-        raise MissingPackagesError(lines[-1])
-    return [Path(line) for line in done.stdout.splitlines()]
+    try:
+        return debian.packages(TOP / "build" / "downloads", "amd64", packages)
+    except MissingError as error:
+        raise MissingPackagesError(str(error)) from None
 
 
 def _assemble(packages: list[Path], image: Image) -> None:

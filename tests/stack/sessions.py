@@ -12,7 +12,6 @@ import os
 import pickle
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import pytest
 from tests.building import make
 from tests.stack.dom0_image import MissingPackagesError, dom0_image
 from tests.stack.machine import SYSTEM, Machine, Ran
-from tests.xen_images import image
+from tests.xen_images import image, tools
 
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -90,14 +89,10 @@ def run_session(
             ran: Ran = pickle.loads(kept.read_bytes())
             return ran
         xen = image(flavour)
+        tools()
         try:
-            # What the programs are built with, and dom0, come from Debian's mirror.
-            subprocess.run(
-                [str(TOP / "tools" / "trixie_packages"), "amd64", "libxen-dev"],
-                check=True, capture_output=True,
-            )  # fmt: skip
             dom0 = dom0_image()
-        except (MissingPackagesError, subprocess.CalledProcessError) as error:
+        except MissingPackagesError as error:
             pytest.skip(f"no dom0: {error}")
         make("tests/stack/Makefile")
         session = {path.name: path.read_bytes() for path in SCENARIOS.iterdir()}

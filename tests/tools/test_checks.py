@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each house rule trips on a file that breaks it, and lets a clean one pass."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools import check_core, check_files, check_layers, check_lock
+from tools import check_core, check_files, check_layers
 
 CLEAN = """\
 // while, goto and float are only words here
@@ -90,12 +92,15 @@ def test_upward_imports_and_includes_are_found(
     assert len(list(check_layers.wrong_includes("core", ("core",)))) == 2
 
 
-def test_requirement_without_a_fitting_pin_is_found(tmp_path: Path) -> None:
-    project, lock = tmp_path / "pyproject.toml", tmp_path / "requirements.lock"
-    project.write_text(
-        '[build-system]\nrequires = []\n[project]\ndependencies = ["a>=2", "b"]\n'
-        "[dependency-groups]\ndev = []\n"
+def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
+    """deptry, as `make check` calls it: imports and dependencies must be the same."""
+    (tmp_path / "src" / "a").mkdir(parents=True)
+    (tmp_path / "src" / "a" / "__init__.py").write_text("import click\nimport jinja2\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "a"\nversion = "1"\ndependencies = ["click", "rich"]\n'
     )
-    lock.write_text("a==1.0 \\\n    --hash=sha256:00\nb==1.0\n")
-    found = list(check_lock.violations(project, lock))
-    assert [line.partition(": ")[2].partition(" ")[0] for line in found] == ["b", str(project)]
+    command = [str(Path(sys.executable).with_name("deptry")), "--no-ansi", "src"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "'jinja2' imported but" in done.stderr
+    assert "DEP002 'rich' defined as a dependency but not used" in done.stderr

@@ -2,22 +2,25 @@
 """Conversions: what a reader of each format finds is what the trace says."""
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pa_parquet
+import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from tests.trace import examples
 from tests.trace.examples import H
 from tests.trace.writer import Script, make_header, task, vcpu
 
-from hyperperiod.trace.convert import CONVERTERS
+from hyperperiod.model import MissingError
+from hyperperiod.trace.convert import writer_for
 from hyperperiod.trace.format import Kind
 
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:
     target = folder / f"out{suffix}"
-    CONVERTERS[suffix](*script.trace(folder), target)
+    writer_for(suffix)(*script.trace(folder), target)
     return target
 
 
@@ -140,3 +143,22 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
             for row in table.to_pylist()
         ]
         assert found == rows
+
+
+@pytest.mark.parametrize(
+    ("suffix", "library", "extra"),
+    [(".csv", "pyarrow", "parquet"), (".parquet", "pyarrow", "parquet"),
+     (".pftrace", "perfetto", "perfetto")],
+)  # fmt: skip
+def test_a_missing_library_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, suffix: str, library: str, extra: str
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("hyperperiod.trace.convert_")]:
+        monkeypatch.delitem(sys.modules, name)
+    # None says to Python that a module is not to be found.
+    for name in [library, *(name for name in sys.modules if name.startswith(f"{library}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingError) as error:
+        writer_for(suffix)
+    assert error.value.install == f"pip install 'hyperperiod[{extra}]'"
+    assert library in error.value.what

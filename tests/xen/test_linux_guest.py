@@ -9,10 +9,7 @@ half of that interface the same threads miss, so the first result is the interfa
 
 from __future__ import annotations
 
-import functools
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,16 +69,6 @@ class Seen:
     control_ns: list[int]
 
 
-@functools.cache
-def linux() -> None:
-    """Builds the guest, or skips the test with what is missing."""
-    command = [sys.executable, "-m", "guests.linux.build"]
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
-    if done.returncode == MISSING_TOOL:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-
-
 def run(system: System, folder: Path, **words: int) -> Seen:
     """Boots the system, in which one domain is Linux, until Linux says that it is done."""
     try:
@@ -90,7 +77,7 @@ def run(system: System, folder: Path, **words: int) -> Seen:
         pytest.skip(str(missing))
     xen = xen_images.image("arm64")
     xen_images.guest()
-    linux()
+    xen_images.linux_guest()
     horizon_ns = 10_000 * MS
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=horizon_ns, ring_bytes=0)
     guests = tuple(guests_of(system, horizon_ns, words))

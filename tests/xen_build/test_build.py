@@ -6,12 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hosts.xen.build import FLAVOURS, HOOKED, PLAIN
-from hosts.xen.source import mirror
 from tests.xen_images import image
+
+from hyperperiod.cli.xen import TARGETS as NAMES
+from hyperperiod.hosts.xen.build import job, programs
+from hyperperiod.hosts.xen.build.source import mirror
+from hyperperiod.hosts.xen.build.targets import TARGETS
 
 TOP = Path(__file__).parents[2]
 
@@ -30,10 +34,9 @@ STRUCTURES = (
 )
 
 
-def run_build(flavour: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_build(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "hosts.xen.build", flavour],
-        cwd=TOP,
+        [sys.executable, "-m", "hyperperiod", "xen", "build", *arguments],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -48,9 +51,9 @@ def need_cross_compiler() -> None:
 
 def test_a_folder_that_is_no_xen(tmp_path: Path) -> None:
     need_cross_compiler()
-    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    done = run_build("arm64", "--into", str(tmp_path / "build"), XEN_SRC=str(tmp_path))
     assert done.returncode == 2
-    assert f"error: XEN_SRC: found no xen/Makefile in {tmp_path}" in done.stderr
+    assert f"error: --xen-source: found no xen/Makefile in {tmp_path}" in done.stderr
 
 
 def test_another_version(tmp_path: Path) -> None:
@@ -58,7 +61,7 @@ def test_another_version(tmp_path: Path) -> None:
     (tmp_path / "xen").mkdir()
     makefile = "export XEN_VERSION       = 4\nexport XEN_SUBVERSION    = 17\n"
     (tmp_path / "xen" / "Makefile").write_text(makefile)
-    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    done = run_build("arm64", "--into", str(tmp_path / "build"), XEN_SRC=str(tmp_path))
     assert done.returncode == 2
     assert f"found Xen 4.17 in {tmp_path}; allowed: 4.20" in done.stderr
 
@@ -69,7 +72,7 @@ def test_a_tree_with_objects_in_it(tmp_path: Path) -> None:
     makefile = "export XEN_VERSION       = 4\nexport XEN_SUBVERSION    = 20\n"
     (tmp_path / "xen" / "Makefile").write_text(makefile)
     (tmp_path / "xen" / ".config").write_text("")
-    done = run_build("arm64", XEN_SRC=str(tmp_path))
+    done = run_build("arm64", "--into", str(tmp_path / "build"), XEN_SRC=str(tmp_path))
     assert done.returncode == 2
     assert "a tree in which Xen was built; allowed: a clean one" in done.stderr
 
@@ -86,6 +89,58 @@ def test_an_unknown_flavour() -> None:
     done = run_build("riscv")
     assert done.returncode == 2
     assert "arm64-debug" in done.stderr
+
+
+def test_the_command_knows_all_that_can_be_built() -> None:
+    assert sorted(NAMES) == sorted(TARGETS)
+
+
+def test_a_folder_that_make_cannot_read() -> None:
+    need_cross_compiler()
+    done = run_build("arm64", "--into", "two words")
+    assert done.returncode == 2
+    assert "allowed: a folder without blanks and colons" in done.stderr
+
+
+def test_sources_may_be_read_only_and_only_what_changed_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_cross_compiler()
+    sources = tmp_path / "sources"
+    for folder in ("core", "guests", "hosts/xen"):
+        shutil.copytree(TOP / folder, sources / folder)
+    before = names_below(sources)
+    monkeypatch.setattr(programs, "SOURCES", sources)
+    this = job.Job(tmp_path / "build", None, lambda _title, _lines: nullcontext(print))
+    made = programs.build_executive(this)
+    assert made == tmp_path / "build" / "guests" / "executive.bin"
+    assert names_below(sources) == before, "something was written beside the sources"
+    first = made.stat().st_mtime_ns
+    programs.build_executive(this)
+    assert made.stat().st_mtime_ns == first
+    changed = sources / "guests" / "executive" / "text.h"
+    was = changed.stat()
+    changed.write_text(changed.read_text() + "/* more */\n")
+    # Files of an installed package are older than what was built from another one.
+    os.utime(changed, ns=(was.st_atime_ns, was.st_mtime_ns))
+    programs.build_executive(this)
+    assert made.stat().st_mtime_ns != first
+
+
+def names_below(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+def test_an_interrupted_program_is_ended_and_waited_for(tmp_path: Path) -> None:
+    """It gets the time to remove what it has half written."""
+    script = "trap 'echo swept > swept; exit 1' TERM; echo begun; while :; do sleep 0.01; done"
+
+    def interrupt(_lines: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run_logged(["sh", "-c", f"cd {tmp_path}; {script}"], tmp_path / "log", interrupt)
+    assert (tmp_path / "swept").read_text() == "swept\n"
 
 
 def test_a_mirror_copies_changes_and_keeps_what_is_the_same(tmp_path: Path) -> None:
@@ -115,14 +170,14 @@ def test_building_again_does_nothing() -> None:
     before = hypervisor.stat().st_mtime_ns
     done = run_build("arm64")
     assert done.returncode == 0
-    assert done.stdout == "", "a step was done"
+    assert done.stderr == "", "a step was done"
+    assert done.stdout.splitlines()[0] == f"arm64: {hypervisor}"
     assert hypervisor.stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize("flavour", ["arm64", "x86_64"])
 def test_the_scheduler_is_small(flavour: str) -> None:
-    image(flavour)
-    built = FLAVOURS[flavour].folder / "common/sched/hyperperiod/built_in.o"
+    built = image(flavour).parent / "common/sched/hyperperiod/built_in.o"
     sizes = code_sizes(built)
     print(f"{flavour}: {sizes}")
     stays = sum(size for name, size in sizes.items() if not name.startswith(".init"))
@@ -142,8 +197,9 @@ def code_sizes(path: Path) -> dict[str, int]:
 
 
 def test_structures_that_stock_tools_know_keep_their_sizes(tmp_path: Path) -> None:
-    image("arm64")
-    with_it, without = sizes_of_structures(tmp_path, HOOKED), sizes_of_structures(tmp_path, PLAIN)
+    xen = image("arm64").parents[1]
+    with_it = sizes_of_structures(tmp_path, xen / "source-hyperperiod")
+    without = sizes_of_structures(tmp_path, xen / "source")
     assert with_it == without
     assert set(with_it) == set(STRUCTURES)
 

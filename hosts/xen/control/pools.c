@@ -102,7 +102,8 @@ int pool_create(struct arguments *arguments) {
     uint32_t id;
     int error = create_pool(&id, XEN_SCHEDULER_HYPERPERIOD);
     if (error == ENOENT || error == EINVAL)
-        fail(LACKS, "this hypervisor has no hyperperiod scheduler; `make xen-x86` builds one");
+        fail(LACKS, "this hypervisor has no hyperperiod scheduler; "
+                    "`hyperperiod xen build x86_64` builds one");
     if (error != 0)
         fail(REFUSED, "no pool was made: %s", reason(error));
     error = write_policy(id, words.rules, global);

@@ -14,6 +14,7 @@ import click
 from hyperperiod.cli.analyze import analyze
 from hyperperiod.cli.compare import compare
 from hyperperiod.cli.doctor import doctor
+from hyperperiod.cli.examples import examples
 from hyperperiod.cli.export import export
 from hyperperiod.cli.fit import fit
 from hyperperiod.cli.group import ErrorGroup
@@ -23,10 +24,12 @@ from hyperperiod.cli.run import run
 from hyperperiod.cli.schema import schema
 from hyperperiod.cli.simulate import simulate
 from hyperperiod.cli.trace import trace
+from hyperperiod.cli.xen import xen
+from hyperperiod.version import VERSION
 
 
 @click.group(cls=ErrorGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="hyperperiod", message="%(prog)s %(version)s")
+@click.version_option(VERSION, prog_name="hyperperiod", message="%(prog)s %(version)s")
 def main() -> None:
     """Real-time virtual machines: computed, predicted, run and measured.
 
@@ -45,6 +48,7 @@ def main() -> None:
 
 _COMMANDS = (
     analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+    examples, xen,
 )  # fmt: skip
 for _command in _COMMANDS:
     main.add_command(_command)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen.images import build_folder
+from hyperperiod.resources import CHECKOUT, build_folder
 
 OLDEST_PYTHON = (3, 11)
 BPF_CLANG = 19
@@ -141,7 +141,7 @@ def _kvm() -> str | None:
 
 
 def _built(place: str) -> Callable[[], str | None]:
-    """Something that `make` leaves in its folder of built things, and when that was."""
+    """Something in the folder of built things, and when that was."""
 
     def look() -> str | None:
         path = build_folder() / place
@@ -154,13 +154,21 @@ def _built(place: str) -> Callable[[], str | None]:
 
 
 _APT = "apt-get install"
-_BUILD = "make build"
+_BUILD = "make build" if CHECKOUT else "pip install --force-reinstall hyperperiod"
+_PIP = "pip install 'hyperperiod"
 
 PROBES = (
     Probe("python", "everything", f"{_APT} python3", _python),
     Probe("simulator", "simulate, compare, run --on sim", _BUILD, _module("hyperperiod._sim")),
     Probe("analysis kernels", "analyze", _BUILD, _module("hyperperiod._analysis")),
-    Probe("parquet", "trace convert to .parquet", _BUILD, _module("pyarrow.parquet")),
+    Probe("solver", "fit", f"{_PIP}[fit]'", _module("ortools")),
+    Probe(
+        "parquet",
+        "trace convert to .parquet and .csv",
+        f"{_PIP}[parquet]'",
+        _module("pyarrow.parquet"),
+    ),
+    Probe("perfetto", "trace convert to .pftrace", f"{_PIP}[perfetto]'", _module("perfetto")),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),
     Probe("C++ compiler", "building", f"{_APT} g++", _program(("c++", "g++"))),
     Probe("make", "building", f"{_APT} make", _program(("make",))),
@@ -196,13 +204,18 @@ PROBES = (
     ),
     Probe("bison", "building Xen", f"{_APT} bison", _program(("bison",))),
     Probe("flex", "building Xen", f"{_APT} flex", _program(("flex",))),
-    Probe("xen", "run --on xen", "make xen", _built("xen/arm64/xen")),
-    Probe("xen guests", "run --on xen", "make guests", _built("guests/executive.bin")),
-    Probe("xen for x86", "Xen with a toolstack", "make xen-x86", _built("xen/x86_64/xen")),
+    Probe("xen", "run --on xen", "hyperperiod xen build", _built("xen/arm64/xen")),
+    Probe("xen guests", "run --on xen", "hyperperiod xen build", _built("guests/executive.bin")),
+    Probe(
+        "xen for x86",
+        "Xen with a toolstack",
+        "hyperperiod xen build x86_64",
+        _built("xen/x86_64/xen"),
+    ),
     Probe(
         "xen without us",
         "comparing with Xen's own schedulers",
-        "make xen-stock",
+        "hyperperiod xen build arm64-stock",
         _built("xen/arm64-stock/xen"),
     ),
     Probe(

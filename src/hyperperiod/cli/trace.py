@@ -31,16 +31,17 @@ def convert(trace_file: str, output: str) -> None:
     """
     from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.model import InputError
-    from hyperperiod.trace.convert import CONVERTERS
+    from hyperperiod.trace.convert import WRITERS, writer_for
 
     header, records = _read(trace_file)
     suffix = Path(output).suffix.lower()
-    if suffix not in CONVERTERS:
-        raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(CONVERTERS))
+    if suffix not in WRITERS:
+        raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(WRITERS))
     require_different({"FILE": trace_file, "OUTPUT": output})
+    write = writer_for(suffix)
     with whole_file(output, "OUTPUT") as path:
         assert path is not None, "there is an output"
-        CONVERTERS[suffix](header, records, path)
+        write(header, records, path)
 
 
 @trace.command()

@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`trace convert`: a trace in another format, chosen by the suffix of the output file."""
+"""`trace convert`: a trace in another format, chosen by the suffix of the output file.
+
+Each format needs a library that is not part of the smallest installation; it is loaded when it
+is asked for.
+"""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from hyperperiod.trace.convert_perfetto import write_perfetto
-from hyperperiod.trace.convert_table import write_csv, write_parquet
+from hyperperiod.model.errors import MissingError
 from hyperperiod.trace.format import Header, Records
 
-CONVERTERS: Final[dict[str, Callable[[Header, Records, Path], None]]] = {
-    ".pftrace": write_perfetto,
-    ".csv": write_csv,
-    ".parquet": write_parquet,
+Writer = Callable[[Header, Records, Path], None]
+
+WRITERS: Final = {
+    ".pftrace": ("convert_perfetto", "write_perfetto"),
+    ".csv": ("convert_table", "write_csv"),
+    ".parquet": ("convert_table", "write_parquet"),
 }
-"""By suffix: who writes header and records in that format, in pieces."""
+"""By suffix: the module here and its function that writes that format, in pieces."""
+
+EXTRAS: Final = {"convert_perfetto": "perfetto", "convert_table": "parquet"}
+"""Which extra of the package brings a module's library."""
+
+
+def writer_for(suffix: str) -> Writer:
+    """Who writes a trace in the format of a suffix; MissingError if its library is missing."""
+    module, name = WRITERS[suffix]
+    try:
+        writer: Writer = getattr(import_module(f"hyperperiod.trace.{module}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("hyperperiod"):
+            raise
+        raise MissingError(
+            f"a trace as {suffix} needs the Python package {(error.name or '').partition('.')[0]}",
+            f"pip install 'hyperperiod[{EXTRAS[module]}]'",
+        ) from None
+    return writer

@@ -49,7 +49,7 @@ from hyperperiod.model import MissingError
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-INSTALL = "pip install ortools"
+INSTALL = "pip install 'hyperperiod[fit]'"
 # More classes of instants than this are left out of the solver's count: its bound is lower then.
 SIGNATURE_LIMIT = 400
 # How long the caller's thread sleeps between looks at the solver, and at Ctrl-C.

@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from hyperperiod.experiments.files import FOLDER, read_experiment
+from hyperperiod.experiments.files import read_experiment
 from hyperperiod.model import Interface, format_time
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.resources import EXPERIMENTS
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 
@@ -93,6 +94,8 @@ class Scenario(Part):
     settings: Annotated[tuple[Setting, ...], AtLeast(1)] = key(name="setting")
 
 
-def load_scenarios(names: tuple[str, ...] = SCENARIOS, folder: Path = FOLDER) -> list[Scenario]:
+def load_scenarios(
+    names: tuple[str, ...] = SCENARIOS, folder: Path = EXPERIMENTS
+) -> list[Scenario]:
     """The scenarios by name; InputError for a file that is wrong."""
     return [read_experiment(folder / f"latency-{name}.toml", Scenario) for name in names]

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
 from hyperperiod.experiments.reproduce.packet_runs import KEYS, Bench, Row, Way, measured, of
@@ -31,6 +30,7 @@ from hyperperiod.model import System, load_system, parse_policy
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime, Whole
 from hyperperiod.report.lines import Curve, LineChart, Scale, time_scale
+from hyperperiod.resources import SOURCES
 
 COLUMNS = (
     "policy",
@@ -76,7 +76,7 @@ class StabilityControl(Part):
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
         refuse(asked, self.name, "sets", "horizon_ns", "plays")
         setting = self._setting(asked)
-        base = _without_load(load_system(str(FOLDER.parent / setting.system)))
+        base = _without_load(load_system(str(SOURCES / setting.system)))
         rows: list[Row] = []
         interrupted, costs = False, Costs()
         try:

@@ -21,7 +21,6 @@ from hyperperiod.analysis.servers.driver_domain import Configuration, Slice
 from hyperperiod.analysis.servers.driver_flows import placed_of
 from hyperperiod.analysis.servers.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller
@@ -36,6 +35,7 @@ from hyperperiod.model import (
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import Whole
 from hyperperiod.report.lines import Curve, LineChart, Scale
+from hyperperiod.resources import SOURCES
 
 NEAR = 0.95
 """A bound is tight if an answer comes this close to it."""
@@ -106,7 +106,7 @@ class WorstPackets(Part):
         return min(plays, stage.plays or plays)
 
     def _searched(self, stage: Stage, asked: Asked, progress: Progress) -> _Result:
-        base = load_system(str(FOLDER.parent / stage.system))
+        base = load_system(str(SOURCES / stage.system))
         system = with_policy(base, parse_policy(stage.policy))
         found = latest_answer(system, self._plays(stage, asked), asked.seed, progress)
         return _Result(stage.policy, system, found, _paper_bound(stage.policy, system, found.flow))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Adds the scheduler to a tree of Xen's source: `python3 -m hosts.xen.hooks TREE`.
+"""Adds the scheduler to a tree of Xen's source: `hyperperiod xen patch TREE`.
 
 Our files go to a folder of their own, xen/common/sched/hyperperiod/, and the public interface to
 xen/include/public/hyperperiod.h. Six files of Xen get lines that say so; nothing of Xen is
@@ -13,18 +13,23 @@ schedulers share.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-TOP = Path(__file__).parents[2]
+from hyperperiod.hosts.xen.build.job import BuildError
+from hyperperiod.resources import SOURCES
 
 FOLDER = Path("xen/common/sched/hyperperiod")
 PUBLIC = Path("xen/include/public/hyperperiod.h")
 
+BAD_INPUT = 2
 
-class HookError(Exception):
+
+class HookError(BuildError):
     """A place in Xen's source is not there; says which."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, BAD_INPUT)
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,10 @@ HOOKS = (
 
 def our_files() -> dict[Path, str]:
     """What the tree gets of ours: place in it, text."""
-    here = TOP / "hosts" / "xen"
+    here = SOURCES / "hosts" / "xen"
     files = {FOLDER / path.name: path for path in sorted(here.glob("*.[ch]"))}
-    for path in sorted((TOP / "core").rglob("*.h")):
-        files[FOLDER / path.relative_to(TOP)] = path
+    for path in sorted((SOURCES / "core").rglob("*.h")):
+        files[FOLDER / path.relative_to(SOURCES)] = path
     files[PUBLIC] = here / "public.h"
     texts = {place: path.read_text() for place, path in files.items()}
     texts[FOLDER / "Makefile"] = _makefile(here)
@@ -164,21 +169,3 @@ def install(source: Path, tree: Path) -> None:
         if not target.is_file() or target.read_text() != text:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-
-
-def main() -> int:
-    """Adds the scheduler to the tree that the command line names."""
-    if len(sys.argv) != 2:
-        print("usage: python3 -m hosts.xen.hooks TREE", file=sys.stderr)
-        return 2
-    tree = Path(sys.argv[1])
-    try:
-        install(tree, tree)
-    except HookError as problem:
-        print(f"error: {tree}: {problem}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod examples`: the example systems that come with the package."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hyperperiod.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Copy NAME into this folder, which is made if need be (the current one).",
+)
+@json_option
+def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
+    """List the example systems, or copy the one called NAME to look at, run and change.
+
+    A file that is there already is never overwritten.
+    """
+    from hyperperiod.cli.output import PLAIN_WIDTH, print_json
+    from hyperperiod.resources import SYSTEMS
+
+    files = {path.stem: path for path in sorted(SYSTEMS.glob("*.toml"))}
+    if name is not None:
+        copied = str(_copy(files, name.removesuffix(".toml"), folder or Path()))
+        if as_json:
+            print_json({"copied": copied})
+        else:
+            click.echo(copied)
+        return
+    if folder is not None:
+        raise click.UsageError("--into goes with the NAME of an example")
+    about = {stem: _first_line(path) for stem, path in files.items()}
+    if as_json:
+        print_json({"examples": [{"name": stem, "about": text} for stem, text in about.items()]})
+        return
+    # As wide as the terminal; in a pipe one line each.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+    formatter = click.HelpFormatter(width=width)
+    formatter.write_dl(list(about.items()), col_max=40)
+    click.echo(formatter.getvalue(), nl=False)
+
+
+def _first_line(path: Path) -> str:
+    """What a system file says about itself in its first line, a comment."""
+    with path.open(encoding="utf-8") as file:
+        return file.readline().removeprefix("#").strip()
+
+
+def _copy(files: Mapping[str, Path], name: str, folder: Path) -> Path:
+    """Copies an example into a folder; InputError for an unknown name and for a file in the way."""
+    from difflib import get_close_matches
+
+    from hyperperiod.model.errors import InputError
+
+    if name not in files:
+        near = get_close_matches(name, files, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        allowed = "a name that `hyperperiod examples` lists" + hint
+        raise InputError("", None, "NAME", repr(name), allowed)
+    target = folder / files[name].name
+    text = files[name].read_bytes()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            file.write(text)
+    except FileExistsError:
+        found = "a file of that name" if target.exists() else "a file in the place of a folder"
+        raise InputError(str(target), None, "--into", found, "another folder") from None
+    except NotADirectoryError:
+        raise InputError(str(folder), None, "--into", "a file", "a folder") from None
+    return target

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod xen`: builds Xen with the scheduler, its guests, and the tool for dom0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hyperperiod.cli.group import EXIT_INTERRUPTED
+from hyperperiod.cli.options import json_option
+
+TARGETS = (
+    "arm64", "x86_64", "tools", "guests", "linux-guest",
+    "arm64-debug", "arm64-stock", "x86_64-debug", "x86_64-stock",
+)  # fmt: skip
+
+folder_type = click.Path(path_type=Path, resolve_path=True)
+
+
+@click.group()
+def xen() -> None:
+    """Build Xen with the scheduler, and what runs on it."""
+
+
+@xen.command()
+@click.argument("targets", nargs=-1, type=click.Choice(TARGETS), metavar="[TARGET]...")
+@click.option(
+    "--into",
+    "folder",
+    type=folder_type,
+    metavar="DIR",
+    help="Build into DIR instead of the user's cache (in a checkout: its folder build).",
+)
+@click.option(
+    "--xen-source",
+    "own_source",
+    type=folder_type,
+    envvar="XEN_SRC",
+    metavar="DIR",
+    help="Build from this tree of Xen 4.20 instead of Debian's source; it is not changed.",
+)
+@json_option
+@click.pass_context
+def build(
+    ctx: click.Context,
+    targets: tuple[str, ...],
+    folder: Path | None,
+    own_source: Path | None,
+    as_json: bool,
+) -> None:
+    """Build TARGETs (arm64) as far as they are not there yet; needs compilers and the network.
+
+    \b
+    arm64        Xen for arm64 with the scheduler, and its guests: for run --on xen
+    x86_64       Xen for x86_64 with the scheduler: for a machine with a dom0
+    tools        hyperperiod-xen, which dom0 sets the scheduler by
+    guests       the program that runs a domain's tasks (comes with arm64)
+    linux-guest  a Linux domain for arm64 with real-time threads
+
+    With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -stock it is
+    without the scheduler, to compare with. After Ctrl-C the same command goes on.
+    """
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import bar
+    from hyperperiod.hosts.xen.build.job import BuildError, Job
+    from hyperperiod.hosts.xen.build.targets import build as build_targets
+    from hyperperiod.resources import BUILD_VARIABLE, build_folder
+
+    job = Job(folder or build_folder(), own_source, bar)
+    try:
+        built = build_targets(job, targets or ("arm64",))
+    except BuildError as problem:
+        click.echo(f"error: {problem}", err=True)
+        ctx.exit(problem.code)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command goes on from there", err=True)
+        ctx.exit(EXIT_INTERRUPTED)
+    if as_json:
+        print_json({"built": {name: str(path) for name, path in built.items()}})
+        return
+    for name, path in built.items():
+        click.echo(f"{name}: {path}")
+    if job.root != build_folder():
+        click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
+
+
+@xen.command()
+@click.argument("tree", type=folder_type)
+@click.pass_context
+def patch(ctx: click.Context, tree: Path) -> None:
+    """Add the scheduler to TREE, a tree of Xen 4.20 that you build yourself.
+
+    All or nothing: where Xen's files are not those of 4.20, nothing is written. Doing it again
+    after an update brings the tree up to date.
+    """
+    from hyperperiod.hosts.xen.build.hooks import HookError, install
+
+    try:
+        install(tree, tree)
+    except HookError as problem:
+        click.echo(f"error: {tree}: {problem}", err=True)
+        ctx.exit(problem.code)

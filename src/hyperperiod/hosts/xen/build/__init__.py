@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds what runs on Xen need: `hyperperiod xen build`.
+
+`targets` has a name for everything that can be built. `hypervisor` builds Xen from the source
+that `source` fetches and `hooks` adds the scheduler to; `programs` builds the guests' executive
+and dom0's tool, `linux_guest` a Linux domain; `debian` fetches Debian's packages. All of them
+write into the folder of their `Job` (job.py) and nowhere else.
+"""

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What comes from Debian, fetched and verified by apt: Xen's source, and packages to unpack.
+
+apt runs with a configuration of its own: sources, lists and state are in a folder of ours, so the
+machine's are neither used nor changed; only its proxy is. Debian's archive key signs the lists
+that hold the hash of each file, and apt checks both. Nothing is installed. What was fetched is
+kept, and serves when there is no network. DEBIAN_MIRROR names another mirror.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hyperperiod.hosts.xen.build.job import need
+from hyperperiod.model.errors import MissingError
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+SUITE = "trixie"
+MIRROR = "http://deb.debian.org/debian"
+LISTS_OLD_S = 24 * 3600
+
+
+def mirror() -> str:
+    """Where Debian is fetched from."""
+    return os.environ.get("DEBIAN_MIRROR", MIRROR)
+
+
+def need_apt(purpose: str) -> None:
+    """Raises MissingError unless apt and the key of Debian's archive are there."""
+    need({"apt-get": "apt"}, purpose)
+    if not KEYRING.is_file():
+        raise MissingError(
+            f"{KEYRING}: not found, needed to {purpose}",
+            "sudo apt-get install -y debian-archive-keyring",
+        )
+
+
+def apt(
+    folder: Path, kind: str, architecture: str, command: Sequence[str], inside: Path
+) -> subprocess.CompletedProcess[str]:
+    """Runs an apt command whose configuration and state are in `folder`, from `inside`.
+
+    `kind` is deb or deb-src: what the lists are of.
+    """
+    environment = os.environ | {"APT_CONFIG": str(_configuration(folder, kind, architecture))}
+    return subprocess.run(
+        command, cwd=inside, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def _configuration(folder: Path, kind: str, architecture: str) -> Path:
+    """Writes a configuration under which apt knows only Debian; keeps the machine's proxy."""
+    (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    (folder / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    sources = folder / "debian.sources"
+    sources.write_text(
+        f"Types: {kind}\nURIs: {mirror()}\nSuites: {SUITE}\nComponents: main\n"
+        f"Signed-By: {KEYRING}\n"
+    )
+    machine = subprocess.run(
+        ["apt-config", "dump", "--no-empty", "Acquire"], capture_output=True, text=True, check=False
+    ).stdout
+    proxies = "".join(line + "\n" for line in machine.splitlines() if "::Proxy" in line)
+    settings = {
+        "Dir::Etc::main": "/dev/null",
+        "Dir::Etc::parts": "/dev/null",
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::State": folder,
+        "Dir::State::lists": folder / "lists",
+        "Dir::State::status": "/dev/null",
+        "Dir::Cache": folder / "cache",
+        "Acquire::Languages": "none",
+        # The folder is often one that apt's own user may not enter.
+        "APT::Sandbox::User": "",
+    }
+    if architecture:
+        settings |= {"APT::Architecture": architecture, "APT::Architectures": architecture}
+    configuration = folder / "apt.conf"
+    lines = "".join(f'{key} "{value}";\n' for key, value in settings.items())
+    configuration.write_text(lines + proxies)
+    return configuration
+
+
+def packages(downloads: Path, architecture: str, names: Sequence[str]) -> list[Path]:
+    """The newest packages of these names for an architecture (amd64), as files; fetched if need be.
+
+    For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken.
+    """
+    need_apt("fetch Debian's packages")
+    folder = downloads / f"{SUITE}-{architecture}"
+    # Apt does not name what it finds in the folder that it runs in: there is one that is empty.
+    empty, files = folder / "parts", folder / "files"
+    for made in (empty, files):
+        made.mkdir(parents=True, exist_ok=True)
+
+    def ask(command: Sequence[str], inside: Path = empty) -> str:
+        done = apt(folder, "deb", architecture, command, inside)
+        if done.returncode != 0:
+            raise MissingError(
+                f"{' '.join(command)} from {mirror()} {SUITE} failed: {done.stderr.strip()}"
+            )
+        return done.stdout
+
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        updated = folder / "updated"
+        if not updated.exists() or time.time() - updated.stat().st_mtime > LISTS_OLD_S:
+            try:
+                ask(["apt-get", "update", "-qq"])
+                updated.touch()
+            except MissingError:
+                if not updated.exists():
+                    raise
+        wanted = [_current_kernel(name, ask(["apt-cache", "depends", "--important", name]))
+                  if name.startswith("linux-image-") else name for name in names]  # fmt: skip
+        uris = ask(["apt-get", "download", "--print-uris", "-qq", *wanted])
+        found = [files / line.split()[1] for line in uris.splitlines()]
+        if not all(path.exists() for path in found):
+            ask(["apt-get", "download", "-qq", *wanted], files)
+    return found
+
+
+def _current_kernel(name: str, dependencies: str) -> str:
+    """The package that a package for kernels of the day depends on, or itself."""
+    kernel = re.search(r"^ *Depends: (linux-image-\d\S*)", dependencies, re.MULTILINE)
+    return kernel[1] if kernel else name

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the programs beside Xen: what runs a domain's tasks, and `hyperperiod-xen` for dom0.
+
+Their makefiles take sources from where they lie, which may be read-only, and write into the
+job's folder. A stamp there holds a digest of the sources and the compiler; the times of files are
+not enough, since the files of an installed package are as old as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from hyperperiod.hosts.xen.build import debian
+from hyperperiod.hosts.xen.build.job import (
+    BuildError,
+    Job,
+    compiler_for,
+    digest_of,
+    need,
+    prefix_for,
+    run_logged,
+    step,
+    tail_of,
+    version_of,
+)
+from hyperperiod.resources import SOURCES
+
+LOG = "make.log"
+SHOWN_ON_FAILURE = 25
+
+DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
+TOOLSTACK_PACKAGES = (
+    "libxen-dev", "libxencall1", "libxenstore4", "libxentoolcore1", "libxentoollog1",
+)  # fmt: skip
+
+
+def need_for_executive() -> None:
+    """Raises MissingError if this machine cannot build the guests' executive."""
+    need(compiler_for("arm64") | {"make": "make"}, "build guests for arm64")
+
+
+def build_executive(job: Job) -> Path:
+    """The bare-metal program that runs a domain's tasks, for arm64."""
+    prefix = prefix_for("arm64")
+    out = job.root / "guests"
+    key = digest_of(
+        [version_of(f"{prefix}gcc")],
+        _files(
+            "guests/Makefile", "guests/board/*", "guests/executive/*", "core/*.h", "hosts/xen/*.h"
+        ),
+    )
+    make = ["-C", str(SOURCES / "guests"), f"OUT={out}", f"CROSS_COMPILE={prefix}"]
+    return _made(out, out / "executive.bin", key, make, "the guests' executive")
+
+
+def need_for_tools() -> None:
+    """Raises MissingError if this machine cannot build the tool for dom0."""
+    need({"gcc": "gcc", "make": "make", "dpkg-deb": "dpkg"}, "build hyperperiod-xen")
+    debian.need_apt("fetch the toolstack's headers")
+
+
+def build_tools(job: Job) -> Path:
+    """`hyperperiod-xen`, against the libxencall of Xen 4.20 that Debian trixie has."""
+    toolstack = unpack_toolstack(job)
+    out = job.root / "xen-control"
+    files = _files("hosts/xen/control/*", "hosts/xen/*.h", "core/**/*.h")
+    key = digest_of([version_of("gcc"), *TOOLSTACK_PACKAGES], files)
+    make = ["-C", str(SOURCES), "-f", "hosts/xen/control/Makefile"]
+    make += [f"OUT={out}", f"TOOLSTACK={toolstack}", "CC=gcc"]
+    return _made(out, out / "hyperperiod-xen", key, make, "hyperperiod-xen")
+
+
+def unpack_toolstack(job: Job) -> Path:
+    """Headers and libraries of Xen's toolstack, unpacked from Debian's packages."""
+    folder = job.root / "xen-toolstack"
+    stamp = folder / ".unpacked"
+    key = " ".join(TOOLSTACK_PACKAGES)
+    if not stamp.is_file() or stamp.read_text() != key:
+        with step("headers of Xen's toolstack from Debian"):
+            shutil.rmtree(folder, ignore_errors=True)
+            architecture = DEBIAN_NAMES.get(platform.machine(), "amd64")
+            for package in debian.packages(job.downloads, architecture, TOOLSTACK_PACKAGES):
+                subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+            stamp.write_text(key)
+    return folder
+
+
+def _files(*patterns: str) -> list[Path]:
+    """The files of SOURCES that match one of the patterns, in order."""
+    return [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
+
+
+def _made(out: Path, result: Path, key: str, arguments: Sequence[str], name: str) -> Path:
+    """Runs make for `result`, unless it is there and made with this key."""
+    stamp = out / ".stamp"
+    if result.is_file() and stamp.is_file() and stamp.read_text() == key:
+        return result
+    out.mkdir(parents=True, exist_ok=True)
+    stamp.unlink(missing_ok=True)
+    log = out / LOG
+    log.unlink(missing_ok=True)
+    with step(name):
+        # Everything anew: which of the objects are of these sources, times do not say.
+        command = ["make", "--always-make", f"-j{os.cpu_count()}", "--no-print-directory"]
+        if run_logged([*command, *arguments], log) != 0:
+            raise BuildError(f"{name}: failed:\n{tail_of(log, SHOWN_ON_FAILURE)}\nall of it: {log}")
+    stamp.write_text(key)
+    return result

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A name for everything that `hyperperiod xen build` can build.
+
+Of any number of builds into one folder at once, one works and the others wait for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs
+from hyperperiod.hosts.xen.build.job import Job
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to build: raises MissingError for missing tools (`need`), or makes it (`build`)."""
+
+    need: Callable[[], None]
+    build: Callable[[Job], Path]
+
+
+TARGETS = {
+    **{
+        name: Target(partial(hypervisor.need_tools, flavour), partial(hypervisor.build, flavour))
+        for name, flavour in hypervisor.FLAVOURS.items()
+    },
+    "guests": Target(programs.need_for_executive, programs.build_executive),
+    "tools": Target(programs.need_for_tools, programs.build_tools),
+    "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
+}
+
+
+def build(job: Job, names: Sequence[str]) -> dict[str, Path]:
+    """Builds the targets of these names, as far as they are not up to date: name, result.
+
+    With a hypervisor for arm64 come the guests that run on it. All that the machine must have is
+    looked for before any work begins.
+    """
+    wanted = list(dict.fromkeys(names))
+    if any(name.startswith("arm64") for name in wanted) and "guests" not in wanted:
+        wanted.append("guests")
+    for name in wanted:
+        TARGETS[name].need()
+    job.root.mkdir(parents=True, exist_ok=True)
+    with (job.root / ".xen-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return {name: TARGETS[name].build(job) for name in wanted}
