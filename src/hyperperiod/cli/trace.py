@@ -102,6 +102,8 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     from hyperperiod.trace.check import check_file
 
     result = check_file(_existing(trace_file))
+    if result.interrupted:
+        _name_interruption(trace_file, result.end_ns, result.horizon_ns)
     if as_json:
         print_json(result.as_json())
     else:
@@ -143,9 +145,20 @@ def diff(
 
 
 def _read(trace_file: str) -> Any:
-    from hyperperiod.trace.format import read
+    """Header and records of a trace; an interrupted one is named on standard error."""
+    from hyperperiod.trace.format import end_ns, is_interrupted, read
 
-    return read(_existing(trace_file))
+    header, records = read(_existing(trace_file))
+    if is_interrupted(header, records):
+        _name_interruption(trace_file, end_ns(records), header["horizon_ns"])
+    return header, records
+
+
+def _name_interruption(trace_file: str, end_ns: int, horizon_ns: int) -> None:
+    from hyperperiod.model.units import format_time
+
+    reached = f"at {format_time(end_ns)} of {format_time(horizon_ns)}"
+    click.echo(f"note: {trace_file}: the run was interrupted {reached}", err=True)
 
 
 def _existing(trace_file: str) -> Path:
