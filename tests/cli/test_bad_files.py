@@ -217,5 +217,5 @@ class TestAsProcess:
         with Path("/dev/full").open("w") as full:
             done = self.run("schema", stdout=full)
         assert done.returncode == 3
-        assert "No space left" in done.stderr
+        assert "standard output: no space left" in done.stderr
         assert "Traceback" not in done.stderr

@@ -13,8 +13,8 @@ charges, completions and departures, replenishments, releases and arrivals, the 
 
 The last record of a whole trace, and no other, is an `end`. A run that Ctrl-C ended has one as
 well, at the instant that it reached, before the header's horizon. A file without it lost its tail
-(a broken copy) and is refused, so that nobody takes what is left for the run. Large files are mapped
-into memory, never read whole, and validated in chunks.
+(a broken copy) and is refused, so that nobody takes what is left for the run. Large files are
+mapped into memory, never read whole, and validated in chunks.
 """
 
 import contextlib
