@@ -140,12 +140,37 @@ def test_commands_that_are_not_there() -> None:
     assert "is not one of" in refuse("run", GOOD, "--on", "kvm").stderr
 
 
-@pytest.mark.parametrize("option", ["--trace", "--report"])
-def test_unwritable_places(option: str, tmp_path: Path) -> None:
-    missing = tmp_path / "no" / "such" / "run"
+@pytest.mark.parametrize(("option", "ending"), [("--trace", ".hpt"), ("--report", ".html")])
+def test_unwritable_places(option: str, ending: str, tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "such" / f"run{ending}"
     result = refuse("simulate", GOOD, option, str(missing))
     assert f"{missing}: {option}: found no such file or directory" in result.stderr
-    assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(tmp_path)).stderr
+    folder = tmp_path / f"folder{ending}"
+    folder.mkdir()
+    assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(folder)).stderr
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "endings"),
+    [
+        (["simulate", GOOD, "--report"], "x.pdf", ".html"),
+        (["simulate", GOOD, "--trace"], "x.csv", ".hpt"),
+        (["run", GOOD, "--on", "sim", "--trace"], "x", ".hpt"),
+        (["compare", GOOD, "--report"], "x.htm", ".html"),
+        (["latency", "--report"], "html", ".html"),
+        (["fit", GOOD, "-o"], "x.xml", ".toml"),
+        (["doctor", "--measure", "xen", "--write"], "x.txt", ".toml"),
+        (["reproduce", "ertds-fig6", "--plot"], "x.png", ".svg"),
+        (["analyze", GOOD, "--explain", "video", "--plot"], "x.pdf", ".svg or .html"),
+        (["trace", "convert", "none.hpt"], "x.txt", ".pftrace or .csv or .parquet"),
+    ],
+)
+def test_names_that_promise_something_else(
+    arguments: list[str], name: str, endings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"allowed: a name that ends in {endings}" in refuse(*arguments, name).stderr
     assert not list(tmp_path.iterdir())
 
 

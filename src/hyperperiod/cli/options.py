@@ -121,6 +121,7 @@ horizon_option = click.option(
 report_option = click.option(
     "report_file",
     "--report",
+    callback=read_name(".html"),
     metavar="FILE.html",
     help="Write a self-contained HTML report.",
 )
@@ -131,7 +132,13 @@ def run_options(command: Command) -> Command:
     for option in (
         json_option,
         report_option,
-        click.option("trace_file", "--trace", metavar="FILE.hpt", help="Write every event."),
+        click.option(
+            "trace_file",
+            "--trace",
+            callback=read_name(".hpt"),
+            metavar="FILE.hpt",
+            help="Write every event.",
+        ),
         seed_option,
         horizon_option,
         policy_option,

@@ -32,11 +32,12 @@ def convert(trace_file: str, output: str) -> None:
     from hyperperiod.model import InputError
     from hyperperiod.trace.convert import CONVERTERS
 
-    header, records = _read(trace_file)
     suffix = Path(output).suffix.lower()
     if suffix not in CONVERTERS:
-        raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(CONVERTERS))
+        allowed = f"a name that ends in {' or '.join(CONVERTERS)}"
+        raise InputError(output, None, "OUTPUT", repr(suffix), allowed)
     require_different({"FILE": trace_file, "OUTPUT": output})
+    header, records = _read(trace_file)
     with whole_file(output, "OUTPUT") as path:
         assert path is not None, "there is an output"
         CONVERTERS[suffix](header, records, path)
