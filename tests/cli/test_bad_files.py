@@ -47,13 +47,13 @@ def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["analyze", str(file), "--json"]).stdout == plain.stdout
 
 
-def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.toml")
-    assert "a device or pipe" in refuse("analyze", str(tmp_path / "pipe.toml")).stderr
+def test_a_trace_in_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.hpt")
+    assert "a device or pipe" in refuse("trace", "check", str(tmp_path / "pipe.hpt")).stderr
 
 
-def test_device() -> None:
-    assert "a device or pipe" in refuse("analyze", "/dev/zero").stderr
+def test_device_without_an_end() -> None:
+    assert "/dev/zero: found a larger file" in refuse("analyze", "/dev/zero").stderr
 
 
 def test_name_with_a_null() -> None:

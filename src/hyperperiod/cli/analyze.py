@@ -75,12 +75,13 @@ def analyze(
 
 def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
     from hyperperiod.cli.output import whole_file
+    from hyperperiod.model.load import shown_name
     from hyperperiod.report import explain_page, explain_picture
 
     write = explain_page if plot.lower().endswith(".html") else explain_picture
     with whole_file(plot, "--plot") as path:
         assert path is not None, "a file was named"
-        write(path, found, system_file)
+        write(path, found, shown_name(system_file))
 
 
 def _show(result: AnalyzeResult, *, tests: bool) -> None:

@@ -2,8 +2,9 @@
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
 TOML is the native form; a name ending in .xml is read as a CARTS system, one in .csv as a table
-of tasks. Nothing is believed about the file: its kind and size are looked at before it is read, and
-whatever it contains, the only exception that leaves `load_system` is InputError.
+of tasks; what has another name, as a pipe has, is known by its text. Nothing is believed about the
+file: its kind and size are bounded, and whatever it contains, the only exception that leaves
+`load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import difflib
 import os
 import re
 import stat
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -44,6 +46,9 @@ from hyperperiod.model.values import FROM_FILE, PINNED, show
 FILE_LIMIT_BYTES = 1 << 20
 # More problems than this help nobody.
 PROBLEM_LIMIT = 50
+# The name of standard input, and the endings that say what a file is written in.
+STDIN = "-"
+FORMS = ("toml", "xml", "csv")
 
 # Which class the tables below a key are read as.
 _TABLES: dict[str, type[BaseModel]] = {
@@ -67,16 +72,16 @@ def load_system(
 ) -> System:
     """The system in the file `path`; InputError when there is none or it is wrong.
 
-    `pcpus` counts instead of the number in the file.
+    "-" is standard input. `pcpus` counts instead of the number in the file.
 
     With `pinned` a domain without the pcpu that its policy wants is wrong as well. Without, it is
     read as it stands: `fit` chooses pcpus, everything else refuses it (`require_pins`).
     """
-    name = os.fspath(path)
-    text = read_text(name)
-    if name.lower().endswith(".xml"):
+    name, text = shown_name(os.fspath(path)), read_text(os.fspath(path))
+    form = form_of(name, text)
+    if form == "xml":
         document, line_of = read_carts(name, text)
-    elif name.lower().endswith(".csv"):
+    elif form == "csv":
         document, line_of = read_table(name, text)
     else:
         document, line_of = _read_toml(name, text)
@@ -99,11 +104,41 @@ def require_pins(system: System) -> None:
         raise InputError.of(problems[:PROBLEM_LIMIT])
 
 
+def shown_name(name: str) -> str:
+    """What messages call the system file `name`."""
+    return "<stdin>" if name == STDIN else name
+
+
+def form_of(name: str, text: str) -> str:
+    """What a system is written in, toml, xml or csv: by the ending of its name, or else its text.
+
+    XML begins with <. The first line of a table names its columns: it has a separator and, unlike
+    every first line of TOML, no = and no [ at its beginning.
+    """
+    ending = name.lower().rpartition(".")[2]
+    if ending in FORMS:
+        return ending
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    if first.startswith("<"):
+        return "xml"
+    is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
+    return "csv" if is_table else "toml"
+
+
 def require_file(name: str, allowed: str) -> Path:
     """The path of a regular file that may be read; InputError for anything else.
 
-    A pipe or device would be waited for, so the kind is looked at before anything is opened.
+    It is to be mapped or read twice, which a pipe cannot be.
     """
+    path, mode = _require_readable(name, allowed)
+    if not stat.S_ISREG(mode):
+        raise InputError(name, None, "", "a device or pipe", allowed)
+    return path
+
+
+def _require_readable(name: str, allowed: str) -> tuple[Path, int]:
+    """The path and mode of what is no folder and may be read; InputError for anything else."""
     path = Path(name)
     try:
         mode = path.stat().st_mode
@@ -117,23 +152,19 @@ def require_file(name: str, allowed: str) -> Path:
     if stat.S_ISDIR(mode):
         found = "a directory" if name else "an empty name"
         raise InputError(name, None, "", found, allowed)
-    if not stat.S_ISREG(mode):
-        raise InputError(name, None, "", "a device or pipe", allowed)
     if not os.access(path, os.R_OK):
         raise InputError(name, None, "", "permission denied", allowed)
-    return path
+    return path, mode
 
 
 def read_text(name: str) -> str:
-    """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
+    """The text of a file, a pipe or (-) standard input, in UTF-8 and of bounded size.
+
+    InputError for anything else.
+    """
     allowed = f"a system file (.toml, .xml or .csv) of at most {FILE_LIMIT_BYTES >> 20} MiB"
-    path = require_file(name, allowed)
-    try:
-        with path.open("rb") as file:
-            data = file.read(FILE_LIMIT_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "an unreadable file").lower()
-        raise InputError(name, None, "", reason, allowed) from None
+    data = _read_start(name, allowed)
+    name = shown_name(name)
     if len(data) > FILE_LIMIT_BYTES:
         raise InputError(name, None, "", "a larger file", allowed)
     try:
@@ -142,6 +173,21 @@ def read_text(name: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{data[error.start]:02x}, which is not UTF-8"
         raise InputError(name, line, "", found, "text in UTF-8") from None
+
+
+def _read_start(name: str, allowed: str) -> bytes:
+    """As much of the file as a system may have, and one byte more of one that is too long."""
+    try:
+        if name == STDIN:
+            if sys.stdin is None:
+                raise InputError(shown_name(name), None, "", "a closed standard input", allowed)
+            return sys.stdin.buffer.read(FILE_LIMIT_BYTES + 1)
+        path, _ = _require_readable(name, allowed)
+        with path.open("rb") as file:
+            return file.read(FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(shown_name(name), None, "", reason, allowed) from None
 
 
 def _read_toml(name: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
