@@ -17,7 +17,7 @@ from hyperperiod.trace.format import Kind
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:
     target = folder / f"out{suffix}"
-    CONVERTERS[suffix](*script.trace(folder), target)
+    CONVERTERS[suffix](*script.trace(folder), target, lambda _done: None)
     return target
 
 

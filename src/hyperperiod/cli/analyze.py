@@ -54,6 +54,7 @@ def analyze(
     system ("unknown", with the reason).
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
 
     if plot is not None and explain is None:
@@ -61,7 +62,7 @@ def analyze(
     system = read_system(system_file, policy)
     from hyperperiod.analysis import analyze as analyze_system
 
-    with about(system_file):
+    with about(system_file), status(f"{system.name}: analyzing"):
         result = analyze_system(system, explain=explain, sensitivity=sensitivity)
     if plot is not None:
         _plot(plot, result["explain"], system_file)

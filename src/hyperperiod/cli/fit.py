@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sys
-from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -154,6 +151,7 @@ def fit(
         require_writable,
         whole_file,
     )
+    from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
 
     if within is not None and least == "bandwidth":
@@ -171,8 +169,10 @@ def fit(
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
     require_different({"SYSTEM": system_file, "--output": out_file})
     require_writable(out_file, "--output")
-    with about(system_file), _shown(system.name) as listen:
-        fitted = fit_system(system, chosen, listen)
+    with about(system_file), status(f"{system.name}: fitting") as show:
+        fitted = fit_system(
+            system, chosen, lambda progress: show(_progress_text(system.name, progress))
+        )
         result = result_of(fitted)
     if fitted.system is not None:
         with whole_file(out_file, "--output") as path:
@@ -211,18 +211,6 @@ def _show(result: Any, out_file: str | None) -> None:
         out.print(line)
     if out_file is not None:
         out.print(f"written to {out_file}")
-
-
-@contextlib.contextmanager
-def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
-    """A line on standard error that says what is being done; nothing when nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda _progress: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{name}: fitting") as status:
-        yield lambda progress: status.update(_progress_text(name, progress))
 
 
 def _progress_text(name: str, progress: Progress) -> str:

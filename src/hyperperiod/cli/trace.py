@@ -29,6 +29,7 @@ def convert(trace_file: str, output: str) -> None:
     .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
     """
     from hyperperiod.cli.output import require_different, whole_file
+    from hyperperiod.cli.progress import bar
     from hyperperiod.model import InputError
     from hyperperiod.trace.convert import CONVERTERS
 
@@ -38,9 +39,9 @@ def convert(trace_file: str, output: str) -> None:
         raise InputError(output, None, "OUTPUT", repr(suffix), allowed)
     require_different({"FILE": trace_file, "OUTPUT": output})
     header, records = _read(trace_file)
-    with whole_file(output, "OUTPUT") as path:
+    with whole_file(output, "OUTPUT") as path, bar(f"writing {output}", len(records)) as progress:
         assert path is not None, "there is an output"
-        CONVERTERS[suffix](header, records, path)
+        CONVERTERS[suffix](header, records, path, progress)
 
 
 @trace.command()
@@ -99,10 +100,13 @@ def jobs(trace_file: str, as_csv: bool) -> None:
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
     from hyperperiod.cli.output import console, print_json
+    from hyperperiod.cli.progress import bar
     from hyperperiod.cli.tables import check_table
     from hyperperiod.trace.check import check_file
+    from hyperperiod.trace.properties import WORK
 
-    result = check_file(_existing(trace_file))
+    with bar(f"checking {trace_file}", WORK) as progress:
+        result = check_file(_existing(trace_file), progress)
     if result.interrupted:
         _name_interruption(trace_file, result.end_ns, result.horizon_ns)
     if as_json:
@@ -135,9 +139,12 @@ def diff(
     same servers pay, and when no response time differs by more.
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import status
     from hyperperiod.trace.difference import difference
 
-    found = difference(_read(trace_file), _read(other_file), bound_ns)
+    first, second = _read(trace_file), _read(other_file)
+    with status(f"comparing {trace_file} and {other_file}"):
+        found = difference(first, second, bound_ns)
     if as_json:
         print_json(found.as_json())
     else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hyperperiod.trace.format import end_ns, is_interrupted, read
+from hyperperiod.trace.format import Progress, end_ns, is_interrupted, read
 from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status, check_all
 
 
@@ -49,10 +49,10 @@ class CheckResult:
         }
 
 
-def check_file(path: Path) -> CheckResult:
-    """Run every property over a trace file."""
+def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
+    """Run every property over a trace file; `progress` as of `check_all`."""
     header, records = read(path)
-    findings = tuple(zip(PROPERTIES, check_all(header, records), strict=True))
+    findings = tuple(zip(PROPERTIES, check_all(header, records, progress), strict=True))
     return CheckResult(
         path=path,
         system=header["system"],

@@ -7,11 +7,11 @@ from typing import Final
 
 from hyperperiod.trace.convert_perfetto import write_perfetto
 from hyperperiod.trace.convert_table import write_csv, write_parquet
-from hyperperiod.trace.format import Header, Records
+from hyperperiod.trace.format import Header, Progress, Records
 
-CONVERTERS: Final[dict[str, Callable[[Header, Records, Path], None]]] = {
+CONVERTERS: Final[dict[str, Callable[[Header, Records, Path, Progress], None]]] = {
     ".pftrace": write_perfetto,
     ".csv": write_csv,
     ".parquet": write_parquet,
 }
-"""By suffix: who writes header and records in that format, in pieces."""
+"""By suffix: who writes header and records in that format, in pieces, and says how many it has."""

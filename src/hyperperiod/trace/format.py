@@ -20,7 +20,7 @@ mapped into memory, never read whole, and validated in chunks.
 import contextlib
 import json
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, cast
@@ -62,6 +62,7 @@ RECORD: Final = np.dtype(
 )
 
 Records = NDArray[np.void]
+Progress = Callable[[int], None]
 
 
 class Kind(IntEnum):
@@ -278,6 +279,15 @@ def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
     """The records piece by piece, in order."""
     for first in range(0, len(records), size):
         yield records[first : first + size]
+
+
+def counted(pieces: Iterable[Records], progress: Progress) -> Iterator[Records]:
+    """The pieces; `progress` is called with the number of records of those that are done."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece)
+        progress(done)
 
 
 def end_ns(records: Records) -> int:
