@@ -26,6 +26,7 @@ COMMANDS = [
     "latency",
     "export",
     "trace",
+    "man",
     "doctor",
     "schema",
 ]

@@ -18,6 +18,7 @@ from hyperperiod.cli.export import export
 from hyperperiod.cli.fit import fit
 from hyperperiod.cli.group import ErrorGroup
 from hyperperiod.cli.latency import latency
+from hyperperiod.cli.man import man
 from hyperperiod.cli.reproduce import reproduce
 from hyperperiod.cli.run import run
 from hyperperiod.cli.schema import schema
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 _COMMANDS = (
-    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema, man,
 )  # fmt: skip
 for _command in _COMMANDS:
     main.add_command(_command)

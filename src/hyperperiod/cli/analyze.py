@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import json_option, policy_option, read_name, system_argument
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--explain",
+    shell_complete=complete.explained,
     metavar="NAME",
     help="Say why a task (domain.task) or the server of a domain is in time or not.",
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     "--plot",
     metavar="FILE",
     callback=read_name(".svg", ".html"),
+    shell_complete=complete.files,
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
 @json_option

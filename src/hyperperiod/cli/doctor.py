@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option, read_name
 
 
@@ -19,6 +20,7 @@ from hyperperiod.cli.options import json_option, read_name
     "--write",
     "output",
     callback=read_name(".toml"),
+    shell_complete=complete.files,
     metavar="FILE.toml",
     help="Write the measured [overheads] to a file.",
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     json_option,
@@ -114,6 +115,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "-o",
     "--output",
     callback=read_name(".toml"),
+    shell_complete=complete.files,
     metavar="FILE.toml",
     help="Write the fitted system.",
 )

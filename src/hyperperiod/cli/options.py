@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hyperperiod.cli import complete
+
 if TYPE_CHECKING:
     from hyperperiod.model import Policy
 
@@ -87,7 +89,7 @@ def _policy(text: str) -> Policy:
         raise click.BadParameter(f"found {error.found}; allowed: {error.allowed}") from None
 
 
-system_argument = click.argument("system_file", metavar="SYSTEM")
+system_argument = click.argument("system_file", metavar="SYSTEM", shell_complete=complete.files)
 
 json_option = click.option(
     "as_json", "--json", is_flag=True, help="One JSON object on standard output."
@@ -96,6 +98,7 @@ json_option = click.option(
 policy_option = click.option(
     "--policy",
     callback=read_policy,
+    shell_complete=complete.policies,
     metavar="POLICY",
     help="Use this policy instead of the system's own, by name or rules (periodic+edf+reclaim).",
 )
@@ -122,6 +125,7 @@ report_option = click.option(
     "report_file",
     "--report",
     callback=read_name(".html"),
+    shell_complete=complete.files,
     metavar="FILE.html",
     help="Write a self-contained HTML report.",
 )
@@ -136,6 +140,7 @@ def run_options(command: Command) -> Command:
             "trace_file",
             "--trace",
             callback=read_name(".hpt"),
+            shell_complete=complete.files,
             metavar="FILE.hpt",
             help="Write every event.",
         ),

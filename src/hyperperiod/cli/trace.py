@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option, read_time
 
-trace_argument = click.argument("trace_file", metavar="FILE")
+trace_argument = click.argument("trace_file", metavar="FILE", shell_complete=complete.files)
 csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
 
 
@@ -22,7 +23,7 @@ def trace() -> None:
 
 @trace.command()
 @trace_argument
-@click.argument("output", metavar="OUTPUT")
+@click.argument("output", metavar="OUTPUT", shell_complete=complete.files)
 def convert(trace_file: str, output: str) -> None:
     """Write FILE in another format; the end of OUTPUT says which.
 
@@ -118,7 +119,7 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
 
 @trace.command()
 @trace_argument
-@click.argument("other_file", metavar="OTHER")
+@click.argument("other_file", metavar="OTHER", shell_complete=complete.files)
 @click.option(
     "--within",
     "bound_ns",
