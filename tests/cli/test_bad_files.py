@@ -47,13 +47,13 @@ def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["analyze", str(file), "--json"]).stdout == plain.stdout
 
 
-def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.toml")
-    assert "a device or pipe" in refuse("analyze", str(tmp_path / "pipe.toml")).stderr
+def test_a_trace_in_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.hpt")
+    assert "a device or pipe" in refuse("trace", "check", str(tmp_path / "pipe.hpt")).stderr
 
 
-def test_device() -> None:
-    assert "a device or pipe" in refuse("analyze", "/dev/zero").stderr
+def test_device_without_an_end() -> None:
+    assert "/dev/zero: found a larger file" in refuse("analyze", "/dev/zero").stderr
 
 
 def test_name_with_a_null() -> None:
@@ -145,12 +145,37 @@ def test_commands_that_are_not_there() -> None:
     assert "is not one of" in refuse("run", GOOD, "--on", "kvm").stderr
 
 
-@pytest.mark.parametrize("option", ["--trace", "--report"])
-def test_unwritable_places(option: str, tmp_path: Path) -> None:
-    missing = tmp_path / "no" / "such" / "run"
+@pytest.mark.parametrize(("option", "ending"), [("--trace", ".hpt"), ("--report", ".html")])
+def test_unwritable_places(option: str, ending: str, tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "such" / f"run{ending}"
     result = refuse("simulate", GOOD, option, str(missing))
     assert f"{missing}: {option}: found no such file or directory" in result.stderr
-    assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(tmp_path)).stderr
+    folder = tmp_path / f"folder{ending}"
+    folder.mkdir()
+    assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(folder)).stderr
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "endings"),
+    [
+        (["simulate", GOOD, "--report"], "x.pdf", ".html"),
+        (["simulate", GOOD, "--trace"], "x.csv", ".hpt"),
+        (["run", GOOD, "--on", "sim", "--trace"], "x", ".hpt"),
+        (["compare", GOOD, "--report"], "x.htm", ".html"),
+        (["latency", "--report"], "html", ".html"),
+        (["fit", GOOD, "-o"], "x.xml", ".toml"),
+        (["doctor", "--measure", "xen", "--write"], "x.txt", ".toml"),
+        (["reproduce", "ertds-fig6", "--plot"], "x.png", ".svg"),
+        (["analyze", GOOD, "--explain", "video", "--plot"], "x.pdf", ".svg or .html"),
+        (["trace", "convert", "none.hpt"], "x.txt", ".pftrace or .csv or .parquet"),
+    ],
+)
+def test_names_that_promise_something_else(
+    arguments: list[str], name: str, endings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"allowed: a name that ends in {endings}" in refuse(*arguments, name).stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -222,5 +247,5 @@ class TestAsProcess:
         with Path("/dev/full").open("w") as full:
             done = self.run("schema", stdout=full)
         assert done.returncode == 3
-        assert "No space left" in done.stderr
+        assert "standard output: no space left" in done.stderr
         assert "Traceback" not in done.stderr

@@ -26,6 +26,7 @@ COMMANDS = [
     "latency",
     "export",
     "trace",
+    "man",
     "doctor",
     "schema",
 ]
@@ -210,7 +211,9 @@ def test_convert(suffix: str, trace: str, tmp_path: Path) -> None:
 def test_convert_to_nothing_known(trace: str, tmp_path: Path) -> None:
     result = run("trace", "convert", trace, str(tmp_path / "out.svg"))
     assert result.exit_code == 2
-    assert "found '.svg'; allowed: .pftrace .csv .parquet" in result.stderr
+    assert (
+        "found '.svg'; allowed: a name that ends in .pftrace or .csv or .parquet" in result.stderr
+    )
     assert not (tmp_path / "out.svg").exists()
 
 

@@ -51,6 +51,7 @@ def test_what_is_not_built_is_named(built: Path, gone: str) -> None:
     assert (result.exit_code, result.stdout) == (3, "")
     assert f"is not built yet: there is no {built / gone}" in result.stderr
     assert "install it with: hyperperiod xen build arm64" in result.stderr
+    assert not Path("out").exists()
 
 
 @pytest.mark.usefixtures("built")
@@ -59,6 +60,7 @@ def test_a_missing_qemu_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen"])
     assert (result.exit_code, result.stdout) == (3, "")
     assert "apt-get install qemu-system-arm" in result.stderr
+    assert not Path("out").exists()
 
 
 def test_peers_are_built_by_another_command(built: Path) -> None:
@@ -101,7 +103,31 @@ def test_a_machine_that_does_not_start_is_a_failed_run(
     assert result.exit_code == 70
     assert "error: the run failed: qemu-system-aarch64 failed" in result.stderr
     assert "no such machine" in result.stderr
-    assert not (Path("out") / "overload-xen" / "result.json").exists()
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("began", [True, False])
+def test_a_failed_run_leaves_its_log_and_nothing_of_another(
+    began: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier results go once there is a log of a later run, and stay if it could not begin."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("out") / "overload-xen"
+    folder.mkdir(parents=True)
+    for name in ("console.log", "run.hpt", "result.json"):
+        (folder / name).write_text("earlier")
+    os.utime(folder / "console.log", (0, 0))
+
+    def fails(*_arguments: object, **_more: object) -> None:
+        if began:
+            (folder / "console.log").write_text("later")
+        raise FailedError("it broke down")
+
+    monkeypatch.setattr("hyperperiod.hosts.xen.run.run", fails)
+    result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen"])
+    assert result.exit_code == 70
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == (["console.log"] if began else ["console.log", "result.json", "run.hpt"])
 
 
 HANGS = f"""#!{sys.executable}

@@ -112,10 +112,10 @@ def test_without_a_trace_there_is_no_timeline(tmp_path: Path) -> None:
     assert "Timeline" not in page.text
 
 
-def test_a_run_cut_short_says_so(tmp_path: Path) -> None:
-    path = sample.trace(tmp_path).rename(tmp_path / "cut.hpt")
-    path.write_bytes(path.read_bytes()[:-32])
-    assert "The run was cut short" in report(tmp_path, trace_path=path).text
+def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    result = {**sample.result(), "interrupted": True}
+    assert "The run was interrupted" in report(tmp_path, result=result).text
+    assert "The run was interrupted" not in report(tmp_path).text
 
 
 def test_a_comparison_shows_every_run(tmp_path: Path) -> None:

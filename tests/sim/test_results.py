@@ -14,7 +14,7 @@ from hyperperiod import _sim
 from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
 from hyperperiod.hosts.sim import make_scenario, simulate
 from hyperperiod.model import System
-from hyperperiod.trace.format import Kind, is_complete, read
+from hyperperiod.trace.format import Kind, is_interrupted, read
 
 
 def counts(one: System, horizon: int, name: str = "t") -> tuple[int, int, float | None]:
@@ -247,8 +247,9 @@ def test_an_interrupted_run_is_a_shorter_run(tmp_path: Path, kind: str) -> None:
     whole = simulate(one, cut["horizon_ns"], 3, tmp_path / "whole.hpt")
     assert whole["interrupted"] is False
     assert cut | {"interrupted": False} == whole
-    cut_records = read(tmp_path / "cut.hpt")[1]
-    assert is_complete(cut_records)
+    header, cut_records = read(tmp_path / "cut.hpt")
+    assert is_interrupted(header, cut_records)
+    assert not is_interrupted(*read(tmp_path / "whole.hpt"))
     assert cut_records.tobytes() == read(tmp_path / "whole.hpt")[1].tobytes()
 
 

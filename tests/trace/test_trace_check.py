@@ -31,7 +31,7 @@ def test_a_good_trace(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "holds" in printed(result)
     said = json.loads(json.dumps(result.as_json()))
-    assert (said["ok"], said["complete"], said["end_ns"]) == (True, True, 20)
+    assert (said["ok"], said["interrupted"], said["end_ns"]) == (True, False, 20)
     assert [one["name"] for one in said["properties"]] == [one.name for one in PROPERTIES]
     assert {one["status"] for one in said["properties"]} == {"holds", "skipped"}
 

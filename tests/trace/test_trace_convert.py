@@ -20,7 +20,7 @@ from hyperperiod.trace.format import Kind
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:
     target = folder / f"out{suffix}"
-    writer_for(suffix)(*script.trace(folder), target)
+    writer_for(suffix)(*script.trace(folder), target, lambda _done: None)
     return target
 
 

@@ -8,13 +8,13 @@ import pytest
 from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.model.errors import InputError
-from hyperperiod.trace.format import RECORD, Kind, is_complete, read, signed, write_header
+from hyperperiod.trace.format import RECORD, Kind, is_interrupted, read, signed
 
 Damage = Callable[[bytes], bytes]
 
 
-def script() -> Script:
-    header = make_header("ptps", [vcpu("a", 10, 4)])
+def script(name: str = "a") -> Script:
+    header = make_header("ptps", [vcpu(name, 10, 4)])
     return Script(header).arrive(0, 0).run(0, 0).depart(3, 0).idle(3, 0).idle(4).end(10)
 
 
@@ -25,32 +25,37 @@ def test_round_trip(tmp_path: Path) -> None:
         "ARRIVE", "RUN", "CHARGE", "DEPART", "IDLE", "CHARGE", "IDLE", "END",
     ]  # fmt: skip
     assert records["value"][2] == 3
-    assert is_complete(records)
+    assert is_interrupted(header, records)
+    header["horizon_ns"] = 10
+    assert not is_interrupted(header, records)
 
 
 def test_records_start_on_a_multiple_of_their_size(tmp_path: Path) -> None:
     for name in ("a", "ab", "abc", "ä", "a" * 31):
-        path = tmp_path / "trace.hpt"
-        write_header(path, make_header("ptps", [vcpu(name, 10, 4)]))
+        path = script(name).write(tmp_path / "trace.hpt")
         assert path.stat().st_size % RECORD.itemsize == 0
         header, records = read(path)
         assert header["vcpus"][0]["name"] == name
-        assert len(records) == 0
-        assert not is_complete(records)
+        assert len(records) == 8
 
 
-def test_a_trace_cut_short_is_readable_up_to_the_last_whole_record(tmp_path: Path) -> None:
-    path = script().write(tmp_path / "cut.hpt")
-    path.write_bytes(path.read_bytes()[:-40])
-    _, records = read(path)
-    assert len(records) == 6
-    assert not is_complete(records)
+def test_a_trace_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = script().write(tmp_path / "whole.hpt").read_bytes()
+    path = tmp_path / "cut.hpt"
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(InputError) as refusal:
+            read(path)
+        if size >= 12:
+            assert "a trace that was cut short" in refusal.value.found, size
+    path.write_bytes(whole[:-40])
+    with pytest.raises(InputError, match="6 records and 24 bytes of the next, up to 4ns, and no"):
+        read(path)
 
 
 def test_further_header_keys_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "trace.hpt"
-    write_header(path, make_header("ptps", [vcpu("a", 10, 4, colour=3)], guarantees=True))
-    header, _ = read(path)
+    script = Script(make_header("ptps", [vcpu("a", 10, 4, colour=3)], guarantees=True))
+    header, _ = script.end(10).trace(tmp_path)
     assert header["guarantees"] is True
     assert header["vcpus"][0]["colour"] == 3  # type: ignore[typeddict-item]
 
@@ -60,7 +65,8 @@ def test_further_header_keys_are_kept(tmp_path: Path) -> None:
     [
         (lambda raw: b"HPTRACE9" + raw[8:], "magic", "HPTRACE9"),
         (lambda raw: raw[:10], "header length", "end of file"),
-        (lambda raw: raw[:100], "header length", ""),
+        (lambda raw: raw.replace(b"HPTRACE1", b"HPTRACE1\x01", 1), "header length", ""),
+        (lambda raw: raw + raw[-32:], "record 7: kind", "an end with records after it"),
         (lambda raw: raw.replace(b'"format":1', b'"format":x'), "header", "not JSON"),
         (lambda raw: raw.replace(b'"format":1', b'"format":2'), "format", "2"),
         (lambda raw: raw.replace(b'"pcpus":1', b'"pcpus":{'.ljust(9)), "header", "not JSON"),

@@ -401,7 +401,7 @@ def with_best_effort(policy: str, **more: Any) -> Script:
         (with_best_effort("ds").run(0, 1, NONE), "best runs best effort without work"),
         (with_best_effort("ds").arrive(0, 2).idle(0), "idles although other would run"),
         (
-            with_best_effort("ds").arrive(0, 1, 2).run(0, 1, NONE).end(1_000_001),
+            with_best_effort("ds").arrive(0, 1, 2).run(0, 1, NONE).run(1_000_001, 2, NONE),
             "more than its turn",
         ),
     ],

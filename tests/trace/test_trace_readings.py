@@ -78,6 +78,6 @@ def test_what_did_not_happen_is_empty(tmp_path: Path) -> None:
 
 
 def test_an_empty_trace_has_no_rows(tmp_path: Path) -> None:
-    header, records = Script(make_header("ds", examples.PAIR)).trace(tmp_path)
+    header, records = Script(make_header("ds", examples.PAIR)).end(0).trace(tmp_path)
     assert list(intervals(header, records)) == []
     assert jobs(header, records) == []

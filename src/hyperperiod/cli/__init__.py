@@ -19,6 +19,7 @@ from hyperperiod.cli.export import export
 from hyperperiod.cli.fit import fit
 from hyperperiod.cli.group import ErrorGroup
 from hyperperiod.cli.latency import latency
+from hyperperiod.cli.man import man
 from hyperperiod.cli.reproduce import reproduce
 from hyperperiod.cli.run import run
 from hyperperiod.cli.schema import schema
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 _COMMANDS = (
-    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema,
+    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema, man,
     examples, xen,
 )  # fmt: skip
 for _command in _COMMANDS:

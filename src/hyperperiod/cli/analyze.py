@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
     json_option,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--explain",
+    shell_complete=complete.explained,
     metavar="NAME",
     help="Say why a task (domain.task) or the server of a domain is in time or not.",
 )
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     "--plot",
     metavar="FILE",
     callback=read_name(".svg", ".html"),
+    shell_complete=complete.files,
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
 @json_option
@@ -61,6 +64,7 @@ def analyze(
     system ("unknown", with the reason).
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
 
     if plot is not None and explain is None:
@@ -68,7 +72,7 @@ def analyze(
     system = read_system(system_file, policy)
     from hyperperiod.analysis import analyze as analyze_system
 
-    with about(system_file):
+    with about(system_file), status(f"{system.name}: analyzing"):
         result = analyze_system(system, explain=explain, sensitivity=sensitivity)
     if plot is not None:
         _plot(plot, result["explain"], system_file)
@@ -82,12 +86,13 @@ def analyze(
 
 def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
     from hyperperiod.cli.output import whole_file
+    from hyperperiod.model.load import shown_name
     from hyperperiod.report import explain_page, explain_picture
 
     write = explain_page if plot.lower().endswith(".html") else explain_picture
     with whole_file(plot, "--plot") as path:
         assert path is not None, "a file was named"
-        write(path, found, system_file)
+        write(path, found, shown_name(system_file))
 
 
 def _show(result: AnalyzeResult, *, tests: bool) -> None:

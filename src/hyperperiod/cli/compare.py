@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     horizon_option,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--policies",
     callback=read_policies,
+    shell_complete=complete.several_policies,
     metavar="P,P,...",
     help="Which policies, by name or rules. Default: all known ones that fit SYSTEM, or with"
     " --hosts the system's own.",
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--hosts",
     callback=read_hosts,
+    shell_complete=complete.several_hosts,
     metavar="H,H,...",
     help="Which hosts, such as sim,xen: prediction beside measurement.",
 )

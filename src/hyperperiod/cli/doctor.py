@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import click
 
-from hyperperiod.cli.options import json_option
+from hyperperiod.cli import complete
+from hyperperiod.cli.options import json_option, read_name
 
 
 @click.command()
@@ -15,7 +16,14 @@ from hyperperiod.cli.options import json_option
     type=click.Choice(("xen",)),
     help="Measure what a host takes for itself: prints the [overheads] of a system file.",
 )
-@click.option("--write", "output", metavar="FILE", help="Write the measured [overheads] to FILE.")
+@click.option(
+    "--write",
+    "output",
+    callback=read_name(".toml"),
+    shell_complete=complete.files,
+    metavar="FILE.toml",
+    help="Write the measured [overheads] to a file.",
+)
 @json_option
 def doctor(host: str | None, output: str | None, as_json: bool) -> None:
     """Show what works here, what is missing, and how to install it.

@@ -83,18 +83,36 @@ def run_on(
 def _run_on_xen(
     system: System, horizon_ns: int, seed: int, trace_path: Path | None, progress: Progress
 ) -> dict[str, Any]:
+    from hyperperiod.export.folder import made_folder
     from hyperperiod.hosts.xen.run import Options, run
+    from hyperperiod.trace.format import writing
 
     folder = xen_folder(system.name)
-    trace, result_file = folder / "run.hpt", folder / "result.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in (trace, result_file):
-        old.unlink(missing_ok=True)
-    result = run(system, horizon_ns, seed, trace, progress, options=Options(folder=folder))
-    result_file.write_text(json.dumps(result, ensure_ascii=False) + "\n")
-    if trace_path is not None:
-        shutil.copyfile(trace, trace_path)
+    trace, result_file, log = folder / "run.hpt", folder / "result.json", folder / "console.log"
+    before = _changed(log)
+    with made_folder(folder), whole_file(str(trace), "out") as recorded:
+        assert recorded is not None, "it was named"
+        try:
+            result = run(
+                system, horizon_ns, seed, recorded, progress, options=Options(folder=folder)
+            )
+        finally:
+            if _changed(log) != before:
+                # It is the log of this run: no trace and result of another beside it.
+                trace.unlink(missing_ok=True)
+                result_file.unlink(missing_ok=True)
+        with whole_file(str(result_file), "out") as path:
+            assert path is not None, "it was named"
+            path.write_text(json.dumps(result, ensure_ascii=False) + "\n")
+        if trace_path is not None:
+            with writing(trace_path):
+                shutil.copyfile(recorded, trace_path)
     return result
+
+
+def _changed(file: Path) -> int | None:
+    """When the file was last written; None if it is not there."""
+    return file.stat().st_mtime_ns if file.exists() else None
 
 
 def xen_folder(name: str) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.options import (
     horizon_option,
     json_option,
@@ -45,7 +46,14 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 @click.option(
     "--to", "target", type=click.Choice(TARGETS), required=True, help="For which host or tool."
 )
-@click.option("--out", "folder", metavar="DIR", required=True, help="The folder to write.")
+@click.option(
+    "--out",
+    "folder",
+    shell_complete=complete.folders,
+    metavar="DIR",
+    required=True,
+    help="The folder to write.",
+)
 @policy_option
 @horizon_option
 @seed_option

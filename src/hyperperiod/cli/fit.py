@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sys
-from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     json_option,
@@ -118,6 +116,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "-o",
     "--output",
     callback=read_name(".toml"),
+    shell_complete=complete.files,
     metavar="FILE.toml",
     help="Write the fitted system.",
 )
@@ -156,6 +155,7 @@ def fit(
         require_writable,
         whole_file,
     )
+    from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
 
     if within is not None and least == "bandwidth":
@@ -173,8 +173,10 @@ def fit(
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
     require_different({"SYSTEM": system_file, "--output": out_file})
     require_writable(out_file, "--output")
-    with about(system_file), _shown(system.name) as listen:
-        fitted = fit_system(system, chosen, listen)
+    with about(system_file), status(f"{system.name}: fitting") as show:
+        fitted = fit_system(
+            system, chosen, lambda progress: show(_progress_text(system.name, progress))
+        )
         result = result_of(fitted)
     if fitted.system is not None:
         with whole_file(out_file, "--output") as path:
@@ -217,18 +219,6 @@ def _show(result: Any, out_file: str | None) -> None:
             screen.line(*([line] if isinstance(line, str) else line))
     if out_file is not None:
         screen.line(f"written to {out_file}")
-
-
-@contextlib.contextmanager
-def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
-    """A line on standard error that says what is being done; nothing when nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda _progress: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{name}: fitting") as status:
-        yield lambda progress: status.update(_progress_text(name, progress))
 
 
 def _progress_text(name: str, progress: Progress) -> str:

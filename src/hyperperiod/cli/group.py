@@ -3,11 +3,14 @@
 
 No command shows a traceback. A mistake in this program says so, and how to see more
 (HYPERPERIOD_DEBUG=1), and ends with 70, which no script takes for a verdict; so does a machine
-that broke down during a run.
+that broke down during a run. What cannot be written because of the machine (a full disk, a closed
+standard output) ends with 3; a standard error that takes nothing changes no exit code.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -23,6 +26,8 @@ EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 # The parts that a compiler makes; all others are always there.
 NATIVE_MODULES = ("hyperperiod._sim", "hyperperiod._analysis")
+# Why a write fails. Errors from writing files name them, so what has no name is standard output.
+WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 # What a program ends with whose reader went away: 128 + SIGPIPE.
 EXIT_NO_READER = 141
 
@@ -55,15 +60,37 @@ class ErrorGroup(click.Group):
 
 def _guarded(run: Callable[[], Any]) -> int:
     """Run, and turn whatever comes into an exit code."""
+    has_output = sys.stdout is not None
+    _open_closed_streams()
     _survive_odd_characters()
+    if not has_output:
+        _say("error: standard output is closed")
+        return EXIT_LACKS
     try:
         code = run()
     except click.Abort:
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         return EXIT_INTERRUPTED
     except Exception as error:
         return _report(error)
     return code if isinstance(code, int) else EXIT_WELL
+
+
+def _open_closed_streams() -> None:
+    """Streams that the caller has closed (`2>&-`) go nowhere; no file may take their place."""
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _say(text: str) -> None:
+    """A line on standard error, if that takes it."""
+    with contextlib.suppress(OSError):
+        click.echo(text, err=True)
 
 
 def _survive_odd_characters() -> None:
@@ -81,36 +108,46 @@ def _no_reader() -> int:
     return EXIT_NO_READER
 
 
+def _unwritten(error: OSError) -> str:
+    """What the operating system refused, and of which file or stream."""
+    from hyperperiod.cli.output import error_text
+
+    name = error.filename
+    if name is None and error.errno in WRITE_ERRORS:
+        name = "standard output"
+    return error_text(error) if name is None else f"{name}: {error_text(error)}"
+
+
 def _report(error: Exception) -> int:
     """Say what happened on standard error; the exit code."""
     # Imported here: this is the only path on which a mere `--help` would need them.
     from hyperperiod.model.errors import FailedError, InputError, MissingError
 
     if isinstance(error, InputError):
-        click.echo("\n".join(f"error: {problem}" for problem in error.problems), err=True)
+        _say("\n".join(f"error: {problem}" for problem in error.problems))
         return EXIT_BAD_INPUT
     if isinstance(error, MissingError):
-        click.echo(f"error: {error}", err=True)
+        _say(f"error: {error}")
         return EXIT_LACKS
     if isinstance(error, FailedError):
-        click.echo(f"error: the run failed: {error}", err=True)
+        _say(f"error: the run failed: {error}")
         return EXIT_INTERNAL
     if isinstance(error, click.ClickException):
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return EXIT_BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name in NATIVE_MODULES:
-        click.echo(f"error: {error.name} is not built; build it with: make build", err=True)
+        _say(f"error: {error.name} is not built; build it with: make build")
         return EXIT_LACKS
     if isinstance(error, OSError):
         # A full disk, a file that vanished: the machine, not the input and not us.
-        click.echo(f"error: {error}", err=True)
+        _say(f"error: {_unwritten(error)}")
         return EXIT_LACKS
     if os.environ.get("HYPERPERIOD_DEBUG"):
         raise error
-    click.echo(
+    _say(
         f"internal error: {type(error).__name__}: {error}\n"
         "This is a mistake in hyperperiod. Run the command again with HYPERPERIOD_DEBUG=1 to see"
-        " where, and report it together with the system file.",
-        err=True,
+        " where, and report it together with the system file."
     )
     return EXIT_INTERNAL

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     json_option,
@@ -51,6 +52,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @click.option(
     "--policies",
     callback=read_policies,
+    shell_complete=complete.several_policies,
     metavar="P,P,...",
     default=DEFAULT_POLICIES,
     show_default=True,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hyperperiod.cli import complete
+
 if TYPE_CHECKING:
     from hyperperiod.model import Policy
 
@@ -89,7 +91,7 @@ def _policy(text: str) -> Policy:
         raise click.BadParameter(f"found {error.found}; allowed: {error.allowed}") from None
 
 
-system_argument = click.argument("system_file", metavar="SYSTEM")
+system_argument = click.argument("system_file", metavar="SYSTEM", shell_complete=complete.files)
 
 json_option = click.option(
     "as_json", "--json", is_flag=True, help="One JSON object on standard output."
@@ -112,6 +114,7 @@ wide_option = click.option(
 policy_option = click.option(
     "--policy",
     callback=read_policy,
+    shell_complete=complete.policies,
     metavar="POLICY",
     help="Use this policy instead of the system's own, by name or rules (periodic+edf+reclaim).",
 )
@@ -137,6 +140,8 @@ horizon_option = click.option(
 report_option = click.option(
     "report_file",
     "--report",
+    callback=read_name(".html"),
+    shell_complete=complete.files,
     metavar="FILE.html",
     help="Write a self-contained HTML report.",
 )
@@ -148,7 +153,14 @@ def run_options(command: Command) -> Command:
         wide_option,
         json_option,
         report_option,
-        click.option("trace_file", "--trace", metavar="FILE.hpt", help="Write every event."),
+        click.option(
+            "trace_file",
+            "--trace",
+            callback=read_name(".hpt"),
+            shell_complete=complete.files,
+            metavar="FILE.hpt",
+            help="Write every event.",
+        ),
         seed_option,
         horizon_option,
         policy_option,

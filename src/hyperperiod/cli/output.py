@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.errors import InputError, MissingError
 
 
 def print_json(result: Any) -> None:
@@ -21,28 +22,56 @@ def print_json(result: Any) -> None:
     sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
 
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""What says that the place is right and the disk is full."""
+WRITABLE = "a file in a folder that can be written"
+
+
 @contextlib.contextmanager
 def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
     """A path to write to; the file takes its name only if the block ends without an error.
 
     It is made in the folder where it will stand, before any work begins: an unwritable place is
-    an InputError at once. Devices (`/dev/stdout`) are written directly. None stays None.
+    an InputError at once. Where the disk is full later, a MissingError names the file. Devices
+    (`/dev/stdout`) are written directly. None stays None.
     """
     if name is None:
         yield None
         return
     target = Path(name)
     if is_device(target):
-        yield target
+        with _named(name, target):
+            yield target
         return
     draft = _draft(target, name, key)
     try:
-        yield draft
-        draft.replace(target)
-    except OSError as error:
-        raise _unwritable(name, key, error) from None
+        with _named(name, draft):
+            yield draft
+            draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _named(name: str, path: Path) -> Iterator[None]:
+    """MissingError that names the file `name` if `path`, or a file without a name, is not written.
+
+    That is a full disk or the like. What names another file is left alone, and so is a reader who
+    went away.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename not in (None, str(path)):
+            raise
+        raise MissingError(f"{name}: {error_text(error)}") from None
+
+
+def error_text(error: OSError) -> str:
+    """Why the operating system refused something, without the name of the file."""
+    return os.strerror(error.errno).lower() if error.errno else str(error)
 
 
 def require_writable(name: str | None, key: str) -> None:
@@ -86,12 +115,9 @@ def _draft(target: Path, name: str, key: str) -> Path:
         os.fchmod(handle, 0o666 & ~mask)
         os.close(handle)
     except OSError as error:
-        raise _unwritable(name, key, error) from None
+        if error.errno in NO_ROOM:
+            raise MissingError(f"{name}: {error_text(error)}") from None
+        raise InputError(name, None, key, error_text(error), WRITABLE) from None
     except ValueError:
         raise InputError(repr(name), None, key, "a null in the name", "a file name") from None
     return Path(draft)
-
-
-def _unwritable(name: str, key: str, error: OSError) -> InputError:
-    reason = (error.strerror or "an unwritable place").lower()
-    return InputError(name, None, key, reason, "a file in a folder that can be written")

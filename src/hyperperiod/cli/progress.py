@@ -1,32 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A bar on standard error while a run lasts; nothing when nobody looks."""
+"""What is shown on standard error while work lasts: nothing when nobody looks or when it is short.
+
+A timer shows it once the work has lasted DELAY_S, whether or not the work says how far it is; only
+then the library that draws is loaded.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 Progress = Callable[[int], None]
 
+DELAY_S = 1.0
+"""Work that ends sooner shows nothing."""
+
 
 @contextlib.contextmanager
-def bar(title: str, total_ns: int) -> Iterator[Progress]:
-    """A function to call with the instant that the run has reached."""
-    if not sys.stderr.isatty():
-        yield lambda _now_ns: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+def bar(title: str, total: int) -> Iterator[Progress]:
+    """A function to call with how far the work is, from 0 to `total`."""
+    with _late(title, total) as shown:
+        yield lambda done: shown.update(completed=done)
 
-    with RichProgress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as shown:
-        task = shown.add_task(title, total=total_ns)
-        yield lambda now_ns: shown.update(task, completed=now_ns)
+
+@contextlib.contextmanager
+def status(title: str) -> Iterator[Callable[[str], None]]:
+    """A line that moves while the work lasts; a function to call with what is being done."""
+    with _late(title, None) as shown:
+        yield lambda text: shown.update(description=text)
+
+
+@contextlib.contextmanager
+def _late(title: str, total: int | None) -> Iterator[_Shown]:
+    shown = _Shown(title, total)
+    if not sys.stderr.isatty():
+        yield shown
+        return
+    timer = threading.Timer(DELAY_S, shown.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield shown
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.stop()
+
+
+class _Shown:
+    """How far the work is, and a drawing of that once it has been started."""
+
+    def __init__(self, title: str, total: int | None) -> None:
+        self._state: dict[str, Any] = {"description": title, "total": total, "completed": 0}
+        self._drawn: Any = None
+
+    def update(self, **changed: Any) -> None:
+        """What has changed: `completed` or `description`."""
+        self._state.update(changed)
+        if self._drawn is not None:
+            self._drawn.update(0, **changed)
+
+    def start(self) -> None:
+        """Draw from now on, in a thread of its own."""
+        from rich import progress
+        from rich.console import Console
+
+        columns: tuple[progress.ProgressColumn, ...] = (
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}", markup=False),
+            progress.TimeElapsedColumn(),
+        )
+        if self._state["total"] is not None:
+            columns = (
+                progress.TextColumn("{task.description}", markup=False),
+                progress.BarColumn(),
+                progress.TextColumn("{task.percentage:>3.0f}%"),
+                progress.TimeRemainingColumn(),
+            )
+        drawn = progress.Progress(
+            *columns,
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        drawn.add_task(**self._state)
+        drawn.start()
+        self._drawn = drawn
+
+    def stop(self) -> None:
+        """Away with the drawing, if there is one."""
+        if self._drawn is not None:
+            self._drawn.stop()

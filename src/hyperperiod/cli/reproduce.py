@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import json_option, read_name, read_time, seed_option, wide_option
 
@@ -68,6 +69,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "--plot",
     "plot_file",
     callback=read_name(".svg"),
+    shell_complete=complete.files,
     metavar="FILE.svg",
     help="Write the figure as a picture.",
 )

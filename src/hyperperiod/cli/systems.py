@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
+from hyperperiod.model.load import shown_name
 
 
 def read_system(
@@ -27,7 +28,7 @@ def require_host_levels(system: System, system_file: str) -> None:
     for index, domain in enumerate(system.domains):
         if domain.domains:
             raise InputError(
-                system_file,
+                shown_name(system_file),
                 None,
                 f"domain[{index}].domain",
                 f"domains inside {domain.name!r}",
@@ -44,7 +45,7 @@ def about(system_file: str) -> Iterator[None]:
         problems = [
             problem
             if problem.file or problem.key.startswith("--")
-            else replace(problem, file=system_file)
+            else replace(problem, file=shown_name(system_file))
             for problem in error.problems
         ]
         raise InputError.of(problems) from None

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option, read_time, wide_option
 
-trace_argument = click.argument("trace_file", metavar="FILE")
+trace_argument = click.argument("trace_file", metavar="FILE", shell_complete=complete.files)
 csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
 
 
@@ -23,25 +24,27 @@ def trace() -> None:
 
 @trace.command()
 @trace_argument
-@click.argument("output", metavar="OUTPUT")
+@click.argument("output", metavar="OUTPUT", shell_complete=complete.files)
 def convert(trace_file: str, output: str) -> None:
     """Write FILE in another format; the end of OUTPUT says which.
 
     .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
     """
     from hyperperiod.cli.output import require_different, whole_file
+    from hyperperiod.cli.progress import bar
     from hyperperiod.model import InputError
     from hyperperiod.trace.convert import WRITERS, writer_for
 
-    header, records = _read(trace_file)
     suffix = Path(output).suffix.lower()
     if suffix not in WRITERS:
-        raise InputError(output, None, "OUTPUT", repr(suffix), " ".join(WRITERS))
+        allowed = f"a name that ends in {' or '.join(WRITERS)}"
+        raise InputError(output, None, "OUTPUT", repr(suffix), allowed)
     require_different({"FILE": trace_file, "OUTPUT": output})
     write = writer_for(suffix)
-    with whole_file(output, "OUTPUT") as path:
+    header, records = _read(trace_file)
+    with whole_file(output, "OUTPUT") as path, bar(f"writing {output}", len(records)) as progress:
         assert path is not None, "there is an output"
-        write(header, records, path)
+        write(header, records, path, progress)
 
 
 @trace.command()
@@ -104,11 +107,16 @@ def jobs(trace_file: str, as_csv: bool) -> None:
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import bar
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.trace import check_table
     from hyperperiod.trace.check import check_file
+    from hyperperiod.trace.properties import WORK
 
-    result = check_file(_existing(trace_file))
+    with bar(f"checking {trace_file}", WORK) as progress:
+        result = check_file(_existing(trace_file), progress)
+    if result.interrupted:
+        _name_interruption(trace_file, result.end_ns, result.horizon_ns)
     if as_json:
         print_json(result.as_json())
     else:
@@ -118,7 +126,7 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
 
 @trace.command()
 @trace_argument
-@click.argument("other_file", metavar="OTHER")
+@click.argument("other_file", metavar="OTHER", shell_complete=complete.files)
 @click.option(
     "--within",
     "bound_ns",
@@ -139,10 +147,13 @@ def diff(
     same servers pay, and when no response time differs by more.
     """
     from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import status
     from hyperperiod.cli.screen import Screen
     from hyperperiod.trace.difference import difference
 
-    found = difference(_read(trace_file), _read(other_file), bound_ns)
+    first, second = _read(trace_file), _read(other_file)
+    with status(f"comparing {trace_file} and {other_file}"):
+        found = difference(first, second, bound_ns)
     if as_json:
         print_json(found.as_json())
     else:
@@ -151,9 +162,20 @@ def diff(
 
 
 def _read(trace_file: str) -> Any:
-    from hyperperiod.trace.format import read
+    """Header and records of a trace; an interrupted one is named on standard error."""
+    from hyperperiod.trace.format import end_ns, is_interrupted, read
 
-    return read(_existing(trace_file))
+    header, records = read(_existing(trace_file))
+    if is_interrupted(header, records):
+        _name_interruption(trace_file, end_ns(records), header["horizon_ns"])
+    return header, records
+
+
+def _name_interruption(trace_file: str, end_ns: int, horizon_ns: int) -> None:
+    from hyperperiod.model.units import format_time
+
+    reached = f"at {format_time(end_ns)} of {format_time(horizon_ns)}"
+    click.echo(f"note: {trace_file}: the run was interrupted {reached}", err=True)
 
 
 def _existing(trace_file: str) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder of exported files, which appears whole or not at all.
+"""A folder of exported files, which appears whole or not at all, also on a disk that is full.
 
 The files are written into a new folder beside the target, which then takes its name. A target that
 is there already must be empty, or hold an earlier export and nothing else: that one is replaced.
@@ -8,18 +8,23 @@ The list of its files in `export.json` says what belongs to an export.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hyperperiod.model import InputError
+from hyperperiod.model import InputError, MissingError
 
 MANIFEST = "export.json"
 KEY = "--out"
 ALLOWED = "a new folder, an empty one, or one with an earlier export and nothing else"
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why what was begun in the right place cannot be written to its end."""
 
 
 def write_folder(target: Path, files: Mapping[str, str | bytes | Path], about: object) -> bool:
@@ -29,24 +34,40 @@ def write_folder(target: Path, files: Mapping[str, str | bytes | Path], about: o
     """
     replaced = _check(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+        with made_folder(target.parent):
+            draft = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+            try:
+                _fill(draft, files, about)
+                _take_place(draft, target)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
         raise _unwritable(target, error) from None
-    try:
-        _fill(draft, files, about)
-        if target.exists():
-            old = draft.with_name(f"{draft.name}.old")
-            target.rename(old)
-            draft.rename(target)
-            shutil.rmtree(old)
-        else:
-            draft.rename(target)
-    except OSError as error:
-        raise _unwritable(target, error) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return replaced
+
+
+@contextlib.contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """The folder, and those above it, for the block; of those made here none is left empty."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        for one in made:
+            with contextlib.suppress(OSError):
+                one.rmdir()
+
+
+def _take_place(draft: Path, target: Path) -> None:
+    """The draft takes the name of the target, in place of an earlier export."""
+    if not target.exists():
+        draft.rename(target)
+        return
+    old = draft.with_name(f"{draft.name}.old")
+    target.rename(old)
+    draft.rename(target)
+    shutil.rmtree(old)
 
 
 def _check(target: Path) -> bool:
@@ -91,6 +112,9 @@ def _fill(folder: Path, files: Mapping[str, str | bytes | Path], about: object) 
             path.chmod(0o777 & ~mask)
 
 
-def _unwritable(target: Path, error: OSError) -> InputError:
+def _unwritable(target: Path, error: OSError) -> InputError | MissingError:
+    """What is said of a full disk, which is the machine's, and of a place that does not do."""
     reason = (error.strerror or "an unwritable place").lower()
+    if error.errno in DISK_ERRORS:
+        return MissingError(f"{target}: {reason}")
     return InputError(str(target), None, KEY, reason, ALLOWED)

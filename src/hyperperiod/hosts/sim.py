@@ -8,7 +8,8 @@ valid result of a shorter one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
@@ -64,11 +65,10 @@ def simulate(
     refuse(system, horizon_ns, seed)
     system = complete(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
-    if trace_path is not None:
-        _start_trace(system, horizon_ns, seed, trace_path)
     try:
-        run = _sim.Run(scenario, None if trace_path is None else str(trace_path))
-        interrupted = _drive(run, horizon_ns, progress)
+        with _trace(system, horizon_ns, seed, trace_path):
+            run = _sim.Run(scenario, None if trace_path is None else str(trace_path))
+            interrupted = _drive(run, horizon_ns, progress)
     except ValueError as error:
         raise _cannot(system, str(error)) from None
     counts = _counts(run, seed, interrupted=interrupted, histograms=histograms)
@@ -233,11 +233,18 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
     )
 
 
-def _start_trace(system: System, horizon_ns: int, seed: int, path: Path) -> None:
-    from hyperperiod.trace.format import write_header
+@contextlib.contextmanager
+def _trace(system: System, horizon_ns: int, seed: int, path: Path | None) -> Iterator[None]:
+    """The trace is begun, and native code appends to it; what keeps it from that names the file."""
+    if path is None:
+        yield
+        return
+    from hyperperiod.trace.format import write_header, writing
 
-    guarantees = guaranteed(system)
-    write_header(path, make_header(system, HOST, horizon_ns, seed, guarantees=guarantees))
+    header = make_header(system, HOST, horizon_ns, seed, guarantees=guaranteed(system))
+    with writing(path):
+        write_header(path, header)
+        yield
 
 
 def _cannot(system: System, reason: str) -> InputError:

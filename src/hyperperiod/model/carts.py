@@ -143,7 +143,7 @@ class _Reader:
         self._check_attributes(root)
         scheduler = root.attributes.get("os_scheduler", root.attributes.get("os-scheduler", "EDF"))
         document: dict[str, Any] = {
-            "name": _plain_name(Path(self.file).stem),
+            "name": _plain_name(Path(self.file.strip("<>")).stem),
             "policy": self._choice(root, "os_scheduler", scheduler, _POLICIES),
         }
         self.lines[()] = root.line

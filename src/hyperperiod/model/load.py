@@ -2,8 +2,9 @@
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
 TOML is the native form; a name ending in .xml is read as a CARTS system, one in .csv as a table
-of tasks. Nothing is believed about the file: its kind and size are looked at before it is read, and
-whatever it contains, the only exception that leaves `load_system` is InputError.
+of tasks; what has another name, as a pipe has, is known by its text. Nothing is believed about the
+file: its kind and size are bounded, and whatever it contains, the only exception that leaves
+`load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import codecs
 import os
 import re
 import stat
+import sys
 import tomllib
 from collections.abc import Callable
 from decimal import Decimal
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 FILE_LIMIT_BYTES = 1 << 20
 # More problems than this help nobody.
 PROBLEM_LIMIT = 50
+# The name of standard input, and the endings that say what a file is written in.
+STDIN = "-"
+FORMS = ("toml", "xml", "csv")
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[dict[str, Any], LineOf]
@@ -43,13 +48,13 @@ def load_system(
 ) -> System:
     """The system in the file `path`; InputError when there is none or it is wrong.
 
-    `pcpus` counts instead of the number in the file.
+    "-" is standard input. `pcpus` counts instead of the number in the file.
 
     With `pinned` a domain without the pcpu that its policy wants is wrong as well. Without, it is
     read as it stands: `fit` chooses pcpus, everything else refuses it (`require_pins`).
     """
-    name = os.fspath(path)
-    document, line_of = _read_document(name, read_text(name))
+    name, text = shown_name(os.fspath(path)), read_text(os.fspath(path))
+    document, line_of = _read_document(name, text)
     if pcpus is not None:
         document = {**document, "pcpus": pcpus}
     reading = Reading(from_file=True)
@@ -91,11 +96,41 @@ def require_pins(system: System) -> None:
         raise InputError.of(problems[:PROBLEM_LIMIT])
 
 
+def shown_name(name: str) -> str:
+    """What messages call the system file `name`."""
+    return "<stdin>" if name == STDIN else name
+
+
+def form_of(name: str, text: str) -> str:
+    """What a system is written in, toml, xml or csv: by the ending of its name, or else its text.
+
+    XML begins with <. The first line of a table names its columns: it has a separator and, unlike
+    every first line of TOML, no = and no [ at its beginning.
+    """
+    ending = name.lower().rpartition(".")[2]
+    if ending in FORMS:
+        return ending
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    if first.startswith("<"):
+        return "xml"
+    is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
+    return "csv" if is_table else "toml"
+
+
 def require_file(name: str, allowed: str) -> Path:
     """The path of a regular file that may be read; InputError for anything else.
 
-    A pipe or device would be waited for, so the kind is looked at before anything is opened.
+    It is to be mapped or read twice, which a pipe cannot be.
     """
+    path, mode = _require_readable(name, allowed)
+    if not stat.S_ISREG(mode):
+        raise InputError(name, None, "", "a device or pipe", allowed)
+    return path
+
+
+def _require_readable(name: str, allowed: str) -> tuple[Path, int]:
+    """The path and mode of what is no folder and may be read; InputError for anything else."""
     path = Path(name)
     try:
         mode = path.stat().st_mode
@@ -109,23 +144,19 @@ def require_file(name: str, allowed: str) -> Path:
     if stat.S_ISDIR(mode):
         found = "a directory" if name else "an empty name"
         raise InputError(name, None, "", found, allowed)
-    if not stat.S_ISREG(mode):
-        raise InputError(name, None, "", "a device or pipe", allowed)
     if not os.access(path, os.R_OK):
         raise InputError(name, None, "", "permission denied", allowed)
-    return path
+    return path, mode
 
 
 def read_text(name: str) -> str:
-    """The text of a regular file of bounded size in UTF-8; InputError for anything else."""
+    """The text of a file, a pipe or (-) standard input, in UTF-8 and of bounded size.
+
+    InputError for anything else.
+    """
     allowed = f"a system file (.toml, .xml or .csv) of at most {FILE_LIMIT_BYTES >> 20} MiB"
-    path = require_file(name, allowed)
-    try:
-        with path.open("rb") as file:
-            data = file.read(FILE_LIMIT_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "an unreadable file").lower()
-        raise InputError(name, None, "", reason, allowed) from None
+    data = _read_start(name, allowed)
+    name = shown_name(name)
     if len(data) > FILE_LIMIT_BYTES:
         raise InputError(name, None, "", "a larger file", allowed)
     try:
@@ -138,16 +169,31 @@ def read_text(name: str) -> str:
 
 def _read_document(name: str, text: str) -> Document:
     """What a file says, as tables and lists, and the line of each key in it."""
-    ending = name.lower()
-    if ending.endswith(".xml"):
+    form = form_of(name, text)
+    if form == "xml":
         from hyperperiod.model.carts import read_carts
 
         return read_carts(name, text)
-    if ending.endswith(".csv"):
+    if form == "csv":
         from hyperperiod.model.table import read_table
 
         return read_table(name, text)
     return _read_toml(name, text)
+
+
+def _read_start(name: str, allowed: str) -> bytes:
+    """As much of the file as a system may have, and one byte more of one that is too long."""
+    try:
+        if name == STDIN:
+            if sys.stdin is None:
+                raise InputError(shown_name(name), None, "", "a closed standard input", allowed)
+            return sys.stdin.buffer.read(FILE_LIMIT_BYTES + 1)
+        path, _ = _require_readable(name, allowed)
+        with path.open("rb") as file:
+            return file.read(FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(shown_name(name), None, "", reason, allowed) from None
 
 
 def _read_toml(name: str, text: str) -> Document:

@@ -88,7 +88,7 @@ class _Reader:
 
     def read(self, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
         rows = self._rows(text)
-        stem = _plain_name(Path(self.file).stem)
+        stem = _plain_name(Path(self.file.strip("<>")).stem)
         domains: dict[str, dict[str, Any]] = {}
         for number, row in enumerate(rows, start=1):
             name = row.cells.get("domain", "") or stem

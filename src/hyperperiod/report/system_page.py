@@ -18,7 +18,7 @@ from hyperperiod.report.numbers import dig, duration, times
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import timeline
-from hyperperiod.trace.format import Header, Records, is_complete, read
+from hyperperiod.trace.format import Header, Records, read
 
 Json = Mapping[str, Any]
 
@@ -96,11 +96,10 @@ def write_report(
     """Write the report of one run to `path`; without a trace it has no timeline and no charts."""
     header, records = (None, None) if trace_path is None else read(trace_path)
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
-    data, charts, cut = None, [], bool(result.get("interrupted"))
+    data, charts = None, []
     if header is not None and records is not None:
         data = timeline(header, records)
         charts = _charts(header, records, analysis, colors)
-        cut = cut or not is_complete(records)
     render(
         path,
         "system.html.j2",
@@ -117,7 +116,7 @@ def write_report(
         overheads=_overheads(system),
         data=data,
         charts=charts,
-        interrupted=cut,
+        interrupted=bool(result.get("interrupted")),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hyperperiod.trace.format import end_ns, is_complete, read
+from hyperperiod.trace.format import Progress, end_ns, is_interrupted, read
 from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status, check_all
 
 
@@ -18,8 +18,9 @@ class CheckResult:
     host: str
     policy: str
     records: int
+    horizon_ns: int
     end_ns: int
-    complete: bool
+    interrupted: bool
     findings: tuple[tuple[Property, Finding], ...]
 
     @property
@@ -40,25 +41,27 @@ class CheckResult:
             "host": self.host,
             "policy": self.policy,
             "records": self.records,
+            "horizon_ns": self.horizon_ns,
             "end_ns": self.end_ns,
-            "complete": self.complete,
+            "interrupted": self.interrupted,
             "ok": self.ok,
             "properties": [_finding_json(one, finding) for one, finding in self.findings],
         }
 
 
-def check_file(path: Path) -> CheckResult:
-    """Run every property over a trace file."""
+def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
+    """Run every property over a trace file; `progress` as of `check_all`."""
     header, records = read(path)
-    findings = tuple(zip(PROPERTIES, check_all(header, records), strict=True))
+    findings = tuple(zip(PROPERTIES, check_all(header, records, progress), strict=True))
     return CheckResult(
         path=path,
         system=header["system"],
         host=header["host"],
         policy=header["policy"],
         records=len(records),
+        horizon_ns=header["horizon_ns"],
         end_ns=end_ns(records),
-        complete=is_complete(records),
+        interrupted=is_interrupted(header, records),
         findings=findings,
     )
 

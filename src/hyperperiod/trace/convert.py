@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.model.errors import MissingError
-from hyperperiod.trace.format import Header, Records
+from hyperperiod.trace.format import Header, Progress, Records
 
-Writer = Callable[[Header, Records, Path], None]
+Writer = Callable[[Header, Records, Path, Progress], None]
 
 WRITERS: Final = {
     ".pftrace": ("convert_perfetto", "write_perfetto"),
     ".csv": ("convert_table", "write_csv"),
     ".parquet": ("convert_table", "write_parquet"),
 }
-"""By suffix: the module here and its function that writes that format, in pieces."""
+"""By suffix: the module here and its function that writes that format, in pieces,
+and says how many records it has written."""
 
 EXTRAS: Final = {"convert_perfetto": "perfetto", "convert_table": "parquet"}
 """Which extra of the package brings a module's library."""

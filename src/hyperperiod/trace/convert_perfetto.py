@@ -28,7 +28,10 @@ from hyperperiod.trace.format import (
     SPARE,
     Header,
     Kind,
+    Progress,
     Records,
+    chunks,
+    counted,
     end_ns,
     has_one_spare,
     server_name,
@@ -39,14 +42,17 @@ from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS, Record, each
 
 SEQUENCE: Final = 1
 """All packets come from one writer."""
+RECORDS_AT_ONCE: Final = 1 << 14
+"""Between two looks at progress: some tenth of a second."""
 
 
-def write_perfetto(header: Header, records: Records, path: Path) -> None:
+def write_perfetto(header: Header, records: Records, path: Path, progress: Progress) -> None:
     """Convert the whole trace."""
     with path.open("wb") as file:
         writer = _Writer(header, file)
-        for record in each(records):
-            writer.see(record)
+        for chunk in counted(chunks(records, RECORDS_AT_ONCE), progress):
+            for record in each(chunk):
+                writer.see(record)
         writer.close(end_ns(records))
 
 

@@ -22,8 +22,10 @@ from hyperperiod.trace.format import (
     SPARE,
     Header,
     Kind,
+    Progress,
     Records,
     chunks,
+    counted,
     server_name,
     task_name,
 )
@@ -46,31 +48,31 @@ SCHEMA: Final = pa.schema(
 _JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
 
 
-def write_csv(header: Header, records: Records, path: Path) -> None:
+def write_csv(header: Header, records: Records, path: Path, progress: Progress) -> None:
     """All records as CSV with a heading."""
     plain = pa.schema(
         [(field.name, pa.string() if field.type == _NAME else field.type) for field in SCHEMA]
     )
     options = pa_csv.WriteOptions(quoting_style="needed")
     with pa_csv.CSVWriter(path, plain, write_options=options) as writer:
-        for batch in batches(header, records):
+        for batch in batches(header, records, progress):
             writer.write_batch(batch.cast(plain))
 
 
-def write_parquet(header: Header, records: Records, path: Path) -> None:
+def write_parquet(header: Header, records: Records, path: Path, progress: Progress) -> None:
     """All records as Parquet."""
     with pa_parquet.ParquetWriter(path, SCHEMA) as writer:
-        for batch in batches(header, records):
+        for batch in batches(header, records, progress):
             writer.write_batch(batch)
 
 
-def batches(header: Header, records: Records) -> Iterator[pa.RecordBatch]:
+def batches(header: Header, records: Records, progress: Progress) -> Iterator[pa.RecordBatch]:
     """The records piece by piece, as columns of readable values."""
     servers = [server_name(header, vcpu) for vcpu in range(len(header["vcpus"]))]
     servers.append(server_name(header, SPARE))
     tasks = [task_name(header, task) for task in range(len(header["tasks"]))]
     kinds = [kind.name.lower() for kind in Kind]
-    for chunk in chunks(records):
+    for chunk in counted(chunks(records), progress):
         kind = chunk["kind"]
         no_job = (chunk["task"] == NONE) | ~np.isin(kind, _JOB_KINDS)
         columns = [

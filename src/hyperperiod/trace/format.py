@@ -11,14 +11,16 @@ Layout, little endian throughout:
 Records are sorted by time; inside one instant they stand in the order in which a host acts:
 charges, completions and departures, replenishments, releases and arrivals, the pick.
 
-A run that was cut short (a crash, Ctrl-C) leaves a file without an `end` record and perhaps
-with half a record at its tail. It is readable up to the last whole record: what was recorded
-happened. Large files are mapped into memory, never read whole, and validated in chunks.
+The last record of a whole trace, and no other, is an `end`. A run that Ctrl-C ended has one as
+well, at the instant that it reached, before the header's horizon. A file without it lost its tail
+(a broken copy) and is refused, so that nobody takes what is left for the run. Large files are
+mapped into memory, never read whole, and validated in chunks.
 """
 
+import contextlib
 import json
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
@@ -31,6 +33,7 @@ from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import PROBLEM_LIMIT
 from hyperperiod.model.part import show_path
 from hyperperiod.model.values import Count, Positive, Reading
+from hyperperiod.model.units import format_time
 
 MAGIC: Final = b"HPTRACE1"
 FORMAT: Final = 1
@@ -61,6 +64,7 @@ RECORD: Final = np.dtype(
 )
 
 Records = NDArray[np.void]
+Progress = Callable[[int], None]
 
 
 class Kind(IntEnum):
@@ -198,6 +202,17 @@ def write_header(path: Path, header: Mapping[str, Any]) -> None:
     path.write_bytes(MAGIC + len(text).to_bytes(4, "little") + text)
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """OSErrors from writing the trace `path` that name no file, as of a full disk, name it."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def check_header(path: Path, header: Mapping[str, Any]) -> Header:
     """The header as given, once it is known to hold every key with the right type."""
     reading = Reading(from_file=True)
@@ -244,12 +259,15 @@ def read(path: Path) -> tuple[Header, Records]:
         length = int.from_bytes(start[len(MAGIC) :], "little")
         offset = len(start) + length
         size = path.stat().st_size
-        if offset > size or offset % RECORD.itemsize != 0:
-            allowed = f"at most {size - len(start)}, ending on a multiple of {RECORD.itemsize}"
+        if offset % RECORD.itemsize != 0:
+            allowed = f"one that ends on a multiple of {RECORD.itemsize}"
             raise _bad(path, "header length", str(length), allowed)
+        if offset > size:
+            raise _cut(path, f"only {size - len(start)} of the {length} bytes of its header")
         header = _parse_header(path, file.read(length))
         records = _map_records(file.fileno(), offset, size)
     _check_records(path, header, records)
+    _require_whole(path, records, (size - offset) % RECORD.itemsize)
     return header, records
 
 
@@ -259,14 +277,23 @@ def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
         yield records[first : first + size]
 
 
+def counted(pieces: Iterable[Records], progress: Progress) -> Iterator[Records]:
+    """The pieces; `progress` is called with the number of records of those that are done."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece)
+        progress(done)
+
+
 def end_ns(records: Records) -> int:
     """When the trace ends: the time of its last record (0 for an empty one)."""
     return int(records["time_ns"][-1]) if len(records) else 0
 
 
-def is_complete(records: Records) -> bool:
-    """Whether the run reached its end and was not cut short."""
-    return len(records) > 0 and int(records["kind"][-1]) == Kind.END
+def is_interrupted(header: Header, records: Records) -> bool:
+    """Whether Ctrl-C ended the run before its horizon; the trace is whole up to that instant."""
+    return end_ns(records) < header["horizon_ns"]
 
 
 def signed(value: int) -> int:
@@ -350,8 +377,21 @@ def _check_records(path: Path, header: Header, records: Records) -> None:
             at = int(back[0])
             found = f"{int(times[at])} after {int(ordered[at])}"
             raise _bad(path, f"record {base + at}: time_ns", found, "times that never go back")
+        ends = base + np.flatnonzero(chunk["kind"] == Kind.END)
+        if len(ends) and int(ends[0]) < len(records) - 1:
+            key, found = f"record {int(ends[0])}: kind", "an end with records after it"
+            raise _bad(path, key, found, "an end as the last record")
         last_ns = int(times[-1])
         base += len(chunk)
+
+
+def _require_whole(path: Path, records: Records, tail_bytes: int) -> None:
+    """InputError for a trace whose last bytes are missing; `tail_bytes` are half a record."""
+    if tail_bytes == 0 and len(records) and int(records["kind"][-1]) == Kind.END:
+        return
+    half = f" and {tail_bytes} bytes of the next" if tail_bytes else ""
+    until = f", up to {format_time(end_ns(records))}" if len(records) else ""
+    raise _cut(path, f"{len(records)} records{half}{until}, and no end")
 
 
 def _check_kinds(path: Path, chunk: Records, base: int) -> None:
@@ -394,6 +434,10 @@ def _check_needs(path: Path, chunk: Records, base: int) -> None:
         if (asked >= _RULES).any():
             key, allowed = f"record {base + at}: value", "budget | order << 8 | slack << 16"
             raise _bad(path, key, str(value), allowed)
+
+
+def _cut(path: Path, found: str) -> InputError:
+    return _bad(path, "", f"a trace that was cut short: {found}", "a whole trace; copy it again")
 
 
 def _bad(path: Path, key: str, found: str, allowed: str) -> InputError:

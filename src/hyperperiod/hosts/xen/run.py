@@ -32,7 +32,7 @@ from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, Options, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.model import FailedError, Overheads, System, tasks_of
-from hyperperiod.trace.format import Records, write_header
+from hyperperiod.trace.format import Records, write_header, writing
 
 __all__ = ["Options", "run"]
 
@@ -108,9 +108,10 @@ def run(
     if trace_path is not None:
         measured = _measured(machine, replayed)
         header = _header(system, horizon_ns, seed, recorded, measured)
-        write_header(trace_path, header)
-        with trace_path.open("ab") as file:
-            file.write(records.tobytes())
+        with writing(trace_path):
+            write_header(trace_path, header)
+            with trace_path.open("ab") as file:
+                file.write(records.tobytes())
     result = _result(system, seed, recorded, replayed, records)
     _require_life(recorded, result, 0 if machine.icount else lateness_ns(replayed))
     return result if machine.icount else {**result, "timing": "host"}

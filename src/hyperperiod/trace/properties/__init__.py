@@ -9,7 +9,7 @@ a run is made of first, then budgets, then decisions, then promises.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from hyperperiod.trace.format import Header, Records
+from hyperperiod.trace.format import Header, Progress, Records, end_ns
 from hyperperiod.trace.properties import (
     best_effort,
     budget,
@@ -70,11 +70,23 @@ PROPERTIES: Final = (
 )
 
 
-def check_all(header: Header, records: Records) -> list[Finding]:
-    """What every property finds, in the order of PROPERTIES, with one replay."""
+REPLAY_WORK: Final = 75
+"""What the replay takes, in hundredths of all the work (measured on a long run)."""
+WORK: Final = 100
+
+
+def check_all(header: Header, records: Records, progress: Progress | None = None) -> list[Finding]:
+    """What every property finds, in the order of PROPERTIES, with one replay.
+
+    `progress` is called with how much of WORK is done.
+    """
+    say = progress or (lambda _done: None)
     watchers = [None if one.watcher is None else one.watcher(header) for one in PROPERTIES]
-    watch_all([watcher for watcher in watchers if watcher is not None], header, records)
-    return [
-        one.check(header, records) if watcher is None else watcher.finding
-        for one, watcher in zip(PROPERTIES, watchers, strict=True)
-    ]
+    replayed = [watcher for watcher in watchers if watcher is not None]
+    horizon_ns = max(end_ns(records), 1)
+    watch_all(replayed, header, records, lambda now_ns: say(REPLAY_WORK * now_ns // horizon_ns))
+    findings = []
+    for one, watcher in zip(PROPERTIES, watchers, strict=True):
+        findings.append(one.check(header, records) if watcher is None else watcher.finding)
+        say(REPLAY_WORK + (WORK - REPLAY_WORK) * len(findings) // len(PROPERTIES))
+    return findings

@@ -7,7 +7,7 @@ after its deadline, or had not finished when the run ended with its deadline alr
 
 from dataclasses import dataclass, field
 
-from hyperperiod.trace.format import NONE, Header, Kind, Records, is_complete, task_name
+from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
 from hyperperiod.trace.properties.finding import Finding
 from hyperperiod.trace.replay import Record, by_instant
 
@@ -115,6 +115,5 @@ def check(header: Header, records: Records) -> Finding:
         checker.now_ns = time_ns
         for record in together:
             checker.see(record)
-    if is_complete(records):
-        checker.end(checker.now_ns)
+    checker.end(checker.now_ns)
     return checker.finding

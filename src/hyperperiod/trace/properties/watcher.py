@@ -3,10 +3,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Final
 
-from hyperperiod.trace.format import Header, Records
+from hyperperiod.trace.format import Header, Progress, Records
 from hyperperiod.trace.properties.finding import Finding, Status, Watch, lateness_ns, skipped
 from hyperperiod.trace.replay import Moment, moments
+
+MOMENTS_AT_ONCE: Final = 1 << 13
+"""Between two looks at progress: some tenth of a second."""
 
 
 class Watcher(ABC):
@@ -32,12 +36,19 @@ class Watcher(ABC):
         self.watch.wrong(key, moment.now_ns, moment.until_ns, text)
 
 
-def watch_all(watchers: Sequence[Watcher], header: Header, records: Records) -> list[Finding]:
-    """Replay the run once before all of them."""
+def watch_all(
+    watchers: Sequence[Watcher],
+    header: Header,
+    records: Records,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Replay the run once before all of them; `progress` is called now and then with the time."""
     awake = [one for one in watchers if one.finding.status is not Status.SKIPPED]
-    for moment in moments(header, records) if awake else ():
+    for number, moment in enumerate(moments(header, records) if awake else ()):
         for one in awake:
             one.see(moment)
+        if progress is not None and number % MOMENTS_AT_ONCE == 0:
+            progress(moment.now_ns)
     return [one.close() if one in awake else one.finding for one in watchers]
 
 

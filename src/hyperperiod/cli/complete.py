@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a shell may complete: files by itself, policies and hosts also in lists, names in a system.
+
+Each function takes what click gives to a `shell_complete`: the context with the parameters before
+it, the parameter, and the beginning of a word. docs/shell.md says how a shell is told to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+
+def files(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The shell completes names of files."""
+    return [CompletionItem(begun, type="file")]
+
+
+def folders(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The shell completes names of folders."""
+    return [CompletionItem(begun, type="dir")]
+
+
+def policies(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """A policy by name."""
+    return _matching(_policies(), begun)
+
+
+def several_policies(
+    _ctx: click.Context, _param: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """The last of several policies, separated by commas, none of them twice."""
+    return _in_list(_policies(), begun)
+
+
+def several_hosts(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The last of several hosts, separated by commas, none of them twice."""
+    from hyperperiod.cli.options import HOSTS
+
+    return _in_list(HOSTS, begun)
+
+
+def explained(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The domains and tasks of the system that the command line names, if it can be read."""
+    from hyperperiod.model import InputError, load_system
+    from hyperperiod.model.load import STDIN
+
+    # Behind an option without its value click has not yet given the arguments their names.
+    words = (word for word in ctx.args if not word.startswith("-"))
+    file = ctx.params.get("system_file") or next(words, STDIN)
+    if file == STDIN:
+        return []
+    try:
+        system = load_system(file)
+    except InputError:
+        return []
+    names = [domain.name for domain in system.domains]
+    names += [f"{domain.name}.{task.name}" for domain in system.domains for task in domain.tasks]
+    return _matching(names, begun)
+
+
+def _policies() -> list[str]:
+    from hyperperiod.model import PRESETS
+
+    return list(PRESETS)
+
+
+def _matching(names: Iterable[str], begun: str, before: str = "") -> list[CompletionItem]:
+    return [CompletionItem(before + name) for name in names if name.startswith(begun)]
+
+
+def _in_list(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    before, comma, last = begun.rpartition(",")
+    taken = before.split(",")
+    return _matching((name for name in names if name not in taken), last, before + comma)
