@@ -30,3 +30,10 @@ def bar(title: str, total_ns: int) -> Iterator[Progress]:
     ) as shown:
         task = shown.add_task(title, total=total_ns)
         yield lambda now_ns: shown.update(task, completed=now_ns)
+
+
+@contextlib.contextmanager
+def reading_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with how much has been read and how much there is to read."""
+    with bar(title, 1000) as progress:
+        yield lambda done, total: progress(done * 1000 // max(1, total))
