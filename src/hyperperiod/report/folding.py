@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-ROWS: Final = 12
+ROWS: Final = 10
 """Rows that a folded table shows."""
 LONG: Final = 20
 """A table with more rows than this is folded."""

@@ -29,7 +29,10 @@ class State:
 
     def __init__(self, header: Header) -> None:
         self._last = np.zeros(header["pcpus"], RECORD)
+        self._since_ns = np.zeros(header["pcpus"], np.uint64)
+        """When who runs and who pays became what they are."""
         self._charged_ns = np.zeros(header["pcpus"], np.uint64)
+        """When the last charge was recorded."""
         self._remaining_ns = np.zeros(_IDS, np.int64)
         self._refilled = np.zeros(_IDS, np.bool_)
         self.in_flight: Records = np.empty(0, RECORD)
@@ -45,7 +48,8 @@ class State:
         A charge is recorded when a grant ends or its payer is refilled, not while it lasts.
         """
         for decision in self.decisions:
-            since_ns = max(int(decision["time_ns"]), int(self._charged_ns[decision["pcpu"]]))
+            pcpu = decision["pcpu"]
+            since_ns = int(max(self._since_ns[pcpu], self._charged_ns[pcpu]))
             running = decision["kind"] == Kind.RUN and decision["flags"] & ALSO
             payers = {int(decision["payer"]), int(decision["vcpu"]) if running else NONE}
             if not decision["flags"] & EXTRA and now_ns > since_ns:
@@ -59,10 +63,22 @@ class State:
         """Go on over these records."""
         kinds = chunk["kind"]
         decided = chunk[(kinds == Kind.RUN) | (kinds == Kind.IDLE)]
-        # Of several values for one place numpy keeps the last, here and below.
-        self._last[decided["pcpu"]] = decided
+        self._decide(decided)
         self._account(chunk)
         self.in_flight = unfinished(self.in_flight, chunk)
+
+    def _decide(self, decided: Records) -> None:
+        """A vcpu that goes on with another task has a new record, but nothing else changes."""
+        ordered = decided[np.argsort(decided["pcpu"], kind="stable")]
+        pcpus, first = np.unique(ordered["pcpu"], return_index=True)
+        before = np.roll(ordered, 1)
+        before[first] = self._last[pcpus]
+        changed = np.zeros(len(ordered), np.bool_)
+        for key in ("kind", "vcpu", "payer", "flags"):
+            changed |= ordered[key] != before[key]
+        # Of several values for one place numpy keeps the last, here and below.
+        self._since_ns[ordered["pcpu"][changed]] = ordered["time_ns"][changed]
+        self._last[ordered["pcpu"]] = ordered
 
     def _account(self, chunk: Records) -> None:
         """A refill sets what is left; charges after the last refill of the payer are taken off."""
@@ -84,6 +100,7 @@ class State:
         """The state of now, which stays as it is while this one goes on."""
         twin = object.__new__(State)
         twin._last = self._last.copy()
+        twin._since_ns = self._since_ns.copy()
         twin._charged_ns = self._charged_ns.copy()
         twin._remaining_ns = self._remaining_ns.copy()
         twin._refilled = self._refilled.copy()

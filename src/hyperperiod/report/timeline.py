@@ -87,7 +87,8 @@ def _window(
         "records": len(shown),
         "view": list(window.view),
         "pcpus": [
-            _spans(spans) for spans in all_spans(header, np.concatenate((state.decisions, shown)))
+            _spans(spans[spans["end_ns"] > window.start_ns])
+            for spans in all_spans(header, np.concatenate((state.decisions, shown)))
         ],
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
@@ -136,7 +137,13 @@ def _id(number: int) -> int:
 
 
 def _budgets(header: Header) -> dict[int, int]:
-    """The budget of each server that has one; a spare counts if there is only one."""
+    """The budget of each server that has one; a spare counts if there is only one.
+
+    None under the sporadic rule: refills of a server without work are not in the trace, so what
+    it has left cannot be told from the records.
+    """
+    if header["budget"] == "sporadic":
+        return {}
     budgets = {
         vcpu: entry["budget_ns"]
         for vcpu, entry in enumerate(header["vcpus"])
@@ -153,7 +160,7 @@ def _points(
     """Each server's remaining budget as points (time, remaining), straight lines between.
 
     Charges are recorded when they end, so that the first one in a window says what its payer had
-    used before the window began.
+    used before the window began. A server that nothing happens to has its level alone.
     """
     points: dict[int, list[int]] = defaultdict(list)
     for server in budgets:
@@ -172,7 +179,10 @@ def _points(
     rows = []
     for server, budget_ns in budgets.items():
         line = points[server] or [window.start_ns, budget_ns]
-        rows.append(_from(window.start_ns, [*line, window.end_ns, line[-1]]))
+        if len(line) == 2:
+            rows.append([line[1]])
+        else:
+            rows.append(_from(window.start_ns, [*line, window.end_ns, line[-1]]))
     return rows
 
 

@@ -17,10 +17,16 @@ from hyperperiod.trace.format import Records, end_ns
 
 START: Final = 20_000
 """Records of the first window."""
-PART: Final = 1_200
-"""Records of each other window; a little more where an instant would be cut in two."""
+LEAST: Final = 1_000
+"""Records of each other window: at least so many, so that it shows what led to its moment ..."""
+MOST: Final = 2_400
+"""... and at most so many, a little more where an instant would be cut in two."""
+MOST_OF_HEADLINE: Final = 8_000
+"""The same for the first miss of all and the worst: systems of 1,024 domains are busy."""
 WINDOWS: Final = 16
-"""How many other windows a page holds at most."""
+"""How many other windows a page holds at most ..."""
+RECORDS: Final = 24_000
+"""... and how many records they may have together; the last one to fit may go beyond that."""
 
 Span = tuple[int, int]
 """Two instants: what the timeline shows."""
@@ -63,8 +69,10 @@ def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> C
     views: dict[tuple[Who, str], Span] = {}
     for moment in (wishes := _by_importance(moments, last_ns)):
         window = next((one for one in windows if one.holds(moment, last_ns)), None)
-        if window is None and len(windows) <= WINDOWS:
-            window = _around(records, moment)
+        held = sum(one.last - one.first for one in windows[1:])
+        if window is None and len(windows) <= WINDOWS and held < RECORDS:
+            most = MOST if len(windows) > 2 else MOST_OF_HEADLINE
+            window = _around(records, moment, most)
             windows.append(window)
         if window is not None:
             window.moments.append(moment)
@@ -109,18 +117,22 @@ def _start(records: Records, first_view_ns: int) -> Window:
     return Window(title, 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns)))
 
 
-def _around(records: Records, moment: Moment) -> Window:
-    """A window of about PART records, in which the moment's decisive instant surely is."""
+def _around(records: Records, moment: Moment, most: int) -> Window:
+    """A window with at least LEAST and about `most` records at most around a moment.
+
+    The decisive instant is surely in it, and the whole moment if that has no more records.
+    """
     until_ns = moment.until_ns(end_ns(records))
     decisive_ns = moment.deadline_ns if moment.reason == FIRST_MISS else until_ns
-    first = _first_of(records, moment.release_ns)
-    last = _first_after(records, until_ns)
-    if last - first < PART:
-        spare = PART - (last - first)
+    margin_ns = (until_ns - moment.release_ns) // 2
+    first = _first_of(records, max(0, moment.release_ns - margin_ns))
+    last = _first_after(records, until_ns + margin_ns)
+    if last - first < LEAST:
+        spare = LEAST - (last - first)
         first, last = first - spare * 2 // 3, last + spare // 3
-    else:
-        last = min(last, _first_after(records, decisive_ns) + PART // 3)
-        first = last - PART
+    elif last - first > most:
+        last = min(last, _first_after(records, decisive_ns) + most // 8)
+        first = max(first, last - most)
     first, last = max(0, first), min(last, len(records))
     start_ns = int(records["time_ns"][first])
     if last < len(records):

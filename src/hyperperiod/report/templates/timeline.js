@@ -31,6 +31,9 @@
   const rail = document.getElementById("rail");
   const thumb = document.getElementById("thumb");
   const pen = canvas.getContext("2d");
+  for (const one of data.windows)
+    one.points = one.points.map((line) =>
+      line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
   const list = document.getElementById("windows");
   const filter = document.getElementById("rows");
   const view = { from: data.windows[0].view[0], to: data.windows[0].view[1] };
