@@ -17,7 +17,7 @@ from hyperperiod.report.distribution import Distribution, Responses, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
 from hyperperiod.report.moments import Survey, flow_moments
-from hyperperiod.report.numbers import dig, duration, times
+from hyperperiod.report.numbers import dig, duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import first_view_ns, timeline
@@ -204,7 +204,8 @@ def _run_verdict(result: Json) -> Verdict:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
         return Verdict("good", f"{what}: no deadline missed", text)
     late = [task for task in tasks if task["misses"]]
-    text = f"{times(misses, 'job')} of {jobs} late in {seconds}, in {times(len(late), 'task')}."
+    share = f"{times(misses, 'job')} of {whole(jobs)} late"
+    text = f"{share} in {seconds}, in {times(len(late), 'task')}."
     return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
 
 

@@ -80,12 +80,9 @@ def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> C
                 asked = FIRST_MISS if moment.reason == FIRST_MISS else LONGEST
                 views.setdefault((moment.who, asked), view_of(moment, window, last_ns))
     windows.sort(key=lambda window: window.start_ns)
-    misses = [moment for moment in wishes[:2] if moment.is_late(last_ns)]
-    heads = misses or [moment for moment in wishes[:1] if moment.ratio(last_ns) > 0]
     headline = [(0, windows[0].view, windows[0].title)]
-    for moment in heads:
+    for moment, title in _headline(wishes[:2], last_ns):
         place = next(at for at, window in enumerate(windows) if moment in window.moments)
-        title = moment.title if misses else moment.closest
         headline.append((place, view_of(moment, windows[place], last_ns), title))
     return Chosen(windows, headline, views)
 
@@ -99,6 +96,17 @@ def _by_importance(moments: Sequence[Moment], last_ns: int) -> list[Moment]:
     worst = next((moment for moment in named if moment.reason != FIRST_MISS), None)
     heads = [moment for moment in (first, worst) if moment is not None]
     return [*heads, *(moment for moment in named if moment not in heads)]
+
+
+def _headline(first_two: Sequence[Moment], last_ns: int) -> list[tuple[Moment, str]]:
+    """What is offered above the timeline, with titles."""
+    misses = [moment for moment in first_two if moment.is_late(last_ns)]
+    if len({(moment.who, moment.number) for moment in misses}) < len(misses):
+        return [(misses[0], misses[0].title.replace("first miss", "first and worst miss", 1))]
+    closest = [moment for moment in first_two[:1] if moment.ratio(last_ns) > 0]
+    return [(moment, moment.title) for moment in misses] or [
+        (moment, moment.closest) for moment in closest
+    ]
 
 
 def _named(moment: Moment, last_ns: int) -> Moment:
@@ -144,11 +152,20 @@ def _around(records: Records, moment: Moment, most: int) -> Window:
 
 
 def view_of(moment: Moment, window: Window, last_ns: int) -> Span:
-    """The moment with half as much around it, as far as the window goes."""
+    """The moment with half as much around it, as far as the window goes.
+
+    Of a response many times as long as its deadline, as in an overload, only the decisive end.
+    """
     until_ns = max(moment.until_ns(last_ns), moment.deadline_ns)
-    margin_ns = max((until_ns - moment.release_ns) // 2, 50)
-    start_ns = max(window.start_ns, moment.release_ns - margin_ns)
-    return start_ns, min(window.end_ns, until_ns + margin_ns)
+    span_ns = until_ns - moment.release_ns
+    if moment.deadline_ns:
+        span_ns = min(span_ns, 4 * (moment.deadline_ns - moment.release_ns))
+    margin_ns = max(span_ns // 2, 50)
+    start_ns = moment.release_ns if moment.reason == FIRST_MISS else until_ns - span_ns
+    return (
+        max(window.start_ns, start_ns - margin_ns),
+        min(window.end_ns, start_ns + span_ns + margin_ns),
+    )
 
 
 def _first_of(records: Records, time_ns: int) -> int:

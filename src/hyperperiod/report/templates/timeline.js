@@ -397,7 +397,7 @@
     pen.strokeStyle = look.line;
     line(size.gutter, bottom + 0.5, size.width, bottom + 0.5);
     const seen = visibleJobs(jobs);
-    seen.forEach((at) => drawLate(jobs, at, row));
+    seen.reduce((drawn, at) => drawLate(jobs, at, row, drawn), -Infinity);
     let drawnTo = -1;
     for (const [start, end] of executions[row.index]) {
       if (end < view.from || x(end) < drawnTo + 0.4) continue;
@@ -432,12 +432,14 @@
     return seen;
   }
 
-  function drawLate(jobs, at, row) {
-    if (!jobs[at + 4]) return;
-    const from = x(jobs[at + 1]);
+  // Shades how late a job was, from where the shade of those before it ends; returns its own end.
+  function drawLate(jobs, at, row, drawn) {
+    if (!jobs[at + 4]) return drawn;
+    const from = Math.max(drawn, x(jobs[at + 1]));
     const to = x(jobs[at + 2] < 0 ? win.end : jobs[at + 2]);
     pen.fillStyle = look.late;
-    pen.fillRect(from, row.y + 2, Math.max(1.5, to - from), row.height - 8);
+    if (to > drawn) pen.fillRect(from, row.y + 2, Math.max(1.5, to - from), row.height - 8);
+    return Math.max(drawn, to);
   }
 
   function drawJob(jobs, at, row, bottom, roomy) {
@@ -755,10 +757,17 @@
   // --- the beginning ---------------------------------------------------------------------------
 
   window.addEventListener("hashchange", readHash);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  const relook = () => {
     readLook();
     draw();
-  });
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
+  // On paper everything is light, and a canvas must be drawn so before.
+  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]])
+    window.addEventListener(event, () => {
+      document.documentElement.classList.toggle("print", printing);
+      relook();
+    });
   new ResizeObserver(() => { if (stage.clientWidth !== size.width) draw(); }).observe(stage);
   readLook();
   executions = executionsByTask();
