@@ -12,6 +12,7 @@ from tests.report.test_report_page import Page
 from hyperperiod.analysis import analyze
 from hyperperiod.model import InputError, load_system
 from hyperperiod.report import explain_page, explain_picture
+from hyperperiod.report.folding import ROWS
 
 TOP = Path(__file__).parents[2]
 EXAMPLE = TOP / "docs" / "examples" / "explain.toml"
@@ -55,6 +56,26 @@ def test_a_page_is_complete_in_itself(name: str, tmp_path: Path) -> None:
     assert "Critical instant" in page.text
     assert name in page.text
     assert page.source.count("<svg") == 1
+
+
+def test_a_long_breakdown_is_folded_and_complete(tmp_path: Path) -> None:
+    tasks = "".join(
+        f'[[domain.task]]\nname = "t{at}"\nperiod = "{100 + at}ms"\nwcet = "1ms"\n'
+        for at in range(40)
+    )
+    system = tmp_path / "long.toml"
+    interface = 'interface = { period = "10ms", budget = "9ms" }'
+    system.write_text(f'name = "x"\npolicy = "ds"\n[[domain]]\nname = "d"\n{interface}\n{tasks}')
+    explained = analyze(load_system(system), explain="d.t39")["explain"]
+    path = tmp_path / "why.html"
+    explain_page(path, explained, "system.toml")
+    shares = explained["windows"][0]["shares"]
+    assert len(shares) > 30
+    page = Page(path)
+    assert page.open == []
+    hidden = page.source.count('<tr class="more">')
+    assert hidden == sum(len(one["shares"]) - ROWS for one in explained["windows"])
+    assert all(share["who"] in page.text for share in shares)
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="apt-get install chromium")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.report import sample
+from tests.report.test_report_windows import late_page
 
 from hyperperiod.report import compare_report, write_report
 
@@ -18,9 +19,10 @@ FLAGS = (
     "--enable-logging=stderr", "--virtual-time-budget=3000", "--window-size=1200,900", "--dump-dom",
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(
+needs_browser = pytest.mark.skipif(
     BROWSER is None, reason="chromium is not installed: apt-get install chromium"
 )
+pytestmark = needs_browser
 
 
 def opened(page: Path, tmp_path: Path, hash_: str = "") -> str:
@@ -110,6 +112,50 @@ def test_buttons_work_and_pointing_tells(page: Path, tmp_path: Path) -> None:
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 40)
     assert "high runs" in dom
     assert "pays: high" in dom
+
+
+def test_the_number_of_misses_leads_to_a_late_miss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = late_page(tmp_path, monkeypatch)
+    click = """
+      document.querySelector('a[title^="show the first miss"]').click();
+      setTimeout(() => {
+        const canvas = document.getElementById("timeline");
+        const box = canvas.getBoundingClientRect();
+        document.title = `at the top: ${box.top >= 0 && box.top < innerHeight / 2}`;
+        const middle = box.left + 176 + (box.width - 182) / 2;
+        canvas.dispatchEvent(new PointerEvent("pointermove",
+          { clientX: middle, clientY: box.top + 266 }));
+      }, 500);
+    """
+    before = opened(page, tmp_path)
+    assert (drawn(before, "window"), drawn(before, "from")) == (0, 0)
+    dom = opened(acted(page, click), tmp_path)
+    assert drawn(dom, "window") > 0
+    assert drawn(dom, "from") < 3_000_000_000
+    assert drawn(dom, "to") > 3_050_000_000
+    assert drawn(dom, "shapes") > 20
+    assert "<title>at the top: true</title>" in dom
+    assert "first miss of video.rescale, at 3.05 s" in dom
+    assert "video · rescale, job 0" in dom
+    assert "✗ missed its deadline" in dom
+
+
+def test_a_window_can_be_chosen_from_the_list_and_by_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = late_page(tmp_path, monkeypatch)
+    choose = """
+      const list = document.getElementById("windows");
+      list.selectedIndex = list.length - 1;
+      list.dispatchEvent(new Event("change"));
+    """
+    dom = opened(acted(page, choose), tmp_path)
+    assert drawn(dom, "window") > 0
+    assert drawn(dom, "from") > 1_000_000_000
+    dom = opened(page, tmp_path, "#zoom=3.01s,3.02s")
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (3_010_000_000, 3_020_000_000)
 
 
 def test_a_comparison_opens_without_errors(tmp_path: Path) -> None:

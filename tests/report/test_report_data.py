@@ -2,6 +2,7 @@
 """What reports are drawn from: numbers for people, distributions, the data of the timeline."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,12 +10,15 @@ from tests.report import sample
 from tests.trace import examples
 from tests.trace.writer import Script, make_header, vcpu
 
-from hyperperiod.report import timeline as timeline_module
+from hyperperiod.report import windows as windows_module
 from hyperperiod.report.charts import Series, box_chart, cdf_chart
 from hyperperiod.report.distribution import Distribution, from_trace, pooled
+from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.numbers import duration, percent, times
-from hyperperiod.report.timeline import timeline
-from hyperperiod.trace.format import Kind, read
+from hyperperiod.report.timeline import first_view_ns
+from hyperperiod.report.timeline import timeline as draw_timeline
+from hyperperiod.report.windows import choose
+from hyperperiod.trace.format import Header, Kind, Records, read
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,8 @@ def made(*ratios: float) -> Distribution:
 
 
 def test_a_trace_gives_the_exact_distribution(tmp_path: Path) -> None:
-    found = from_trace(*read(sample.trace(tmp_path)))
+    header, records = read(sample.trace(tmp_path))
+    found = from_trace(header, records, Meter(silent, len(records)))
     assert found["high", "t"].steps() == [(0.15, 1.0)]
     assert found["high", "t"].jobs == 2
     assert found["low", "u"].most == 0.4
@@ -83,20 +88,26 @@ def test_charts_always_show_the_deadline() -> None:
     assert [label for _, label in chart.axis.ticks] == ["0", "0.5", "1", "1.5"]
 
 
+def timeline(header: Header, records: Records) -> dict[str, Any]:
+    """The data of a timeline without any moments."""
+    chosen = choose(records, [], first_view_ns(header))
+    return draw_timeline(header, records, chosen, Meter(silent, len(records)))
+
+
 def test_timeline_spans_and_jobs(tmp_path: Path) -> None:
     data = timeline(*read(sample.trace(tmp_path)))
-    assert data["pcpus"][0][:16] == [0, 3, 0, 0, 0, 0, 0, 0, 3, 4, -1, 0, 0, -1, 0, 0]
-    assert data["jobs"] == [[0, 20, 3, 0, 0, 20, 40, 23, 1, 0], [0, 40, 16, 0, 0]]
+    (window,) = data["windows"]
+    assert window["pcpus"][0][:16] == [0, 3, 0, 0, 0, 0, 0, 0, 3, 4, -1, 0, 0, -1, 0, 0]
+    assert window["jobs"] == [[0, 20, 3, 0, 0, 20, 40, 23, 1, 0], [0, 40, 16, 0, 0]]
     assert data["domains"][0]["name"] == "high"
-    assert (data["records"], data["end"], data["view"]) == (37, 40, 40)
+    assert (window["records"], window["end"], window["view"]) == (37, 40, [0, 40])
 
 
 def test_timeline_budgets_fall_while_paying_and_jump_at_refills(tmp_path: Path) -> None:
     script = Script(make_header("ds", [vcpu("high", 10, 4)]))
     script.add(0, Kind.REPLENISH, vcpu=0, value=4).run(0, 0).idle(3)
     script.add(10, Kind.REPLENISH, vcpu=0, value=4).end(12)
-    (server,) = timeline(*script.trace(tmp_path))["servers"]
-    points = server["points"]
+    (points,) = timeline(*script.trace(tmp_path))["windows"][0]["points"]
     assert list(zip(points[::2], points[1::2], strict=True)) == [
         (0, 4), (0, 4), (3, 1), (10, 1), (10, 4), (12, 4),
     ]  # fmt: skip
@@ -105,15 +116,14 @@ def test_timeline_budgets_fall_while_paying_and_jump_at_refills(tmp_path: Path) 
 def test_timeline_shows_the_spare_and_both_payers(tmp_path: Path) -> None:
     data = timeline(*examples.spare().trace(tmp_path))
     assert [server["vcpu"] for server in data["servers"]] == [0, 1, -2]
-    assert data["pcpus"][0][2 * 8 + 3] == -2
+    assert data["windows"][0]["pcpus"][0][2 * 8 + 3] == -2
 
 
-def test_timeline_is_cut_at_a_whole_instant(
+def test_the_start_is_cut_at_a_whole_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timeline_module, "RECORDS", 10)
+    monkeypatch.setattr(windows_module, "START", 10)
     data = timeline(*read(sample.trace(tmp_path)))
-    assert data["records"] == 9
-    assert data["allRecords"] == 37
-    assert data["end"] == 3
-    assert data["wholeEnd"] == 40
+    (window,) = data["windows"]
+    assert (window["records"], data["allRecords"]) == (9, 37)
+    assert (window["end"], data["wholeEnd"]) == (3, 40)

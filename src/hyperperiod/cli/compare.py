@@ -118,9 +118,11 @@ def _results(
             if results[-1].get("interrupted"):
                 break
         if report_path is not None:
+            from hyperperiod.cli.progress import reading_bar
             from hyperperiod.report import compare_report
 
-            compare_report(report_path, results, traces[: len(results)])
+            with reading_bar(f"comparison of {systems[0].name}") as progress:
+                compare_report(report_path, results, traces[: len(results)], progress)
     return results
 
 

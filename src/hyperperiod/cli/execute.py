@@ -18,7 +18,7 @@ from typing import Any
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import print_json, require_different, whole_file
-from hyperperiod.cli.progress import Progress, bar
+from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.screen import OPEN, Screen, Styled
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.run import is_well, misses_text, run_tables
@@ -141,7 +141,8 @@ def _write_report(path: Path, system: System, result: dict[str, Any], trace: Pat
     from hyperperiod.analysis import analyze
     from hyperperiod.report import write_report
 
-    write_report(path, system, analyze(system), result, trace)
+    with reading_bar(f"report of {system.name}") as progress:
+        write_report(path, system, analyze(system), result, trace, progress)
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -27,6 +27,13 @@ def bar(title: str, total: int) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
+def reading_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with how much has been read and how much there is to read."""
+    with bar(title, 1000) as progress:
+        yield lambda done, total: progress(done * 1000 // max(1, total))
+
+
+@contextlib.contextmanager
 def status(title: str) -> Iterator[Callable[[str], None]]:
     """A line that moves while the work lasts; a function to call with what is being done."""
     with _late(title, None) as shown:

@@ -17,6 +17,8 @@ SMALL: Final = (340.0, 190.0)
 LARGE: Final = (760.0, 300.0)
 """Width and height; below the plot there is room for two lines of text."""
 BELOW: Final = 32.0
+POINTS: Final = 20_000
+"""What all lines of the small charts of a page share."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,15 @@ def cdf_chart(
     series: Sequence[Series],
     bound: float | None = None,
     size: tuple[float, float] = SMALL,
+    points: int = 160,
 ) -> CdfChart:
-    """The chart of one or more distributions."""
+    """The chart of one or more distributions, each drawn with at most so many points."""
     width, height = size
     most = max([1.0, bound or 0.0, *(one.found.most for one in series)])
     axis = Axis(most * 1.05, width)
     chart = CdfChart(title, axis, (), sum(one.found.jobs for one in series), height, bound)
     lines = tuple(
-        Line(one.name, _path(chart, one.found), one.color, one.dash, one.found.most)
+        Line(one.name, _path(chart, one.found, points), one.color, one.dash, one.found.most)
         for one in series
     )
     return replace(chart, lines=lines)
@@ -127,10 +130,15 @@ def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
     return BoxChart(title, Axis(most * 1.05, SMALL[0]), boxes, top + row * len(boxes) + 30)
 
 
-def _path(chart: CdfChart, found: Distribution) -> str:
+def points_each(lines: int) -> int:
+    """How many points each of so many lines may have, so that a page of a thousand stays small."""
+    return min(160, max(24, POINTS // max(1, lines)))
+
+
+def _path(chart: CdfChart, found: Distribution, points: int) -> str:
     """A staircase: up at each response time, level to the next."""
     parts = [f"M{chart.axis.x(0)} {chart.y(0)}"]
-    for ratio, share in found.steps():
+    for ratio, share in found.steps(points):
         parts.append(f"H{chart.axis.x(ratio)}V{chart.y(share)}")
     parts.append(f"H{chart.axis.x(chart.axis.most)}")
     return "".join(parts)

@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.hosts.result import series_names
-from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart
+from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart, points_each
 from hyperperiod.report.distribution import (
     Distribution,
     Task,
     from_trace,
     pooled,
 )
+from hyperperiod.report.folding import fold
+from hyperperiod.report.meter import Meter, Progress, silent
 from hyperperiod.report.numbers import dig
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
-from hyperperiod.trace.format import read
+from hyperperiod.trace.format import Header, Records, read
 
 Json = Mapping[str, Any]
 
@@ -85,14 +87,21 @@ class Run:
 
 
 def compare_report(
-    path: Path, results: Sequence[Json], traces: Sequence[Path | None] | None = None
+    path: Path,
+    results: Sequence[Json],
+    traces: Sequence[Path | None] | None = None,
+    progress: Progress = silent,
 ) -> None:
-    """Write the comparison of `results`, runs of one system; `traces` are one per result."""
-    chosen = traces or [None] * len(results)
+    """Write the comparison of `results`, runs of one system; `traces` are one per result.
+
+    `progress` is called with the records read so far and all to read.
+    """
+    opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
+    meter = Meter(progress, sum(len(one[1]) for one in opened if one))
     runs = [
-        _run(index, name, result, trace)
-        for index, (name, result, trace) in enumerate(
-            zip(series_names(results), results, chosen, strict=True)
+        Run(name, color(index), dash(index), result, _distributions(one, meter))
+        for index, (name, result, one) in enumerate(
+            zip(series_names(results), results, opened, strict=True)
         )
     ]
     keys = [
@@ -100,17 +109,22 @@ def compare_report(
         for domain in results[0]["domains"]
         for task in domain["tasks"]
     ]
+    rows = [_row(runs, key) for key in keys] + _flow_rows(runs)
     drawn = [(key, series) for key in keys if (series := _series(runs, key))]
+    points = points_each(len(drawn) * len(runs))
+    trouble = [max(one.found.most for one in series) for _, series in drawn]
+    charts = [cdf_chart(" · ".join(key), series, points=points) for key, series in drawn]
+    boxes = [box_chart(" · ".join(key), series) for key, series in drawn]
     render(
         path,
         "compare.html.j2",
         title=results[0]["system"],
         differs=_differs(results),
         runs=runs,
-        rows=[_row(runs, key) for key in keys] + _flow_rows(runs),
+        rows=fold(rows, [row["trouble"] for row in rows]),
         overall=_overall(runs),
-        charts=[cdf_chart(" · ".join(key), series) for key, series in drawn],
-        boxes_of=[box_chart(" · ".join(key), series) for key, series in drawn],
+        charts=fold(charts, trouble),
+        boxes_of=fold(boxes, trouble),
     )
 
 
@@ -120,9 +134,10 @@ def _differs(results: Sequence[Json]) -> list[str]:
     return found or ["policy"]
 
 
-def _run(index: int, name: str, result: Json, trace: Path | None) -> Run:
-    found = {} if trace is None else from_trace(*read(trace))
-    return Run(name, color(index), dash(index), result, found)
+def _distributions(
+    trace: tuple[Header, Records] | None, meter: Meter
+) -> Mapping[Task, Distribution]:
+    return {} if trace is None else from_trace(trace[0], trace[1], meter)
 
 
 def _row(runs: Sequence[Run], key: Task) -> dict[str, Any]:
@@ -149,7 +164,9 @@ def _row_of(domain: str, task: str, results: Sequence[Json]) -> dict[str, Any]:
     ]
     known = [cell["max_ns"] for cell in cells if cell["max_ns"] is not None]
     best = min(known) if known and len(set(known)) > 1 else None
-    return {"domain": domain, "task": task, "cells": cells, "best": best}
+    trouble = sum(cell["dmr"] or 0 for cell in cells) * 1e6
+    trouble += max(known) / min(known) if best else 0
+    return {"domain": domain, "task": task, "cells": cells, "best": best, "trouble": trouble}
 
 
 def _overall(runs: Sequence[Run]) -> CdfChart | None:

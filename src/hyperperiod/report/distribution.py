@@ -2,12 +2,14 @@
 """How response times of a run are distributed, relative to deadlines, exactly as traced."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.trace.format import Header, Kind, Records, chunks
+from hyperperiod.report.meter import Meter
+from hyperperiod.trace.format import Header, Kind, Records
 
 Task = tuple[str, str]
 """A task by domain and name."""
@@ -61,22 +63,47 @@ class Distribution:
         return Spread(float(self.ratios[0]), lower, median, upper, self.most, mean)
 
 
-def from_trace(header: Header, records: Records) -> dict[Task, Distribution]:
-    """By task; those without a deadline or without a finished job are left out."""
-    found: dict[int, list[NDArray[np.float64]]] = defaultdict(list)
-    for chunk in chunks(records):
-        done = chunk[chunk["kind"] == Kind.COMPLETE]
-        for task in np.unique(done["task"]).tolist():
-            deadline_ns = header["tasks"][task]["deadline_ns"]
-            if deadline_ns:
-                responses_ns = done["value"][done["task"] == task]
-                found[task].append(responses_ns.astype(np.float64) / deadline_ns)
-    result: dict[Task, Distribution] = {}
-    for task, parts in sorted(found.items()):
-        ratios, counts = np.unique(np.concatenate(parts), return_counts=True)
-        entry = header["tasks"][task]
-        result[entry["domain"], entry["name"]] = Distribution(ratios, counts.astype(np.int64))
-    return result
+class Responses:
+    """Collects the response times of a trace, chunk by chunk: distinct values and their counts."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._parts: dict[int, list[tuple[NDArray[np.uint64], NDArray[np.int64]]]]
+        self._parts = defaultdict(list)
+
+    def add(self, chunk: Records) -> None:
+        """Count the jobs that complete in the chunk."""
+        for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
+            if self._header["tasks"][task]["deadline_ns"]:
+                self._parts[task].append(np.unique(done["value"], return_counts=True))
+
+    def found(self) -> dict[Task, Distribution]:
+        """By task; those without a deadline or without a finished job are left out."""
+        result: dict[Task, Distribution] = {}
+        for task, parts in sorted(self._parts.items()):
+            entry = self._header["tasks"][task]
+            values = np.concatenate([values for values, _ in parts])
+            responses_ns, place = np.unique(values, return_inverse=True)
+            counts = np.zeros(len(responses_ns), np.int64)
+            np.add.at(counts, place, np.concatenate([counts for _, counts in parts]))
+            ratios = responses_ns.astype(np.float64) / (entry["deadline_ns"] or 1)
+            result[entry["domain"], entry["name"]] = Distribution(ratios, counts)
+        return result
+
+
+def by_task(records: Records) -> Iterator[tuple[int, Records]]:
+    """The records of each task, in the order in which they came."""
+    ordered = records[np.argsort(records["task"], kind="stable")]
+    tasks, first = np.unique(ordered["task"], return_index=True)
+    return zip(tasks.tolist(), np.split(ordered, first[1:]), strict=False)
+
+
+def from_trace(header: Header, records: Records, meter: Meter) -> dict[Task, Distribution]:
+    """The distributions of a whole trace."""
+    responses = Responses(header)
+    for chunk in meter.chunks(records):
+        responses.add(chunk)
+    return responses.found()
 
 
 def pooled(parts: list[Distribution]) -> Distribution:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.model import InputError, format_time
+from hyperperiod.report.folding import fold
 from hyperperiod.report.lines import (
     Band,
     Curve,
@@ -50,6 +51,10 @@ def explain_page(path: Path, found: Json, file: str) -> None:
         "explain.html.j2",
         title=found["subject"],
         found=found,
+        windows=[
+            (window, fold(window["shares"], [share["time_ns"] for share in window["shares"]]))
+            for window in found["windows"]
+        ],
         verdict={True: "good", False: "bad"}.get(found["schedulable"], "open"),
         head=head,
         words=_paragraphs(found),

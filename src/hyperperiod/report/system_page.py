@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod.model import System
-from hyperperiod.report.charts import CdfChart, Series, cdf_chart
-from hyperperiod.report.distribution import from_trace
-from hyperperiod.report.numbers import dig, duration, times
+from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
+from hyperperiod.report.distribution import Distribution, Responses, Task
+from hyperperiod.report.folding import fold
+from hyperperiod.report.meter import Meter, Progress, silent
+from hyperperiod.report.moments import Survey, flow_moments
+from hyperperiod.report.numbers import dig, duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
-from hyperperiod.report.timeline import timeline
-from hyperperiod.trace.format import Header, Records, read
+from hyperperiod.report.timeline import first_view_ns, timeline
+from hyperperiod.report.windows import Chosen, choose
+from hyperperiod.trace.format import end_ns, is_complete, read
 
 Json = Mapping[str, Any]
 
@@ -59,6 +63,12 @@ class TaskRow:
     p99_ns: float | None
     max_ns: float | None
 
+    @property
+    def trouble(self) -> float:
+        """How much this row deserves to be seen: misses first, then no promise, then closeness."""
+        open_promise = self.deadline_ns is not None and self.schedulable is not True
+        return (self.dmr or 0) * 1e6 + open_promise * 10 + (self.share(self.max_ns) or 0)
+
     def share(self, time_ns: float | None) -> float | None:
         """A time as a share of the deadline, at most 1.5, for the bar in the table."""
         if time_ns is None or not self.deadline_ns:
@@ -85,6 +95,11 @@ class DomainRow:
     supply: float | None
     donated: float | None
 
+    @property
+    def trouble(self) -> float:
+        """How much this row deserves to be seen: what is not promised comes first."""
+        return 0.0 if self.best_effort else float(self.schedulable is not True)
+
 
 def write_report(
     path: Path,
@@ -92,14 +107,23 @@ def write_report(
     analysis: Json,
     result: Json,
     trace_path: Path | None,
+    progress: Progress = silent,
 ) -> None:
-    """Write the report of one run to `path`; without a trace it has no timeline and no charts."""
-    header, records = (None, None) if trace_path is None else read(trace_path)
+    """Write the report of one run to `path`; without a trace it has no timeline and no charts.
+
+    `progress` is called with the records read so far and all to read, which takes most of the time
+    of a long trace.
+    """
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
-    data, charts = None, []
-    if header is not None and records is not None:
-        data = timeline(header, records)
-        charts = _charts(header, records, analysis, colors)
+    read_trace = None if trace_path is None else _read_trace(trace_path, progress)
+    found = {} if read_trace is None else read_trace.responses
+    chosen = None if read_trace is None else read_trace.chosen
+    cut = bool(result.get("interrupted")) or not (read_trace is None or read_trace.complete)
+    domains = domain_rows(system, analysis, result, colors)
+    tasks = task_rows(system, analysis, result, colors)
+    flows = flow_rows(system, analysis, result)
+    pcpus = pcpu_rows(analysis, result)
+    charts = _charts(found, system, analysis, colors)
     render(
         path,
         "system.html.j2",
@@ -109,15 +133,47 @@ def write_report(
         rules=_rules(system),
         verdicts=verdicts(analysis, result),
         spare=analysis.get("spare"),
-        domains=domain_rows(system, analysis, result, colors),
-        tasks=task_rows(system, analysis, result, colors),
-        flows=flow_rows(system, analysis, result),
-        pcpus=pcpu_rows(analysis, result),
+        domains=fold(domains, [row.trouble for row in domains]),
+        tasks=fold(tasks, [row.trouble for row in tasks]),
+        flows=fold(flows, [row["misses"] + row["dropped"] for row in flows]),
+        pcpus=fold(pcpus, [row["schedulable"] is not True for row in pcpus]),
         overheads=_overheads(system),
-        data=data,
-        charts=charts,
-        interrupted=bool(result.get("interrupted")),
+        data=None if read_trace is None else read_trace.data,
+        shown_records=0 if chosen is None else sum(one.last - one.first for one in chosen.windows),
+        windows=None if chosen is None else chosen.windows,
+        headline=None if chosen is None else chosen.headline,
+        links={} if chosen is None else chosen.links,
+        charts=fold(charts, [chart.lines[0].most for chart in charts]),
+        interrupted=cut,
     )
+
+
+@dataclass(frozen=True)
+class ReadTrace:
+    """What a page takes from a trace."""
+
+    data: Json
+    chosen: Chosen
+    responses: Mapping[Task, Distribution]
+    complete: bool
+
+
+def _read_trace(path: Path, progress: Progress) -> ReadTrace:
+    """All that the page shows of a trace, which is read in chunks, two or three times."""
+    header, records = read(path)
+    flows = bool(header.get("flows"))
+    meter = Meter(progress, len(records) * (3 if flows else 2))
+    responses, survey = Responses(header), Survey(header)
+    for chunk in meter.chunks(records):
+        responses.add(chunk)
+        survey.add(chunk)
+    moments = survey.found()
+    if flows:
+        moments += flow_moments(header, meter.chunks(records), end_ns(records))
+    chosen = choose(records, moments, first_view_ns(header))
+    data = timeline(header, records, chosen, meter)
+    meter.finish()
+    return ReadTrace(data, chosen, responses.found(), is_complete(records))
 
 
 def verdicts(analysis: Json, result: Json) -> list[Verdict]:
@@ -148,7 +204,8 @@ def _run_verdict(result: Json) -> Verdict:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
         return Verdict("good", f"{what}: no deadline missed", text)
     late = [task for task in tasks if task["misses"]]
-    text = f"{times(misses, 'job')} of {jobs} late in {seconds}, in {times(len(late), 'task')}."
+    share = f"{times(misses, 'job')} of {whole(jobs)} late"
+    text = f"{share} in {seconds}, in {times(len(late), 'task')}."
     return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
 
 
@@ -280,7 +337,7 @@ def pcpu_rows(analysis: Json, result: Json) -> list[dict[str, Any]]:
 
 
 def _charts(
-    header: Header, records: Records, analysis: Json, colors: Mapping[str, str]
+    found: Mapping[Task, Distribution], system: System, analysis: Json, colors: Mapping[str, str]
 ) -> list[CdfChart]:
     """One distribution per task with a deadline and at least one finished job."""
     bounds = {
@@ -288,13 +345,17 @@ def _charts(
         for domain in analysis["domains"]
         for task in domain["tasks"]
     }
-    deadlines_ns = {(task["domain"], task["name"]): task["deadline_ns"] for task in header["tasks"]}
+    deadlines_ns = {
+        (domain.name, task.name): task.deadline_ns
+        for domain in system.domains
+        for task in domain.tasks
+    }
     charts = []
-    for key, found in from_trace(header, records).items():
-        bound_ns, deadline_ns = bounds.get(key), deadlines_ns[key]
+    for key, one in found.items():
+        bound_ns, deadline_ns = bounds.get(key), deadlines_ns.get(key)
         bound = bound_ns / deadline_ns if bound_ns and deadline_ns else None
-        title = " · ".join(key)
-        charts.append(cdf_chart(title, [Series(title, found, colors[key[0]])], bound))
+        series = [Series(" · ".join(key), one, colors[key[0]])]
+        charts.append(cdf_chart(" · ".join(key), series, bound, points=points_each(len(found))))
     return charts
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the timeline of a report draws, cut to what a page can carry.
 
-A page holds the first records of a trace, up to a stated instant; the trace file holds the rest.
-Everything is numbers in flat lists, so that 20,000 records stay below a megabyte or two. The
-drawing itself is in templates/timeline.js, which names these keys.
+A page holds windows of a trace (windows.py); the trace file holds the rest. What is older than a
+window and still true in it comes from the state at its start (state.py). Everything is numbers in
+flat lists, so that 20,000 records stay below a megabyte or two. The drawing itself is in
+templates/timeline.js, which names these keys.
 """
 
 from collections import defaultdict
@@ -11,7 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from hyperperiod.report.meter import Meter
 from hyperperiod.report.palette import color, pattern
+from hyperperiod.report.state import State, job_keys, states_before
+from hyperperiod.report.windows import Chosen, Window, view_of
 from hyperperiod.trace.format import (
     ALSO,
     EXTRA,
@@ -29,14 +33,12 @@ from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS, Record, each
 from hyperperiod.trace.servers import NEVER
 from hyperperiod.trace.spans import all_spans
 
-RECORDS: Final = 20_000
-ROWS: Final = 64
-"""Servers and tasks that get a row each; a page with more is no picture any more."""
+OLDER: Final = 64
+"""Jobs of one task, released before a window and not finished in it, that the window shows."""
 
 
-def timeline(header: Header, records: Records) -> dict[str, Any]:
-    """The data of the timeline, ready for JSON."""
-    shown = first_records(records)
+def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> dict[str, Any]:
+    """The data of the timeline with the chosen windows, ready for JSON."""
     domains = domain_names(header)
     place = {name: index for index, name in enumerate(domains)}
     vcpus = [
@@ -48,10 +50,11 @@ def timeline(header: Header, records: Records) -> dict[str, Any]:
         for entry in header["vcpus"]
     ]
     tasks = [{"name": entry["name"], "domain": place[entry["domain"]]} for entry in header["tasks"]]
+    budgets = _budgets(header)
+    starts = [window.first for window in chosen.windows]
+    states = states_before(header, records, starts, meter)
     return {
-        "end": end_ns(shown),
         "wholeEnd": end_ns(records),
-        "records": len(shown),
         "allRecords": len(records),
         "domains": [
             {"name": name, "color": color(index), "pattern": pattern(index)}
@@ -59,11 +62,48 @@ def timeline(header: Header, records: Records) -> dict[str, Any]:
         ],
         "vcpus": vcpus,
         "tasks": tasks,
-        "pcpus": [_spans(spans) for spans in all_spans(header, shown)],
-        "servers": _servers(header, shown),
-        "jobs": _jobs(header, shown),
+        "servers": [
+            {"vcpu": _id(server), "name": server_name(header, server), "budget": budget_ns}
+            for server, budget_ns in budgets.items()
+        ],
+        "windows": [
+            _window(header, records, window, state, budgets)
+            for window, state in zip(chosen.windows, states, strict=True)
+        ],
+    }
+
+
+def _window(
+    header: Header, records: Records, window: Window, state: State, budgets: dict[int, int]
+) -> dict[str, Any]:
+    """What is drawn of one window; what began before it keeps its true beginning."""
+    shown = records[window.first : window.last]
+    last_ns = end_ns(records)
+    jobs, waiting = _jobs(header, state.in_flight, shown)
+    return {
+        "title": window.title,
+        "start": window.start_ns,
+        "end": window.end_ns,
+        "records": len(shown),
+        "view": list(window.view),
+        "pcpus": [
+            _spans(spans[spans["end_ns"] > window.start_ns])
+            for spans in all_spans(header, np.concatenate((state.decisions, shown)))
+        ],
+        "points": _points(state, shown, window, budgets),
+        "jobs": jobs,
+        "waiting": waiting,
         "swaps": _swaps(shown),
-        "view": first_view_ns(header, end_ns(shown)),
+        "moments": [
+            {
+                "title": moment.title,
+                "task": -1 if moment.task is None else moment.task,
+                "release": moment.release_ns,
+                "finish": moment.until_ns(last_ns),
+                "view": list(view_of(moment, window, last_ns)),
+            }
+            for moment in window.moments
+        ],
     }
 
 
@@ -73,21 +113,12 @@ def domain_names(header: Header) -> list[str]:
     return list(dict.fromkeys(entry["domain"] for entry in entries))
 
 
-def first_records(records: Records) -> Records:
-    """The records that a page carries: whole instants, at most RECORDS records if it can be."""
-    if len(records) <= RECORDS:
-        return records
-    last_ns = records["time_ns"][RECORDS]
-    count = int(np.searchsorted(records["time_ns"][: RECORDS + 1], last_ns, side="left"))
-    return records[: count or RECORDS]
-
-
-def first_view_ns(header: Header, last_ns: int) -> int:
+def first_view_ns(header: Header) -> int:
     """How much the timeline shows at first: two periods of the slowest server, if there is one."""
     periods = [entry["period_ns"] or 0 for entry in header["vcpus"]]
     if not any(periods):
         periods = [entry["period_ns"] or 0 for entry in header["tasks"]]
-    return min(last_ns, 2 * max(periods, default=0) or last_ns)
+    return 2 * max(periods, default=0)
 
 
 def _spans(spans: Any) -> list[int]:
@@ -105,8 +136,14 @@ def _id(number: int) -> int:
     return {NONE: -1, SPARE: -2}.get(number, number)
 
 
-def _servers(header: Header, records: Records) -> list[dict[str, Any]]:
-    """Each server's remaining budget as points (time, remaining), straight lines between."""
+def _budgets(header: Header) -> dict[int, int]:
+    """The budget of each server that has one; a spare counts if there is only one.
+
+    None under the sporadic rule: refills of a server without work are not in the trace, so what
+    it has left cannot be told from the records.
+    """
+    if header["budget"] == "sporadic":
+        return {}
     budgets = {
         vcpu: entry["budget_ns"]
         for vcpu, entry in enumerate(header["vcpus"])
@@ -114,45 +151,87 @@ def _servers(header: Header, records: Records) -> list[dict[str, Any]]:
     }
     if has_one_spare(header) and header["spare"] is not None:
         budgets[SPARE] = header["spare"]["budget_ns"]
+    return budgets
+
+
+def _points(
+    state: State, shown: Records, window: Window, budgets: dict[int, int]
+) -> list[list[int]]:
+    """Each server's remaining budget as points (time, remaining), straight lines between.
+
+    Charges are recorded when they end, so that the first one in a window says what its payer had
+    used before the window began. A server that nothing happens to has its level alone.
+    """
     points: dict[int, list[int]] = defaultdict(list)
-    wanted = np.isin(records["kind"], (Kind.CHARGE, Kind.REPLENISH))
-    for record in each(records[wanted]):
-        _bend(points, record)
-    last_ns = end_ns(records)
+    for server in budgets:
+        left_ns = state.remaining_ns(server)
+        if left_ns is not None:
+            points[server] = [0, left_ns]
+    for record in each(shown[np.isin(shown["kind"], (Kind.CHARGE, Kind.REPLENISH))]):
+        if record.kind == Kind.REPLENISH:
+            _refill(points[record.vcpu], record)
+        elif not record.flags & EXTRA:
+            _fall(points[record.payer], record.time_ns, record.value)
+    after = state.copy()
+    after.add(shown)
+    for payer, spent_ns in after.uncharged(window.end_ns):
+        _fall(points[payer], window.end_ns, spent_ns)
     rows = []
-    for server, budget_ns in list(budgets.items())[:ROWS]:
-        line = points[server] or [0, budget_ns]
-        rows.append(
-            {
-                "vcpu": _id(server),
-                "name": server_name(header, server),
-                "budget": budget_ns,
-                "points": [*line, last_ns, line[-1]],
-            }
-        )
+    for server, budget_ns in budgets.items():
+        line = points[server] or [window.start_ns, budget_ns]
+        if len(line) == 2:
+            rows.append([line[1]])
+        else:
+            rows.append(_from(window.start_ns, [*line, window.end_ns, line[-1]]))
     return rows
 
 
-def _bend(points: dict[int, list[int]], record: Record) -> None:
-    """Let a charge or a refill change the line of its server."""
-    if record.kind == Kind.REPLENISH:
-        line = points[record.vcpu]
-        if line:
-            line += [record.time_ns, line[-1]]
-        line += [record.time_ns, signed(record.value)]
-        return
-    line = points[record.payer]
-    if record.flags & EXTRA or not line or record.value == 0:
-        return
-    start_ns = max(record.time_ns - record.value, line[-2])
-    line += [start_ns, line[-1], record.time_ns, line[-1] - record.value]
+def _from(start_ns: int, line: list[int]) -> list[int]:
+    """The part of a line of points that does not lie before the instant."""
+    after = 0
+    while line[after] < start_ns:
+        after += 2
+    if after == 0:
+        return line
+    left, low, right, high = line[after - 2 : after + 2]
+    level = low if left == right else low + (high - low) * (start_ns - left) // (right - left)
+    return [start_ns, level, *line[after:]]
 
 
-def _jobs(header: Header, records: Records) -> list[list[int]]:
-    """Per task: release, deadline, finish, job, missed per job; 0 or -1 where there is none."""
+def _refill(line: list[int], record: Record) -> None:
+    """A refill lets the line jump."""
+    if line:
+        line += [record.time_ns, line[-1]]
+    line += [record.time_ns, signed(record.value)]
+
+
+def _fall(line: list[int], time_ns: int, spent_ns: int) -> None:
+    """What was paid until the instant lets the line fall; before its first refill there is none."""
+    if line and spent_ns:
+        start_ns = max(time_ns - spent_ns, line[-2])
+        line += [start_ns, line[-1], time_ns, line[-1] - spent_ns]
+
+
+def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list[int]], list[int]]:
+    """Per task release, deadline, finish, job, missed of each job; 0 or -1 where there is none.
+
+    And per task how many of the jobs in flight at the start are left out: of those that do not
+    finish here only the oldest are kept.
+    """
     found: dict[tuple[int, int], list[int]] = {}
-    wanted = np.isin(records["kind"], (Kind.RELEASE, Kind.COMPLETE, Kind.MISS))
-    for record in each(records[wanted]):
+    waiting = [0] * len(header["tasks"])
+    rank = [0] * len(header["tasks"])
+    start_ns = int(shown["time_ns"][0]) if len(shown) else 0
+    done = job_keys(shown[shown["kind"] == Kind.COMPLETE])
+    finishing = np.isin(job_keys(in_flight), done)
+    for record, finishes in zip(each(in_flight), finishing.tolist(), strict=True):
+        if not finishes and rank[record.task] == OLDER:
+            waiting[record.task] += 1
+            continue
+        rank[record.task] += not finishes
+        missed = int(0 < record.value < start_ns)
+        found[record.task, record.job] = [record.time_ns, record.value, -1, record.job, missed]
+    for record in each(shown[np.isin(shown["kind"], (Kind.RELEASE, Kind.COMPLETE, Kind.MISS))]):
         key = (record.task, record.job)
         if record.kind == Kind.RELEASE:
             found[key] = [record.time_ns, record.value, -1, record.job, 0]
@@ -163,7 +242,7 @@ def _jobs(header: Header, records: Records) -> list[list[int]]:
     rows: list[list[int]] = [[] for _ in header["tasks"]]
     for (task, _), job in found.items():
         rows[task] += job
-    return rows[:ROWS]
+    return rows, waiting
 
 
 def _swaps(records: Records) -> list[list[int | str]]:

@@ -6,13 +6,13 @@ Items are sorted by flow, in file order, and then by number.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Final, TextIO
 
 import numpy as np
 
-from hyperperiod.trace.format import Header, Item, Kind, Records, item_of
+from hyperperiod.trace.format import Header, Item, Kind, Records, chunks, item_of
 from hyperperiod.trace.replay import Record, each
 
 COLUMNS: Final = ("flow", "item", "release_ns", "finish_ns", "deadline_ns", "dropped")
@@ -57,17 +57,23 @@ def write_items_csv(header: Header, records: Records, out: TextIO) -> None:
 
 def visits(records: Records) -> Iterator[tuple[Record, Item]]:
     """The records that say where items are, with the item: item, drop, and the hop's complete."""
-    kinds = records["kind"]
+    return visits_in(chunks(records))
+
+
+def visits_in(pieces: Iterable[Records]) -> Iterator[tuple[Record, Item]]:
+    """The same for a trace whose records come in pieces."""
     carried: dict[tuple[int, int], Item] = {}
-    if not np.isin(kinds, (Kind.ITEM, Kind.DROP)).any():
-        return
-    for record in each(records[np.isin(kinds, (Kind.ITEM, Kind.DROP, Kind.COMPLETE))]):
-        if record.kind == Kind.COMPLETE:
-            item = carried.pop((record.task, record.job), None)
-            if item is not None:
-                yield record, item
+    for piece in pieces:
+        kinds = piece["kind"]
+        if not carried and not np.isin(kinds, (Kind.ITEM, Kind.DROP)).any():
             continue
-        item = item_of(record.value)
-        if record.kind == Kind.ITEM:
-            carried[record.task, record.job] = item
-        yield record, item
+        for record in each(piece[np.isin(kinds, (Kind.ITEM, Kind.DROP, Kind.COMPLETE))]):
+            if record.kind == Kind.COMPLETE:
+                item = carried.pop((record.task, record.job), None)
+                if item is not None:
+                    yield record, item
+                continue
+            item = item_of(record.value)
+            if record.kind == Kind.ITEM:
+                carried[record.task, record.job] = item
+            yield record, item

@@ -4,8 +4,10 @@
 //
 // The data (report/timeline.py) is flat lists of numbers, sorted by time, so that the first thing
 // to draw is found by bisection and a frame costs what is visible. Everything is redrawn on each
-// change of the view; the view is a pair of instants and nothing else. What was drawn is said in
-// data attributes of the canvas (shapes, from, to), for whoever tests this page.
+// change of the view. The view is a pair of instants, which lie in one of the windows of the run
+// that the page holds; links anywhere on the page name such a pair ("#zoom=...") and move the
+// timeline there. What was drawn is said in data attributes of the canvas (shapes, from, to,
+// window), for whoever tests this page.
 "use strict";
 (() => {
   const SPAN = 8; // start, end, vcpu, payer, flags, task, job, until
@@ -17,6 +19,9 @@
   const TOP = 30;
   const HEIGHTS = { head: 24, pcpu: 36, server: 38, task: 36 };
   const LEAST_NS = 20; // the closest zoom
+  const LONG = 24; // a group with more rows than this is folded ...
+  const FEW = 8; // ... to this many at first, and never shows more than this:
+  const MOST = 128;
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -26,9 +31,18 @@
   const rail = document.getElementById("rail");
   const thumb = document.getElementById("thumb");
   const pen = canvas.getContext("2d");
-  const view = { from: 0, to: data.view };
-  const rows = layOut();
-  const executions = executionsByTask();
+  for (const one of data.windows)
+    one.points = one.points.map((line) =>
+      line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
+  const list = document.getElementById("windows");
+  const filter = document.getElementById("rows");
+  const view = { from: data.windows[0].view[0], to: data.windows[0].view[1] };
+  let current = 0; // which window
+  let win = data.windows[0];
+  let target = null; // the moment of the window that a link asked for
+  let limit = FEW;
+  let rows = [];
+  let executions = [];
   let size = { width: 0, gutter: 0, narrow: false };
   let look = {};
   let shapes = 0;
@@ -42,20 +56,55 @@
       found.push({ kind, index, label, domain, y, height: HEIGHTS[kind] });
       y += HEIGHTS[kind];
     };
-    add("head", 0, "pcpus");
-    data.pcpus.forEach((_, index) => add("pcpu", index, `pcpu ${index}`));
-    if (data.servers.length) add("head", 0, "remaining budgets");
-    data.servers.forEach((server, index) =>
-      add("server", index, server.name, domainOf(server.vcpu)));
-    if (data.jobs.length) add("head", 0, "tasks");
-    data.jobs.forEach((_, index) =>
-      add("task", index, data.tasks[index].name, data.domains[data.tasks[index].domain]));
+    const group = (title, kind, all, label, domain) => {
+      if (!all.length) return;
+      const chosen = choose(all, label, domain);
+      const part = chosen.length < all.length ? `: ${chosen.length} of ${all.length}` : "";
+      add("head", 0, title + part);
+      chosen.forEach((index) => add(kind, index, label(index), domain(index)));
+    };
+    group("pcpus", "pcpu", win.pcpus, (at) => `pcpu ${at}`, () => null);
+    group("remaining budgets", "server", data.servers, (at) => data.servers[at].name,
+      (at) => domainOf(data.servers[at].vcpu));
+    group("tasks", "task", data.tasks, (at) => data.tasks[at].name,
+      (at) => data.domains[data.tasks[at].domain]);
     return found;
+  }
+
+  // Indexes of the rows to show of a group, in order: those that match the filter, else all, else
+  // as many as the limit allows, beginning with those that the target has to do with.
+  function choose(all, label, domain) {
+    const indexes = all.map((_, index) => index);
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const matching = indexes.filter((index) => {
+      const text = `${label(index)} ${(domain(index) || { name: "" }).name}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    if (words.length && (matching.length || label(0) !== "pcpu 0")) return matching.slice(0, MOST);
+    if (all.length <= LONG) return indexes;
+    const near = neighbours();
+    const rank = (index) => near.get(domain(index) ? domain(index).name : label(index)) || 0;
+    return indexes.sort((a, b) => rank(b) - rank(a) || a - b).slice(0, limit).sort((a, b) => a - b);
+  }
+
+  // What the target has to do with, by name: its own domain and its pcpus first (2), then the
+  // domains that run on those pcpus (1).
+  function neighbours() {
+    const near = new Map();
+    if (!target || target.task < 0) return near;
+    const pcpus = new Set(executions[target.task].map((one) => one[2]));
+    for (const pcpu of pcpus) {
+      near.set(`pcpu ${pcpu}`, 2);
+      const spans = win.pcpus[pcpu];
+      for (let at = 0; at < spans.length; at += SPAN)
+        if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
+    }
+    return near.set(data.domains[data.tasks[target.task].domain].name, 2);
   }
 
   function executionsByTask() {
     const found = data.tasks.map(() => []);
-    data.pcpus.forEach((spans, pcpu) => {
+    win.pcpus.forEach((spans, pcpu) => {
       for (let at = 0; at < spans.length; at += SPAN)
         if (spans[at + 5] >= 0) found[spans[at + 5]].push([spans[at], spans[at + 1], pcpu, spans[at + 6]]);
     });
@@ -105,7 +154,8 @@
   }
 
   function tickStep() {
-    const wanted = ((view.to - view.from) / Math.max(1, size.width - size.gutter)) * 96;
+    const room = view.to > 1e9 ? 128 : 96; // digits of late instants take more of it
+    const wanted = ((view.to - view.from) / Math.max(1, size.width - size.gutter)) * room;
     const power = 10 ** Math.floor(Math.log10(Math.max(1, wanted)));
     return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= wanted);
   }
@@ -173,6 +223,14 @@
       pen.restore();
     }
     drawSwaps();
+    if (target && target.task < 0) {
+      pen.save();
+      pen.beginPath();
+      pen.rect(size.gutter, 0, size.width - size.gutter, size.height);
+      pen.clip();
+      drawTarget(TOP - 4, size.height - TOP);
+      pen.restore();
+    }
     report();
   }
 
@@ -194,10 +252,12 @@
     canvas.dataset.shapes = shapes;
     canvas.dataset.from = Math.round(view.from);
     canvas.dataset.to = Math.round(view.to);
+    canvas.dataset.window = current;
     document.getElementById("span").textContent =
-      `${timeText(Math.round(view.from))} to ${timeText(Math.round(view.to))}`;
-    const whole = data.end || 1;
-    thumb.style.left = `${(view.from / whole) * 100}%`;
+      `${timeText(Math.round(view.from))} to ${timeText(Math.round(view.to))}`
+      + (target ? `: ${target.title}` : "");
+    const whole = win.end - win.start || 1;
+    thumb.style.left = `${((view.from - win.start) / whole) * 100}%`;
     thumb.style.width = `${((view.to - view.from) / whole) * 100}%`;
   }
 
@@ -254,7 +314,7 @@
   }
 
   function drawPcpu(row) {
-    const spans = data.pcpus[row.index];
+    const spans = win.pcpus[row.index];
     const top = row.y + 4;
     let drawnTo = -1;
     for (let at = firstFrom(spans, SPAN, 1, view.from) * SPAN; at < spans.length; at += SPAN) {
@@ -306,7 +366,8 @@
   }
 
   function drawServer(row) {
-    const { points, budget, vcpu } = data.servers[row.index];
+    const { budget, vcpu } = data.servers[row.index];
+    const points = win.points[row.index];
     const bottom = row.y + row.height - 5;
     const y = (left) => bottom - (left / budget) * (row.height - 12);
     const begin = Math.max(0, firstFrom(points, 2, 0, view.from) - 1) * 2;
@@ -330,13 +391,13 @@
   }
 
   function drawTask(row) {
-    const jobs = data.jobs[row.index];
+    const jobs = win.jobs[row.index];
     const color = row.domain.color;
     const bottom = row.y + row.height - 6;
     pen.strokeStyle = look.line;
     line(size.gutter, bottom + 0.5, size.width, bottom + 0.5);
     const seen = visibleJobs(jobs);
-    seen.forEach((at) => drawLate(jobs, at, row));
+    seen.reduce((drawn, at) => drawLate(jobs, at, row, drawn), -Infinity);
     let drawnTo = -1;
     for (const [start, end] of executions[row.index]) {
       if (end < view.from || x(end) < drawnTo + 0.4) continue;
@@ -347,6 +408,17 @@
     }
     const roomy = (size.width - size.gutter) / Math.max(1, seen.length) > 9;
     seen.forEach((at) => drawJob(jobs, at, row, bottom, roomy));
+    if (target && target.task === row.index) drawTarget(row.y + 1, row.height - 3);
+  }
+
+  // A frame around what a link asked for, from release to finish.
+  function drawTarget(top, height) {
+    const left = Math.max(x(target.release), size.gutter - 4);
+    const right = Math.min(x(target.finish), size.width + 4);
+    pen.strokeStyle = look.accent;
+    pen.lineWidth = 2;
+    pen.strokeRect(left, top, Math.max(2, right - left), height);
+    pen.lineWidth = 1;
   }
 
   // Jobs are sorted by release; a late one may begin before the view and end in it.
@@ -354,18 +426,20 @@
     const seen = [];
     for (let at = 0; at < jobs.length; at += JOB) {
       if (jobs[at] > view.to) break;
-      const last = Math.max(jobs[at + 1], jobs[at + 2] < 0 ? data.end : jobs[at + 2]);
+      const last = Math.max(jobs[at + 1], jobs[at + 2] < 0 ? win.end : jobs[at + 2]);
       if (last >= view.from) seen.push(at);
     }
     return seen;
   }
 
-  function drawLate(jobs, at, row) {
-    if (!jobs[at + 4]) return;
-    const from = x(jobs[at + 1]);
-    const to = x(jobs[at + 2] < 0 ? data.end : jobs[at + 2]);
+  // Shades how late a job was, from where the shade of those before it ends; returns its own end.
+  function drawLate(jobs, at, row, drawn) {
+    if (!jobs[at + 4]) return drawn;
+    const from = Math.max(drawn, x(jobs[at + 1]));
+    const to = x(jobs[at + 2] < 0 ? win.end : jobs[at + 2]);
     pen.fillStyle = look.late;
-    pen.fillRect(from, row.y + 2, Math.max(1.5, to - from), row.height - 8);
+    if (to > drawn) pen.fillRect(from, row.y + 2, Math.max(1.5, to - from), row.height - 8);
+    return Math.max(drawn, to);
   }
 
   function drawJob(jobs, at, row, bottom, roomy) {
@@ -389,7 +463,7 @@
   }
 
   function drawSwaps() {
-    for (const [time, name] of data.swaps) {
+    for (const [time, name] of win.swaps) {
       if (time < view.from || time > view.to) continue;
       shapes += 1;
       pen.strokeStyle = pen.fillStyle = look.accent;
@@ -453,8 +527,8 @@
   }
 
   function describe(row, time) {
-    if (row.kind === "pcpu") return describeSpan(data.pcpus[row.index], time);
-    if (row.kind === "server") return describeServer(data.servers[row.index], time);
+    if (row.kind === "pcpu") return describeSpan(win.pcpus[row.index], time);
+    if (row.kind === "server") return describeServer(row.index, time);
     if (row.kind === "task") return describeJob(row, time);
     return null;
   }
@@ -473,8 +547,9 @@
     return lines;
   }
 
-  function describeServer(server, time) {
-    const { points, budget, name } = server;
+  function describeServer(index, time) {
+    const { budget, name } = data.servers[index];
+    const points = win.points[index];
     const next = firstFrom(points, 2, 0, time) * 2;
     const at = Math.max(0, next - 2);
     const span = points[next] - points[at];
@@ -487,8 +562,9 @@
   }
 
   function describeJob(row, time) {
-    const jobs = data.jobs[row.index];
+    const jobs = win.jobs[row.index];
     const after = firstFrom(jobs, JOB, 0, time + 1);
+    const waiting = win.waiting[row.index];
     if (after === 0) return null;
     const running = executions[row.index].find(([start, end]) => start <= time && time < end);
     let at = (after - 1) * JOB;
@@ -502,6 +578,7 @@
       : "not finished in what is shown");
     if (missed) lines.push("✗ missed its deadline");
     if (running) lines.push(`running on pcpu ${running[2]}`);
+    if (waiting) lines.push(`${waiting} more jobs were waiting when this window began`);
     return lines;
   }
 
@@ -509,10 +586,11 @@
 
   let hashTimer = 0;
 
+  // Shows a part of the current window.
   function show(from, to) {
-    const whole = Math.max(data.end, LEAST_NS);
+    const whole = Math.max(win.end - win.start, LEAST_NS);
     const span = Math.min(Math.max(to - from, LEAST_NS), whole);
-    view.from = Math.min(Math.max(0, from), whole - span);
+    view.from = Math.min(Math.max(win.start, from), win.start + whole - span);
     view.to = view.from + span;
     draw();
     clearTimeout(hashTimer);
@@ -520,6 +598,29 @@
       const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns`;
       history.replaceState(null, "", hash);
     }, 300);
+  }
+
+  // Shows a part of the run, in the window that holds it, or the nearest.
+  function go(from, to) {
+    const gap = (one) => Math.max(0, one.start - from) + Math.max(0, to - one.end);
+    const gaps = data.windows.map(gap);
+    enter(gaps.indexOf(Math.min(...gaps)), from, to);
+    show(from, to);
+  }
+
+  function enter(index, from, to) {
+    if (index !== current) {
+      current = index;
+      win = data.windows[index];
+      executions = executionsByTask();
+    }
+    target = win.moments.find((one) => one.view[0] === from && one.view[1] === to) || null;
+    rows = layOut();
+    for (const mark of map.querySelectorAll("i")) mark.classList.toggle("now", mark === marks[index]);
+    list.value = `${from},${to}`;
+    if (list.selectedIndex < 0) list.value = win.view.join();
+    for (const link of document.querySelectorAll(".tab"))
+      link.setAttribute("aria-current", link.hash === `#zoom=${from}ns,${to}ns`);
   }
 
   function zoom(factor, around = (view.from + view.to) / 2) {
@@ -536,7 +637,7 @@
     out: () => zoom(2),
     left: () => pan(-0.25),
     right: () => pan(0.25),
-    fit: () => show(0, data.end),
+    fit: () => show(win.start, win.end),
   };
   const KEYS = {
     "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "fit", Home: "fit",
@@ -548,7 +649,7 @@
     if (!match) return;
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
     const unit = (own, other) => scale[own || other || "ns"];
-    show(match[1] * unit(match[2], match[4]), match[3] * unit(match[4], match[2]));
+    go(match[1] * unit(match[2], match[4]), match[3] * unit(match[4], match[2]));
   }
 
   const fingers = new Map();
@@ -603,9 +704,9 @@
   function slide(event) {
     if (event.type === "pointermove" && !(event.buttons & 1)) return;
     const box = rail.getBoundingClientRect();
-    const middle = ((event.clientX - box.left) / box.width) * data.end;
+    const middle = ((event.clientX - box.left) / box.width) * (win.end - win.start);
     const half = (view.to - view.from) / 2;
-    show(middle - half, middle + half);
+    show(win.start + middle - half, win.start + middle + half);
   }
   rail.addEventListener("pointerdown", (event) => {
     rail.setPointerCapture(event.pointerId);
@@ -613,13 +714,64 @@
   });
   rail.addEventListener("pointermove", slide);
 
+  // --- the windows of the run ------------------------------------------------------------------
+
+  const map = document.getElementById("map");
+  const marks = data.windows.map((one) => {
+    const mark = document.createElement("i");
+    mark.style.left = `${(one.start / (data.wholeEnd || 1)) * 100}%`;
+    mark.style.width = `${((one.end - one.start) / (data.wholeEnd || 1)) * 100}%`;
+    mark.title = `${one.title}: ${timeText(one.start)} to ${timeText(one.end)}`;
+    mark.addEventListener("click", () => go(...one.view));
+    return map.appendChild(mark);
+  });
+
+  list.addEventListener("change", () => go(...list.value.split(",").map(Number)));
+
+  // The address may be the same as before; then nothing else says that a link was followed.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#zoom="]');
+    if (!link) return;
+    event.preventDefault();
+    history.pushState(null, "", link.hash);
+    readHash();
+    if (!link.classList.contains("tab")) {
+      document.getElementById("timeline-title").scrollIntoView();
+      canvas.focus({ preventScroll: true });
+    }
+  });
+
+  const folded = Math.max(win.pcpus.length, data.servers.length, data.tasks.length) > LONG;
+  document.getElementById("rowtools").hidden = !folded;
+  const relaid = () => {
+    rows = layOut();
+    draw();
+  };
+  filter.addEventListener("input", relaid);
+  document.getElementById("more").addEventListener("click", (event) => {
+    limit = Math.min(MOST, limit * 4);
+    event.target.disabled = limit === MOST;
+    relaid();
+  });
+
+  // --- the beginning ---------------------------------------------------------------------------
+
   window.addEventListener("hashchange", readHash);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  const relook = () => {
     readLook();
     draw();
-  });
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
+  // On paper everything is light, and a canvas must be drawn so before.
+  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]])
+    window.addEventListener(event, () => {
+      document.documentElement.classList.toggle("print", printing);
+      relook();
+    });
   new ResizeObserver(() => { if (stage.clientWidth !== size.width) draw(); }).observe(stage);
   readLook();
+  executions = executionsByTask();
+  enter(0, view.from, view.to);
   draw();
   readHash();
 })();

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The moments of a run worth looking at: first misses, worst misses, longest responses.
+
+They are found in one pass over a trace of any length. A job that missed its deadline and never
+finished counts as one that finishes at the end of the trace: no response is longer.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from hyperperiod.report.distribution import by_task
+from hyperperiod.report.numbers import duration
+from hyperperiod.report.state import unfinished
+from hyperperiod.trace.format import RECORD, Header, Kind, Records, end_ns
+from hyperperiod.trace.items import visits_in
+
+FIRST_MISS: Final = "first miss"
+WORST_MISS: Final = "worst miss"
+LONGEST: Final = "longest response"
+
+Who = tuple[str, str]
+"""A task by domain and name, or ("flow", its name)."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One job of a task, or one item of a flow, from its release to its finish.
+
+    `task` is the id of the task whose row shows it, None for an item; `number` is that of the job
+    or item. `finish_ns` is None for what never finished; `deadline_ns` is absolute, 0 for none.
+    """
+
+    reason: str
+    who: Who
+    task: int | None
+    number: int
+    release_ns: int
+    deadline_ns: int
+    finish_ns: int | None
+
+    @property
+    def name(self) -> str:
+        """Whose job or item it is, as in `brakes.wheel` or `flow command`."""
+        return (" " if self.task is None else ".").join(self.who)
+
+    @property
+    def title(self) -> str:
+        """What happens, to whom and when: `first miss of brakes.wheel at 12.3 s`."""
+        at_ns = self.deadline_ns if self.reason == FIRST_MISS else self.finish_ns
+        when = "never done" if at_ns is None else f"at {duration(at_ns)}"
+        return f"{self.reason} of {self.name}, {when}"
+
+    @property
+    def closest(self) -> str:
+        """The title of the moment that came closest to a miss."""
+        return f"closest to its deadline: {self.name}, at {duration(self.finish_ns)}"
+
+    def until_ns(self, last_ns: int) -> int:
+        """When it finished; `last_ns`, the end of the trace, if it never did."""
+        return last_ns if self.finish_ns is None else self.finish_ns
+
+    def ratio(self, last_ns: int) -> float:
+        """Response time / deadline; 0 for what has no deadline."""
+        if self.deadline_ns <= self.release_ns:
+            return 0.0
+        spent_ns = self.until_ns(last_ns) - self.release_ns
+        return spent_ns / (self.deadline_ns - self.release_ns)
+
+    def is_late(self, last_ns: int) -> bool:
+        """Whether its deadline came and it was not done."""
+        if self.finish_ns is None:
+            return 0 < self.deadline_ns <= last_ns
+        return 0 < self.deadline_ns < self.finish_ns
+
+
+class Survey:
+    """Looks for the first miss and the longest response of every task, chunk by chunk."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._longest: dict[int, Moment] = {}
+        self._missed: dict[int, Moment] = {}
+        self._in_flight: Records = np.empty(0, RECORD)
+        self._last_ns = 0
+
+    def add(self, chunk: Records) -> None:
+        """Go on over these records."""
+        released = np.concatenate((self._in_flight, chunk[chunk["kind"] == Kind.RELEASE]))
+        self._in_flight = unfinished(self._in_flight, chunk)
+        self._last_ns = end_ns(chunk)
+        for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
+            self._see_longest(task, done[int(np.argmax(done["value"]))])
+        for task, missed in by_task(chunk[chunk["kind"] == Kind.MISS]):
+            if task not in self._missed:
+                own = released[released["task"] == task]
+                self._see_missed(task, own[own["job"] == missed["job"][0]])
+        self._see_finished(chunk)
+
+    def found(self) -> list[Moment]:
+        """Of each task the first miss, the longest response and a job that was never done."""
+        stuck = [self._of_release(WORST_MISS, jobs[0]) for _, jobs in by_task(self._in_flight)]
+        late = [moment for moment in stuck if moment.is_late(self._last_ns)]
+        return [*self._missed.values(), *self._longest.values(), *late]
+
+    def _see_missed(self, task: int, release: Records) -> None:
+        """Keep the job with this release as the first of its task that missed."""
+        if len(release):
+            self._missed[task] = self._of_release(FIRST_MISS, release[0])
+
+    def _see_longest(self, task: int, done: np.void) -> None:
+        response_ns, finish_ns = int(done["value"]), int(done["time_ns"])
+        before = self._longest.get(task)
+        if before is None or response_ns > before.until_ns(0) - before.release_ns:
+            release_ns = finish_ns - response_ns
+            relative_ns = self._header["tasks"][task]["deadline_ns"]
+            deadline_ns = release_ns + relative_ns if relative_ns else 0
+            moment = self._moment(task, LONGEST, int(done["job"]), release_ns, deadline_ns)
+            self._longest[task] = replace(moment, finish_ns=finish_ns)
+
+    def _see_finished(self, chunk: Records) -> None:
+        """Note when the jobs that missed first are done."""
+        for task, moment in self._missed.items():
+            if moment.finish_ns is None:
+                done = (chunk["kind"] == Kind.COMPLETE) & (chunk["task"] == task)
+                place = np.flatnonzero(done & (chunk["job"] == moment.number))
+                if len(place):
+                    finish_ns = int(chunk["time_ns"][place[0]])
+                    self._missed[task] = replace(moment, finish_ns=finish_ns)
+
+    def _of_release(self, reason: str, release: np.void) -> Moment:
+        """A job that is not done as far as is known."""
+        job, release_ns, deadline_ns = (int(release[key]) for key in ("job", "time_ns", "value"))
+        return self._moment(int(release["task"]), reason, job, release_ns, deadline_ns)
+
+    def _moment(
+        self, task: int, reason: str, job: int, release_ns: int, deadline_ns: int
+    ) -> Moment:
+        entry = self._header["tasks"][task]
+        who = (entry["domain"], entry["name"])
+        return Moment(reason, who, task, job, release_ns, deadline_ns, None)
+
+
+def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[Moment]:
+    """Of each flow the first item that was late, and the one that took longest."""
+    first: dict[int, Moment] = {}
+    longest: dict[int, Moment] = {}
+    for flow, item in _items(header, pieces):
+        if item.finish_ns is not None:
+            before = longest.get(flow)
+            if before is None or _length(item) > _length(before):
+                longest[flow] = item
+        if item.is_late(last_ns):
+            before = first.get(flow)
+            if before is None or item.deadline_ns < before.deadline_ns:
+                first[flow] = replace(item, reason=FIRST_MISS)
+    return [*first.values(), *longest.values()]
+
+
+def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Moment]]:
+    """Every item with its flow's number, once it is through; at the end those that are not."""
+    flows = header.get("flows", [])
+    open_items: dict[tuple[int, int], Moment] = {}
+    for record, item in visits_in(pieces):
+        key = (item.flow, item.number)
+        flow = flows[item.flow]
+        if record.kind == Kind.ITEM and item.hop == 0:
+            deadline_ns = record.time_ns + flow["deadline_ns"]
+            who = ("flow", flow["name"])
+            open_items[key] = Moment(
+                LONGEST, who, None, item.number, record.time_ns, deadline_ns, None
+            )
+        elif item.hop + 1 == len(flow["hops"]) and record.kind == Kind.COMPLETE:
+            moment = open_items.pop(key, None)
+            if moment is not None:
+                yield item.flow, replace(moment, finish_ns=record.time_ns)
+    for (number, _), moment in open_items.items():
+        yield number, moment
+
+
+def _length(item: Moment) -> int:
+    return item.until_ns(0) - item.release_ns

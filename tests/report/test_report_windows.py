@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Windows of a report: what happens late in a run is in the page, drawn as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.trace.writer import Script, make_header, task, vcpu
+
+from hyperperiod.analysis import analyze
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import System, load_system, parse_policy, with_policy
+from hyperperiod.report import windows as windows_module
+from hyperperiod.report import write_report
+from hyperperiod.report.meter import Meter, silent
+from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, Moment, Survey
+from hyperperiod.report.timeline import OLDER, timeline
+from hyperperiod.report.windows import Chosen, choose
+from hyperperiod.trace.format import Header, Kind, Records, end_ns, read
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+LATE = """
+name = "late"
+policy = "ds"
+
+[[domain]]
+name = "video"
+interface = { period = "10ms", budget = "6ms" }
+[[domain.task]]
+name = "frame"
+period = "10ms"
+wcet = "3ms"
+[[domain.task]]
+name = "rescale"
+period = "100s"
+offset = "3s"
+deadline = "50ms"
+wcet = "40ms"
+
+[[domain]]
+name = "other"
+interface = { period = "20ms", budget = "7ms" }
+[[domain.task]]
+name = "job"
+period = "20ms"
+wcet = "5ms"
+etf = 0.5
+"""
+"""Its only miss: rescale asks for 40 ms of what frame leaves, at 3 s."""
+
+
+def late_system(folder: Path) -> System:
+    path = folder / "late.toml"
+    path.write_text(LATE)
+    return load_system(path)
+
+
+def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The report of a run of four seconds whose start, cut short, ends long before the miss."""
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "LEAST", 200)
+    system = late_system(folder)
+    trace, page = folder / "late.hpt", folder / "late.html"
+    result = simulate(system, 4_000_000_000, trace_path=trace)
+    assert [row["misses"] for domain in result["domains"] for row in domain["tasks"]] == [0, 1, 0]
+    write_report(page, system, analyze(system), result, trace)
+    return page
+
+
+def data_of(page: Path) -> Any:
+    found = re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found is not None
+    return json.loads(found.group(1))
+
+
+def miss_link(page: Path) -> str:
+    """Where the number of misses of the table leads."""
+    found = re.findall(r'<a href="(#zoom=\w+,\w+)" title="show the first miss', page.read_text())
+    assert len(found) == 1
+    return str(found[0])
+
+
+def test_a_late_miss_is_in_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = late_page(tmp_path, monkeypatch)
+    data = data_of(page)
+    start, *others = data["windows"]
+    assert start["end"] < 1_000_000_000
+    (window,) = [one for one in others if one["start"] <= 3_050_000_000 <= one["end"]]
+    release, deadline, finish, job, missed = window["jobs"][1]
+    assert (release, deadline, job, missed) == (3_000_000_000, 3_050_000_000, 0, 1)
+    assert finish > deadline
+    first, last = re.findall(r"\d+", miss_link(page))
+    assert window["start"] <= int(first) < release < finish < int(last) <= window["end"]
+    (headline,) = re.findall(r'class="tab"[^>]*>([^<]*miss[^<]*)<', page.read_text())
+    assert headline == "first and worst miss of video.rescale, at 3.05 s"
+
+
+def test_without_a_miss_the_closest_call_is_shown(tmp_path: Path) -> None:
+    system = load_system(SYSTEMS / "flight-control.toml")
+    trace, page = tmp_path / "run.hpt", tmp_path / "page.html"
+    result = simulate(system, 2_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    assert re.search(r'class="tab"[^>]*>closest to its deadline: ', page.read_text())
+    # Every task with a finished job links to its longest response.
+    assert page.read_text().count('title="show the longest response') == 9
+
+
+def test_numbers_of_flows_lead_to_their_items(tmp_path: Path) -> None:
+    system = load_system(SYSTEMS / "packet-path.toml")
+    trace, page = tmp_path / "run.hpt", tmp_path / "page.html"
+    result = simulate(system, 200_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    longest_ns = result["flows"][0]["response_ns"]["max"]
+    moments = [one for window in data_of(page)["windows"] for one in window["moments"]]
+    items = [one for one in moments if one["task"] == -1]
+    assert longest_ns in [one["finish"] - one["release"] for one in items]
+    first, last = items[0]["view"]
+    assert f'href="#zoom={first}ns,{last}ns"' in page.read_text()
+
+
+def level(points: list[int], start_ns: int, time_ns: int) -> float:
+    """The height of a line of points just before the instant."""
+    if len(points) == 1:
+        return points[0]
+    pairs = list(zip(points[::2], points[1::2], strict=True))
+    assert pairs[0][0] <= max(time_ns, start_ns)
+    for (left, low), (right, high) in pairwise(pairs):
+        if left < time_ns <= right:
+            return low + (high - low) * (time_ns - left) / (right - left)
+    return pairs[0][1]
+
+
+def drawn(header: Header, records: Records, chosen: Chosen) -> list[Any]:
+    return list(timeline(header, records, chosen, Meter(silent, 1))["windows"])
+
+
+@pytest.mark.parametrize("policy", ["ds", "ptps", "wcps", "crps", "polling", "sporadic", "rtds"])
+def test_a_late_window_shows_what_the_whole_run_shows(
+    policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Budgets, running vcpus and open jobs at the start of a window are those of the whole run."""
+    system = with_policy(late_system(tmp_path), parse_policy(policy))
+    trace = tmp_path / "run.hpt"
+    simulate(system, 4_000_000_000, trace_path=trace)
+    header, records = read(trace)
+    (whole,) = drawn(header, records, choose(records, [], 0))
+    monkeypatch.setattr(windows_module, "START", 500)
+    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE"):
+        monkeypatch.setattr(windows_module, name, 100)
+    middle = Moment(LONGEST, ("video", "rescale"), 1, 0, 3_021_000_000, 0, 3_027_000_000)
+    chosen = choose(records, [middle], 0)
+    _, window = drawn(header, records, chosen)
+    start, end = window["start"], window["end"]
+    assert 0 < start < 3_021_000_000 < 3_027_000_000 < end < 4_000_000_000
+    assert bool(window["points"]) == (policy != "sporadic")
+    for line, points in zip(whole["points"], window["points"], strict=True):
+        for time_ns in range(start + 1, end, (end - start) // 97):
+            assert level(points, start, time_ns) == pytest.approx(level(line, 0, time_ns), abs=2)
+    for ours, theirs in zip(window["pcpus"], whole["pcpus"], strict=True):
+        spans = [theirs[at : at + 8] for at in range(0, len(theirs), 8)]
+        inside = [span for span in spans if span[1] > start and span[0] < end]
+        inside[-1][1] = min(inside[-1][1], end)
+        assert [ours[at : at + 8] for at in range(0, len(ours), 8)] == inside
+    for ours, theirs in zip(window["jobs"], whole["jobs"], strict=True):
+        jobs = [theirs[at : at + 5] for at in range(0, len(theirs), 5)]
+        inside = [job for job in jobs if job[0] <= end and (job[2] >= start or job[2] < 0)]
+        seen = [ours[at : at + 5] for at in range(0, len(ours), 5)]
+        assert [job[:2] + job[3:4] for job in seen] == [job[:2] + job[3:4] for job in inside]
+        assert all(ours[2] in (theirs[2], -1) for ours, theirs in zip(seen, inside, strict=True))
+
+
+def survey(header: Header, records: Records, *, pieces: int = 7) -> list[Moment]:
+    """What is found in a trace that is read in small pieces."""
+    found = Survey(header)
+    for at in range(0, len(records), pieces):
+        found.add(records[at : at + pieces])
+    return found.found()
+
+
+def overloaded(folder: Path) -> tuple[Header, Records]:
+    """Job 0 is done at 25, late; job 1 never; jobs 2 to 9 wait behind it."""
+    header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=200)
+    script = Script(header)
+    for job in range(10):
+        script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
+        if job == 1:
+            script.add(20, Kind.MISS, task=0, job=0, value=20)
+            script.add(25, Kind.COMPLETE, task=0, job=0, vcpu=0, value=25)
+        if job == 2:
+            script.add(40, Kind.MISS, task=0, job=1, value=40)
+    return script.end(200).trace(folder)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 100])
+def test_what_is_found_does_not_depend_on_how_it_is_read(tmp_path: Path, pieces: int) -> None:
+    header, records = overloaded(tmp_path)
+    found = {one.reason: one for one in survey(header, records, pieces=pieces)}
+    assert found[FIRST_MISS] == Moment(FIRST_MISS, ("v", "t"), 0, 0, 0, 20, 25)
+    assert found[LONGEST] == Moment(LONGEST, ("v", "t"), 0, 0, 0, 20, 25)
+    assert found[WORST_MISS] == Moment(WORST_MISS, ("v", "t"), 0, 1, 20, 40, None)
+
+
+def test_a_job_that_is_never_done_is_the_worst_miss(tmp_path: Path) -> None:
+    header, records = overloaded(tmp_path)
+    chosen = choose(records, survey(header, records), 0)
+    titles = [title for _, _, title in chosen.headline]
+    assert titles[1:] == ["first miss of v.t, at 20 ns", "worst miss of v.t, never done"]
+    # The table's longest response is the longest that came to an end.
+    assert chosen.links[("v", "t"), LONGEST] == chosen.links[("v", "t"), FIRST_MISS]
+
+
+def test_a_crowd_of_waiting_jobs_is_counted_and_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_module, "START", 5)
+    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE"):
+        monkeypatch.setattr(windows_module, name, 4)
+    header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=5000)
+    script = Script(header)
+    for job in range(100):
+        script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
+    script.add(4000, Kind.COMPLETE, task=0, job=90, vcpu=0, value=2200)
+    header, records = script.end(5000).trace(tmp_path)
+    chosen = choose(records, survey(header, records), 0)
+    last = drawn(header, records, chosen)[-1]
+    jobs = last["jobs"][0][3::5]
+    before = [job for job in jobs if job < 97]
+    assert 90 in jobs, "one that finishes in the window is drawn"
+    assert before[:OLDER] == list(range(OLDER))
+    assert len(before) + last["waiting"][0] == chosen.windows[-1].first
+
+
+def test_a_page_is_bounded_however_long_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_module, "START", 500)
+    system = load_system(SYSTEMS / "flight-control.toml")
+    trace = tmp_path / "run.hpt"
+    simulate(system, 60_000_000_000, trace_path=trace)
+    header, records = read(trace)
+    chosen = choose(records, survey(header, records, pieces=1 << 16), 0)
+    held = sum(window.last - window.first for window in chosen.windows)
+    assert len(records) > 200_000
+    assert len(chosen.windows) > 5
+    limit = windows_module.START + windows_module.RECORDS + windows_module.MOST_OF_HEADLINE
+    assert held <= limit
+    assert all(window.end_ns <= end_ns(records) for window in chosen.windows)
+
+
+def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
+    system = load_system(SYSTEMS / "packet-path.toml")
+    trace = tmp_path / "run.hpt"
+    result = simulate(system, 100_000_000, trace_path=trace)
+    told: list[tuple[int, int]] = []
+    report = tmp_path / "page.html"
+    write_report(
+        report, system, analyze(system), result, trace, lambda done, all_: told.append((done, all_))
+    )
+    assert told == sorted(told)
+    assert len({total for _, total in told}) == 1
+    assert told[-1][0] == told[-1][1] > 0
