@@ -7,6 +7,7 @@ package imports must be a run-time dependency, or come with one. Needs no networ
 """
 
 import ast
+import itertools
 import re
 import sys
 import tomllib
@@ -30,7 +31,7 @@ def wanted(project: Path) -> Iterator[Requirement]:
     stated = [
         *settings["build-system"]["requires"],
         *settings["project"]["dependencies"],
-        *settings["dependency-groups"]["dev"],
+        *itertools.chain.from_iterable(settings["dependency-groups"].values()),
     ]
     yield from map(Requirement, stated)
 
