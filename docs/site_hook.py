@@ -45,7 +45,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: ob
     parts = CODE_BLOCK.split(markdown)
     for index in range(0, len(parts), 2):
         parts[index] = LINK.sub(
-            lambda link: site_link(link[1], page.file.src_uri, config.repo_url or ""), parts[index]
+            lambda link: site_link(link[1], page.file.src_uri, config.extra["repository"]),
+            parts[index],
         )
     return "".join(parts)
 

@@ -132,6 +132,12 @@ def test_pictures_are_what_the_simulator_does(name: str) -> None:
     assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
 
 
+def test_badges_speak_of_workflows_that_there_are() -> None:
+    badges = re.findall(r"/actions/workflows/([\w.-]+)/badge", (TOP / "README.md").read_text())
+    assert badges
+    assert [name for name in badges if not (TOP / ".github/workflows" / name).exists()] == []
+
+
 def test_every_policy_has_a_page() -> None:
     pages = "".join(page.read_text() for page in TOP.glob("docs/policies/*.md"))
     for name in PRESETS:

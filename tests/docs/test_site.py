@@ -75,7 +75,7 @@ def test_a_broken_link_and_a_page_without_a_place_end_the_build(tmp_path: Path) 
         f"INHERIT: {TOP / 'mkdocs.yml'}\n"
         "nav: [index.md, other.md, architecture.md, contributing.md]\n"
         f"hooks: [{TOP / 'docs' / 'site_hook.py'}]\n"
-        "theme: { name: mkdocs, logo: null, favicon: null, icon: null }\n"
+        "theme: { name: mkdocs, logo: null, favicon: null }\n"
     )
     done = build(config, tmp_path / "site")
     assert done.returncode == 1
@@ -115,6 +115,8 @@ def test_nothing_is_loaded_from_another_machine(site: Path) -> None:
     files = [*site.rglob("*.html"), *site.rglob("*.css")]
     assert sum(len(loaded(file.read_text())) for file in files) > 100
     assert [name for file in files for name in foreign(loaded(file.read_text()))] == []
+    # The theme's script asks GitHub about a repository that stands in the page like this.
+    assert [file for file in files if 'data-md-component="source"' in file.read_text()] == []
 
 
 def test_search_finds_words_of_every_page(site: Path) -> None:
