@@ -24,7 +24,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: help build demo test test-all core-builds bench check format lock deps clean \
+.PHONY: help build demo site test test-all core-builds bench check format lock deps clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         check-clang-format check-ruff check-types check-layers check-core check-files \
         check-dependencies
@@ -67,6 +67,11 @@ demo:
 	  --report out/flight-control.html
 	@echo "The report is in out/flight-control.html: open it in any browser."
 	@tools/demo_on_xen $(PYTHON) systems/flight-control.toml out/flight-control-on-xen.html
+
+## make site         the documentation with search, in build/site: open index.html there
+site: build
+	@$(STEP) "site" env NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "Open build/site/index.html; search needs a server: python3 -m http.server -d build/site"
 
 ## make test         build, then every fast test; OPTIONS: more for pytest, such as -k NAME
 test: build

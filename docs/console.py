@@ -7,7 +7,8 @@
 A console block is fenced as `console`; lines that begin with `$ ` are commands, what follows is
 what they print on both streams. The commands of one page run in one folder that has the
 repository's systems and docs and an empty `out`; `$ echo $?` works, as in a shell. Spaces at the
-ends of lines do not count.
+ends of lines do not count. A block of another language with a title, fenced as
+`toml title="a.toml"`, is a file that the reader writes: it is there for the commands below it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Final, NamedTuple
 
 TOP: Final = Path(__file__).parents[1]
 FENCE: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE: Final = re.compile(r'^```\w+ title="([^"/]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 MARK: Final = "@@@ end of output @@@"
 
 
@@ -33,9 +35,22 @@ class Step(NamedTuple):
     output: str
 
 
-def blocks(text: str) -> list[list[Step]]:
+class Block(NamedTuple):
+    """A console block: its commands, and the files that the page shows since the block before."""
+
+    steps: list[Step]
+    files: dict[str, str]
+
+
+def blocks(text: str) -> list[Block]:
     """The console blocks of a page."""
-    return [list(steps(match[1])) for match in FENCE.finditer(text)]
+    found: list[Block] = []
+    end = 0
+    for match in FENCE.finditer(text):
+        files = {file[1]: file[2] for file in FILE.finditer(text, end, match.start())}
+        found.append(Block(list(steps(match[1])), files))
+        end = match.end()
+    return found
 
 
 def steps(block: str) -> Iterator[Step]:
@@ -53,7 +68,7 @@ def tidy(output: str) -> str:
     return "\n".join(line.rstrip() for line in output.split("\n")).strip("\n")
 
 
-def run(found: list[list[Step]]) -> list[list[str]]:
+def run(found: list[Block]) -> list[list[str]]:
     """What the commands of one page print now."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,10 +78,12 @@ def run(found: list[list[Step]]) -> list[list[str]]:
         return [run_block(block, folder) for block in found]
 
 
-def run_block(block: list[Step], folder: Path) -> list[str]:
-    """One shell for one block."""
+def run_block(block: Block, folder: Path) -> list[str]:
+    """Writes the files of one block and runs its commands in one shell."""
+    for name, text in block.files.items():
+        (folder / name).write_text(text)
     script = "".join(
-        f"{step.command}\nlast=$?; echo; echo '{MARK}'; (exit $last)\n" for step in block
+        f"{step.command}\nlast=$?; echo; echo '{MARK}'; (exit $last)\n" for step in block.steps
     )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from docs import console, timeline
+from hyperperiod.cli import main
 from hyperperiod.hosts.result import DomainResult, PcpuResult, Result, TaskResult
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.model.schema import system_schema
@@ -89,10 +91,19 @@ def test_a_missing_path_is_found() -> None:
 
 
 def test_a_wrong_output_is_found() -> None:
-    (steps,) = console.blocks("```console\n$ echo one\ntwo\n$ (exit 7)\n$ echo $?\n7\n```\n")
-    (printed,) = console.run([steps])
+    (block,) = console.blocks("```console\n$ echo one\ntwo\n$ (exit 7)\n$ echo $?\n7\n```\n")
+    (printed,) = console.run([block])
     assert printed == ["one", "", "7"]
-    assert [step.output for step in steps] == ["two", "", "7"]
+    assert [step.output for step in block.steps] == ["two", "", "7"]
+
+
+def test_files_of_a_page_are_there_for_the_commands_below_them() -> None:
+    file = '```toml title="a.toml"\n{}\n```\n'
+    see = "```console\n$ cat a.toml\n```\n"
+    found = console.blocks(see + file.format("x = 1") + see + file.format("x = 2") + see)
+    before, *printed = console.run(found)
+    assert "No such file" in before[0]
+    assert printed == [["x = 1"], ["x = 2"]]
 
 
 # -- the pages are right -------------------------------------------------------------------------
@@ -112,13 +123,19 @@ def test_named_paths_exist(page: Path) -> None:
 def test_commands_print_what_the_page_shows(page: Path) -> None:
     found = console.blocks(page.read_text())
     for block, printed in zip(found, console.run(found), strict=True):
-        for step, output in zip(block, printed, strict=True):
+        for step, output in zip(block.steps, printed, strict=True):
             assert output == step.output, step.command
 
 
 @pytest.mark.parametrize("name", timeline.PICTURES)
 def test_pictures_are_what_the_simulator_does(name: str) -> None:
     assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
+
+
+def test_badges_speak_of_workflows_that_there_are() -> None:
+    badges = re.findall(r"/actions/workflows/([\w.-]+)/badge", (TOP / "README.md").read_text())
+    assert badges
+    assert [name for name in badges if not (TOP / ".github/workflows" / name).exists()] == []
 
 
 def test_every_policy_has_a_page() -> None:
@@ -147,6 +164,17 @@ def test_every_key_of_a_result_is_described() -> None:
     keys = {*TaskResult.__annotations__, *DomainResult.__annotations__}
     keys |= {*PcpuResult.__annotations__, *Result.__annotations__}
     assert [key for key in sorted(keys - {"histogram"}) if not re.search(rf"`{key}\b", page)] == []
+
+
+def test_every_example_system_is_shown() -> None:
+    page = (TOP / "docs" / "examples.md").read_text()
+    names = [path.stem for path in TOP.glob("systems/*.toml")]
+    assert [name for name in names if not re.search(rf"(?m)^### {name}$|`{name}`", page)] == []
+
+
+def test_every_command_is_shown_with_its_options() -> None:
+    shown = re.findall(r"(?m)^\$ hyperperiod (\w+) --help$", (TOP / "docs/commands.md").read_text())
+    assert set(main.list_commands(click.Context(main))) <= set(shown)
 
 
 def test_every_example_and_picture_is_used() -> None:
