@@ -98,11 +98,13 @@ class Table:
                     for index, wide in zip(block.shown, block.widths, strict=True)
                 ]
                 yield from _row(self, block, cells, colour=colour)
-            if note and width is not None:
-                for line in wrapped(EDGE + note, width, EDGE):
-                    yield paint(Styled(line, FAINT), colour=colour)
-            if self.title or block is not blocks[-1]:
+            if block is not blocks[-1]:
                 yield ""
+        if note and width is not None:
+            for line in wrapped(EDGE + note, width, EDGE):
+                yield paint(Styled(line, FAINT), colour=colour)
+        if self.title:
+            yield ""
 
 
 class _Block(NamedTuple):
@@ -176,7 +178,7 @@ def _groups(table: Table, least: list[int], width: int) -> list[list[int]]:
             groups[-1] = longer
         else:
             groups.append([*fixed, index])
-    return groups
+    return groups or [fixed]
 
 
 def _spread(
