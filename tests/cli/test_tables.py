@@ -272,6 +272,13 @@ def test_a_narrow_block_has_at_least_one_series() -> None:
     text = text_of(table, 40)
     assert all(len(line) <= 40 for line in text.split("\n"))
     assert all(f"{number}.000 ms" in text for number in (1, 2, 3))
+    assert notes(text) == [f"{NOTE} shortened: domain, task (--wide shows all)"]
+
+
+def test_blocks_without_a_series() -> None:
+    table = Table("", words("domain", "task"), in_blocks=True)
+    table.add_row("d" * 40, "t" * 40)
+    assert text_of(table, 40).count("…") == 2
 
 
 def test_a_screen_of_a_few_columns_is_survived() -> None:

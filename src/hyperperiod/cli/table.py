@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from hyperperiod.cli.screen import BOLD, FAINT, ITALIC, Styled, paint, visible, wrapped
@@ -98,11 +99,13 @@ class Table:
                     for index, wide in zip(block.shown, block.widths, strict=True)
                 ]
                 yield from _row(self, block, cells, colour=colour)
-            if note and width is not None:
-                for line in wrapped(EDGE + note, width, EDGE):
-                    yield paint(Styled(line, FAINT), colour=colour)
-            if self.title or block is not blocks[-1]:
+            if block is not blocks[-1]:
                 yield ""
+        if note and width is not None:
+            for line in wrapped(EDGE + note, width, EDGE):
+                yield paint(Styled(line, FAINT), colour=colour)
+        if self.title:
+            yield ""
 
 
 class _Block(NamedTuple):
@@ -167,16 +170,17 @@ def _kept(table: Table, least: list[int], width: int) -> list[int]:
 
 
 def _groups(table: Table, least: list[int], width: int) -> list[list[int]]:
-    """The columns of each block: the names, and as many others as fit, at least one."""
+    """The columns of each block: the names and, evenly spread, others, at least one of them."""
     fixed = [index for index, column in enumerate(table.columns) if column.rank == 0]
-    groups: list[list[int]] = []
-    for index in (index for index, column in enumerate(table.columns) if column.rank):
-        longer = [*groups[-1], index] if groups else []
-        if groups and _Block(longer, [least[at] for at in longer], NARROW_GAP).width <= width:
-            groups[-1] = longer
-        else:
-            groups.append([*fixed, index])
-    return groups
+    others = [index for index, column in enumerate(table.columns) if column.rank]
+    for size in range(len(others), 0, -1):
+        count = -(-len(others) // size)
+        ends = [len(others) * number // count for number in range(count + 1)]
+        groups = [[*fixed, *others[low:high]] for low, high in pairwise(ends)]
+        widths = (_Block(one, [least[at] for at in one], NARROW_GAP).width for one in groups)
+        if size == 1 or max(widths) <= width:
+            return groups
+    return [fixed]
 
 
 def _spread(
