@@ -69,8 +69,8 @@ def _make_environment(environment: Path, wheel: Path) -> Path:
     """Installs the wheel as pip does, into a new environment; the folder of its packages."""
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
-    pip = [environment / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-index"]
-    subprocess.run([*pip, wheel], check=True, capture_output=True)
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
     for name in required("hyperperiod"):
         link_distribution(name, site)
     return site

@@ -12,6 +12,7 @@ import os
 import pickle
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,8 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
 
     A file that is there already is never overwritten.
     """
-    from hyperperiod.cli.output import PLAIN_WIDTH, print_json
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import Screen
     from hyperperiod.resources import SYSTEMS
 
     files = {path.stem: path for path in sorted(SYSTEMS.glob("*.toml"))}
@@ -48,11 +47,10 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"examples": [{"name": stem, "about": text} for stem, text in about.items()]})
         return
-    # As wide as the terminal; in a pipe one line each.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-    formatter = click.HelpFormatter(width=width)
-    formatter.write_dl(list(about.items()), col_max=40)
-    click.echo(formatter.getvalue(), nl=False)
+    screen = Screen()
+    indent = max(map(len, about)) + 2
+    for stem, text in about.items():
+        screen.line(f"{stem.ljust(indent)}{text}", indent=indent)
 
 
 def _first_line(path: Path) -> str:

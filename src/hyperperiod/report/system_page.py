@@ -22,7 +22,7 @@ from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import Chosen, choose
-from hyperperiod.trace.format import end_ns, is_complete, read
+from hyperperiod.trace.format import end_ns, is_interrupted, read
 
 Json = Mapping[str, Any]
 
@@ -173,7 +173,7 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     chosen = choose(records, moments, first_view_ns(header))
     data = timeline(header, records, chosen, meter)
     meter.finish()
-    return ReadTrace(data, chosen, responses.found(), is_complete(records))
+    return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
 
 
 def verdicts(analysis: Json, result: Json) -> list[Verdict]:

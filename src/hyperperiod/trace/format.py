@@ -32,8 +32,8 @@ from hyperperiod.model.entries import entries_of
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import PROBLEM_LIMIT
 from hyperperiod.model.part import show_path
-from hyperperiod.model.values import Count, Positive, Reading
 from hyperperiod.model.units import format_time
+from hyperperiod.model.values import Count, Positive, Reading
 
 MAGIC: Final = b"HPTRACE1"
 FORMAT: Final = 1
