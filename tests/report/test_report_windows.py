@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
+from hyperperiod.cli import main, progress
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
@@ -288,3 +292,27 @@ def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
     assert told == sorted(told)
     assert len({total for _, total in told}) == 1
     assert told[-1][0] == told[-1][1] > 0
+
+
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["compare", "--policies", "ptps,crps"]], ids=["run", "comparison"]
+)
+def test_commands_show_how_far_the_page_is(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, int]] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+        yield lambda done: told.append((title, done * 100 // total))
+
+    monkeypatch.setattr(progress, "bar", bar)
+    name, *options = command
+    page = str(tmp_path / "page.html")
+    system = str(SYSTEMS / "flight-control.toml")
+    done = CliRunner().invoke(main, [name, system, *options, "--horizon", "1s", "--report", page])
+    assert done.exit_code == 0, done.output
+    about = {"simulate": "report of flight-control", "compare": "comparison of flight-control"}
+    percents = [percent for title, percent in told if title == about[name]]
+    assert percents == sorted(percents)
+    assert percents[-1] == 100
