@@ -123,6 +123,7 @@ def test_the_start_is_cut_at_a_whole_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows_module, "START", 10)
+    monkeypatch.setattr(windows_module, "RECORDS", 10)
     data = timeline(*read(sample.trace(tmp_path)))
     (window,) = data["windows"]
     assert (window["records"], data["allRecords"]) == (9, 37)

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
+from hyperperiod.cli import main, progress
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
@@ -63,6 +67,7 @@ def late_system(folder: Path) -> System:
 def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The report of a run of four seconds whose start, cut short, ends long before the miss."""
     monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
     monkeypatch.setattr(windows_module, "LEAST", 200)
     system = late_system(folder)
     trace, page = folder / "late.hpt", folder / "late.html"
@@ -150,7 +155,7 @@ def test_a_late_window_shows_what_the_whole_run_shows(
     header, records = read(trace)
     (whole,) = drawn(header, records, choose(records, [], 0))
     monkeypatch.setattr(windows_module, "START", 500)
-    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE"):
+    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE", "RECORDS"):
         monkeypatch.setattr(windows_module, name, 100)
     middle = Moment(LONGEST, ("video", "rescale"), 1, 0, 3_021_000_000, 0, 3_027_000_000)
     chosen = choose(records, [middle], 0)
@@ -220,6 +225,7 @@ def test_a_crowd_of_waiting_jobs_is_counted_and_not_drawn(
     monkeypatch.setattr(windows_module, "START", 5)
     for name in ("LEAST", "MOST", "MOST_OF_HEADLINE"):
         monkeypatch.setattr(windows_module, name, 4)
+    monkeypatch.setattr(windows_module, "RECORDS", 8)
     header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=5000)
     script = Script(header)
     for job in range(100):
@@ -249,7 +255,29 @@ def test_a_page_is_bounded_however_long_the_run(
     assert len(chosen.windows) > 5
     limit = windows_module.START + windows_module.RECORDS + windows_module.MOST_OF_HEADLINE
     assert held <= limit
+    assert all(one.last < other.first for one, other in pairwise(chosen.windows)), "no overlap"
     assert all(window.end_ns <= end_ns(records) for window in chosen.windows)
+
+
+def test_windows_that_meet_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("START", "LEAST", "MOST", "MOST_OF_HEADLINE"):
+        monkeypatch.setattr(windows_module, name, 12)
+    monkeypatch.setattr(windows_module, "RECORDS", 30)
+    header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=5000)
+    script = Script(header)
+    for job in range(100):
+        script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
+    _, records = script.end(5000).trace(tmp_path)
+    near, nearer, far = (
+        Moment(LONGEST, ("v", name), 0, job, job * 20, 0, job * 20 + 10)
+        for name, job in (("a", 40), ("b", 47), ("c", 90))
+    )
+    chosen = choose(records, [near, nearer, far], 0)
+    assert [window.moments for window in chosen.windows] == [[], [near, nearer], [far]]
+    window = chosen.windows[1]
+    assert window.start_ns < near.release_ns
+    assert nearer.release_ns < window.end_ns
+    assert chosen.links[("v", "b"), LONGEST][1] > 940
 
 
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
@@ -264,3 +292,27 @@ def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
     assert told == sorted(told)
     assert len({total for _, total in told}) == 1
     assert told[-1][0] == told[-1][1] > 0
+
+
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["compare", "--policies", "ptps,crps"]], ids=["run", "comparison"]
+)
+def test_commands_show_how_far_the_page_is(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, int]] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+        yield lambda done: told.append((title, done * 100 // total))
+
+    monkeypatch.setattr(progress, "bar", bar)
+    name, *options = command
+    page = str(tmp_path / "page.html")
+    system = str(SYSTEMS / "flight-control.toml")
+    done = CliRunner().invoke(main, [name, system, *options, "--horizon", "1s", "--report", page])
+    assert done.exit_code == 0, done.output
+    about = {"simulate": "report of flight-control", "compare": "comparison of flight-control"}
+    percents = [percent for title, percent in told if title == about[name]]
+    assert percents == sorted(percents)
+    assert percents[-1] == 100

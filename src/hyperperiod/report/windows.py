@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, Moment, Who
-from hyperperiod.report.numbers import duration
 from hyperperiod.trace.format import Records, end_ns
 
 START: Final = 20_000
@@ -65,9 +64,28 @@ class Chosen:
 def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> Chosen:
     """The windows for the moments of a run; `first_view_ns`: how much of the start is shown."""
     last_ns = end_ns(records)
+    wishes = _by_importance(moments, last_ns)
+    windows = _windows(records, wishes, first_view_ns)
+    views: dict[Moment, tuple[int, Span]] = {}
+    links: dict[tuple[Who, str], Span] = {}
+    for place, window in enumerate(windows):
+        for moment in window.moments:
+            views[moment] = place, view_of(moment, window, last_ns)
+    for moment in (one for one in wishes if one in views):
+        if moment.reason == FIRST_MISS or moment.finish_ns is not None:
+            asked = FIRST_MISS if moment.reason == FIRST_MISS else LONGEST
+            links.setdefault((moment.who, asked), views[moment][1])
+    start = (0, windows[0].view, windows[0].title)
+    first_two = [moment for moment in wishes[:2] if moment in views]
+    heads = [(*views[moment], title) for moment, title in _headline(first_two, last_ns)]
+    return Chosen(windows, [start, *heads], links)
+
+
+def _windows(records: Records, wishes: Sequence[Moment], first_view_ns: int) -> list[Window]:
+    """The start and windows for as many of the wishes as fit, by time; none overlaps another."""
+    last_ns = end_ns(records)
     windows = [_start(records, first_view_ns)]
-    views: dict[tuple[Who, str], Span] = {}
-    for moment in (wishes := _by_importance(moments, last_ns)):
+    for moment in wishes:
         window = next((one for one in windows if one.holds(moment, last_ns)), None)
         held = sum(one.last - one.first for one in windows[1:])
         if window is None and len(windows) <= WINDOWS and held < RECORDS:
@@ -76,15 +94,17 @@ def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> C
             windows.append(window)
         if window is not None:
             window.moments.append(moment)
-            if moment.reason == FIRST_MISS or moment.finish_ns is not None:
-                asked = FIRST_MISS if moment.reason == FIRST_MISS else LONGEST
-                views.setdefault((moment.who, asked), view_of(moment, window, last_ns))
-    windows.sort(key=lambda window: window.start_ns)
-    headline = [(0, windows[0].view, windows[0].title)]
-    for moment, title in _headline(wishes[:2], last_ns):
-        place = next(at for at, window in enumerate(windows) if moment in window.moments)
-        headline.append((place, view_of(moment, windows[place], last_ns), title))
-    return Chosen(windows, headline, views)
+    windows.sort(key=lambda window: window.first)
+    merged = windows[:1]
+    for window in windows[1:]:
+        before = merged[-1]
+        if window.first > before.last:
+            merged.append(window)
+            continue
+        before.moments += window.moments
+        if window.last > before.last:
+            before.last, before.end_ns = window.last, window.end_ns
+    return merged
 
 
 def _by_importance(moments: Sequence[Moment], last_ns: int) -> list[Moment]:
@@ -116,13 +136,15 @@ def _named(moment: Moment, last_ns: int) -> Moment:
 
 
 def _start(records: Records, first_view_ns: int) -> Window:
-    """The first records: whole instants, at most START records if it can be."""
+    """The first records: whole instants, at most START records if it can be.
+
+    A run that is no longer than all windows together is shown whole.
+    """
     last = len(records)
-    if last > START:
+    if last > START + RECORDS:
         last = _first_of(records, int(records["time_ns"][START])) or START
     until_ns = end_ns(records[:last])
-    title = f"the whole run, {duration(until_ns)}" if last == len(records) else "start"
-    return Window(title, 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns)))
+    return Window("start", 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns)))
 
 
 def _around(records: Records, moment: Moment, most: int) -> Window:

@@ -302,7 +302,7 @@
     pen.fillStyle = look.ink;
     pen.textAlign = "left";
     pen.textBaseline = "middle";
-    const own = row.kind === "task" && !size.narrow && row.domain.name !== row.label;
+    const own = row.kind === "task" && row.domain.name !== row.label;
     pen.fillText(fitted(row.label, size.gutter - left - 8), left, own ? middle - 6 : middle);
     if (own) {
       font(10.5);
