@@ -39,15 +39,8 @@ def run(folder: Path, *skips: tuple[str, str]) -> subprocess.CompletedProcess[st
     entries = (f"[[skip]]\ntests = '{tests}'\nreason = '{reason}'\n" for tests, reason in skips)
     (folder / "skips.toml").write_text("".join(entries) or "skip = []\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += [
-        "--continue-on-collection-errors",
-        "--allowed-skips",
-        "skips.toml",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(folder),
-    ]
+    command += ["--continue-on-collection-errors", "--allowed-skips=skips.toml"]
+    command += ["-c", "/dev/null", "--rootdir", str(folder), "--confcutdir", str(folder)]
     return subprocess.run([*command, "."], cwd=folder, capture_output=True, text=True)
 
 
