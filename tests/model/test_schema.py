@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import hyperperiod.model
 from hyperperiod.model import InputError, load_system
 from hyperperiod.model.schema import SHIPPED_NAME, schema_text, system_schema
+from hyperperiod.model.values import NAME_PATTERN, Label, Reading
 
 SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
 SHIPPED = Path(hyperperiod.model.__file__).with_name(SHIPPED_NAME)
@@ -76,6 +78,16 @@ def test_schema_and_reader_refuse_alike(change: dict[str, Any], tmp_path: Path) 
     file.write_text("\n".join(f"{key} = {toml(value)}" for key, value in document.items()))
     with pytest.raises(InputError):
         load_system(file)
+
+
+def test_names_are_read_as_the_pattern_says() -> None:
+    """The reader goes by sets of characters: with every one of them, wherever it stands."""
+    pattern = re.compile(NAME_PATTERN)
+    for code in range(0x3100):
+        for text in (chr(code), f"a{chr(code)}", f"{chr(code)}a", f"a{chr(code)}a"):
+            reading = Reading(from_file=True)
+            Label().read(text, (), reading)
+            assert (not reading.findings) == bool(pattern.fullmatch(text)), ascii(text)
 
 
 def toml(value: Any) -> str:

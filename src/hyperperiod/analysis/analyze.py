@@ -21,12 +21,6 @@ from typing import Any, Required, TypedDict, cast
 from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
-from hyperperiod.analysis.domains.sensitivity import (
-    domain_entry,
-    domain_sensitivity,
-    task_entry,
-)
-from hyperperiod.analysis.explain import explain as explain_subject
 from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
@@ -109,6 +103,9 @@ class _Analysis:
         if self.system.policy.slack is Slack.SPARE:
             result["spare"] = self._spare()
         if explain is not None:
+            # Loaded where it is asked for: it has as many modules as all the tests.
+            from hyperperiod.analysis.explain import explain as explain_subject
+
             result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
         return cast(AnalyzeResult, result)
 
@@ -257,6 +254,12 @@ class _Analysis:
 
     def _add_sensitivity(self, entry: dict[str, Any], domain: Domain) -> None:
         """How far the domain and its tasks are from their edge: null where nothing is known."""
+        from hyperperiod.analysis.domains.sensitivity import (
+            domain_entry,
+            domain_sensitivity,
+            task_entry,
+        )
+
         known = domain.interface is not None and domain.name not in self.flows.domains
         found = (
             domain_sensitivity(domain, self.promises[domain.name], self.system.quantum_ns)

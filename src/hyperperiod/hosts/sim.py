@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from hyperperiod import _sim
-from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.result import (
@@ -234,6 +233,8 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
 
 
 def _start_trace(system: System, horizon_ns: int, seed: int, path: Path) -> None:
+    # numpy stands behind these; a run without a trace does not need it.
+    from hyperperiod.hosts.header import make_header
     from hyperperiod.trace.format import write_header
 
     guarantees = guaranteed(system)

@@ -53,6 +53,9 @@ from hyperperiod.model.values import (
     show,
 )
 
+# Tables in tables are read by recursion. Nothing here is nested half as deep.
+_DEEPEST = 64
+
 
 class _Required:
     """What stands in place of a default where there is none."""
@@ -197,6 +200,9 @@ def read_part(part: type[SomePart], value: Any, path: Path, reading: Reading) ->
         return value
     if not isinstance(value, dict):
         reading.refuse(path, show(value), "a table { ... }")
+        return None
+    if len(path) > _DEEPEST:
+        reading.refuse(path[:-1], "tables nested too deeply", "fewer levels")
         return None
     made = object.__new__(part)
     if not _fill(made, value, path, reading):
