@@ -25,7 +25,11 @@ class _Commands(ErrorGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(front.COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         if cmd_name not in front.COMMANDS:
             return None
         module = import_module(f"hyperperiod.cli.{cmd_name}")
