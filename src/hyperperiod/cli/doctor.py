@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import click
 
-from hyperperiod.cli.options import json_option
+from hyperperiod.cli.options import OneOf, json_option
 
 
 @click.command()
 @click.option(
     "--measure",
     "host",
-    type=click.Choice(("xen",)),
+    type=OneOf(("xen",)),
     help="Measure what a host takes for itself: prints the [overheads] of a system file.",
 )
 @click.option("--write", "output", metavar="FILE", help="Write the measured [overheads] to FILE.")

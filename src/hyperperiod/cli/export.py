@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hyperperiod.cli.options import (
+    OneOf,
+    Whole,
     horizon_option,
     json_option,
     policy_option,
@@ -42,9 +44,7 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 
 @click.command()
 @system_argument
-@click.option(
-    "--to", "target", type=click.Choice(TARGETS), required=True, help="For which host or tool."
-)
+@click.option("--to", "target", type=OneOf(TARGETS), required=True, help="For which host or tool.")
 @click.option("--out", "folder", metavar="DIR", required=True, help="The folder to write.")
 @policy_option
 @horizon_option
@@ -60,7 +60,7 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 )
 @click.option(
     "--counter-hz",
-    type=click.IntRange(1_000_000, 2_000_000_000),
+    type=Whole(1_000_000, 2_000_000_000),
     default=62_500_000,
     show_default=True,
     help="xen-dom0less: how fast that counter runs.",
