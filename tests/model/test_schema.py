@@ -80,6 +80,24 @@ def test_schema_and_reader_refuse_alike(change: dict[str, Any], tmp_path: Path) 
         load_system(file)
 
 
+def test_the_schema_says_what_every_key_means() -> None:
+    schema = system_schema()
+    assert schema["$id"]
+    tables = {"System": schema, **schema["$defs"]}
+    assert set(tables) >= {"System", "Domain", "Task", "Flow", "Source", "Policy", "Interface"}
+    for name, table in tables.items():
+        for key, said in table["properties"].items():
+            assert len(said.get("description", "")) > 8, f"{name}.{key}"
+            assert "](" not in said["description"], f"{name}.{key}: a link that leads nowhere"
+
+
+def test_what_holds_without_a_key_is_said() -> None:
+    domain = system_schema()["$defs"]["Domain"]["properties"]
+    assert domain["interface_period_range"]["description"].endswith("; default: none")
+    assert domain["pcpu"]["description"].endswith("; default: 0 if there is one")
+    assert domain["scheduler"]["default"] == "rm"
+
+
 def test_names_are_read_as_the_pattern_says() -> None:
     """The reader goes by sets of characters: with every one of them, wherever it stands."""
     pattern = re.compile(NAME_PATTERN)
