@@ -33,6 +33,7 @@ UNASKED = {
     "hyperperiod.analysis.domains.sensitivity",
     "hyperperiod.analysis.explain",
     "hyperperiod.analysis.fit",
+    "hyperperiod.analysis.flows.end_to_end",
     "hyperperiod.analysis.servers.driver_flows",
     "hyperperiod.experiments",
     "hyperperiod.export",

@@ -21,7 +21,7 @@ from typing import Any, Required, TypedDict, cast
 from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
-from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
+from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
@@ -76,7 +76,7 @@ class _Analysis:
             for index in members
         }
         self.kept = [self._host_of(index) for index in range(len(self.system.domains))]
-        self.flows = analyze_flows(self.system, self.promises, self._unkept())
+        self.flows = self._flows() if self.system.flows else NO_FLOWS
 
     def result(self, explain: str | None) -> AnalyzeResult:
         domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
@@ -85,7 +85,7 @@ class _Analysis:
             for entry, domain in zip(domains, self.system.domains, strict=True)
             if not domain.best_effort
         ]
-        flows = flow_entries(self.flows, self._outside())
+        flows = self._flow_entries() if self.system.flows else []
         counted += [(one["schedulable"], _of_flow(one)) for one in flows]
         whole = all_of(
             [Verdict(holds, "" if holds else reason) for holds, reason in counted]
@@ -108,6 +108,17 @@ class _Analysis:
 
             result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
         return cast(AnalyzeResult, result)
+
+    def _flows(self) -> FlowAnalysis:
+        """What is known of the flows; their analysis is loaded for systems that have some."""
+        from hyperperiod.analysis.flows.end_to_end import analyze_flows
+
+        return analyze_flows(self.system, self.promises, self._unkept())
+
+    def _flow_entries(self) -> list[dict[str, Any]]:
+        from hyperperiod.analysis.flows.end_to_end import flow_entries
+
+        return flow_entries(self.flows, self._outside())
 
     def _open_hosts(self) -> list[HostVerdict]:
         """Pcpus are more than their domains only where a domain has no interface."""

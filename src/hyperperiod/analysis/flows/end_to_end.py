@@ -70,6 +70,7 @@ from hyperperiod.analysis.flows.busy_window import (
     busy_window,
     response_bound,
 )
+from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
@@ -120,18 +121,6 @@ class FlowVerdict:
     bound_ns: int | None
     hops: tuple[HopBound, ...]
     driver: DriverFlow | None = None
-
-
-@dataclass(frozen=True)
-class FlowAnalysis:
-    """The domains with hops, by name, and all flows in the order of the file.
-
-    `proved` are domains whose tasks are in time whether or not their servers get every budget.
-    """
-
-    domains: dict[str, DomainVerdict]
-    flows: tuple[FlowVerdict, ...]
-    proved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
