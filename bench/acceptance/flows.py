@@ -18,7 +18,8 @@ from tests.sim.worlds import domain, system, task
 from tests.soundness.campaign import climb
 from tests.soundness.test_flows import Phases, around, draw_phases, shifted
 
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis, analyze_flows
+from hyperperiod.analysis.flows.end_to_end import analyze_flows
+from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Flow, Sbf, System, Task

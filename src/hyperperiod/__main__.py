@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`python -m hyperperiod` is the command line."""
 
-from hyperperiod.cli import main
+from hyperperiod.front import main
 
-main(prog_name="hyperperiod")
+main()

@@ -132,5 +132,5 @@ def test_against_the_tick_model(seed: int) -> None:
     ],
 )
 def test_a_weight_stands_for_an_interface(key: str, more: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{key} with a weight"):
+    with pytest.raises(InputError, match=f"{key} with a weight"):
         domain("d", weight=1, **more)

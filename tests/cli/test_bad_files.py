@@ -110,10 +110,12 @@ def test_largest_file_is_read(tmp_path: Path) -> None:
         ("--horizon", "10", "a unit"),
         ("--horizon", "-1s", "a unit"),
         ("--horizon", "999999999999s", "below 2^62"),
-        ("--seed", "-1", "range"),
-        ("--seed", "x", "integer"),
-        ("--seed", str(2**64), "range"),
+        ("--seed", "-1", "found '-1'; allowed: a whole number from 0 to 18446744073709551615"),
+        ("--seed", "abc", "found 'abc'; allowed: a whole number from 0 to"),
+        ("--seed", str(2**64), "a whole number from 0 to"),
         ("--policy", "nice", "ptps"),
+        ("--policy", "rtsd", "did you mean rtds? ptps"),
+        ("--policy", "periodc+edf", "did you mean periodic+edf? ptps"),
         ("--policy", "deferrable+fp+lend", "none, spare, extra"),
         ("--policy", "", "ptps"),
         ("--frobnicate", "1", "No such option"),
@@ -142,7 +144,11 @@ def test_commands_that_are_not_there() -> None:
     assert "No such command" in refuse("frobnicate").stderr
     assert "Missing argument 'SYSTEM'" in refuse("analyze").stderr
     assert "--on" in refuse("run", GOOD).stderr
-    assert "is not one of" in refuse("run", GOOD, "--on", "kvm").stderr
+    said = refuse("run", GOOD, "--on", "kvm").stderr
+    assert "'--on': found 'kvm'; allowed: sim, xen" in said
+    assert "allowed: did you mean xen? sim, xen" in refuse("run", GOOD, "--on", "xem").stderr
+    said = refuse("analyze", GOOD, "--explain", "control.lop").stderr
+    assert "did you mean control.loop? one task or domain of" in said
 
 
 @pytest.mark.parametrize(("option", "ending"), [("--trace", ".hpt"), ("--report", ".html")])
@@ -204,6 +210,21 @@ def test_bad_traces(command: str, trace: bytes, tmp_path: Path) -> None:
     file = tmp_path / "bad.hpt"
     file.write_bytes(trace)
     assert str(file) in refuse("trace", command, str(file)).stderr
+
+
+@pytest.mark.parametrize("command", ["intervals", "jobs", "check"])
+def test_a_system_is_no_trace(command: str) -> None:
+    said = refuse("trace", command, GOOD).stderr
+    assert f"{GOOD}: found a system file (.toml); allowed: a trace (.hpt)" in said
+    assert "hyperperiod analyze" in said
+
+
+def test_a_trace_is_no_system(tmp_path: Path) -> None:
+    file = tmp_path / "run.hpt"
+    file.write_bytes(b"HPTRACE1" + b"\xff" * 100)
+    said = refuse("analyze", str(file)).stderr
+    assert f"{file}: found a trace; allowed: a system file" in said
+    assert "`hyperperiod trace`" in said
 
 
 def test_trace_that_is_not_there(tmp_path: Path) -> None:

@@ -84,7 +84,22 @@ CASES = [
     # The file as a whole.
     case("empty", "# <-", "name", "found nothing", "required"),
     case("syntax", f"{TOP}pcpus = = 1 # <-", "", "Invalid value", "TOML"),
-    case("key_twice", f'{TOP}policy = "crps" # <-', "", "overwrite"),
+    case("key_twice", f'{TOP}policy = "crps" # <-', "policy", "found policy a second time", "once"),
+    case(
+        "table_twice",
+        f"{TOP}{DOMAIN}[overheads]\n[overheads] # <-",
+        "overheads",
+        "found overheads a second time",
+    ),
+    case(
+        "deep_domains",
+        TOP
+        + "".join(f"[[{'.'.join(['domain'] * n)}]]\nname = 'd{n}'\n" for n in range(1, 99)).replace(
+            "]]\nname = 'd33'", "]] # <-\nname = 'd33'"
+        ),
+        "domain" + "[0].domain" * 32,
+        "nested too deeply",
+    ),
     case("endless_number", f"{TOP}pcpus = {'9' * 5000}\n# <-".replace("\n# <-", ""), "", "digits"),
     case("deep_lists", f"pcpus = {'[' * 5000}{']' * 5000} # <-", "", "nested"),
     # Keys.
@@ -314,7 +329,21 @@ CASES = [
     case(
         "policy_unknown", f'name = "s"\npolicy = "rtos" # <-\n{DOMAIN}', "policy", "'rtos'", "ptps"
     ),
-    case("policy_number", f'name = "s"\npolicy = 5 # <-\n{DOMAIN}', "policy", "found 5"),
+    case("policy_number", f'name = "s"\npolicy = 5 # <-\n{DOMAIN}', "policy", "found 5", "ptps"),
+    case(
+        "policy_true",
+        f'name = "s"\npolicy = true # <-\n{DOMAIN}',
+        "policy",
+        "found true",
+        "periodic+edf+reclaim",
+        "or a table of rules",
+    ),
+    case(
+        "policy_nearly",
+        f'name = "s"\npolicy = "rtsd" # <-\n{DOMAIN}',
+        "policy",
+        "did you mean rtds? ptps",
+    ),
     case(
         "policy_illegal",
         f'name = "s"\npolicy = "deferrable+fp+lend" # <-\n{DOMAIN}',

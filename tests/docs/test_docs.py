@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from docs import console, timeline
+from docs import console, keys, timeline
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import DomainResult, PcpuResult, Result, TaskResult
 from hyperperiod.model.policy import PRESETS
@@ -181,3 +181,12 @@ def test_every_example_and_picture_is_used() -> None:
     pages = "".join(page.read_text() for page in PAGES)
     for file in [*TOP.glob("docs/examples/*"), *TOP.glob("docs/pictures/*")]:
         assert file.name in pages, file
+
+
+def test_the_tables_of_keys_are_those_of_the_classes() -> None:
+    """What a key means stands with its field; `python docs/keys.py --write` renews the page."""
+    page = keys.PAGE.read_text(encoding="utf-8")
+    assert keys.renewed(page) == page
+    assert keys.renewed(page.replace("how often the budget comes", "how often")) == page
+    with pytest.raises(ValueError, match="0 tables"):
+        keys.renewed(page.replace("| top level |", "| top |"))

@@ -223,7 +223,7 @@ def one(policy: str = "ptps", *tasks: Task, **more: Any) -> System:
     ("system", "key"),
     [
         (one("ds"), "policy"),
-        (one("cbs"), "policy"),
+        (one("cbs"), "policy: found cbs; allowed: periodic servers: ptps, wcps, crps, hsf-fp,"),
         (one(scheduler="fifo"), r"domain\[0\].scheduler"),
         (one(best_effort=True, interface_period_ns=None), "best-effort domains only"),
         (

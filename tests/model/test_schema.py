@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import hyperperiod.model
 from hyperperiod.model import InputError, load_system
 from hyperperiod.model.schema import SHIPPED_NAME, schema_text, system_schema
+from hyperperiod.model.values import NAME_PATTERN, Label, Reading
 
 SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
 SHIPPED = Path(hyperperiod.model.__file__).with_name(SHIPPED_NAME)
@@ -76,6 +78,34 @@ def test_schema_and_reader_refuse_alike(change: dict[str, Any], tmp_path: Path) 
     file.write_text("\n".join(f"{key} = {toml(value)}" for key, value in document.items()))
     with pytest.raises(InputError):
         load_system(file)
+
+
+def test_the_schema_says_what_every_key_means() -> None:
+    schema = system_schema()
+    assert schema["$id"]
+    tables = {"System": schema, **schema["$defs"]}
+    assert set(tables) >= {"System", "Domain", "Task", "Flow", "Source", "Policy", "Interface"}
+    for name, table in tables.items():
+        for key, said in table["properties"].items():
+            assert len(said.get("description", "")) > 8, f"{name}.{key}"
+            assert "](" not in said["description"], f"{name}.{key}: a link that leads nowhere"
+
+
+def test_what_holds_without_a_key_is_said() -> None:
+    domain = system_schema()["$defs"]["Domain"]["properties"]
+    assert domain["interface_period_range"]["description"].endswith("; default: none")
+    assert domain["pcpu"]["description"].endswith("; default: 0 if there is one")
+    assert domain["scheduler"]["default"] == "rm"
+
+
+def test_names_are_read_as_the_pattern_says() -> None:
+    """The reader goes by sets of characters: with every one of them, wherever it stands."""
+    pattern = re.compile(NAME_PATTERN)
+    for code in range(0x3100):
+        for text in (chr(code), f"a{chr(code)}", f"{chr(code)}a", f"a{chr(code)}a"):
+            reading = Reading(from_file=True)
+            Label().read(text, (), reading)
+            assert (not reading.findings) == bool(pattern.fullmatch(text)), ascii(text)
 
 
 def toml(value: Any) -> str:

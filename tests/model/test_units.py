@@ -17,6 +17,9 @@ from hyperperiod.model.units import TIME_LIMIT_NS, TimeFormatError, format_time,
         ("1ns", 1),
         ("1.5us", 1_500),
         ("10ms", 10_000_000),
+        # The micro sign and the Greek letter, as pages print them.
+        ("7\N{MICRO SIGN}s", 7_000),
+        ("0.5 \N{GREEK SMALL LETTER MU}s", 500),
         ("10 ms", 10_000_000),
         ("0.000000001s", 1),
         ("1.000000s", 1_000_000_000),
@@ -35,7 +38,7 @@ def test_times(text: str, time_ns: int) -> None:
     [
         "", "1", "ms", "1 m", "1min", "1h", "1.ms", ".5ms", "1,5ms", "+1ms", "-1ms", "1e3ns",
         "1ms ", " 1ms", "1  ms", "1ms\n", "1_000ns", "0x1ns", "0.5ns", "1.0001us", "inf s",
-        "4611686018427387904ns", "4611686019s", "1" * 61 + "ns", "١ms", "1µs",
+        "4611686018427387904ns", "4611686019s", "1" * 61 + "ns", "١ms", "1µ", "1µm",
     ],
 )  # fmt: skip
 def test_no_times(text: str) -> None:

@@ -21,13 +21,7 @@ from typing import Any, Required, TypedDict, cast
 from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
-from hyperperiod.analysis.domains.sensitivity import (
-    domain_entry,
-    domain_sensitivity,
-    task_entry,
-)
-from hyperperiod.analysis.explain import explain as explain_subject
-from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
+from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
@@ -83,7 +77,7 @@ class _Analysis:
             for index in members
         }
         self.kept = [self._host_of(index) for index in range(len(self.system.domains))]
-        self.flows = analyze_flows(self.system, self.promises, self._unkept())
+        self.flows = self._flows() if self.system.flows else NO_FLOWS
 
     def result(self, explain: str | None) -> AnalyzeResult:
         domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
@@ -92,7 +86,7 @@ class _Analysis:
             for entry, domain in zip(domains, self.system.domains, strict=True)
             if not domain.best_effort
         ]
-        flows = flow_entries(self.flows, self._outside())
+        flows = self._flow_entries() if self.system.flows else []
         counted += [(one["schedulable"], _of_flow(one)) for one in flows]
         whole = all_of(
             [Verdict(holds, "" if holds else reason) for holds, reason in counted]
@@ -110,8 +104,22 @@ class _Analysis:
         if self.system.policy.slack is Slack.SPARE:
             result["spare"] = self._spare()
         if explain is not None:
+            # Loaded where it is asked for: it has as many modules as all the tests.
+            from hyperperiod.analysis.explain import explain as explain_subject
+
             result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
         return cast(AnalyzeResult, result)
+
+    def _flows(self) -> FlowAnalysis:
+        """What is known of the flows; their analysis is loaded for systems that have some."""
+        from hyperperiod.analysis.flows.end_to_end import analyze_flows
+
+        return analyze_flows(self.system, self.promises, self._unkept())
+
+    def _flow_entries(self) -> list[dict[str, Any]]:
+        from hyperperiod.analysis.flows.end_to_end import flow_entries
+
+        return flow_entries(self.flows, self._outside())
 
     def _open_hosts(self) -> list[HostVerdict]:
         """Pcpus are more than their domains only where a domain has no interface."""
@@ -251,6 +259,12 @@ class _Analysis:
 
     def _add_sensitivity(self, entry: dict[str, Any], domain: Domain) -> None:
         """How far the domain and its tasks are from their edge: null where nothing is known."""
+        from hyperperiod.analysis.domains.sensitivity import (
+            domain_entry,
+            domain_sensitivity,
+            task_entry,
+        )
+
         known = domain.interface is not None and domain.name not in self.flows.domains
         found = (
             domain_sensitivity(domain, self.promises[domain.name], self.system.quantum_ns)

@@ -3,53 +3,47 @@
 
 Exit codes are the same everywhere: 0 = done and all is well, 1 = done and a deadline is missed
 or a test fails, 2 = bad input, 3 = the environment lacks something, 70 = a mistake in this
-program, 130 = interrupted. Modules that are slow to load are imported inside the commands, so
-that `--help` answers at once.
+program, 130 = interrupted. A command's file is imported when the command is asked for, and what is
+slow to load inside the commands, so that each answers as soon as it can.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import cast
+
 import click
 
-from hyperperiod.cli.analyze import analyze
-from hyperperiod.cli.compare import compare
-from hyperperiod.cli.doctor import doctor
-from hyperperiod.cli.examples import examples
-from hyperperiod.cli.export import export
-from hyperperiod.cli.fit import fit
+from hyperperiod import front
 from hyperperiod.cli.group import ErrorGroup
-from hyperperiod.cli.latency import latency
-from hyperperiod.cli.man import man
-from hyperperiod.cli.reproduce import reproduce
-from hyperperiod.cli.run import run
-from hyperperiod.cli.schema import schema
-from hyperperiod.cli.simulate import simulate
-from hyperperiod.cli.trace import trace
-from hyperperiod.cli.xen import xen
 from hyperperiod.version import VERSION
 
 
-@click.group(cls=ErrorGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, prog_name="hyperperiod", message="%(prog)s %(version)s")
+class _Commands(ErrorGroup):
+    """A group that knows its commands by name and loads only what is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(front.COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in front.COMMANDS:
+            return None
+        module = import_module(f"hyperperiod.cli.{cmd_name}")
+        return cast("click.Command", getattr(module, cmd_name))
+
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
+        return front.help_text().rstrip("\n")
+
+
+@click.group(
+    cls=_Commands,
+    help=front.PROSE,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(VERSION, message="%(prog)s %(version)s")
 def main() -> None:
-    """Real-time virtual machines: computed, predicted, run and measured.
-
-    A SYSTEM is a TOML file (see systems/), a CARTS .xml file or a .csv table of tasks.
-
-    \b
-    Exit codes:
-      0  done, and all is well
-      1  done, and a deadline is missed or a test fails
-      2  bad input; nothing was written
-      3  the environment lacks something (the message says what installs it)
-     70  a mistake in this program, or a machine that broke down during a run
-    130  interrupted; what was written is valid
-    """
-
-
-_COMMANDS = (
-    analyze, fit, simulate, run, compare, latency, reproduce, export, trace, doctor, schema, man,
-    examples, xen,
-)  # fmt: skip
-for _command in _COMMANDS:
-    main.add_command(_command)
+    """The command line as a whole."""

@@ -6,14 +6,14 @@ from __future__ import annotations
 import click
 
 from hyperperiod.cli import complete
-from hyperperiod.cli.options import json_option, read_name
+from hyperperiod.cli.options import OneOf, json_option, read_name
 
 
 @click.command()
 @click.option(
     "--measure",
     "host",
-    type=click.Choice(("xen",)),
+    type=OneOf(("xen",)),
     help="Measure what a host takes for itself: prints the [overheads] of a system file.",
 )
 @click.option(

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +81,8 @@ def run_on(
 def _run_on_xen(
     system: System, horizon_ns: int, seed: int, trace_path: Path | None, progress: Progress
 ) -> dict[str, Any]:
+    import shutil
+
     from hyperperiod.export.folder import made_folder
     from hyperperiod.hosts.xen.run import Options, run
     from hyperperiod.trace.format import writing
@@ -133,6 +133,8 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
     if trace is not None or report is None:
         yield trace
         return
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         yield Path(folder) / "run.hpt"
 

@@ -10,6 +10,8 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.options import (
+    OneOf,
+    Whole,
     horizon_option,
     json_option,
     policy_option,
@@ -43,9 +45,7 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 
 @click.command()
 @system_argument
-@click.option(
-    "--to", "target", type=click.Choice(TARGETS), required=True, help="For which host or tool."
-)
+@click.option("--to", "target", type=OneOf(TARGETS), required=True, help="For which host or tool.")
 @click.option(
     "--out",
     "folder",
@@ -68,7 +68,7 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 )
 @click.option(
     "--counter-hz",
-    type=click.IntRange(1_000_000, 2_000_000_000),
+    type=Whole(1_000_000, 2_000_000_000),
     default=62_500_000,
     show_default=True,
     help="xen-dom0less: how fast that counter runs.",

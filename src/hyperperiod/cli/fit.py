@@ -13,6 +13,8 @@ import click
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
+    OneOf,
+    Whole,
     json_option,
     policy_option,
     read_name,
@@ -65,7 +67,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @policy_option
 @click.option(
     "--least",
-    type=click.Choice(["bandwidth", "overhead"]),
+    type=OneOf(["bandwidth", "overhead"]),
     help="What to have least of: bandwidth (default), or scheduler events per second.",
 )
 @click.option(
@@ -76,13 +78,13 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 )
 @click.option(
     "--pcpus",
-    type=click.IntRange(1, 64),
+    type=Whole(1, 64),
     metavar="N",
     help="Use up to N pcpus instead of the system's own number.",
 )
 @click.option(
     "--rule",
-    type=click.Choice(["sound", "paper"]),
+    type=OneOf(["sound", "paper"]),
     default="sound",
     show_default=True,
     help="For driver loops under sedf, sedf-prime, psedf: by proved bounds, or the paper's.",

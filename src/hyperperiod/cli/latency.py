@@ -10,6 +10,8 @@ import click
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
+    OneOf,
+    Whole,
     json_option,
     read_policies,
     read_time,
@@ -37,14 +39,14 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @click.option(
     "--on",
     "host",
-    type=click.Choice(HOSTS),
+    type=OneOf(HOSTS),
     default="sim",
     show_default=True,
     help="Where to measure.",
 )
 @click.option(
     "--scenario",
-    type=click.Choice((*SCENARIOS, "all")),
+    type=OneOf((*SCENARIOS, "all")),
     default="all",
     show_default=True,
     help="Which part of the evaluation.",
@@ -60,7 +62,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 )
 @click.option(
     "--runs",
-    type=click.IntRange(1, 10_000),
+    type=Whole(1, 10_000),
     help="How often to run each test. Default: what the setting says.",
 )
 @click.option(
@@ -73,7 +75,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @click.option(
     "--quirk",
     "quirks",
-    type=click.Choice(QUIRKS),
+    type=OneOf(QUIRKS),
     multiple=True,
     help="Show a defect of RT-Xen 0.3, reproduced, beside; may be given twice.",
 )

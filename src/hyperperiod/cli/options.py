@@ -24,6 +24,32 @@ WIDE = "hyperperiod.wide"
 """Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 
 
+class Whole(click.IntRange):
+    """A whole number from `min` to `max`, refused in our words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            allowed = f"a whole number from {self.min} to {self.max}"
+            self.fail(f"found {value!r}; allowed: {allowed}", param, ctx)
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words, refused in our words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(value), self.choices, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            allowed = f"{hint}{', '.join(self.choices)}"
+            self.fail(f"found {value!r}; allowed: {allowed}", param, ctx)
+
+
 def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
     """A time with a unit, above zero, as whole nanoseconds."""
     from hyperperiod.model.units import TimeFormatError, parse_time
@@ -121,7 +147,7 @@ policy_option = click.option(
 
 seed_option = click.option(
     "--seed",
-    type=click.IntRange(0, SEED_LIMIT - 1),
+    type=Whole(0, SEED_LIMIT - 1),
     default=1,
     show_default=True,
     help="Seed of all draws; they do not depend on the schedule.",

@@ -9,7 +9,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -104,6 +103,8 @@ def is_device(target: Path) -> bool:
 
 def _draft(target: Path, name: str, key: str) -> Path:
     """An empty file beside the target, with the rights that a new file would have."""
+    import tempfile
+
     try:
         if target.is_dir() or not target.name:
             raise InputError(name, None, key, "a directory", "a file to write")

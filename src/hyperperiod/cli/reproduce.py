@@ -9,7 +9,15 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
-from hyperperiod.cli.options import json_option, read_name, read_time, seed_option, wide_option
+from hyperperiod.cli.options import (
+    OneOf,
+    Whole,
+    json_option,
+    read_name,
+    read_time,
+    seed_option,
+    wide_option,
+)
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -34,10 +42,10 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 
 
 @click.command()
-@click.argument("name", type=click.Choice(NAMES), metavar="NAME")
+@click.argument("name", type=OneOf(NAMES), metavar="NAME")
 @click.option(
     "--sets",
-    type=click.IntRange(1, 10_000),
+    type=Whole(1, 10_000),
     help="Random task sets per point (ertds; 10, on Xen 1), or draws of fig9 (4, on Xen 1).",
 )
 @click.option(
@@ -49,18 +57,18 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 )
 @click.option(
     "--packets",
-    type=click.IntRange(1, 10_000_000),
+    type=Whole(1, 10_000_000),
     help="Packets for each wheel and point (psedf; 10000, on Xen 100 or 200).",
 )
 @click.option(
     "--plays",
-    type=click.IntRange(1, 10_000_000),
+    type=Whole(1, 10_000_000),
     help="How many plays the search tries for each system (psedf-worst; 20000).",
 )
 @click.option(
     "--on",
     "host",
-    type=click.Choice(HOSTS),
+    type=OneOf(HOSTS),
     default="sim",
     help="Where it is measured (sim); on xen reduced.",
 )

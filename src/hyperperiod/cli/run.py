@@ -7,16 +7,14 @@ from typing import Any
 
 import click
 
-from hyperperiod.cli.options import run_options, system_argument
+from hyperperiod.cli.options import OneOf, run_options, system_argument
 
 HOSTS = ("sim", "xen", "linux")
 
 
 @click.command()
 @system_argument
-@click.option(
-    "--on", "host", type=click.Choice(HOSTS), required=True, help="Where the system runs."
-)
+@click.option("--on", "host", type=OneOf(HOSTS), required=True, help="Where the system runs.")
 @run_options
 @click.pass_context
 def run(ctx: click.Context, /, host: str, **options: Any) -> None:

@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 from hyperperiod.analysis import resolve
 from hyperperiod.model import (
+    PRESETS,
     Budget,
     Domain,
     InputError,
@@ -53,7 +54,9 @@ def refuse(system: System) -> None:
         found = "best-effort domains only"
         raise InputError("", None, "domain", found, "one with an interface: CARTS knows no other")
     if system.policy.budget is not Budget.PERIODIC:
-        _stop("policy", str(system.policy), "periodic servers (ptps, periodic+edf)")
+        named = [name for name, one in PRESETS.items() if one.budget is Budget.PERIODIC]
+        allowed = f"periodic servers: {', '.join(named)}, or rules that begin with periodic+"
+        _stop("policy", str(system.policy), allowed)
     if system.flows:
         _stop("flow", f"{len(system.flows)} flows", "no flows in CARTS")
     for index, domain in enumerate(system.domains):

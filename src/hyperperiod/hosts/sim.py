@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from hyperperiod import _sim
-from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.result import (
@@ -239,6 +238,8 @@ def _trace(system: System, horizon_ns: int, seed: int, path: Path | None) -> Ite
     if path is None:
         yield
         return
+    # numpy stands behind these; a run without a trace does not need it.
+    from hyperperiod.hosts.header import make_header
     from hyperperiod.trace.format import write_header, writing
 
     header = make_header(system, HOST, horizon_ns, seed, guarantees=guaranteed(system))

@@ -2,8 +2,14 @@
 """The model: what a system is, and reading one from a file.
 
 `load_system("systems/flight-control.toml")` gives a frozen `System`; everything else in the
-package works on that. `errors` says how input is refused.
+package works on that. `errors` says how input is refused. The writers of files are loaded when they
+are first asked for: what only reads starts without them.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.load import load_system, require_pins
@@ -34,7 +40,6 @@ from hyperperiod.model.system import (
     TaskKind,
     ThinkDraw,
 )
-from hyperperiod.model.table import to_table
 from hyperperiod.model.units import format_time, parse_time
 from hyperperiod.model.vcpus import (
     ORDINARY,
@@ -43,11 +48,14 @@ from hyperperiod.model.vcpus import (
     by_period,
     hops_of,
     is_ordinary,
-    priority_of,
+    priorities_in,
     tasks_of,
     vcpus_of,
 )
-from hyperperiod.model.write import to_toml
+
+if TYPE_CHECKING:
+    from hyperperiod.model.table import to_table
+    from hyperperiod.model.write import to_toml
 
 __all__ = [
     "ORDINARY",
@@ -86,7 +94,7 @@ __all__ = [
     "load_system",
     "parse_policy",
     "parse_time",
-    "priority_of",
+    "priorities_in",
     "require_pins",
     "tasks_of",
     "to_table",
@@ -94,3 +102,12 @@ __all__ = [
     "vcpus_of",
     "with_policy",
 ]
+
+_WRITERS = {"to_table": "table", "to_toml": "write"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _WRITERS.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

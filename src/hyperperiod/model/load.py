@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
+SYSTEM_ENDINGS = (".toml", ".xml", ".csv")
 # More problems than this help nobody.
 PROBLEM_LIMIT = 50
 # The name of standard input, and the endings that say what a file is written in.
@@ -157,6 +158,8 @@ def read_text(name: str) -> str:
     allowed = f"a system file (.toml, .xml or .csv) of at most {FILE_LIMIT_BYTES >> 20} MiB"
     data = _read_start(name, allowed)
     name = shown_name(name)
+    if data.startswith(b"HPTRACE1"):
+        raise InputError(name, None, "", "a trace", f"{allowed}; `hyperperiod trace` reads traces")
     if len(data) > FILE_LIMIT_BYTES:
         raise InputError(name, None, "", "a larger file", allowed)
     try:
@@ -223,4 +226,17 @@ def _syntax_error(name: str, text: str, message: str) -> InputError:
     if place is None:
         return InputError(name, 1, "", message, "TOML 1.0")
     line = int(place.group(1)) if place.group(1) else text.count("\n") + 1
-    return InputError(name, line, "", message[: place.start()], "TOML 1.0")
+    reason = message[: place.start()]
+    twice = _twice(reason, text.split("\n")[line - 1])
+    if twice:
+        return InputError(name, line, twice, f"{twice} a second time", "each key and table once")
+    return InputError(name, line, "", reason, "TOML 1.0")
+
+
+def _twice(reason: str, line: str) -> str:
+    """The key or table that stands there a second time, where that is what is wrong."""
+    table = re.fullmatch(r"Cannot declare \((.*?),?\) twice", reason)
+    if table is not None:
+        return ".".join(part.strip(" '\"") for part in table.group(1).split(","))
+    key, equals, _ = line.partition("=")
+    return key.strip() if equals and reason == "Cannot overwrite a value" else ""

@@ -53,6 +53,9 @@ from hyperperiod.model.values import (
     show,
 )
 
+# Tables in tables are read by recursion. Nothing here is nested half as deep.
+_DEEPEST = 64
+
 
 class _Required:
     """What stands in place of a default where there is none."""
@@ -76,21 +79,31 @@ class _Key(NamedTuple):
     text: str
     default: Any
     name: str | None
+    unset: str
 
 
-def key(text: str = "", *, default: Any = REQUIRED, name: str | None = None) -> Any:
-    """A field: what it means, its default, and its key in files where that is not the rule's."""
-    return _Key(text, default, name)
+def key(
+    text: str = "", *, default: Any = REQUIRED, name: str | None = None, unset: str = ""
+) -> Any:
+    """A field: what it means, its default, and its key in files where that is not the rule's.
+
+    `unset` says what holds without it where the default does not.
+    """
+    return _Key(text, default, name, unset)
 
 
 class Field(NamedTuple):
-    """A field of a record: `key` is its name in files, `text` what it means."""
+    """A field of a record: `key` is its name in files, `text` what it means.
+
+    `unset` says what holds in its absence, where the default does not say it.
+    """
 
     name: str
     key: str
     kind: Kind
     default: Any
     text: str
+    unset: str
 
     @property
     def required(self) -> bool:
@@ -112,9 +125,9 @@ def _fields(part: type[Part]) -> dict[str, Field]:
     fields = {}
     for name, hint in get_type_hints(part, include_extras=True).items():
         given = getattr(part, name, REQUIRED)
-        said = given if isinstance(given, _Key) else _Key("", given, None)
+        said = given if isinstance(given, _Key) else _Key("", given, None, "")
         in_files = name.removesuffix("_ns") if said.name is None else said.name
-        fields[name] = Field(name, in_files, kind_of(hint), said.default, said.text)
+        fields[name] = Field(name, in_files, kind_of(hint), said.default, said.text, said.unset)
     return fields
 
 
@@ -197,6 +210,9 @@ def read_part(part: type[SomePart], value: Any, path: Path, reading: Reading) ->
         return value
     if not isinstance(value, dict):
         reading.refuse(path, show(value), "a table { ... }")
+        return None
+    if len(path) > _DEEPEST:
+        reading.refuse(path[:-1], "tables nested too deeply", "fewer levels")
         return None
     made = object.__new__(part)
     if not _fill(made, value, path, reading):
@@ -287,7 +303,8 @@ def schema_of(part: type[Part], definitions: dict[str, Any]) -> dict[str, Any]:
     for field in fields_of(part).values():
         if not field.key:
             continue
-        said: dict[str, Any] = {"description": _plain(field.text)} if field.text else {}
+        text = f"{field.text}; default: {field.unset}" if field.unset else field.text
+        said: dict[str, Any] = {"description": _plain(text)} if text else {}
         said |= field.kind.schema(definitions)
         if field.required:
             required.append(field.key)

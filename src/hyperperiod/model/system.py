@@ -110,7 +110,7 @@ class PeriodRange(Part):
     min_ns: PositiveTime = key("the shortest period")
     max_ns: PositiveTime = key("the longest period")
     step_ns: PositiveTime | None = key(
-        "from one period to the next; by default the quantum, or 1 ms", default=None
+        "from one period to the next", default=None, unset="the quantum, or 1 ms"
     )
 
     def _findings(self) -> Iterable[Finding]:
@@ -133,19 +133,25 @@ class Overheads(Part):
 class Task(Part):
     """A source of jobs inside a domain."""
 
-    name: Name = key("unique in the domain")
+    name: Name = key("what the task is called; unique in the domain")
     kind: TaskKind = key(
         "how its jobs come: `periodic`, `sporadic`, `event`, or `busy`, which is one endless job;"
         " see [semantics](semantics.md#tasks)",
         default=TaskKind.PERIODIC,
     )
     period_ns: PositiveTime | None = key(
-        "from one release to the next, at least; required, except for `busy`", default=None
+        "from one release to the next, at least; required, except for `busy`",
+        default=None,
+        unset="none",
     )
     wcet_ns: PositiveTime | None = key(
-        "the longest execution time of a job; required, except for `busy`", default=None
+        "the longest execution time of a job; required, except for `busy`",
+        default=None,
+        unset="none",
     )
-    deadline_ns: PositiveTime | None = key("from the release", default=None)
+    deadline_ns: PositiveTime | None = key(
+        "how long after its release a job must be done", default=None, unset="the period"
+    )
     offset_ns: Time = key("when the first job is released", default=0)
     jitter_ns: Time = key("how late a release may be", default=0)
     blocking_ns: Time = key(
@@ -155,9 +161,11 @@ class Task(Part):
     )
     etf: Etf = key("each job takes [etf * wcet, wcet], uniformly", default=Fraction(1))
     priority: Priority | None = key(
-        "smaller is higher; required for scheduler `fp`, only there", default=None
+        "smaller is higher; required for scheduler `fp`, only there", default=None, unset="none"
     )
-    vcpu: VcpuIndex | None = key("pins the task to one vcpu of the domain", default=None)
+    vcpu: VcpuIndex | None = key(
+        "pins the task to one vcpu of the domain", default=None, unset="any"
+    )
 
     def _settle(self) -> None:
         if self.deadline_ns is None:
@@ -182,10 +190,10 @@ class Task(Part):
 class Domain(Part):
     """A VM: tasks under a local scheduler on one or more vcpus, or a domain of domains."""
 
-    name: Name = key("unique; not `idle` or `spare`")
+    name: Name = key("what the VM is called; unique; not `idle` or `spare`")
     scheduler: Scheduler = key(
-        "inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `gedf`: jobs move between the vcpus of the domain"
-        " (analysis only)",
+        "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `gedf`: jobs move between the vcpus"
+        " of the domain (analysis only)",
         default=Scheduler.RM,
     )
     vcpus: Vcpus = key(
@@ -196,17 +204,22 @@ class Domain(Part):
         "where it is pinned; required with several pcpus unless the policy is global; only"
         " [`fit`](fit.md), which chooses it, takes files without",
         default=None,
+        unset="0 if there is one",
     )
     priority: Priority | None = key(
         "smaller is higher; all domains with servers or none, but for"
         " [`psedf`](policies/psedf.md): there a domain without one is ordinary",
         default=None,
+        unset="by period",
     )
-    interface: Interface | None = key("`{ period, budget }`", default=None)
-    interface_period_ns: PositiveTime | None = key("the budget is computed for it", default=None)
+    interface: Interface | None = key("`{ period, budget }`", default=None, unset="computed")
+    interface_period_ns: PositiveTime | None = key(
+        "the budget is computed for it", default=None, unset="none"
+    )
     interface_period_range: PeriodRange | None = key(
-        "{ `min`, `max`, `step` }: the best of these periods; `step`: the quantum, or 1 ms",
+        "`{ min, max, step }`: the best of these periods",
         default=None,
+        unset="none",
     )
     best_effort: bool = key("no server; without tasks it is always busy", default=False)
     extra: bool = key("may use extra time, where the policy has it", default=False)
@@ -215,9 +228,12 @@ class Domain(Part):
         " `best_effort`, else of what the others leave of the pcpu, in place of an interface; other"
         " policies do not look at it",
         default=None,
+        unset="none",
     )
-    tasks: tuple[Task, ...] = key("its tasks", default=(), name="task")
-    domains: tuple["Domain", ...] = key("domains inside; analysis only", default=(), name="domain")
+    tasks: tuple[Task, ...] = key("its tasks, `[[domain.task]]`", default=(), name="task")
+    domains: tuple["Domain", ...] = key(
+        "domains inside, `[[domain.domain]]`; analysis only", default=(), name="domain"
+    )
 
     def _settle(self) -> None:
         if self.best_effort and not self.tasks:
@@ -254,7 +270,9 @@ class Source(Part):
         default=SourceKind.PERIODIC,
     )
     period_ns: PositiveTime | None = key(
-        "from one release to the next, at least; required, except for `closed`", default=None
+        "from one release to the next, at least; required, except for `closed`",
+        default=None,
+        unset="none",
     )
     offset_ns: Time = key(
         "when the first release is, or when all clients begin to think", default=0
@@ -262,15 +280,20 @@ class Source(Part):
     jitter_ns: Time = key("how late a release may be", default=0)
     burst: Items = key("how many items each release brings", default=1)
     clients: Items | None = key(
-        "how many, 1 to 65536; each has one item on its way or thinks; `closed` only", default=None
+        "how many, 1 to 65536; each has one item on its way or thinks; `closed` only",
+        default=None,
+        unset="none",
     )
     think_ns: Time | None = key(
-        'for how long a client thinks on average; may be `"0s"`; `closed` only', default=None
+        'for how long a client thinks on average; may be `"0s"`; `closed` only',
+        default=None,
+        unset="none",
     )
     think_draw: ThinkDraw | None = key(
         "`uniform`: a whole number of nanoseconds from 0 to 2 * `think`; `constant`: always"
         " `think`; `closed` only",
         default=None,
+        unset="`uniform`",
     )
 
     def _findings(self) -> Iterable[Finding]:
@@ -291,16 +314,18 @@ class Flow(Part):
     as many as a closed source has clients.
     """
 
-    name: Name = key("unique")
+    name: Name = key("what the flow is called; unique")
     source: Source = key(
-        "`{ kind, period, offset, jitter, burst }`: `periodic` or `sporadic` releases of `burst`"
-        " items (1); or [closed](#closed-sources)"
+        "`{ kind, period, offset, jitter, burst }`, or [closed](#closed-sources); see the table"
+        " below"
     )
     hops: tuple[Name, ...] = key(
         'tasks as `"domain.task"`, in order; each of kind `event`, without offset or jitter'
     )
     deadline_ns: PositiveTime = key("from the release at the source to the end of the last hop")
-    queue: Items = key("most items on their way; more are dropped", default=None)
+    queue: Items = key(
+        "most items on their way; more are dropped", default=None, unset="1, or the clients"
+    )
 
     def _settle(self) -> None:
         if self.queue is None:
@@ -326,32 +351,38 @@ class Change(Part):
     """The interface of a domain is replaced at `at_ns`."""
 
     at_ns: Time = key("when it is asked for; it takes effect at the server's next refill")
-    domain: Name = key("which")
+    domain: Name = key("the domain whose interface it is")
     interface: Interface = key("`{ period, budget }`")
 
 
 class System(Part):
     """Domains on pcpus under a policy."""
 
-    name: Name = key("of the system")
-    description: Prose = key("what it is; free text", default="")
+    name: Name = key("what the system is called")
+    description: Prose = key("what it is; free text", default="", unset="empty")
     policy: PolicyChoice = key("a name, rules joined by `+`, or `{ budget, order, slack, scope }`")
-    pcpus: Pcpus = key("1 to 64", default=1)
+    pcpus: Pcpus = key("how many pcpus there are, 1 to 64", default=1)
     quantum_ns: PositiveTime | None = key(
-        "budgets and periods are multiples of it; equals take turns", default=None
+        "budgets and periods are multiples of it; equals take turns", default=None, unset="none"
     )
     sbf: Sbf = key(
         'the supply bound: or `"harmonic"` or `"edp"`, refused where they are not sound; see'
         " [domains](analysis/domains.md)",
         default=Sbf.GENERAL,
     )
-    spare: Interface | None = key("`{ period, budget }`, for policies with a spare", default=None)
-    overheads: Overheads = key("what the machine takes for itself", default=Overheads())
-    domains: tuple[Domain, ...] = key("its domains", name="domain")
-    flows: tuple[Flow, ...] = key("items that pass several tasks", default=(), name="flow")
-    swaps: tuple[Swap, ...] = key("another policy from some instant on", default=(), name="swap")
+    spare: Interface | None = key(
+        "`{ period, budget }`, for policies with a spare", default=None, unset="computed"
+    )
+    overheads: Overheads = key(
+        "what the machine takes for itself, `[overheads]`", default=Overheads()
+    )
+    domains: tuple[Domain, ...] = key("its domains, `[[domain]]`; at least one", name="domain")
+    flows: tuple[Flow, ...] = key("its flows, `[[flow]]`", default=(), name="flow")
+    swaps: tuple[Swap, ...] = key(
+        "other policies from some instants on, `[[swap]]`", default=(), name="swap"
+    )
     changes: tuple[Change, ...] = key(
-        "another interface from some instant on", default=(), name="change"
+        "other interfaces from some instants on, `[[change]]`", default=(), name="change"
     )
 
     def _settle(self) -> None:

@@ -13,12 +13,13 @@ from fractions import Fraction
 
 NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 TIME_LIMIT_NS = 2**62
-TIME_PATTERN = r"^[0-9]+(\.[0-9]+)? ?(ns|us|ms|s)$"
+TIME_PATTERN = r"^[0-9]+(\.[0-9]+)? ?(ns|us|µs|μs|ms|s)$"
 TIME_ALLOWED = 'a time with a unit (ns, us, ms, s), such as "10ms" or "1.5us"'
 
 # Longer texts cannot be a time below 2^62 ns in any sensible spelling.
 _TEXT_LIMIT = 64
-_TIME = re.compile(r"([0-9]+)(?:\.([0-9]+))? ?(ns|us|ms|s)")
+# Pages print µs; there are two such letters, the micro sign and the Greek one.
+_TIME = re.compile(r"([0-9]+)(?:\.([0-9]+))? ?(ns|[uµμ]s|ms|s)")
 
 
 class TimeFormatError(ValueError):
@@ -35,7 +36,8 @@ def parse_time(text: str) -> int:
     if match is None:
         raise TimeFormatError(TIME_ALLOWED)
     whole, decimals, unit = match.group(1), match.group(2) or "", match.group(3)
-    time_ns = Fraction(int(whole + decimals), 10 ** len(decimals)) * NS_PER_UNIT[unit]
+    ns_per_unit = NS_PER_UNIT.get(unit, NS_PER_UNIT["us"])
+    time_ns = Fraction(int(whole + decimals), 10 ** len(decimals)) * ns_per_unit
     if time_ns.denominator != 1:
         raise TimeFormatError("a whole number of nanoseconds")
     if time_ns >= TIME_LIMIT_NS:

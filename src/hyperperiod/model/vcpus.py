@@ -8,6 +8,7 @@ equal priorities. Where the order is fp-edf, a domain without one is ordinary.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict
@@ -97,11 +98,19 @@ def by_period(system: System) -> bool:
     return none_given and system.policy.order is not Order.FP_EDF
 
 
-def priority_of(system: System, given: int | None, period_ns: int) -> int:
-    """A server's place among those of the system: as given, by period, or after all others."""
-    if given is not None:
-        return given
-    return period_ns if by_period(system) else ORDINARY
+def priorities_in(system: System) -> Callable[[int | None, int], int]:
+    """The place of a server among those of the system, from its given priority and its period.
+
+    As given, by period, or after all others: which of the two is worked out once.
+    """
+    periods = by_period(system)
+
+    def priority_of(given: int | None, period_ns: int) -> int:
+        if given is not None:
+            return given
+        return period_ns if periods else ORDINARY
+
+    return priority_of
 
 
 def _priorities(system: System) -> list[int | None]:

@@ -21,10 +21,6 @@ from hyperperiod.model.system import (
     Change,
     Domain,
     Flow,
-    Interface,
-    Overheads,
-    PeriodRange,
-    Source,
     Swap,
     System,
     Task,
@@ -48,7 +44,7 @@ def _table(part: Part, path: tuple[str, ...]) -> Iterator[str]:
         if isinstance(value, tuple) and value and isinstance(value[0], _TABLES):
             below.append((key, value))
         else:
-            yield f"{key} = {_value(key, value)}\n"
+            yield f"{key} = {_value(value)}\n"
     for key, members in below:
         header = (*path, key)
         for member in members:
@@ -66,18 +62,18 @@ def _written(part: Part) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
             continue
-        yield field.key, value
+        yield field.key, format_time(value) if name.endswith("_ns") else value
 
 
-def _value(key: str, value: Any) -> str:
+def _value(value: Any) -> str:
     match value:
         case Policy():
             return _policy(value)
         case Part():
-            inside = ", ".join(f"{inner} = {_value(inner, it)}" for inner, it in _written(value))
+            inside = ", ".join(f"{inner} = {_value(it)}" for inner, it in _written(value))
             return f"{{ {inside} }}"
         case tuple():
-            return "[" + ", ".join(_value(key, member) for member in value) + "]"
+            return "[" + ", ".join(_value(member) for member in value) + "]"
         case StrEnum():
             return f'"{value}"'
         case str():
@@ -86,21 +82,8 @@ def _value(key: str, value: Any) -> str:
             return "true" if value else "false"
         case Fraction():
             return _decimal(value)
-        case int() if key in _TIME_KEYS:
-            return f'"{format_time(value)}"'
         case _:
             return str(value)
-
-
-_TIME_KEYS = {
-    field.key
-    for part in (
-        *(System, Domain, Interface, PeriodRange, Overheads),
-        *(Task, Flow, Source, Swap, Change),
-    )
-    for name, field in fields_of(part).items()
-    if name.endswith("_ns")
-}
 
 
 def _policy(policy: Policy) -> str:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.model.entries import entries_of
 from hyperperiod.model.errors import InputError, Problem
-from hyperperiod.model.load import PROBLEM_LIMIT
+from hyperperiod.model.load import PROBLEM_LIMIT, SYSTEM_ENDINGS
 from hyperperiod.model.part import show_path
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Count, Positive, Reading
@@ -194,6 +194,12 @@ class Header(TypedDict):
 _HEADER: Final = entries_of(Header)
 
 
+_TRACE_ALLOWED: Final = (
+    "a trace (.hpt): `hyperperiod simulate SYSTEM --trace FILE.hpt` writes one;"
+    " `hyperperiod analyze` and others take systems"
+)
+
+
 def write_header(path: Path, header: Mapping[str, Any]) -> None:
     """Start a trace file: magic, length and header. Whoever records appends records to it."""
     checked = check_header(path, header)
@@ -253,6 +259,8 @@ def read(path: Path) -> tuple[Header, Records]:
     with path.open("rb") as file:
         start = file.read(len(MAGIC) + 4)
         if start[: len(MAGIC)] != MAGIC:
+            if path.suffix.lower() in SYSTEM_ENDINGS:
+                raise _bad(path, "", f"a system file ({path.suffix})", _TRACE_ALLOWED)
             raise _bad(path, "magic", repr(start[: len(MAGIC)]), repr(MAGIC))
         if len(start) < len(MAGIC) + 4:
             raise _bad(path, "header length", "end of file", "4 bytes")

@@ -29,7 +29,7 @@ from hyperperiod.analysis.explain.account import Account, Provision, Role, Windo
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis
+from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hyperperiod.analysis.flows.end_to_end import FlowAnalysis
+from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.servers.driver_flows import DriverFlow
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Task, format_time

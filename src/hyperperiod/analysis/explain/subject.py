@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from hyperperiod.model import Domain, InputError, System, Task
 
@@ -45,7 +46,9 @@ def find(system: System, name: str) -> Subject:
             return found[0]
     names = list(dict.fromkeys(subject.name for subject in short or full or subjects))
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    raise InputError("", None, "--explain", repr(name), f"one task or domain of {shown}")
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}? " if near and not short and not full else ""
+    raise InputError("", None, "--explain", repr(name), f"{hint}one task or domain of {shown}")
 
 
 def _subjects(path: tuple[Domain, ...], index: int) -> Iterator[Subject]:

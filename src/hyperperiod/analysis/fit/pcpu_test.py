@@ -30,7 +30,7 @@ from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import tests_for
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Budget, Order, System, priority_of
+from hyperperiod.model import Budget, Order, System, priorities_in
 
 Members = frozenset[tuple[int, int]]
 
@@ -109,14 +109,14 @@ class PcpuTest:
         if pair not in self._servers:
             item = self.problem.items[pair[0]]
             one = item.candidates[pair[1]]
-            system = self.problem.system
+            priority_of = priorities_in(self.problem.system)
             self._servers[pair] = tuple(
                 Server(
                     order=item.index * 1024 + vcpu,
                     name=item.name,
                     period_ns=one.period_ns,
                     budget_ns=one.budget_ns,
-                    priority=priority_of(system, item.priority, one.period_ns),
+                    priority=priority_of(item.priority, one.period_ns),
                     domain_index=item.index,
                 )
                 for vcpu in range(item.vcpus)

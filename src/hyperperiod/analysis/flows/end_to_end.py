@@ -49,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
@@ -70,12 +70,15 @@ from hyperperiod.analysis.flows.busy_window import (
     busy_window,
     response_bound,
 )
+from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.stream import Queue, Stream
-from hyperperiod.analysis.servers.driver_flows import DriverFlow, driver_flows
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
 from hyperperiod.model import Source as FlowSource
 from hyperperiod.model.units import TIME_LIMIT_NS
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.servers.driver_flows import DriverFlow
 
 ROUNDS = 200
 """Of the iteration, before those whose bounds still grow are given up."""
@@ -118,18 +121,6 @@ class FlowVerdict:
     bound_ns: int | None
     hops: tuple[HopBound, ...]
     driver: DriverFlow | None = None
-
-
-@dataclass(frozen=True)
-class FlowAnalysis:
-    """The domains with hops, by name, and all flows in the order of the file.
-
-    `proved` are domains whose tasks are in time whether or not their servers get every budget.
-    """
-
-    domains: dict[str, DomainVerdict]
-    flows: tuple[FlowVerdict, ...]
-    proved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -183,7 +174,7 @@ def analyze_flows(
             routes.vcpu_of[f"{one.domain}.{source.name}"] = number
     bounds = _fixed_point(routes, vcpus)
     settled = not system.swaps and not system.changes
-    drivers = (driver_flows(system) if settled and system.flows else None) or {}
+    drivers = _drivers(system) if settled and system.flows else {}
     flows = tuple(
         replace(_judge_flow(routes, flow, bounds), driver=drivers.get(flow.name))
         for flow in system.flows
@@ -525,6 +516,13 @@ def _exact_above_hops(routes: _Routes, vcpu: _Vcpu) -> dict[str, Verdict]:
     sources = component.sources[:first]
     verdicts = fixed_priority(replace(component, sources=sources), vcpu.supply)
     return {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}
+
+
+def _drivers(system: System) -> Mapping[str, DriverFlow]:
+    """What the tests of driver domains say of each flow; loaded for systems with flows only."""
+    from hyperperiod.analysis.servers.driver_flows import driver_flows
+
+    return driver_flows(system) or {}
 
 
 def flow_entries(analysis: FlowAnalysis, outside: Mapping[str, Verdict]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Scope, System, priority_of, vcpus_of
+from hyperperiod.model import Scope, System, priorities_in, vcpus_of
 
 
 def domains_by_group(system: System) -> list[list[int]]:
@@ -39,13 +39,14 @@ def groups_of(system: System) -> list[Group]:
 
 
 def _servers(system: System) -> list[Server]:
+    priority_of = priorities_in(system)
     return [
         Server(
             order=vcpu.id,
             name=vcpu.name,
             period_ns=vcpu.interface.period_ns,
             budget_ns=vcpu.interface.budget_ns,
-            priority=priority_of(system, vcpu.domain.priority, vcpu.interface.period_ns),
+            priority=priority_of(vcpu.domain.priority, vcpu.interface.period_ns),
             domain_index=vcpu.domain_index,
         )
         for vcpu in vcpus_of(system)

@@ -35,7 +35,7 @@ from hyperperiod.analysis.fit.candidates import Grid
 from hyperperiod.analysis.servers.driver_domain import Placed
 from hyperperiod.analysis.servers.driver_flows import Loop
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Domain, Interface, Order, System, priority_of
+from hyperperiod.model import Domain, Interface, Order, System, priorities_in
 
 FINEST_NS = 1_000
 """No grid that is chosen for the user is finer."""
@@ -204,7 +204,8 @@ def priorities_of(system: System, loop: Loop) -> dict[str, int]:
     """The file's, or deadline monotonic behind the driver."""
     served = [one for one in system.domains if not one.best_effort]
     if any(one.priority is not None for one in served):
-        return {one.name: priority_of(system, one.priority, 0) for one in served}
+        priority_of = priorities_in(system)
+        return {one.name: priority_of(one.priority, 0) for one in served}
     deadlines = [(one.deadline_ns, n) for n, one in enumerate(loop.plant.services)]
     numbers = {loop.driver.name: 0}
     for rank, (_, number) in enumerate(sorted(deadlines), start=1):
