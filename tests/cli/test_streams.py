@@ -121,6 +121,22 @@ def test_a_converted_trace_on_a_full_disk(ending: str, full_disk: Path) -> None:
     assert left == ["fill", name], "the old file stays"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["fit", str(SYSTEMS / "flight-control.toml"), "--heuristics", "-o"], "x.toml"),
+        (["analyze", GOOD, "--explain", "video", "--plot"], "x.svg"),
+        (["analyze", GOOD, "--explain", "video", "--plot"], "x.html"),
+        (["compare", GOOD, "--policies", "ptps", "--report"], "x.html"),
+    ],
+)
+def test_small_files_on_a_full_disk(arguments: list[str], name: str, full_disk: Path) -> None:
+    done, left = on_full_disk(full_disk, *arguments, f"small/{name}")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"error: small/{name}: {NO_SPACE}\n"
+    assert left == ["fill"]
+
+
 def test_an_export_on_a_full_disk(full_disk: Path) -> None:
     done, left = on_full_disk(
         full_disk, "export", GOOD, "--to", "toml", "--out", "small/new/folder"

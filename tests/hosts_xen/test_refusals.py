@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -104,6 +105,34 @@ def test_a_machine_that_does_not_start_is_a_failed_run(
     assert "error: the run failed: qemu-system-aarch64 failed" in result.stderr
     assert "no such machine" in result.stderr
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("full", ["out/overload-xen/run.hpt", "asked.hpt"])
+def test_a_full_disk_after_the_run_names_the_file(
+    full: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the log is left of a run whose trace has no room; a copy elsewhere costs it nothing."""
+    monkeypatch.chdir(tmp_path)
+
+    def fails(file: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+    def runs(
+        _system: object, _horizon: int, _seed: int, trace: Path, *_: object, **_more: object
+    ) -> object:
+        (tmp_path / "out" / "overload-xen" / "console.log").write_text("booted")
+        if full.startswith("out/"):
+            fails(trace)
+        return {}
+
+    monkeypatch.setattr("hyperperiod.hosts.xen.run.run", runs)
+    monkeypatch.setattr("shutil.copyfile", lambda _source, target: fails(target))
+    result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen", "--trace", "asked.hpt"])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"error: {full}: no space left on device\n"
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    kept = {"console.log"} if full.startswith("out/") else {"console.log", "run.hpt", "result.json"}
+    assert left == {f"out/overload-xen/{name}" for name in kept}
 
 
 @pytest.mark.parametrize("began", [True, False])

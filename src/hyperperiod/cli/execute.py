@@ -104,9 +104,9 @@ def _run_on_xen(
         with whole_file(str(result_file), "out") as path:
             assert path is not None, "it was named"
             path.write_text(json.dumps(result, ensure_ascii=False) + "\n")
-        if trace_path is not None:
-            with writing(trace_path):
-                shutil.copyfile(recorded, trace_path)
+    if trace_path is not None:
+        with writing(trace_path):
+            shutil.copyfile(trace, trace_path)
     return result
 
 
