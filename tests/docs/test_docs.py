@@ -132,6 +132,20 @@ def test_pictures_are_what_the_simulator_does(name: str) -> None:
     assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
 
 
+def test_every_package_that_the_tools_install_is_explained() -> None:
+    page = (TOP / "docs/howto/install.md").read_text()
+    array = re.search(r"(?s)packages=\((.*?)\n\)", (TOP / "tools/install_packages").read_text())
+    assert array
+    names = re.sub(r"#.*", "", array[1]).split()
+    names += re.findall(
+        r"(?m)need_program \S+ ([\w-]+)$", (TOP / "tools/prerequisites").read_text()
+    )
+    assert len(names) > 20
+    assert [
+        name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", page)
+    ] == []
+
+
 def test_badges_speak_of_workflows_that_there_are() -> None:
     badges = re.findall(r"/actions/workflows/([\w.-]+)/badge", (TOP / "README.md").read_text())
     assert badges
