@@ -8,10 +8,11 @@ It is written in the macros of man(7).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from inspect import cleandoc
 
 import click
+
+from hyperperiod.version import VERSION
 
 
 @click.command()
@@ -30,7 +31,7 @@ def page(root: click.Context) -> Iterator[str]:
     """The lines of the manual page of a program with commands."""
     name = root.command_path
     summary, description = _summary(root.command)
-    yield f'.TH {name.upper()} 1 "" "{name} {version("hyperperiod")}" "User Commands"'
+    yield f'.TH {name.upper()} 1 "" "{name} {VERSION}" "User Commands"'
     yield from (".SH NAME", f"{_text(name)} \\- {_text(summary)}")
     yield from (".SH SYNOPSIS", *_synopsis(root))
     yield from (".SH DESCRIPTION", *_paragraphs(description))
