@@ -24,7 +24,8 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: help build demo site test test-all core-builds bench check format lock deps clean \
+.PHONY: help build demo site test test-all core-builds bench check format lock deps wheels release \
+        clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         check-clang-format check-ruff check-types check-layers check-core check-files \
         check-dependencies
@@ -148,7 +149,15 @@ lock: build
 deps:
 	@$(STEP) "packages" tools/install_packages
 
+## make wheels       what is released, into dist/: wheels for x86_64 and aarch64, and the sources
+wheels: $(UV)
+	@$(STEP) "wheels" $(PYTHON) tools/make_wheels
+
+## make release VERSION=X.Y.Z  checks, tests, builds dist/ and tags; publishes nothing
+release:
+	@tools/release "$(VERSION)"
+
 ## make clean        remove everything that building and running left behind
 clean:
-	rm -rf .venv build out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
