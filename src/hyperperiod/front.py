@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The front door: what `hyperperiod`, `--help` and `--version` print, and the way to all else.
+"""The front door: what `hyperperiod --help` and `--version` print, and the way to all else.
 
-These three are asked by people who have just arrived and by shells that complete; they are answered
-without the library that reads command lines, whose import takes three times as long as they do.
-The library shows the same help, from here.
+These are asked by people who have just arrived. They are answered before the library that reads
+command lines is loaded, which takes three times as long as they do; it shows the same help, from
+here.
 """
 
 from __future__ import annotations
