@@ -103,8 +103,11 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         out.print(tests_table(result))
     for line in searches(result):
         out.print(line)
-    if result.get("spare"):
-        out.print(f"spare: {interface_text(result['spare'])}")
+    spare = result.get("spare")
+    if spare:
+        known = spare["budget_ns"] is not None
+        text = interface_text(spare) if known else "unknown, as not every interface is known"
+        out.print(f"spare: {text}")
     if result["schedulable"] is not True:
         for reason in reasons(result):
             out.print(f"- {reason}")
