@@ -89,6 +89,8 @@ def test_whatever_makes_a_record_checks_it() -> None:
         Wheel(name="fifth", turn_ns=1, side="left")
     # Those who replace know what they do.
     assert Wheel(name="fifth", turn_ns=1).replace(side="left").side == "left"
+    with pytest.raises(AssertionError, match="only fields"):
+        Wheel(name="a", turn_ns=1).replace(spoke=3)
 
 
 def test_records_are_values() -> None:
