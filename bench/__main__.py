@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.environment import SkippedError
 from bench.results import Row, show, write
 
-BENCHMARKS = ("pick", "simulators", "interfaces", "analysis", "fit", "xen_scheduler")
+BENCHMARKS = (*("start", "pick", "simulators", "interfaces", "analysis", "fit", "xen_scheduler"),)
 RESULTS = Path(__file__).parent / "results.json"
 
 

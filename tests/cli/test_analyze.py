@@ -59,3 +59,10 @@ def test_a_reason_is_said_once_behind_all_it_is_about() -> None:
     reasons = [line for line in shown.splitlines() if line.startswith("- ")]
     assert len(reasons) == len(set(reasons)) == 1
     assert reasons[0].startswith("- vm1, vm2, vm3, vm4: ")
+
+
+def test_a_spare_that_cannot_be_computed_is_unknown() -> None:
+    system = str(SYSTEMS / "late-packets-sedf-prime.toml")
+    asked = (system, "--policy", "deferrable+edf+spare")
+    assert result_of(*asked)["spare"] == {"period_ns": None, "budget_ns": None}
+    assert "spare: unknown, as not every interface is known\n" in run(*asked).stdout

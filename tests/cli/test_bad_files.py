@@ -141,7 +141,8 @@ def test_compare_same_policy_twice() -> None:
 
 
 def test_commands_that_are_not_there() -> None:
-    assert "No such command" in refuse("frobnicate").stderr
+    assert "No such command 'frobnicate'\n" in refuse("frobnicate").stderr
+    assert "No such command 'analyse'; did you mean analyze?" in refuse("analyse", GOOD).stderr
     assert "Missing argument 'SYSTEM'" in refuse("analyze").stderr
     assert "--on" in refuse("run", GOOD).stderr
     said = refuse("run", GOOD, "--on", "kvm").stderr

@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer
-from hyperperiod.experiments.reproduce import Asked, load_experiment
+from hyperperiod.experiments.reproduce import Asked
+from hyperperiod.experiments.reproduce.catalogue import load_experiment
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
@@ -130,3 +132,17 @@ def test_what_cannot_be_searched_is_refused() -> None:
     said = CliRunner().invoke(main, ["reproduce", "psedf-worst", "--on", "xen"])
     assert said.exit_code == 2
     assert "--on" in said.stderr
+
+
+def test_a_policy_that_the_paper_does_not_have_is_refused(tmp_path: Path) -> None:
+    """What it says of the latest packet is there for its own three."""
+    text = (FOLDER / "psedf-worst.toml").read_text(encoding="utf-8")
+    file = tmp_path / "psedf-worst.toml"
+    file.write_text(text.replace('policy = "sedf"', 'policy = "rtds"', 1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_experiment("psedf-worst", tmp_path)
+    assert (caught.value.found, caught.value.allowed) == (
+        "'rtds'",
+        "'sedf', 'sedf-prime' or 'psedf'",
+    )
+    assert text.splitlines()[(caught.value.line or 0) - 1].strip() == 'policy = "sedf"'

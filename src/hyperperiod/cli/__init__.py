@@ -35,6 +35,17 @@ class _Commands(ErrorGroup):
         module = import_module(f"hyperperiod.cli.{cmd_name}")
         return cast("click.Command", getattr(module, cmd_name))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in front.COMMANDS and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], front.COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         return front.help_text().rstrip("\n")
 

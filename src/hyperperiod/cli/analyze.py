@@ -109,8 +109,11 @@ def _show(result: AnalyzeResult, *, tests: bool) -> None:
         screen.table(tests_table(result))
     for line in searches(result):
         screen.line(line)
-    if result.get("spare"):
-        screen.line(f"spare: {interface_text(result['spare'])}")
+    spare = result.get("spare")
+    if spare:
+        known = spare["budget_ns"] is not None
+        text = interface_text(spare) if known else "unknown, as not every interface is known"
+        screen.line(f"spare: {text}")
     if result["schedulable"] is not True:
         for reason in reasons(result):
             screen.line(f"- {reason}")

@@ -131,11 +131,6 @@ def _fields(part: type[Part]) -> dict[str, Field]:
     return fields
 
 
-def keys_of(part: type[Part]) -> list[str]:
-    """The keys that a table of this record may have in a file."""
-    return [field.key for field in fields_of(part).values() if field.key]
-
-
 @dataclass_transform(
     eq_default=True, kw_only_default=True, frozen_default=True, field_specifiers=(key,)
 )
@@ -160,6 +155,7 @@ class Part:
 
     def replace(self, **values: Any) -> Self:
         """A copy with other values, which are not checked: whoever makes them knows."""
+        assert values.keys() <= self.__dict__.keys(), "only fields are replaced"
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update(values)

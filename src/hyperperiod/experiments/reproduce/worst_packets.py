@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from hyperperiod.analysis.servers.driver_domain import Configuration, Slice
 from hyperperiod.analysis.servers.driver_flows import placed_of
@@ -55,7 +55,7 @@ class Stage(Part):
     """A system, under one of the paper's policies."""
 
     system: str
-    policy: str
+    policy: Literal["sedf", "sedf-prime", "psedf"]
     plays: Annotated[int, Whole(1)] | None = None
     """How many are tried at most, if fewer than elsewhere."""
 
