@@ -119,7 +119,7 @@ def test_under_another_policy() -> None:
         (("--periods", "5ms"), "two times, such as 1ms..100ms"),
         (("--periods", "5ms..1ms"), "the shorter time first"),
         (("--periods", "5..10"), "allowed:"),
-        (("--pcpus", "0"), "not in the range 1<=x<=64"),
+        (("--pcpus", "0"), "a whole number from 1 to 64"),
         (("--least", "money"), "bandwidth"),
         (("--time-limit", "0s"), "a time above 0"),
         (("--policy", "rtds", "--fewest"), "--fewest: found the global policy rtds"),
