@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.files import FOLDER
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer
 from hyperperiod.experiments.reproduce import Asked
 from hyperperiod.experiments.reproduce.catalogue import load_experiment
@@ -27,6 +26,7 @@ from hyperperiod.model import (
     load_system,
     parse_policy,
 )
+from hyperperiod.resources import EXPERIMENTS
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 POLICIES = ("sedf", "sedf-prime", "psedf")
@@ -136,7 +136,7 @@ def test_what_cannot_be_searched_is_refused() -> None:
 
 def test_a_policy_that_the_paper_does_not_have_is_refused(tmp_path: Path) -> None:
     """What it says of the latest packet is there for its own three."""
-    text = (FOLDER / "psedf-worst.toml").read_text(encoding="utf-8")
+    text = (EXPERIMENTS / "psedf-worst.toml").read_text(encoding="utf-8")
     file = tmp_path / "psedf-worst.toml"
     file.write_text(text.replace('policy = "sedf"', 'policy = "rtds"', 1), encoding="utf-8")
     with pytest.raises(InputError) as caught:
