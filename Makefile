@@ -151,7 +151,7 @@ deps:
 
 ## make wheels       what is released, into dist/: wheels for x86_64 and aarch64, and the sources
 wheels: $(UV)
-	@$(STEP) "wheels" $(PYTHON) tools/make_wheels
+	@$(STEP) "wheels" $(PYTHON) tools/make_wheels.py
 
 ## make release VERSION=X.Y.Z  checks, tests, builds dist/ and tags; publishes nothing
 release:

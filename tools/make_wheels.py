@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds what is released into dist/: tools/make_wheels [x86_64|aarch64]...
+"""Builds what is released into dist/: tools/make_wheels.py [x86_64|aarch64]...
 
 Two wheels for each architecture: one for CPython 3.11 and one, of the stable ABI, for 3.12 and
 later; then the source distribution. The compiler is Zig's clang, a package of PyPI, which links
 against the symbols of an old C library (GLIBC) and brings its own C++ library, so that one machine
 makes wheels for every Linux of the last years and for both architectures. auditwheel looks at the
 symbols that are asked for in the end and gives the manylinux tag, abi3audit says whether the
-stable ABI is kept, and twine whether PyPI takes the files. Tools and versions are those of the group `wheels` in uv.lock.
+stable ABI is kept, and twine whether PyPI takes the files. Tools and versions are those of the
+group `wheels` in uv.lock.
 
 The Pythons must be there: 3.11 and one from 3.12 on.
 """
