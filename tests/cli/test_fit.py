@@ -165,13 +165,16 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path
     domains = tuple(one.replace(pcpu=None) for one in made.domains)
     file, out = tmp_path / "large.toml", tmp_path / "fitted.toml"
     file.write_text(to_toml(made.replace(domains=domains, pcpus=4)))
-    real = exact.Search._solve
 
-    def soon_interrupted(self: exact.Search) -> Any:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return real(self)
+    class Interrupted(threading.Thread):
+        """Ctrl-C comes each time somebody begins to wait for this thread for a while."""
 
-    monkeypatch.setattr(exact.Search, "_solve", soon_interrupted)
+        def join(self, timeout: float | None = None) -> None:
+            if timeout is not None:
+                os.kill(os.getpid(), signal.SIGINT)
+            super().join(timeout)
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
     options = ("--least", "overhead", "--time-limit", "60s", "-o", str(out))
     code, result = object_of("fit", str(file), *options)
     assert code == 130

@@ -46,15 +46,20 @@ class ErrorGroup(click.Group):
         def run() -> Any:
             return super(ErrorGroup, self).main(args, prog_name, complete_var, False, **extra)
 
-        return sys.exit(_guarded(run)) if standalone_mode else run()
+        if not standalone_mode:
+            return run()
+        code = _guarded(run)
+        _drop_what_nobody_takes()
+        return sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # click would end with 1, which here means a missed deadline.
-            return _no_reader()
+            # The reader of our output (`| head`) has gone: nothing is wrong with us. Click would
+            # end with 1, which here means a missed deadline.
+            return EXIT_NO_READER
         return result
 
 
@@ -101,11 +106,16 @@ def _survive_odd_characters() -> None:
             reconfigure(errors="replace")
 
 
-def _no_reader() -> int:
-    """The reader of our output (`| head`) has gone: nothing is wrong with us."""
-    # Python flushes standard output once more at exit; let that go nowhere.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_NO_READER
+def _drop_what_nobody_takes() -> None:
+    """What a stream still holds and cannot write goes nowhere.
+
+    Python writes it once more at its end, and makes 120 of the exit code where that fails.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unwritten(error: OSError) -> str:
