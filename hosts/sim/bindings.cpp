@@ -375,6 +375,8 @@ void translate(const std::exception_ptr &pointer, void *) {
 } // namespace
 
 NB_MODULE(_sim, module) {
+    // What an error still holds when the interpreter ends is no fault of the user's.
+    nb::set_leak_warnings(false);
     module.doc() = "The simulator around the core, and the core itself.";
     module.attr("RELATIVE_ERROR") = Histogram::RELATIVE_ERROR;
     nb::register_exception_translator(translate);

@@ -41,8 +41,11 @@ def hyperperiod(*arguments: str) -> list[str]:
 
 def shell(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What a shell makes of `"$@" REDIRECTIONS`, with the program and its arguments for `$@`."""
+    # What is printed waits in a buffer, as for users; unbuffered, a full disk is noticed at once.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     return subprocess.run(
         ["sh", "-c", command, "sh", *hyperperiod(*arguments)],
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,

@@ -90,12 +90,13 @@ def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     somebody = {
         "GIT_COMMITTER_NAME": "somebody",
         "GIT_COMMITTER_EMAIL": "somebody@example.org",
-        "MAKEFLAGS": "",
     }
+    # Nothing of a make around this one: it would say more, and pass its flags on.
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     return subprocess.run(
         ["bash", "tools/release", *arguments],
         cwd=folder,
-        env=os.environ | somebody,
+        env=kept | somebody,
         capture_output=True,
         text=True,
     )

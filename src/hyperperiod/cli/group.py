@@ -54,7 +54,11 @@ class ErrorGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            result = super().invoke(ctx)
+            try:
+                result = super().invoke(ctx)
+            except click.exceptions.Exit as leaving:
+                result = leaving.exit_code
+            # Whatever the verdict is: it has been written, or it is said that it could not be.
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader of our output (`| head`) has gone: nothing is wrong with us. Click would

@@ -227,6 +227,8 @@ std::pair<std::optional<u64>, bool> cluster_budget(const Rows &rows, Shape shape
 } // namespace
 
 NB_MODULE(_analysis, module) {
+    // What an error still holds when the interpreter ends is no fault of the user's.
+    nb::set_leak_warnings(false);
     module.doc() = "Schedulability tests and interface computation in exact integers.";
     nb::enum_<Shape>(module, "Shape")
         .value("GENERAL", Shape::general)
