@@ -161,6 +161,17 @@ def test_domains_inside_a_cluster(gedf: Gedf) -> None:
     assert three["schedulable"] is False
 
 
+def test_an_inner_domain_without_an_interface_leaves_the_cluster_unknown(gedf: Gedf) -> None:
+    inner = (
+        '[[domain.domain]]\nname = "x"\ninterface_period = "4ms"\n[[domain.domain.task]]\n'
+        'name = "t"\nperiod = "5ms"\nwcet = "4ms"\ndeadline = "3ms"\n'
+    )
+    outer = only(gedf('interface = { period = "4ms", budget = "3ms" }', inside=inner))
+    assert outer["schedulable"] is not True
+    assert "dmpr" not in outer
+    assert "the wcet of t, 4ms, is above its deadline, 3ms" in str(outer["reason"])
+
+
 def test_hosts_refuse_and_pins_are_refused(gedf: Gedf) -> None:
     with pytest.raises(InputError, match="gedf"):
         simulate(gedf('interface = { period = "5ms", budget = "5ms" }'), 10**9)

@@ -74,6 +74,35 @@ def test_ones_own_jobs_cost_nothing_while_there_is_work() -> None:
     assert budget_loss_ns(system(*often), often, often[1]) > 100 * 5
 
 
+def test_wakes_inside_a_nested_neighbour_count() -> None:
+    """The jobs of inner domains wake the vcpu around them, and so do refills of inner servers."""
+    jobs = tuple(Task(name=f"t{number}", period_ns=100, wcet_ns=1) for number in range(3))
+    interface = Interface(period_ns=1000, budget_ns=300)
+    flat = Domain(name="b", interface=interface, tasks=jobs)
+    inner = Interface(period_ns=100, budget_ns=10)
+    nested = Domain(
+        name="b",
+        interface=interface,
+        domains=tuple(
+            Domain(name=f"b{number}", interface=inner, tasks=(task,))
+            for number, task in enumerate(jobs)
+        ),
+    )
+    losses = []
+    for other in (flat, nested):
+        both = (TWO[0], other)
+        losses.append(budget_loss_ns(system(*both), both, TWO[0]))
+    assert losses[1] >= losses[0] > budget_loss_ns(system(*TWO), TWO, TWO[0])
+
+
+def test_across_hops_ones_own_wakes_are_paid_for() -> None:
+    """A job every 1000 in periods of 500: one wake and one pick more than with work throughout."""
+    one = system(*TWO)
+    within = budget_loss_ns(one, TWO, TWO[0])
+    across = budget_loss_ns(one, TWO, TWO[0], across_hops=True)
+    assert across - within == (3 + 2 + 5) + 11
+
+
 @pytest.mark.parametrize("policy", ["ptps", "wcps", "crps", "periodic+edf", "deferrable+fp+spare"])
 def test_turns_to_pay_and_to_run_end_apart(policy: str) -> None:
     """Work comes in the middle of a turn to pay: from then on two picks in every quantum."""

@@ -17,8 +17,11 @@ What the tasks of a server miss of its budget is the time of picks that grant it
 Such a pick goes on with it, because somebody arrived who goes behind it, something was refilled or
 a turn ended; or it comes back to it, and then an arrival, a refill or the end of a turn took the
 pcpu away before. So there are no more than arrivals of others, refills and ends of turns in the
-period, the first one, and one in progress when it begins. Arrivals and refills are paid for at
-the next pick, once each. One longest pick for a debt from the period before and one for what
+period, the first one, and one in progress when it begins: as long as the server has work. Where an
+item goes on from one task of the domain to the next its vcpu may depart and arrive at one instant,
+which is a pick with a wake that the budget pays for; what holds across such instants (`flows`)
+counts the domain's own arrivals as well. Arrivals and refills are paid for at the next pick, once
+each. One longest pick for a debt from the period before and one for what
 is in progress come on top. With a quantum turns to pay and turns to run are counted apart, and a
 server that does not always both pay and run has two that end in every quantum.
 Sporadic and cbs servers have periods of their own, which may begin at any time and be delayed by
@@ -76,11 +79,17 @@ def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...
 
 
 def budget_loss_ns(
-    system: System, domains: Sequence[Domain], own: Domain, period_ns: int | None = None
+    system: System,
+    domains: Sequence[Domain],
+    own: Domain,
+    period_ns: int | None = None,
+    *,
+    across_hops: bool = False,
 ) -> int:
     """What one budget of the domain, one of these, may lose in a period of it, or of that length.
 
-    Inner servers lose what the domain around them loses in a period of theirs.
+    Inner servers lose what the domain around them loses in a period of theirs. The server has
+    work throughout, or `across_hops` but for instants at which an item goes on inside the domain.
     """
     if period_ns is None:
         period_ns = own.interface.period_ns if own.interface else 0
@@ -92,7 +101,7 @@ def budget_loss_ns(
     late_ns = 0
     if system.policy.budget is Budget.CBS and system.policy.order is Order.EDF:
         late_ns = -(-_beside_budgets_ns(system, domains) // 2)
-    picks_ns = _picks_of_one_ns(system, domains, own, window_ns)
+    picks_ns = _picks_of_one_ns(system, domains, own, window_ns, across_hops=across_hops)
     return picks_ns + 2 * longest_pick_ns(system, domains) + late_ns
 
 
@@ -121,7 +130,9 @@ def _beside_budgets_ns(system: System, domains: Sequence[Domain]) -> int:
     return (servers + 1) * longest_pick_ns(system, domains)
 
 
-def _picks_of_one_ns(system: System, domains: Sequence[Domain], own: Domain, window_ns: int) -> int:
+def _picks_of_one_ns(
+    system: System, domains: Sequence[Domain], own: Domain, window_ns: int, *, across_hops: bool
+) -> int:
     """Picks that grant one server of the domain in a window, and what is paid for at them."""
     cost = system.overheads
     turns = _number(_turns(system), window_ns)
@@ -130,9 +141,8 @@ def _picks_of_one_ns(system: System, domains: Sequence[Domain], own: Domain, win
         servers += 0 if domain.best_effort else domain.vcpus
         refills += _number(_server_events(system, domain), window_ns)
         # A vcpu beside the domain's own one counts as another's, with all its tasks.
-        if domain is not own or domain.vcpus > 1:
-            jobs = [job for task in domain.tasks for job in _jobs(system, domain, task)]
-            wakes += _number(jobs, window_ns)
+        if domain is not own or domain.vcpus > 1 or across_hops:
+            wakes += _number(list(_all_jobs(system, domain)), window_ns)
     ends = 0
     if system.policy.slack is Slack.LEND:
         # A loan ends with the budget of the one that lends, which may date from before the window;

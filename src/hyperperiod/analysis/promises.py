@@ -55,6 +55,7 @@ def _promises_of_group(
             deadline_ns,
             refused or "",
             system.policy.order,
+            budget_loss_ns(system, domains, domain, across_hops=True),
         )
         yield domain.name, promise
         yield from _inside(loss_ns, domain, promise)

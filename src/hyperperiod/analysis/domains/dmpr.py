@@ -41,9 +41,12 @@ def minimal_dmpr_budget(
 def dmpr_entry(domain: Domain, promise: Promise, quantum_ns: int | None) -> dict[str, Any] | None:
     """Beside a domain under gedf: all vcpus but one whole, the last with the least budget.
 
-    At the domain's own period and under its budget rule; null without an interface or where the
-    supply bound that was asked for does not fit. Overheads are not added.
+    At the domain's own period and under its budget rule; null without an interface, of its own or
+    of an inner domain, or where the supply bound that was asked for does not fit. Overheads are not
+    added.
     """
+    if any(one.interface is None for one in (domain, *domain.domains)):
+        return None
     cluster = cluster_of(domain)
     if cluster is None or domain.interface is None:
         return None

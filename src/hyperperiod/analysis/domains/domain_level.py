@@ -62,8 +62,9 @@ class NotCovered(Exception):  # noqa: N818 - it is not an error of the user
 class Promise:
     """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take.
 
-    `deadline_ns`, which `Sbf.EDP` uses, is when in each period the budget has come, if that is
-    known, and `refused` why it is not.
+    They take `lost_ns` of a budget while the vcpu has work, and `lost_across_hops_ns` while items
+    go from one of its tasks to the next without a gap. `deadline_ns`, which `Sbf.EDP` uses, is when
+    in each period the budget has come, if that is known, and `refused` why it is not.
     """
 
     rule: Budget
@@ -72,6 +73,7 @@ class Promise:
     deadline_ns: int | None = None
     refused: str = ""
     order: Order = Order.EDF
+    lost_across_hops_ns: int = 0
 
 
 def rule_behind(policy: Policy, domain: Domain) -> Budget:

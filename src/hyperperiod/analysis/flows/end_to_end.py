@@ -17,6 +17,16 @@ other, it is pending there without a gap, so the busy window of the lowest of th
 all of them together, and the time without supply is paid only once. Of all ways to cut the path
 into such pieces and single hops the best one counts, for jitters as well.
 
+A piece needs a supply bound that holds across the end of a hop, where the vcpu may depart and
+arrive at one instant (`HOLDS_ACROSS_HOPS`). With overheads that is a pick with a wake, which the
+budget pays for: the supply of a piece loses those as well. Periodic servers spend their budget
+whatever the work is, deferrable ones only while they run, and polling ones lose it only if there
+is no work after the arrivals of that instant: nothing changes for them. Under the sporadic and cbs
+rules an arrival acts. What is left of a sporadic budget becomes a refill that dates from now, later
+than without the arrival; a cbs server with more left than it could use by its deadline gets a new
+deadline a period from now, and the service until the old one is lost. Their hops are bounded one
+by one: the bound of a single hop needs supply only while the item is pending there.
+
 Why the fixed point is sound although the argument is a circle. Take the first instant at which
 something is pending for longer than its bound. All else up to then kept its bound, so all releases
 up to then were within their streams, and the bound on that one, which looks at nothing later, was
@@ -89,6 +99,9 @@ SPREAD = 256
 ONCE = 2**60
 """A period that no window exceeds."""
 
+HOLDS_ACROSS_HOPS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SLICE)
+"""Budget rules whose supply bound holds while items go from one task of a vcpu to the next."""
+
 _MAY_GIVE_THE_LEAST = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.CBS)
 
 UNBOUNDED = "no bound was found for its response time"
@@ -125,16 +138,21 @@ class FlowVerdict:
 
 @dataclass(frozen=True)
 class _Vcpu:
-    """A component that has hops, what it gets, and whether it may get no more than that."""
+    """A component that has hops, and its supply.
+
+    `least`: it may get no more than that. `across` is what it gets while items go from one of its
+    tasks to the next without a gap; None: nothing is known of that.
+    """
 
     domain: str
     component: Component
     supply: Supply
     least: bool
+    across: Supply | None
 
 
 class TaskBound(NamedTuple):
-    """A task's longest response and its level's longest busy window; None: unbounded."""
+    """A task's longest response, and its level's busy window across hops; None: unbounded."""
 
     response_ns: int | None
     window_ns: int | None
@@ -221,7 +239,20 @@ def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:
     components = components_of(domain)
     supply = supply_of(domain, promise, components)
     least = not promise.lost_ns and promise.rule in _MAY_GIVE_THE_LEAST
-    return [_Vcpu(domain.name, component, supply, least) for component in components]
+    across = _supply_across_hops(domain, promise, components)
+    return [_Vcpu(domain.name, component, supply, least, across) for component in components]
+
+
+def _supply_across_hops(
+    domain: Domain, promise: Promise, components: Sequence[Component]
+) -> Supply | None:
+    if promise.rule not in HOLDS_ACROSS_HOPS:
+        return None
+    try:
+        with_wakes = replace(promise, lost_ns=promise.lost_across_hops_ns)
+        return supply_of(domain, with_wakes, components)
+    except NotCovered:
+        return None
 
 
 class _Routes:
@@ -373,12 +404,11 @@ def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
                 _by_backlog(routes, vcpu, [source], above, blocking),
             )
             above += own
-            window = busy_window(above, vcpu.supply, blocking)
-            bounds_below[name] = TaskBound(response, window)
+            bounds_below[name] = TaskBound(response, _window_across(vcpu, above, blocking))
         return bounds_below
     together = [stream for inside in streams for stream in inside]
     blocking = max(source.load.blocking for source in component.sources)
-    window = busy_window(together, vcpu.supply, blocking)
+    across = _window_across(vcpu, together, blocking)
     by_backlog = _by_backlog(routes, vcpu, component.sources, (), blocking)
     if component.local is Local.EDF:
         # Jobs of one task are in order under edf as well.
@@ -386,14 +416,20 @@ def _inside(routes: _Routes, vcpu: _Vcpu, bounds: Bounds) -> Bounds:
         demand = _as_loads(component, streams)
         in_range = all(max(load) < TIME_LIMIT_NS for load in demand.loads)
         holds = in_range and edf(demand, vcpu.supply).holds is True
+        window = busy_window(together, vcpu.supply, blocking)
         return {
-            name: TaskBound(_least(_edf_response(source, window, holds=holds), in_order), window)
+            name: TaskBound(_least(_edf_response(source, window, holds=holds), in_order), across)
             for name, source in zip(names, component.sources, strict=True)
         }
     if component.fifo_with_busy:
         return dict.fromkeys(names, NOTHING)
     response = _least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
-    return dict.fromkeys(names, TaskBound(response, window))
+    return dict.fromkeys(names, TaskBound(response, across))
+
+
+def _window_across(vcpu: _Vcpu, streams: Sequence[Stream], blocking: int) -> int | None:
+    """The longest busy window of these streams, which may go on across the ends of hops."""
+    return None if vcpu.across is None else busy_window(streams, vcpu.across, blocking)
 
 
 def _by_backlog(

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A hunt for items that are later than their bound after many hops on one vcpu.
+
+Where an item goes on from task to task of one vcpu, the vcpu runs out of work and gets some at one
+instant. Budget rules that act on arrivals, and overheads that are paid for at each pick, notice
+that; a bound that takes all hops for one stretch of work must not. One flow of 5 to 30 hops through
+one vcpu, beside one or two servers whose jobs preempt it. The adversary places the item and these
+jobs (when each comes and how long it is) by local search, so that hops end just after a preemption,
+at refills and at deadlines. Overheads in two systems of five.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from tests.sim.worlds import domain, system, task
+from tests.soundness.campaign import Trial, climb, hunt, sizes
+from tests.soundness.test_flows import analysis_of
+
+from hyperperiod.analysis.flows.found import FlowAnalysis
+from hyperperiod.hosts.sim import simulate
+from hyperperiod.model import Domain, Flow, System, Task, TaskKind, parse_policy
+
+POLICIES = (
+    "ptps", "wcps", "crps", "periodic+edf", "ds", "deferrable+edf+none", "deferrable+edf+extra",
+    "polling", "polling+edf", "sporadic", "sporadic+edf", "cbs", "cbs+fp", "rtds", "ertds",
+    "slice+fp", "slice+edf", "slice+edf+extra",
+)  # fmt: skip
+ONCE = 1_000_000
+"""A period that no run reaches: the jobs beside the chain come once, where they are placed."""
+MOST_HORIZON = 60_000
+
+
+def draw_chain(rng: random.Random, scale: int) -> tuple[Domain, list[str]]:
+    """The domain that items stay in, and their way through it: short work on small budgets."""
+    period = rng.randint(8, 60) * scale
+    budget = rng.choice((1, 2, 2, 3, 5, period // (4 * scale))) * scale
+    scheduler = rng.choice(("rm", "fp", "edf", "fifo", "fifo"))
+    tasks = []
+    for number in range(rng.randint(1, 2)):
+        more: dict[str, Any] = {"priority": rng.randint(0, 2)} if scheduler == "fp" else {}
+        wcet = rng.randint(1, min(budget, 3))
+        tasks.append(task(f"t{number}", 4 * period, wcet, kind="event", deadline=ONCE, **more))
+    hops = [f"chain.{rng.choice(tasks).name}" for _ in range(rng.randint(5, 30))]
+    return domain("chain", (budget, period), *tasks, scheduler=scheduler), hops
+
+
+def draw_beside(rng: random.Random, name: str, share: float) -> Domain:
+    """A server that gets in the way, with jobs that come once each, the last of them for long."""
+    period = rng.randint(6, 60)
+    budget = max(1, int(share * period))
+    count = rng.randint(1, 4)
+    jobs = [
+        task(
+            f"j{number}",
+            ONCE,
+            rng.randint(1, 3 * period if number < count - 1 else 60 * period),
+            offset=rng.randint(0, 4 * period),
+        )
+        for number in range(count)
+    ]
+    return domain(name, (budget, period), *jobs, scheduler="fifo")
+
+
+def draw_system(rng: random.Random) -> System:
+    policy = rng.choice(POLICIES)
+    overheads = {}
+    scale = 1
+    if rng.random() < 0.4:
+        # Costs are small beside the budgets, as on real machines.
+        scale = 40
+        keys = ("wake", "wake", "pick", "context_switch", "interrupt", "replenish")
+        overheads = {key: rng.choice((0, 0, 0, 1, 2, 8)) for key in keys}
+    chain, hops = draw_chain(rng, scale)
+    assert chain.interface is not None
+    rest = 1 - chain.interface.budget_ns / chain.interface.period_ns
+    count = rng.choice((0, 1, 1, 2) if overheads else (1, 1, 1, 2))
+    beside = [
+        draw_beside(rng, f"b{number}", rest * rng.choice((0.7, 0.9, 1, 1)) / count)
+        for number in range(count)
+    ]
+    domains = [chain, *beside]
+    if rng.random() < 0.5:
+        domains.reverse()
+    if parse_policy(policy).order == "fp":
+        # Mostly the chain is last: that is where it waits longest.
+        last = rng.random() < 0.8
+        numbers = {one.name: place for place, one in enumerate(beside, 1)}
+        numbers["chain"] = len(domains) if last else 0
+        domains = [one.replace(priority=numbers[one.name]) for one in domains]
+    source = {"kind": "periodic", "period": ONCE, "offset": rng.randint(0, 100 * scale)}
+    flow = Flow.of({"name": "f", "source": source, "hops": hops, "deadline": ONCE, "queue": 1})
+    return system(policy, *domains, flow=(flow,), overheads=overheads)
+
+
+class Placed(NamedTuple):
+    """When the item comes; and when each job beside it comes, and how long it is."""
+
+    source: int
+    jobs: tuple[tuple[int, int], ...]
+
+
+def placement_of(one: System) -> Placed:
+    jobs = tuple((each.offset_ns, each.wcet_ns or 1) for each in _jobs_of(one))
+    return Placed(one.flows[0].source.offset_ns, jobs)
+
+
+def _jobs_of(one: System) -> list[Task]:
+    return [t for each in one.domains for t in each.tasks if t.kind is not TaskKind.EVENT]
+
+
+def placed(one: System, where: Placed) -> System:
+    """The system with its item and jobs where they are to be; no bound depends on that."""
+    jobs = iter(where.jobs)
+
+    def moved(member: Task) -> Task:
+        if member.kind is TaskKind.EVENT:
+            return member
+        offset, wcet = next(jobs)
+        return member.replace(offset_ns=offset, wcet_ns=wcet)
+
+    domains = tuple(
+        each.replace(tasks=tuple(moved(member) for member in each.tasks)) for each in one.domains
+    )
+    flow = one.flows[0]
+    source = flow.source.replace(offset_ns=where.source)
+    return one.replace(domains=domains, flows=(flow.replace(source=source),))
+
+
+def around(where: Placed, scale: int) -> Iterator[Placed]:
+    for step in (-5 * scale, -scale, -1, 1, scale, 5 * scale):
+        if where.source + step >= 0:
+            yield where._replace(source=where.source + step)
+        for number, (offset, wcet) in enumerate(where.jobs):
+            rest = where.jobs[:number], where.jobs[number + 1 :]
+            for job in ((offset + step, wcet), (offset, wcet + step)):
+                if job[0] >= 0 and job[1] > 0:
+                    yield where._replace(jobs=(*rest[0], job, *rest[1]))
+
+
+def lateness(one: System, found: FlowAnalysis, where: Placed) -> tuple[int, str]:
+    """The response in millionths of its bound, and what broke the bound."""
+    judged = found.flows[0]
+    assert judged.bound_ns is not None
+    horizon = where.source + judged.bound_ns + 1
+    response = simulate(placed(one, where), horizon, 1)["flows"][0]["response_ns"]
+    if response is None:
+        return 0, f"not done by its bound of {judged.bound_ns}"
+    return 1_000_000 * response["max"] // judged.bound_ns, ""
+
+
+def attack(one: System, found: FlowAnalysis, rng: random.Random, starts: int, steps: int) -> str:
+    """What was broken, and how; empty: nothing."""
+    scale = 40 if any(vars(one.overheads).values()) else 1
+    for _ in range(starts):
+        here = placement_of(one)
+        jobs = tuple((rng.randint(0, here.source + 200 * scale), wcet) for _, wcet in here.jobs)
+        here = here._replace(jobs=jobs)
+        here, _ = climb(
+            here,
+            lambda where: around(where, scale),
+            lambda where: lateness(one, found, where)[0],
+            steps,
+        )
+        for where in (here, *around(here, scale)):
+            _, broken = lateness(one, found, where)
+            if broken:
+                return f"{broken}: {where} of {one!r}"
+    return ""
+
+
+def trial(rng: random.Random) -> Trial:
+    one = draw_system(rng)
+    found = analysis_of(one)
+    bound_ns = found.flows[0].bound_ns
+    if bound_ns is None or bound_ns > MOST_HORIZON:
+        return Trial(accepted=False)
+    return Trial(accepted=True, counterexample=attack(one, found, rng, 1, 4))
+
+
+@sizes(300)
+def test_no_item_is_later_after_many_hops(systems: int) -> None:
+    hunt("chains", systems, trial, least_accepted=0.2)
+
+
+KNOWN = {
+    # policy: interface of the chain, its hops, that of b, its jobs (offset, wcet), source, response
+    "sporadic": ((2, 12), (1,) * 10, (9, 11), ((2, 9), (7, 27), (12, 27)), 5, 73),
+    "cbs": (
+        (2, 60),
+        (1, 1, 2, 1, 2, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2),
+        (57, 59),
+        ((46, 6), (51, 2850), (233, 57)),
+        100,
+        1008,
+    ),
+}
+"""Chains that were later than the busy window of all their hops, which was once their bound."""
+
+
+@pytest.mark.parametrize("policy", KNOWN)
+def test_a_chain_that_no_single_window_bounds(policy: str) -> None:
+    interface, wcets, other, jobs, source, response = KNOWN[policy]
+    sizes_of = sorted(set(wcets))
+    hops = [task(f"h{w}", ONCE, w, kind="event", deadline=ONCE) for w in sizes_of]
+    beside = [task(f"j{i}", ONCE, w, offset=o) for i, (o, w) in enumerate(jobs)]
+    priorities = ({"priority": 1}, {"priority": 0}) if policy == "sporadic" else ({}, {})
+    flow = Flow.of(
+        {
+            "name": "f",
+            "source": {"kind": "periodic", "period": ONCE, "offset": source},
+            "hops": [f"a.h{w}" for w in wcets],
+            "deadline": ONCE,
+        }
+    )
+    one = system(
+        policy,
+        domain("a", interface, *hops, scheduler="fifo", **priorities[0]),
+        domain("b", other, *beside, scheduler="fifo", **priorities[1]),
+        flow=(flow,),
+    )
+    seen = simulate(one, 10_000, 1)["flows"][0]["response_ns"]
+    assert seen is not None
+    assert seen["max"] == response
+    bound_ns = analysis_of(one).flows[0].bound_ns
+    assert bound_ns is not None
+    assert bound_ns >= response
+
+
+def test_wakes_of_hops_are_paid_for() -> None:
+    hop = task("h", 1_000_000, 1_000, kind="event", deadline=10**9)
+    source = {"kind": "periodic", "period": 20_000_000, "offset": 50_000}
+    flow = Flow.of({"name": "f", "source": source, "hops": ["a.h"] * 10, "deadline": 1_992_000})
+    one = system(
+        "ptps",
+        domain("a", (50_000, 1_000_000), hop, scheduler="fifo"),
+        flow=(flow,),
+        overheads={"wake": 10_000},
+    )
+    seen = simulate(one, 10**9, 1)["flows"][0]
+    assert seen["response_ns"]["max"] == 1_995_000
+    bound_ns = analysis_of(one).flows[0].bound_ns
+    assert bound_ns is not None
+    assert bound_ns >= 1_995_000
