@@ -10,6 +10,10 @@
  * is depleted only after its deadline (the pcpu was overbooked) gets it at once. A debt is
  * never forgiven. Budget = period never interrupts service.
  *
+ * New parameters (hp_update) take effect where a period starts: at the deadline, or at an arrival
+ * that starts one before. Were they to wait for a deadline that an arrival has moved, the server
+ * would be refilled there a second time in one period.
+ *
  * Under EDF the sum of the bandwidths is an exact test on one pcpu.
  */
 #pragma once
@@ -101,6 +105,7 @@ HP_RARE void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         && !hp_product_above((hp_u64)server->remaining_ns, server->period_ns,
                              server->deadline_ns - now_ns, server->budget_ns))
         return;
+    hp_take_change(core, server);
     server->remaining_ns = (hp_i64)server->budget_ns;
     server->deadline_ns = now_ns + server->period_ns;
     hp_refilled(core, vcpu);

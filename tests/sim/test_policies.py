@@ -272,6 +272,38 @@ def test_a_changed_period_changes_the_priority() -> None:
     assert ran.drawn() == "0 x 5 y 10 - 20 x 25 - 30 y 35 - 40 y 45 x 50 y 55 - 60"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "drawn"),
+    [
+        ((5, 10), "0 a 1 - 3 b 8 - 13 b 18 - 30"),
+        ((3, 12), "0 a 1 - 3 b 6 - 15 b 18 - 27 b 30"),
+    ],
+)
+def test_under_cbs_an_arrival_that_starts_a_period_brings_the_change(
+    wanted: tuple[int, int], drawn: str
+) -> None:
+    """Asked for at 2, due at 10; the job at 3 finds 4 left, more than (10 - 3) / 2."""
+    tasks = task("a", 100, 1), task("b", 100, 10, offset=3)
+    one = system("cbs", domain("d", (5, 10), *tasks), change=(change(2, "d", wanted),))
+    assert run(one, 30).drawn() == drawn
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "drawn"),
+    [
+        ("ds", "polling", "0 a 3 - 10 t 11 - 30"),
+        ("polling", "ds", "0 a 3 - 6 t 7 - 30"),
+    ],
+)
+def test_the_policy_after_a_swap_decides_whether_idle_budget_is_lost(
+    before: str, after: str, drawn: str
+) -> None:
+    """The swap comes at the very instant at which the work ends."""
+    tasks = task("a", 100, 3), task("t", 100, 1, offset=6)
+    one = system(before, domain("d", (5, 10), *tasks), swap=(swap(3, after),))
+    assert run(one, 30).drawn() == drawn
+
+
 @pytest.mark.parametrize("pcpus", [1, 2])
 def test_more_vcpus_than_a_word(pcpus: int) -> None:
     """150 vcpus in one lock domain: the wide build of the engine, the same rules."""

@@ -64,12 +64,16 @@ class Server:
     def come_due(self, now_ns: int) -> None:
         """What was due now."""
         if self.change_ns <= now_ns and self.wanted is not None:
-            self.period_ns, self.budget_ns, self.priority = self.wanted
-            self.wanted, self.change_ns = None, NEVER
+            self.take_wanted(self.wanted)
             self.start_anew(now_ns)
         else:
             self.refill(now_ns)
         self.settled = True
+
+    def take_wanted(self, wanted: Wanted) -> None:
+        """From now on it has the interface that it waited for."""
+        self.period_ns, self.budget_ns, self.priority = wanted
+        self.wanted, self.change_ns = None, NEVER
 
     def refill_due_ns(self) -> int:
         """When its budget comes back."""
@@ -257,6 +261,9 @@ class Cbs(Server):
             return
         left_ns = self.deadline_ns - now_ns
         if self.remaining_ns * self.period_ns > left_ns * self.budget_ns:
+            if self.wanted is not None:
+                self.take_wanted(self.wanted)
+                self.settled = True
             self.remaining_ns = self.budget_ns
             self.deadline_ns = now_ns + self.period_ns
 
