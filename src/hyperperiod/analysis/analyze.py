@@ -23,6 +23,7 @@ from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, ju
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -144,7 +145,8 @@ class _Analysis:
     def _paper(self, group: Group) -> dict[str, Any]:
         """The ERTDS paper's verdict, where its theorems claim to apply."""
         policy = self.system.policy
-        if policy.budget is not Budget.DEFERRABLE or policy.order is not Order.EDF:
+        about = policy.budget is Budget.DEFERRABLE and policy.order is Order.EDF
+        if not about or find_proof(Rules.of(policy)) is None:
             return {}
         paper = paper_verdict(group, self._spare_bandwidth())
         return {

@@ -15,15 +15,21 @@ Errors: none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from hyperperiod.analysis.domains.domain_level import Promise, judge_domain, rule_behind
+from hyperperiod.analysis.domains.domain_level import (
+    Promise,
+    judge_domain,
+    promise_inside,
+    promise_under,
+)
 from hyperperiod.analysis.domains.edp import refusal
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Domain, System
+from hyperperiod.model import Domain, System
 
 
 def promises_of(system: System) -> dict[str, Promise]:
@@ -48,14 +54,12 @@ def _promises_of_group(
             period_ns = inner.interface.period_ns if inner.interface else 0
             return budget_loss_ns(system, domains, own, period_ns)
 
-        promise = Promise(
-            rule_behind(system.policy, domain),
-            system.sbf,
-            loss_ns(domain),
-            deadline_ns,
-            refused or "",
-            system.policy.order,
-            budget_loss_ns(system, domains, domain, across_hops=True),
+        promise = replace(
+            promise_under(system.policy, domain, system.sbf),
+            lost_ns=loss_ns(domain),
+            deadline_ns=deadline_ns,
+            refused=refused or "",
+            lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
         )
         yield domain.name, promise
         yield from _inside(loss_ns, domain, promise)
@@ -85,6 +89,11 @@ def _inside(
         found = verdicts.get(inner.name)
         deadline_ns = found.bound_ns if found is not None and found.holds else None
         lost_ns = loss_ns(inner)
-        behind = Promise(Budget.PERIODIC, promise.sbf, lost_ns, deadline_ns, promise.refused)
+        behind = replace(
+            promise_inside(promise.sbf),
+            lost_ns=lost_ns,
+            deadline_ns=deadline_ns,
+            refused=promise.refused,
+        )
         yield inner.name, behind
         yield from _inside(loss_ns, inner, behind)

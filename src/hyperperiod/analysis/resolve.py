@@ -27,19 +27,20 @@ from hyperperiod.analysis.domains.domain_level import (
     Promise,
     cluster_of,
     components_of,
-    rule_behind,
+    promise_inside,
+    promise_under,
     shape_for,
 )
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.overheads import budget_loss_ns, overhead_loads
+from hyperperiod.analysis.proofs import proof_of
 from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.trim import trim
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight, slices_by_weight
 from hyperperiod.model import (
-    Budget,
     Domain,
     InputError,
     Interface,
@@ -52,8 +53,6 @@ from hyperperiod.model import (
 
 # CSA's quantum, which it found to be a good one: the grid of Algorithm 1 where none is set.
 DEFAULT_QUANTUM_NS = 1_000_000
-# Rules whose supply bound need not be met: that nothing suffices under it is no proof.
-_UNMET = (Budget.SPORADIC, Budget.SLICE, Budget.SLICE_ONCE)
 TIME_LIMIT_NS = 2**62
 
 
@@ -95,7 +94,8 @@ def resolve_what_can_be(system: System) -> Resolution:
     resolution = Resolution(system)
     filler = _Filler(resolution, lambda _: 0)
     domains = tuple(
-        filler.fill(domain, rule_behind(system.policy, domain)) for domain in system.domains
+        filler.fill(domain, promise_under(system.policy, domain, system.sbf))
+        for domain in system.domains
     )
     resolution.system = system.replace(domains=domains)
     _add_overheads(resolution)
@@ -112,8 +112,8 @@ class _Filler:
     resolution: Resolution
     loss_ns: Callable[[int], int]  # of a budget, by its period
 
-    def fill(self, domain: Domain, rule: Budget) -> Domain:
-        inner = tuple(self.fill(child, Budget.PERIODIC) for child in domain.domains)
+    def fill(self, domain: Domain, promise: Promise) -> Domain:
+        inner = tuple(self.fill(child, promise_inside(promise.sbf)) for child in domain.domains)
         if inner:
             domain = domain.replace(domains=inner)
         if domain.best_effort or domain.interface is not None:
@@ -124,7 +124,7 @@ class _Filler:
         try:
             if open_inside:
                 raise NotCovered(f"its inner domain {open_inside[0]} has no interface")
-            interface = self._compute(domain, rule)
+            interface = self._compute(domain, promise)
         except NotCovered as error:
             self.resolution.failures[domain.name] = Verdict.unknown(str(error))
             return domain
@@ -133,18 +133,16 @@ class _Filler:
             return domain
         return domain.replace(**(_SETTLED | {"interface": interface}))
 
-    def _compute(self, domain: Domain, rule: Budget) -> Interface:
+    def _compute(self, domain: Domain, promise: Promise) -> Interface:
         cluster = cluster_of(domain)
         if cluster is not None:
-            return self._of_cluster(domain, rule, cluster)
+            return self._of_cluster(domain, promise, cluster)
         system = self.resolution.system
         components = [component for component in components_of(domain) if component.sources]
         if not components:
             raise NotCovered("busy tasks give no demand to compute it from")
         period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
-        shape = shape_for(
-            Promise(rule, system.sbf, order=system.policy.order), period_ns, components
-        )
+        shape = shape_for(promise, period_ns, components)
         if period_ns is None:
             optimum = optimal_interface(components, shape, _grid_of(domain, quantum_ns))
             self.resolution.optima[domain.name] = optimum
@@ -155,11 +153,11 @@ class _Filler:
             budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
-            sure = exact and whole_grid and rule not in _UNMET
+            sure = exact and whole_grid and not proof_of(promise.rules).loose
             _give_up(components, domain.interface_period_ns, sure=sure)
         return self._with_overhead(period_ns, budget_ns)
 
-    def _of_cluster(self, domain: Domain, rule: Budget, cluster: Component) -> Interface:
+    def _of_cluster(self, domain: Domain, promise: Promise, cluster: Component) -> Interface:
         """The least budget of each vcpu for a given period, under gedf."""
         system, period_ns = self.resolution.system, domain.interface_period_ns
         if not cluster.sources:
@@ -168,13 +166,13 @@ class _Filler:
             raise NotCovered("gedf on several vcpus: a budget is computed for a given period only")
         if system.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
+        shape = shape_for(promise, period_ns, [cluster])
         for source in cluster.sources:
             if source.load.wcet > source.load.deadline:
                 raise Infeasible(source.too_long)
         if cluster.utilization > domain.vcpus:
             utilization = float(cluster.utilization)
             raise Infeasible(f"the tasks ask for {utilization:.6g} of {domain.vcpus} pcpus")
-        shape = shape_for(Promise(rule, system.sbf), period_ns, [cluster])
         found = minimal_mpr_budget(
             cluster.loads, shape, period_ns, domain.vcpus, system.quantum_ns or 1
         )
@@ -242,9 +240,8 @@ def _add_overheads(resolution: Resolution) -> None:
         for index, own in zip(members, before, strict=True):
             loss = partial(budget_loss_ns, system, before, own)
             reopened = _reopened(resolution, own)
-            domains[index] = _Filler(resolution, loss).fill(
-                reopened, rule_behind(system.policy, reopened)
-            )
+            promise = promise_under(system.policy, reopened, system.sbf)
+            domains[index] = _Filler(resolution, loss).fill(reopened, promise)
         resolution.system = system.replace(domains=tuple(domains))
 
 

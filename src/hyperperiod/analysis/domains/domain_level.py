@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a domain's interface guarantees to the tasks inside it.
 
-First which supply bound is sound for the server:
+First which supply bound is sound for the server, as the table of proofs has it (`proofs`; what has
+no row there is not covered):
 - periodic and deferrable: the general one (the harmonic one or the one with explicit deadlines
   where it was asked for and is sound, `harmonic_supply` and `edp`);
 - polling: the one with the longer blackout, since work that comes just after a refill waits for
@@ -44,8 +45,19 @@ from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.proofs import Cover, NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Budget, Domain, Order, Policy, Sbf, Scheduler, is_ordinary
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Order,
+    Policy,
+    Sbf,
+    Scheduler,
+    Scope,
+    Slack,
+    is_ordinary,
+)
 
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
@@ -74,11 +86,30 @@ class Promise:
     refused: str = ""
     order: Order = Order.EDF
     lost_across_hops_ns: int = 0
+    slack: Slack = Slack.NONE
+    scope: Scope = Scope.PARTITIONED
+
+    @property
+    def rules(self) -> Rules:
+        """What its proof is about; an inner server has the defaults, as `proofs` says."""
+        return Rules(self.rule, self.order, self.slack, self.scope)
 
 
 def rule_behind(policy: Policy, domain: Domain) -> Budget:
     """The rule that a domain's servers are under: ordinary ones lose slices that others keep."""
-    return Budget.SLICE_ONCE if is_ordinary(policy, domain) else policy.budget
+    loses = policy.budget is Budget.SLICE and is_ordinary(policy, domain)
+    return Budget.SLICE_ONCE if loses else policy.budget
+
+
+def promise_under(policy: Policy, domain: Domain, sbf: Sbf) -> Promise:
+    """What stands behind a domain of the host, but for overheads and an explicit deadline."""
+    rule = rule_behind(policy, domain)
+    return Promise(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
+
+
+def promise_inside(sbf: Sbf) -> Promise:
+    """The same of a domain in a domain: its server is periodic, whatever the policy is."""
+    return Promise(Budget.PERIODIC, sbf)
 
 
 @dataclass(frozen=True)
@@ -117,16 +148,24 @@ def cluster_of(domain: Domain) -> Component | None:
 
 
 def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
-    """The supply bound to compute with; NotCovered where the harmonic one is refused."""
+    """The supply bound to compute with; NotCovered if none is proved, or the harmonic one refused.
+
+    What is proved must be so with the overheads behind the promise and the blocking in the
+    components.
+    """
+    blocked = any(load.blocking for component in components for load in component.loads)
+    needed = [Cover.OVERHEADS] * bool(promise.lost_ns) + [Cover.BLOCKING] * blocked
+    try:
+        proof = proof_of(promise.rules, *needed)
+    except NotProved as error:
+        raise NotCovered(str(error)) from error
     if promise.sbf is Sbf.HARMONIC:
         for component in components:
             reason = refusal(promise.rule, period_ns, component.sources)
             if reason is not None:
                 raise NotCovered(reason)
         return Shape.HARMONIC
-    late = (Budget.POLLING, Budget.SPORADIC, Budget.SLICE_ONCE)
-    kept_under_edf = promise.rule is Budget.SLICE and promise.order is Order.EDF
-    return Shape.POLLING if promise.rule in late or kept_under_edf else Shape.GENERAL
+    return proof.supply
 
 
 def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
@@ -185,11 +224,7 @@ def _only_sufficient(promise: Promise) -> str:
     """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
     if promise.lost_ns:
         return "with overheads the test is only sufficient"
-    if promise.rule in (Budget.SLICE, Budget.SLICE_ONCE):
-        return "the supply bound of slices need not be met"
-    if promise.rule is Budget.SPORADIC:
-        return "a sporadic server may always get more than its bound"
-    return ""
+    return proof_of(promise.rules).loose
 
 
 def _soften(verdict: Verdict, reason: str) -> Verdict:

@@ -31,6 +31,7 @@ from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.proofs import NotProved
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
@@ -99,7 +100,10 @@ class _View:
             reason = self._no_server()
             return _result(self.subject.name, "server", Verdict.unknown(reason))
         verdict = verdicts.servers[self.group.servers.index(own)]
-        account = servers.account(self.system.policy, self.group, own)
+        try:
+            account = servers.account(self.system.policy, self.group, own)
+        except NotProved:
+            return _result(own.name, "server", verdict)
         granule_ns = self.system.quantum_ns or 1
         at = self.group.servers.index(own)
         return _result(

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 
 from hyperperiod._analysis import Shape
@@ -33,29 +34,21 @@ from hyperperiod.analysis.explain.account import (
 )
 from hyperperiod.analysis.servers.deferrable_edf import most_work
 from hyperperiod.analysis.servers.deferrable_grid import most_spent
+from hyperperiod.analysis.servers.host_tests import host_proof
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.model import Budget, Order, Policy, format_time
+from hyperperiod.model import Policy, format_time
 
 # The pcpu itself: whoever asks gets all of it.
 WHOLE = Supply(Shape.GENERAL, 1, 1)
 PCPU = Provision(WHOLE, WHOLE)
-# Rules that keep what is left for later in the period, and may spend it twice in a row.
-KEEPS = (Budget.DEFERRABLE, Budget.SLICE)
 # Corners of a demand that does not grow in jumps.
 SAMPLES = 400
 
 
 def account(policy: Policy, group: Group, own: Server) -> Account:
-    """The account of one server of the group."""
-    if policy.order is not Order.EDF:
-        if group.pcpus > 1:
-            return _in_a_period(_global_fp(group, own))
-        if policy.budget is Budget.CBS:
-            return _in_a_period(_cbs_fp(group, own))
-        return _fixed(policy, group, own)
-    if group.pcpus > 1 or policy.budget in KEEPS:
-        return _in_a_period(_deferrable_edf(group, own))
-    return _due(group, own)
+    """The account of one server of the group, by its first test; NotProved if none is known."""
+    alone, *tests = host_proof(policy, group).tests
+    return _ACCOUNTS[tests[0] if tests else alone](group, own)
 
 
 def _first(group: Group, own: Server) -> list[Server]:
@@ -68,8 +61,8 @@ def _role(own: Server, other: Server) -> Role:
     return Role.EQUAL if other.priority == own.priority else Role.HIGHER
 
 
-def _fixed(policy: Policy, group: Group, own: Server) -> Account:
-    late = policy.budget in KEEPS
+def _fixed(group: Group, own: Server, *, late: bool) -> Account:
+    """Those above are `late` if they keep what is left and may spend it twice in a row."""
     sources = [Source("overheads", load) for load in group.overhead]
     roles = [Role.OVERHEAD] * len(sources)
     for other in _first(group, own):
@@ -200,3 +193,24 @@ def _story(rivals: _Rivals, window: Window) -> str:
         )
     left = format_time(-window.short_ns) if window.short_ns else "nothing"
     return f"In {period} the others keep {pcpus} at most so long that {left} is left."
+
+
+def _of(rivals: Callable[[Group, Server], _Rivals]) -> Callable[[Group, Server], Account]:
+    return lambda group, own: _in_a_period(rivals(group, own))
+
+
+_ACCOUNTS: dict[str, Callable[[Group, Server], Account]] = {
+    "alone": _of(_global_fp),
+    "fp_response_time": partial(_fixed, late=False),
+    "sporadic_fp": partial(_fixed, late=False),
+    "deferrable_fp": partial(_fixed, late=True),
+    "two_classes": partial(_fixed, late=True),
+    "cbs_fp": _of(_cbs_fp),
+    "edf_utilization": _due,
+    "cbs_utilization": _due,
+    "sporadic_edf": _due,
+    "deferrable_edf": _of(_deferrable_edf),
+    "global_fp": _of(_global_fp),
+    "gfb": _of(_deferrable_edf),
+}
+"""By the test that a row of the table of proofs names first."""

@@ -34,9 +34,8 @@ from hyperperiod.analysis.domains.algorithm_1 import Grid as WholeGrid
 from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
-    Promise,
     components_of,
-    rule_behind,
+    promise_under,
     shape_for,
 )
 from hyperperiod.analysis.fit.problem import Candidate, Item
@@ -165,8 +164,7 @@ class Tabulator:
         try:
             inner = self._settled(domain)
             components = [part for part in components_of(inner) if part.sources]
-            policy = self.system.policy
-            promise = Promise(rule_behind(policy, domain), self.system.sbf, order=policy.order)
+            promise = promise_under(self.system.policy, domain, self.system.sbf)
             shape = shape_for(promise, None, components)
         except NotCovered:
             return None, floor

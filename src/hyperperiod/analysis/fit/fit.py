@@ -43,6 +43,7 @@ from hyperperiod.analysis.fit.problem import (
     settle_best_effort,
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
+from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
 from hyperperiod.analysis.servers.driver_flows import NoLoop, loop_of, rule_for
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
@@ -81,6 +82,11 @@ def _timed(run: Callable[[], Fitted]) -> Fitted:
 
 
 def _refuse(system: System, options: Options) -> None:
+    try:
+        proof_of(Rules.of(system.policy))
+    except NotProved as reason:
+        allowed = "a policy under which a choice can be proved"
+        raise InputError("", None, "policy", f"{system.policy}: {reason}", allowed) from reason
     if system.quantum_ns is not None and options.step_ns is not None:
         raise InputError(
             "", None, "--grid", "a grid beside a quantum", "no grid: the quantum is the grid"

@@ -18,14 +18,15 @@ all of them together, and the time without supply is paid only once. Of all ways
 into such pieces and single hops the best one counts, for jitters as well.
 
 A piece needs a supply bound that holds across the end of a hop, where the vcpu may depart and
-arrive at one instant (`HOLDS_ACROSS_HOPS`). With overheads that is a pick with a wake, which the
-budget pays for: the supply of a piece loses those as well. Periodic servers spend their budget
-whatever the work is, deferrable ones only while they run, and polling ones lose it only if there
-is no work after the arrivals of that instant: nothing changes for them. Under the sporadic and cbs
-rules an arrival acts. What is left of a sporadic budget becomes a refill that dates from now, later
-than without the arrival; a cbs server with more left than it could use by its deadline gets a new
-deadline a period from now, and the service until the old one is lost. Their hops are bounded one
-by one: the bound of a single hop needs supply only while the item is pending there.
+arrive at one instant (`Cover.HOPS` in the table of proofs). With overheads that is a pick with a
+wake, which the budget pays for: the supply of a piece loses those as well. Periodic servers spend
+their budget whatever the work is, deferrable ones only while they run, and polling ones lose it
+only if there is no work after the arrivals of that instant: nothing changes for them. Under the
+sporadic and cbs rules an arrival acts. What is left of a sporadic budget becomes a refill that
+dates from now, later than without the arrival; a cbs server with more left than it could use by its
+deadline gets a new deadline a period from now, and the service until the old one is lost. Their
+hops are bounded one by one: the bound of a single hop needs supply only while the item is pending
+there.
 
 Why the fixed point is sound although the argument is a circle. Take the first instant at which
 something is pending for longer than its bound. All else up to then kept its bound, so all releases
@@ -82,6 +83,7 @@ from hyperperiod.analysis.flows.busy_window import (
 )
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.stream import Queue, Stream
+from hyperperiod.analysis.proofs import Cover, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
 from hyperperiod.model import Source as FlowSource
@@ -98,11 +100,6 @@ SPREAD = 256
 
 ONCE = 2**60
 """A period that no window exceeds."""
-
-HOLDS_ACROSS_HOPS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SLICE)
-"""Budget rules whose supply bound holds while items go from one task of a vcpu to the next."""
-
-_MAY_GIVE_THE_LEAST = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.CBS)
 
 UNBOUNDED = "no bound was found for its response time"
 LOSES = (
@@ -238,7 +235,7 @@ def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:
         raise NotCovered("it has no interface")
     components = components_of(domain)
     supply = supply_of(domain, promise, components)
-    least = not promise.lost_ns and promise.rule in _MAY_GIVE_THE_LEAST
+    least = not promise.lost_ns and not proof_of(promise.rules).loose
     across = _supply_across_hops(domain, promise, components)
     return [_Vcpu(domain.name, component, supply, least, across) for component in components]
 
@@ -246,7 +243,7 @@ def _vcpus_of(domain: Domain, promise: Promise | None) -> list[_Vcpu]:
 def _supply_across_hops(
     domain: Domain, promise: Promise, components: Sequence[Component]
 ) -> Supply | None:
-    if promise.rule not in HOLDS_ACROSS_HOPS:
+    if Cover.HOPS not in proof_of(promise.rules).covers:
         return None
     try:
         with_wakes = replace(promise, lost_ns=promise.lost_across_hops_ns)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple
 
+from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
 from hyperperiod.analysis.servers.driver_domain import (
     Configuration,
@@ -113,7 +114,9 @@ def driver_flows(system: System) -> dict[str, DriverFlow] | None:
 
 
 def rule_for(policy: Policy) -> ModuleType | None:
-    """The file whose test is about this policy."""
+    """The file whose test is about this policy; None without one, and for rules without proof."""
+    if find_proof(Rules.of(policy)) is None:
+        return None
     return _TESTS.get((policy.budget, policy.order))
 
 

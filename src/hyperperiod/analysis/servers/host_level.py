@@ -1,28 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which host-level tests fit a policy, and what they say.
+"""What the host-level tests that fit a policy say together.
 
-| budget | order | one pcpu | several pcpus together |
-| --- | --- | --- | --- |
-| periodic, polling | fp | `fp_response_time` | `global_fp` |
-| periodic, polling | edf | `edf_utilization` | `global_edf`, `deferrable_edf` |
-| deferrable | fp | `deferrable_fp`, `deferrable_grid` | `global_fp` |
-| deferrable | edf | `deferrable_edf` | `deferrable_edf` |
-| sporadic | fp | `sporadic_fp` | |
-| sporadic | edf | `sporadic_edf` | |
-| cbs | fp | `cbs_fp` | |
-| cbs | edf | `edf_utilization` | `global_edf`: only GFB |
-| slice-once | fp, edf | `fp_response_time`, `edf_utilization` | |
-| slice | fp, edf | `deferrable_fp`, `deferrable_edf` | |
-| slice | fp-edf | `two_classes` in `deferrable_fp` | |
+Which tests fit is said by the table of proofs (`proofs`): rules that no row of it names are
+unknown, whatever the servers are.
 
 A group holds if one sound test accepts it. Tests that are published but not sound for the
 policy, or not proved, are asked as well, and never count: the ERTDS paper's theorems, and the
 test of periodic servers where deferrable ones are meant.
 
-Slack rules change none of this. Under lend and reclaim the payer is a server that would have
-been charged anyway; spare and extra time are background, below every server with budget. As
-many pcpus as servers are never too few. A deferrable or periodic server under a global
-`deferrable_edf` test is promised its budget for the same reason; polling is never global.
+As many pcpus as servers are never too few.
 """
 
 from __future__ import annotations
@@ -31,7 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hyperperiod.analysis.servers.host_tests import HostTest, tests_for, tests_of_the_papers
+from hyperperiod.analysis.proofs import NotProved
+from hyperperiod.analysis.servers.host_tests import (
+    HostTest,
+    host_proof,
+    tests_for,
+    tests_of_the_papers,
+)
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Policy
@@ -59,6 +51,10 @@ class HostVerdict:
 
 def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> HostVerdict:
     """What the tests that fit say; `spare` is the bandwidth of the spare where there is one."""
+    try:
+        host_proof(policy, group)
+    except NotProved as reason:
+        return HostVerdict(NO_TEST, (Verdict.unknown(str(reason)),) * len(group.servers))
     asked = [*tests_for(policy, group), *tests_of_the_papers(policy, group, spare)]
     judged = [(test, test.judge(group)) for test in asked]
     name, servers = _choose(policy, group, [(t, said) for t, said in judged if t.sound])

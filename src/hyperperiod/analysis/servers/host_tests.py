@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host-level tests by name, and which of them are about which rules.
+"""The host-level tests by name; which of them are about which rules, `proofs` says.
 
 Each is a function from a group to one verdict per server. The first of a row is asked first.
 """
@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from hyperperiod.analysis.proofs import Cover, NotProved, Proof, Rules, find_proof, proof_of
 from hyperperiod.analysis.servers.cbs_fp import cbs_fp
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp, two_classes
@@ -28,7 +29,7 @@ from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.servers.sporadic_edf import sporadic_edf
 from hyperperiod.analysis.servers.sporadic_fp import sporadic_fp
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Order, Policy
+from hyperperiod.model import Budget, Order, Policy, Scope
 
 Judge = Callable[[Group], list[Verdict]]
 
@@ -79,50 +80,59 @@ GLOBAL_FP = HostTest("global response time", "Bertogna et al. 2005", global_fp)
 ITERATIVE_BCL = HostTest("iterative bcl", "Bertogna et al. 2009", iterative_bcl_of_servers)
 BAKER = HostTest("baker", "Baker 2003", _for_all(baker_of_servers))
 
-Table = dict[tuple[Budget, Order], list[HostTest]]
+TESTS: dict[str, HostTest] = {
+    "alone": ENOUGH,
+    "fp_response_time": RESPONSE_TIME,
+    "edf_utilization": UTILIZATION,
+    "cbs_utilization": CBS_UTILIZATION,
+    "deferrable_fp": DEFERRABLE_FP,
+    "two_classes": TWO_CLASSES,
+    "deferrable_grid": DEFERRABLE_GRID,
+    "deferrable_edf": DEFERRABLE_EDF,
+    "sporadic_fp": SPORADIC_FP,
+    "sporadic_edf": SPORADIC_EDF,
+    "cbs_fp": CBS_FP,
+    "global_fp": GLOBAL_FP,
+    "gfb": GFB,
+    "iterative_bcl": ITERATIVE_BCL,
+    "baker": BAKER,
+}
+"""By the names that the table of proofs has for them."""
 
-ONE_PCPU: Table = {
-    (Budget.PERIODIC, Order.FP): [RESPONSE_TIME],
-    (Budget.PERIODIC, Order.EDF): [UTILIZATION],
-    (Budget.POLLING, Order.FP): [RESPONSE_TIME],
-    (Budget.POLLING, Order.EDF): [UTILIZATION],
-    (Budget.DEFERRABLE, Order.FP): [DEFERRABLE_FP, DEFERRABLE_GRID],
-    (Budget.DEFERRABLE, Order.EDF): [DEFERRABLE_EDF],
-    (Budget.SPORADIC, Order.FP): [SPORADIC_FP],
-    (Budget.SPORADIC, Order.EDF): [SPORADIC_EDF],
-    (Budget.CBS, Order.FP): [CBS_FP],
-    (Budget.CBS, Order.EDF): [CBS_UTILIZATION],
-    (Budget.SLICE, Order.FP): [DEFERRABLE_FP],
-    (Budget.SLICE, Order.EDF): [DEFERRABLE_EDF],
-    (Budget.SLICE, Order.FP_EDF): [TWO_CLASSES],
-    (Budget.SLICE_ONCE, Order.FP): [RESPONSE_TIME],
-    (Budget.SLICE_ONCE, Order.EDF): [UTILIZATION],
-}
-SEVERAL_PCPUS: Table = {
-    (Budget.PERIODIC, Order.FP): [GLOBAL_FP],
-    (Budget.PERIODIC, Order.EDF): [GFB, ITERATIVE_BCL, BAKER, DEFERRABLE_EDF],
-    (Budget.DEFERRABLE, Order.FP): [GLOBAL_FP],
-    (Budget.DEFERRABLE, Order.EDF): [DEFERRABLE_EDF],
-    (Budget.CBS, Order.EDF): [GFB],
-}
+
+def rules_of(policy: Policy, pcpus: int) -> Rules:
+    """What proofs about servers on so many pcpus are about: on one, scope makes no difference."""
+    rules = Rules.of(policy)
+    return rules._replace(scope=Scope.PARTITIONED) if pcpus == 1 else rules
+
+
+def host_proof(policy: Policy, group: Group) -> Proof:
+    """The row of the table that is about the group; NotProved if there is none."""
+    needed = [Cover.OVERHEADS] * bool(group.overhead) + [Cover.QUANTUM] * group.turns
+    return proof_of(rules_of(policy, group.pcpus), *needed)
 
 
 def tests_for(policy: Policy, group: Group) -> list[HostTest]:
-    """The sound tests that are about the policy."""
-    table = ONE_PCPU if group.pcpus == 1 else SEVERAL_PCPUS
-    tests = table.get((policy.budget, policy.order), [])
+    """The sound tests that are about the policy; none where nothing is proved of it."""
+    try:
+        tests = [TESTS[name] for name in host_proof(policy, group).tests]
+    except NotProved:
+        return []
     # Alone on its pcpu a server waits for the hypervisor only: its budget's loss counts that.
     alone = len(group.servers) <= group.pcpus and (group.pcpus == 1 or not group.overhead)
-    return [ENOUGH, *tests] if alone else tests
+    return tests if alone else [test for test in tests if test is not ENOUGH]
 
 
 def tests_of_the_papers(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
     """What is published for deferrable servers and does not hold for them."""
-    if policy.budget is not Budget.DEFERRABLE:
+    proved = find_proof(rules_of(policy, group.pcpus)) is not None
+    if not proved or policy.budget is not Budget.DEFERRABLE:
         return []
     if policy.order is Order.FP:
         name = "response time, as if periodic"
         return [HostTest(name, RESPONSE_TIME.source, fp_response_time, sound=False)]
+    if policy.order is not Order.EDF:
+        return []
     paper = paper_verdict(group, spare)
     source, theorem = paper.theorem.split(", ")
     verdict = Verdict.yes()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is proved of which rules: one table, and what is not in it is unknown.
+
+A proof is about a whole policy: a budget rule, an order, the slack rules that change nothing of it
+and a scope. A row says which tests of the host level show that a server gets its budget, which
+supply bound holds for a server that does, and what else may be there while both hold (`covers`).
+Every part of the analysis asks here first. Rules that no row names get no interface, no verdict
+but "unknown", and no fit; so does what a row does not cover, where a system has it.
+
+What the columns mean:
+- tests:  by their names in `host_tests`; "alone" is a pcpu for every server;
+- supply: the shape of the bound in `supply_bound`. General: nothing for 2 (period - budget) at
+          most. Polling: nothing for 2 period - budget;
+- source: a paper, or the file whose text is the proof;
+- loose:  why the server may always get more than the bound, so that a "no" under it is not exact;
+- hunts:  files in tests/soundness that look for a counterexample to the row.
+
+An inner server is a periodic one whose host is the domain around it: it has the row of periodic
+servers under EDF, since the test of that domain shows no more than that its budget comes in every
+period.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from hyperperiod._analysis import Shape
+from hyperperiod.model import Budget, Order, Policy, Scope, Slack
+
+
+class Cover(StrEnum):
+    """What a proof may allow for beyond servers and tasks."""
+
+    OVERHEADS = "overheads"
+    QUANTUM = "a quantum"
+    BLOCKING = "blocking"
+    HOPS = "hops bounded together"
+    """The supply bound holds while items go from one task of a vcpu to the next, at one instant."""
+
+
+class Rules(NamedTuple):
+    """What a proof is about."""
+
+    budget: Budget
+    order: Order
+    slack: Slack
+    scope: Scope
+
+    @classmethod
+    def of(cls, policy: Policy) -> Rules:
+        """The rules of a policy, without its name."""
+        return cls(policy.budget, policy.order, policy.slack, policy.scope)
+
+    def __str__(self) -> str:
+        return (
+            f"the budget rule {self.budget} with order {self.order}, slack {self.slack},"
+            f" {self.scope}"
+        )
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One row: of the rules that it names, what holds and why (columns: the text of this file)."""
+
+    budget: Budget
+    order: Order
+    scope: Scope
+    slacks: tuple[Slack, ...]
+    tests: tuple[str, ...]
+    supply: Shape
+    covers: tuple[Cover, ...]
+    source: str
+    hunts: tuple[str, ...]
+    loose: str = ""
+
+    def names(self, rules: Rules) -> bool:
+        """Whether the row is about these rules."""
+        own = (self.budget, self.order, self.scope)
+        return own == (rules.budget, rules.order, rules.scope) and rules.slack in self.slacks
+
+
+class NotProved(Exception):  # noqa: N818 - it is not an error of the user
+    """No row of the table is about this; the message says about what."""
+
+
+_PERIODIC, _POLLING, _DEFERRABLE = Budget.PERIODIC, Budget.POLLING, Budget.DEFERRABLE
+_SPORADIC, _CBS, _SLICE, _ONCE = Budget.SPORADIC, Budget.CBS, Budget.SLICE, Budget.SLICE_ONCE
+_FP, _EDF, _FP_EDF = Order.FP, Order.EDF, Order.FP_EDF
+_ONE, _ALL = Scope.PARTITIONED, Scope.GLOBAL
+
+# Slack rules that change nothing. Under lend and reclaim the payer is a server that would have been
+# charged anyway; spare, extra and weighted time are behind every server with budget.
+_PLAIN = (Slack.NONE,)
+_PAID = (Slack.NONE, Slack.LEND, Slack.RECLAIM)
+_BEHIND = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
+_SHARED = (Slack.NONE, Slack.EXTRA, Slack.WEIGHTS)
+
+_HOP_BY_HOP = (Cover.OVERHEADS, Cover.QUANTUM, Cover.BLOCKING)
+_EVERYTHING = (*_HOP_BY_HOP, Cover.HOPS)
+
+_GENERAL, _LATE = Shape.GENERAL, Shape.POLLING
+
+_ANY = ("test_whole_systems.py",)
+_HOST = ("test_servers.py", "test_overheads.py", "test_flows.py", *_ANY)
+_CHAIN = ("test_chains.py", *_HOST)
+_SLICES = ("test_sedf.py", "test_chains.py", *_ANY)
+_ONCES = ("test_sedf.py", *_ANY)
+
+_QUEUE = "a sporadic server may always get more than its bound"
+_LOST = "the supply bound of slices need not be met"
+
+_SHIN = "Shin and Lee 2003"
+_DAVIS = "Davis and Burns 2005"
+
+# fmt: off
+# budget, order, scope, slacks, tests, supply, covers, source, hunts[, loose]
+PROOFS: tuple[Proof, ...] = (
+    Proof(_PERIODIC,   _FP,     _ONE, _PAID,   ("alone", "fp_response_time"),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_edp.py", *_CHAIN)),
+    Proof(_PERIODIC,   _EDF,    _ONE, _PAID,   ("alone", "edf_utilization"),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_nested.py", *_CHAIN)),
+    Proof(_POLLING,    _FP,     _ONE, _BEHIND, ("alone", "fp_response_time"),
+          _LATE,    _EVERYTHING, "domain_level.py", ("test_polling_supply.py", *_CHAIN)),
+    Proof(_POLLING,    _EDF,    _ONE, _BEHIND, ("alone", "edf_utilization"),
+          _LATE,    _EVERYTHING, "domain_level.py", ("test_polling_supply.py", *_CHAIN)),
+    Proof(_DEFERRABLE, _FP,     _ONE, _BEHIND, ("alone", "deferrable_fp", "deferrable_grid"),
+          _GENERAL, _EVERYTHING, _DAVIS, ("test_small_worlds.py", *_CHAIN)),
+    Proof(_DEFERRABLE, _EDF,    _ONE, _BEHIND, ("alone", "deferrable_edf"),
+          _GENERAL, _EVERYTHING, "deferrable_edf.py", ("test_small_worlds.py", *_CHAIN)),
+    Proof(_SPORADIC,   _FP,     _ONE, _BEHIND, ("alone", "sporadic_fp"),
+          _LATE,    _HOP_BY_HOP, "sporadic_fp.py", _CHAIN, _QUEUE),
+    Proof(_SPORADIC,   _EDF,    _ONE, _BEHIND, ("alone", "sporadic_edf"),
+          _LATE,    _HOP_BY_HOP, "sporadic_edf.py", _CHAIN, _QUEUE),
+    Proof(_CBS,        _FP,     _ONE, _BEHIND, ("alone", "cbs_fp"),
+          _GENERAL, _HOP_BY_HOP, "cbs_fp.py", _CHAIN),
+    Proof(_CBS,        _EDF,    _ONE, _BEHIND, ("alone", "cbs_utilization"),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", _CHAIN),
+    Proof(_SLICE,      _FP,     _ONE, _SHARED, ("alone", "deferrable_fp"),
+          _GENERAL, _EVERYTHING, "psedf.py", _SLICES, _LOST),
+    Proof(_SLICE,      _EDF,    _ONE, _SHARED, ("alone", "deferrable_edf"),
+          _LATE,    _EVERYTHING, "sedf_prime.py", _SLICES, _LOST),
+    Proof(_SLICE,      _FP_EDF, _ONE, _SHARED, ("alone", "two_classes"),
+          _GENERAL, _EVERYTHING, "deferrable_fp.py", _SLICES, _LOST),
+    Proof(_ONCE,       _FP,     _ONE, _SHARED, ("alone", "fp_response_time"),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+    Proof(_ONCE,       _EDF,    _ONE, _SHARED, ("alone", "edf_utilization"),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+    # The ordinary domains beside slice+fp-edf: judged with the others, and they lose slices.
+    Proof(_ONCE,       _FP_EDF, _ONE, _SHARED, ("alone", "two_classes"),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+    Proof(_PERIODIC,   _FP,     _ALL, _PLAIN,  ("alone", "global_fp"),
+          _GENERAL, _EVERYTHING, _SHIN, _HOST),
+    Proof(_PERIODIC,   _EDF,    _ALL, _PLAIN,
+          ("alone", "gfb", "iterative_bcl", "baker", "deferrable_edf"),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_global_edf.py", *_HOST)),
+    Proof(_DEFERRABLE, _FP,     _ALL, _BEHIND, ("alone", "global_fp"),
+          _GENERAL, _EVERYTHING, "global_fp.py", _HOST),
+    Proof(_DEFERRABLE, _EDF,    _ALL, _BEHIND, ("alone", "deferrable_edf"),
+          _GENERAL, _EVERYTHING, "deferrable_edf.py", _CHAIN),
+    Proof(_CBS,        _FP,     _ALL, _BEHIND, ("alone",),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_overheads.py", *_ANY)),
+    Proof(_CBS,        _EDF,    _ALL, _BEHIND, ("alone", "gfb"),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_global_edf.py", *_HOST)),
+)
+# fmt: on
+
+
+def find_proof(rules: Rules) -> Proof | None:
+    """The row about these rules; None if there is none."""
+    return next((proof for proof in PROOFS if proof.names(rules)), None)
+
+
+def proof_of(rules: Rules, *needed: Cover) -> Proof:
+    """The row about these rules; NotProved if there is none, or if it does not cover the rest."""
+    proof = find_proof(rules)
+    if proof is None:
+        raise NotProved(f"no proof is known for {rules}")
+    missing = [one for one in needed if one not in proof.covers]
+    if missing:
+        raise NotProved(f"the proof for {rules} does not cover {', '.join(missing)}")
+    return proof
