@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
 import pytest
 
+from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
@@ -134,7 +136,7 @@ def test_work_of_a_deferrable_server_within_a_period() -> None:
 
 def test_deferrable_edf_holds_where_all_interference_fits() -> None:
     assert all(v.holds for v in deferrable_edf(group((1, 10), (2, 10), (3, 10))))
-    assert deferrable_edf(group((6, 10), (6, 10)))[0].holds is False
+    assert deferrable_edf(group((6, 10), (6, 10)))[0].holds is None
 
 
 @pytest.mark.parametrize(
@@ -219,6 +221,43 @@ def test_global_policies() -> None:
     assert host_level(parse_policy("rtds"), enough).whole.holds is True
     over = group((9, 10), (9, 10), (9, 10), pcpus=2)
     assert host_level(parse_policy("rtds"), over).whole.holds is False
+
+
+@pytest.mark.parametrize(
+    ("policy", "servers", "pcpus", "said"),
+    [
+        ("ptps", [(1, 4), (6, 8), (6, 8)], 1, [True, None, None]),
+        ("deferrable+fp+global", [(1, 4), (7, 8), (7, 8), (7, 8)], 2, [True, None, None, None]),
+        ("periodic+fp+global", [(1, 4), (2, 8), (9, 9), (9, 9)], 2, [True, True, None, None]),
+        ("periodic+edf", [(1, 2), (20, 21)], 1, [None, None]),
+        ("rtds", [(2, 100), (9, 9), (9, 9)], 2, [None, None, None]),
+    ],
+)
+def test_too_much_for_all_refutes_no_server_that_is_proved(
+    policy: str, servers: list[tuple[int, int]], pcpus: int, said: list[bool | None]
+) -> None:
+    """A "no" is for the group, and for a server only where a test is exact for it."""
+    one = replace(group(*servers, pcpus=pcpus), turns=True)
+    found = host_level(parse_policy(policy), one)
+    assert found.whole.holds is False
+    assert "bandwidths sum to" in found.whole.reason
+    assert [verdict.holds for verdict in found.servers] == said
+
+
+def test_the_last_server_that_is_open_goes_short() -> None:
+    """All others are proved, and somebody does not get its budget."""
+    some = group((1, 4), (4, 5), pcpus=1)
+    found = host_level(parse_policy("ptps"), replace(some, overhead=(Load(1, 2**61, 2**61),)))
+    assert [verdict.holds for verdict in found.servers] == [True, False]
+
+
+def test_an_overloaded_class_of_ordinary_domains_does_not_condemn_the_real_time_one() -> None:
+    one = group((2, 10), (6, 10), (6, 10))
+    ranks = [0, 9, 9]
+    servers = tuple(s._replace(priority=rank) for s, rank in zip(one.servers, ranks, strict=True))
+    found = host_level(parse_policy("psedf"), replace(one, servers=servers))
+    assert [verdict.holds for verdict in found.servers] == [True, None, None]
+    assert found.whole.holds is False
 
 
 def test_no_servers() -> None:

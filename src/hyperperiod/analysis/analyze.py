@@ -123,9 +123,21 @@ class _Analysis:
         return flow_entries(self.flows, self._outside())
 
     def _open_hosts(self) -> list[HostVerdict]:
-        """Pcpus are more than their domains only where a domain has no interface."""
-        resolved = all(domain.interface or domain.best_effort for domain in self.system.domains)
-        return [] if resolved else self.hosts
+        """Hosts that say more than their domains.
+
+        They do where a domain has no interface, and where too much is promised to all of them
+        together; but what the test of a whole driver loop proves asks for no budgets.
+        """
+        if not all(domain.interface or domain.best_effort for domain in self.system.domains):
+            return self.hosts
+        proved = {
+            self.group_of_domain[index]
+            for index, domain in enumerate(self.system.domains)
+            if domain.name in self.flows.proved
+        }
+        return [
+            host for number, host in enumerate(self.hosts) if host.overload and number not in proved
+        ]
 
     def _pcpus(self) -> list[dict[str, Any]]:
         """One row per pcpu; under a global policy each has its share of the bandwidth."""

@@ -16,8 +16,8 @@ periods may end. Nothing is assumed about when or whether the others have work.
 Assumptions: periods and budgets in whole time units; servers refill at multiples of their
 periods. Overheads count as time in which the pcpu ran another.
 
-Inputs: a group. Results: per server a verdict; "no" is null, unless bandwidths sum to more than
-m. Errors: none.
+Inputs: a group. Results: per server a verdict, whatever becomes of the others; "no" is null. Errors:
+none.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ from hyperperiod.analysis.verdict import Verdict
 
 def deferrable_edf(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    if group.overloaded:
-        reason = f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
-        return [Verdict.no(reason)] * len(group.servers)
     return [_judge(group, server) for server in group.servers]
 
 

@@ -14,8 +14,8 @@ begins with a period of i (`deferrable_grid`). If i did not get its budget, then
 Assumptions: servers refill at multiples of their periods; nothing about when the others have
 work. Overheads count as time in which the pcpu ran another.
 
-Inputs: a group. Results: per server a verdict; "no" is null, unless bandwidths sum to more than
-m. Errors: none.
+Inputs: a group. Results: per server a verdict, which those of higher or equal priority alone decide;
+"no" is null. Errors: none.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ from hyperperiod.analysis.verdict import Verdict
 
 def global_fp(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    if group.overloaded:
-        reason = f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
-        return [Verdict.no(reason)] * len(group.servers)
     return [_judge(group, server) for server in group.servers]
 
 

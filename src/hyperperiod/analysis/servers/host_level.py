@@ -8,6 +8,10 @@ A group holds if one sound test accepts it. Tests that are published but not sou
 policy, or not proved, are asked as well, and never count: the ERTDS paper's theorems, and the
 test of periodic servers where deferrable ones are meant.
 
+Bandwidths above the pcpus refute the group: some server does not get its budget. Which one that
+is may be open. A server that a test proves keeps its "yes"; those of fixed priority refute a
+server by itself; and if all but one are proved, it is that one.
+
 As many pcpus as servers are never too few.
 """
 
@@ -26,7 +30,7 @@ from hyperperiod.analysis.servers.host_tests import (
 )
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
-from hyperperiod.model import Policy
+from hyperperiod.model import Order, Policy
 
 Judged = tuple[HostTest, list[Verdict]]
 
@@ -37,16 +41,18 @@ NO_TEST = "none"
 class HostVerdict:
     """One verdict per server of the group, the test that gave them, and what every test says.
 
-    The chosen test is the first of `tests`; those that do not count come last.
+    The chosen test is the first of `tests`; those that do not count come last. `overload` says how
+    far bandwidths are above the pcpus; empty if they are not.
     """
 
     test: str
     servers: tuple[Verdict, ...]
     tests: tuple[NamedVerdict, ...] = ()
+    overload: str = ""
 
     @property
     def whole(self) -> Verdict:
-        return all_of(self.servers)
+        return Verdict.no(self.overload) if self.overload else all_of(self.servers)
 
 
 def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> HostVerdict:
@@ -60,7 +66,7 @@ def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> H
     name, servers = _choose(policy, group, [(t, said) for t, said in judged if t.sound])
     judged.sort(key=lambda pair: (not pair[0].sound, pair[0].name != name))
     tests = (NamedVerdict(t.name, t.source, t.sound, all_of(said)) for t, said in judged)
-    return HostVerdict(name, tuple(servers), tuple(tests))
+    return HostVerdict(name, tuple(servers), tuple(tests), _overload(group))
 
 
 def _choose(
@@ -72,11 +78,25 @@ def _choose(
             return test.name, verdicts
     name = ", ".join(test.name for test, _ in judged) or NO_TEST
     verdicts = _together(policy, group, judged)
-    if group.overloaded and not any(verdict.holds is False for verdict in verdicts):
-        # Some server does not get its budget whatever the tests at hand can show.
-        reason = f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
-        verdicts = [Verdict.no(reason)] * len(group.servers)
-    return name, verdicts
+    return name, _of_overloaded(policy, group, verdicts) if group.overloaded else verdicts
+
+
+def _overload(group: Group) -> str:
+    if not group.overloaded:
+        return ""
+    return f"bandwidths sum to {float(group.bandwidth):.6g}, above {group.pcpus}"
+
+
+def _of_overloaded(policy: Policy, group: Group, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Some server does not get its budget; who it is may be open."""
+    refuted = any(verdict.holds is False for verdict in verdicts)
+    if refuted and policy.order is not Order.EDF:
+        return list(verdicts)
+    overload = _overload(group)
+    short = Verdict.unknown(f"{overload}: which server goes short is open")
+    if sum(not verdict.holds for verdict in verdicts) == 1:
+        short = Verdict.no(overload)
+    return [verdict if verdict.holds else short for verdict in verdicts]
 
 
 def _together(policy: Policy, group: Group, judged: Sequence[Judged]) -> list[Verdict]:
