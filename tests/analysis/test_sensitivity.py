@@ -11,12 +11,24 @@ import pytest
 from tests.analysis import plain
 
 from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.domain_level import Promise
 from hyperperiod.analysis.domains.sensitivity import domain_entry, domain_sensitivity, task_entry
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.tasks.sensitivity import WHOLE_PCPU, scaled, sensitivity
-from hyperperiod.model import Budget, Domain, Interface, Sbf, Scheduler, Task, TaskKind
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Interface,
+    Overheads,
+    Sbf,
+    Scheduler,
+    System,
+    Task,
+    TaskKind,
+    parse_policy,
+)
 
 MS = 1_000_000
 PLAIN: dict[Local, Callable[[list[Load], Shape, int, int], bool | None]] = {
@@ -188,3 +200,20 @@ def test_many_loads_at_the_edge_take_seconds_not_minutes() -> None:
     found = sensitivity(component, Supply(Shape.GENERAL, 10**7, 9_320_000))
     assert found is not None
     assert all(task.largest_wcet_ns is not None for task in found.tasks)
+
+
+def test_smaller_budgets_are_used_up_more_often() -> None:
+    """On shared pcpus each of them is an event under extra time: 91 us would lose too much."""
+
+    def with_budget(budget_ns: int) -> System:
+        work = Task(name="t", wcet_ns=67_000, period_ns=684_000)
+        given = Interface(period_ns=294_000, budget_ns=budget_ns)
+        policy, cost = parse_policy("deferrable+fp+extra+global"), Overheads(pick_ns=1_000)
+        one = Domain(name="d", extra=True, tasks=(work,), interface=given)
+        return System(name="one", policy=policy, pcpus=2, overheads=cost, domains=(one,))
+
+    told = analyze(with_budget(127_000), sensitivity=True)["domains"][0]["sensitivity"]
+    least_ns = told["least_budget_ns"]
+    assert told["exact"]
+    assert analyze(with_budget(least_ns))["schedulable"] is True
+    assert analyze(with_budget(least_ns - 1))["schedulable"] is None

@@ -16,7 +16,7 @@ All decisions are made in integers and fractions; floats appear only in what is 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
@@ -32,6 +32,9 @@ from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
 from hyperperiod.model.vcpus import bandwidth_of, interface_entry
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.tried import Tried
 
 
 class AnalyzeResult(TypedDict, total=False):
@@ -280,15 +283,25 @@ class _Analysis:
         )
 
         known = domain.interface is not None and domain.name not in self.flows.domains
+        promise, quantum_ns = self.promises[domain.name], self.system.quantum_ns
         found = (
-            domain_sensitivity(domain, self.promises[domain.name], self.system.quantum_ns)
-            if known
-            else None
+            domain_sensitivity(domain, promise, quantum_ns, self._tried(domain)) if known else None
         )
         entry["sensitivity"] = domain_entry(found)
         for task in entry["tasks"]:
             own = found.tasks.get(task["name"]) if found else None
             task["sensitivity"] = task_entry(own, task["deadline_ns"])
+
+    def _tried(self, domain: Domain) -> Tried | None:
+        """Other budgets for a domain of the host; those of inner ones change nothing else."""
+        from hyperperiod.analysis.tried import Tried
+
+        index = next((i for i, one in enumerate(self.system.domains) if one is domain), None)
+        if index is None:
+            return None
+        number = self.group_of_domain[index]
+        promise = self.promises[domain.name]
+        return Tried(self.system, index, promise, self.groups[number], self.hosts[number])
 
     def _task(self, task: Task, verdict: Verdict) -> dict[str, Any]:
         return {

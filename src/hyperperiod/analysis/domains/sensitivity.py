@@ -4,11 +4,13 @@
 For its tasks see `tasks.sensitivity`, and `cluster_sensitivity` for jobs that move between vcpus.
 Of the interface: the least budget with which the tests still confirm every deadline at the same
 period (`minimal_budget`), and so what could be given back; with a quantum in whole quanta. What
-overheads may take of a budget (`overheads`) is kept. Everything holds under the condition under
-which the domain does: that its server gets its budget.
+overheads may take of that budget (`overheads`) is kept. Everything holds under the condition under
+which the domain does: that its server gets its budget. Where it does now, it does with the least
+one, too; and what another budget changes beside itself is taken into account (`tried`).
 
 Assumptions: those of `domain_level`. Inputs: a domain with an interface, what stands behind it,
-the quantum of the system or None. Result: the sensitivities of its tasks (or inner domains) by
+the quantum of the system or None, other budgets tried in the system, if the domain is one of the
+host. Result: the sensitivities of its tasks (or inner domains) by
 name, the factor for all of them together, the least budget in nanoseconds (None where no budget up
 to the period will do). Errors: none; None where no test covers the domain.
 """
@@ -17,8 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
@@ -30,7 +33,10 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.tasks.sensitivity import TaskSensitivity, sensitivity
-from hyperperiod.model import Domain
+from hyperperiod.model import Domain, Interface
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.tried import Tried
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,10 @@ class DomainSensitivity:
 
 
 def domain_sensitivity(
-    domain: Domain, promise: Promise, quantum_ns: int | None = None
+    domain: Domain,
+    promise: Promise,
+    quantum_ns: int | None = None,
+    tried: Tried | None = None,
 ) -> DomainSensitivity | None:
     """How far the domain is from its edge; None where no test covers it."""
     cluster = cluster_of(domain)
@@ -70,20 +79,62 @@ def domain_sensitivity(
         )
     else:
         least = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
-    budget_ns = least.budget_ns
-    if budget_ns is not None:
-        granule_ns = quantum_ns or 1
-        budget_ns = -(-(budget_ns + promise.lost_ns) // granule_ns) * granule_ns
-        budget_ns = budget_ns if budget_ns <= supply.period_ns else None
+    given = _Given(domain.interface, quantum_ns or 1, promise, tried)
+    budget_ns = None if least.budget_ns is None else given.least_ns(least.budget_ns)
+    confirmed_ns = budget_ns if budget_ns is None else given.confirmed_ns(budget_ns)
     factors = [part.factor for part in parts]
     whole = [factor for factor in factors if factor is not None]
     return DomainSensitivity(
         {task.name: task for part in parts for task in part.tasks},
         min(whole) if len(whole) == len(factors) else None,
         domain.interface.budget_ns,
-        budget_ns,
-        least.exact and all(part.exact for part in parts),
+        confirmed_ns,
+        least.exact and confirmed_ns == budget_ns and all(part.exact for part in parts),
     )
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a domain is given, in granules, and what another budget would change."""
+
+    interface: Interface
+    granule_ns: int
+    promise: Promise
+    tried: Tried | None
+
+    def least_ns(self, needed_ns: int) -> int | None:
+        """The least budget that overheads leave so much of; None if none up to the period is.
+
+        A larger one never loses more.
+        """
+        first = -(-(needed_ns + self.promise.lost_ns) // self.granule_ns)
+        most = self.interface.period_ns // self.granule_ns
+        if first <= most and self._lost_ns(first) == self.promise.lost_ns:
+            return first * self.granule_ns
+
+        def enough(granules: int) -> bool:
+            return granules * self.granule_ns - self._lost_ns(granules) >= needed_ns
+
+        if most == 0 or not enough(most):
+            return None
+        return self.granule_ns * last_holding(enough, most, (needed_ns - 1) // self.granule_ns)
+
+    def confirmed_ns(self, least_ns: int) -> int | None:
+        """That budget or, where tests do not confirm it, one on the way to the present one."""
+        if self.tried is None or self.tried.accepted(least_ns):
+            return least_ns
+        working, failing = self.interface.budget_ns // self.granule_ns, least_ns // self.granule_ns
+        if working <= failing:
+            return None
+
+        def accepted(granules: int) -> bool:
+            return self.tried is None or self.tried.accepted(granules * self.granule_ns)
+
+        return self.granule_ns * last_holding(accepted, working, failing)
+
+    def _lost_ns(self, granules: int) -> int:
+        budget_ns = granules * self.granule_ns
+        return self.promise.lost_ns if self.tried is None else self.tried.lost_ns(budget_ns)
 
 
 def domain_entry(found: DomainSensitivity | None) -> dict[str, Any] | None:

@@ -16,8 +16,8 @@ periods may end. Nothing is assumed about when or whether the others have work.
 Assumptions: periods and budgets in whole time units; servers refill at multiples of their
 periods. Overheads count as time in which the pcpu ran another.
 
-Inputs: a group. Results: per server a verdict, whatever becomes of the others; "no" is null. Errors:
-none.
+Inputs: a group. Results: per server a verdict, whatever becomes of the others; "no" is null.
+Errors: none.
 """
 
 from __future__ import annotations

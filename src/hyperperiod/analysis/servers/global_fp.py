@@ -14,8 +14,8 @@ begins with a period of i (`deferrable_grid`). If i did not get its budget, then
 Assumptions: servers refill at multiples of their periods; nothing about when the others have
 work. Overheads count as time in which the pcpu ran another.
 
-Inputs: a group. Results: per server a verdict, which those of higher or equal priority alone decide;
-"no" is null. Errors: none.
+Inputs: a group. Results: per server a verdict that only those of higher or equal priority
+decide; "no" is null. Errors: none.
 """
 
 from __future__ import annotations

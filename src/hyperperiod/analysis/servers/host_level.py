@@ -52,7 +52,8 @@ class HostVerdict:
 
     @property
     def whole(self) -> Verdict:
-        return Verdict.no(self.overload) if self.overload else all_of(self.servers)
+        said = all_of(self.servers)
+        return Verdict.no(self.overload) if self.overload and said.holds is None else said
 
 
 def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> HostVerdict:
