@@ -53,7 +53,7 @@ RACES = tuple(
         ("response times, verdicts", batch.response_time, 138_000, RUST),
         ("response times, verdicts", batch.response_time, 5_000, "schedcat"),
         ("response times, all bounds", whole_bounds, 33, "pyCPA"),
-        ("QPA", batch.qpa, 29_000, RUST),
+        ("QPA", batch.qpa, 29_000, "schedcat"),
         ("processor demand", batch.processor_demand, None, None),
     )
 ) + tuple(
