@@ -58,6 +58,7 @@ _OPTIONS = """\
 """
 
 _LINE = 80
+_OBJECTS_OF_A_START = 50_000
 
 
 def help_text() -> str:
@@ -95,8 +96,13 @@ def main() -> None:
         else:
             return
     # What a command made goes with its process. Without this the interpreter would look through all
-    # of it for cycles before it ends, which takes longer than it takes to start.
+    # of it for cycles before it ends, which takes longer than it takes to start. Before that, the
+    # objects that a start makes, which all stay, are no reason to look for cycles among them.
     atexit.register(gc.freeze)
+    gc.set_threshold(_OBJECTS_OF_A_START)
+    from hyperperiod.late import load_inspect_on_use
+
+    load_inspect_on_use()
     from hyperperiod.cli import main as command_line
 
     command_line(prog_name=NAME)

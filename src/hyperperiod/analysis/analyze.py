@@ -18,19 +18,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Required, TypedDict, cast
 
-from hyperperiod.analysis.domains.dmpr import dmpr_entry
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
-from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns, paper_verdict
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
-from hyperperiod.model import Budget, Domain, Order, Slack, System, Task
+from hyperperiod.model import Budget, Domain, Order, Scheduler, Slack, System, Task
 from hyperperiod.model.vcpus import bandwidth_of, interface_entry
 
 if TYPE_CHECKING:
@@ -163,6 +161,8 @@ class _Analysis:
         about = policy.budget is Budget.DEFERRABLE and policy.order is Order.EDF
         if not about or find_proof(Rules.of(policy)) is None:
             return {}
+        from hyperperiod.analysis.servers.ertds import paper_verdict
+
         paper = paper_verdict(group, self._spare_bandwidth())
         return {
             "paper": {
@@ -184,6 +184,8 @@ class _Analysis:
         groups = [group for group in self.groups if group.servers]
         if spare is None or not groups:
             return {"period_ns": None, "budget_ns": None}
+        from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns
+
         period_ns = spare.period_ns
         # A cbs or sporadic server may spend more than its share of one spare period.
         on_grid = self.system.policy.budget in (Budget.DEFERRABLE, Budget.POLLING)
@@ -325,9 +327,12 @@ class _Analysis:
             }
         elif found is not None:
             how["minimal_budget"] = {"exact": found.exact}
-        beside = dmpr_entry(domain, self.promises[domain.name], self.system.quantum_ns)
-        if beside is not None:
-            how["dmpr"] = beside
+        if domain.scheduler is Scheduler.GEDF:
+            from hyperperiod.analysis.domains.dmpr import dmpr_entry
+
+            beside = dmpr_entry(domain, self.promises[domain.name], self.system.quantum_ns)
+            if beside is not None:
+                how["dmpr"] = beside
         return how
 
 

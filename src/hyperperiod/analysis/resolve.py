@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum, optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     Promise,
@@ -32,12 +31,9 @@ from hyperperiod.analysis.domains.domain_level import (
     shape_for,
 )
 from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
-from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.overheads import budget_loss_ns, overhead_loads
 from hyperperiod.analysis.proofs import proof_of
-from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
-from hyperperiod.analysis.trim import trim
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight, slices_by_weight
 from hyperperiod.model import (
@@ -50,6 +46,9 @@ from hyperperiod.model import (
     format_time,
     require_pins,
 )
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum
 
 # CSA's quantum, which it found to be a good one: the grid of Algorithm 1 where none is set.
 DEFAULT_QUANTUM_NS = 1_000_000
@@ -100,7 +99,10 @@ def resolve_what_can_be(system: System) -> Resolution:
     resolution.system = system.replace(domains=domains)
     _add_overheads(resolution)
     _add_weights(resolution)
-    resolution.system = trim(resolution.system, resolution.computed)
+    if system.sbf is Sbf.EDP:
+        from hyperperiod.analysis.trim import trim
+
+        resolution.system = trim(resolution.system, resolution.computed)
     resolution.system = _with_spare(resolution.system)
     return resolution
 
@@ -144,6 +146,8 @@ class _Filler:
         period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
         shape = shape_for(promise, period_ns, components)
         if period_ns is None:
+            from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
+
             optimum = optimal_interface(components, shape, _grid_of(domain, quantum_ns))
             self.resolution.optima[domain.name] = optimum
             budget_ns, period_ns, exact = optimum.budget_ns, optimum.period_ns, optimum.exact
@@ -173,6 +177,8 @@ class _Filler:
         if cluster.utilization > domain.vcpus:
             utilization = float(cluster.utilization)
             raise Infeasible(f"the tasks ask for {utilization:.6g} of {domain.vcpus} pcpus")
+        from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
+
         found = minimal_mpr_budget(
             cluster.loads, shape, period_ns, domain.vcpus, system.quantum_ns or 1
         )
@@ -199,6 +205,8 @@ _SETTLED: dict[str, object] = {
 
 def _grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
     """Where Algorithm 1 looks: whole quanta, or the periods that the domain allows."""
+    from hyperperiod.analysis.domains.algorithm_1 import Grid
+
     step_ns = quantum_ns or DEFAULT_QUANTUM_NS
     given = domain.interface_period_range
     if given is None:
@@ -277,6 +285,8 @@ def _with_spare(system: System) -> System:
     groups = [group for group in groups_of(system) if group.servers]
     if not groups:
         return system
+    from hyperperiod.analysis.servers.ertds import default_spare_ns, hyperperiod_ns
+
     period_ns = hyperperiod_ns(groups)
     if period_ns >= TIME_LIMIT_NS:
         raise InputError(

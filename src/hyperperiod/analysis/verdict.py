@@ -8,11 +8,10 @@ a test that is only sufficient did not confirm it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """`reason` is empty exactly when the verdict is true; `bound_ns` is a response-time bound."""
 
     holds: bool | None
@@ -32,8 +31,7 @@ class Verdict:
         return cls(None, reason)
 
 
-@dataclass(frozen=True)
-class NamedVerdict:
+class NamedVerdict(NamedTuple):
     """What one test says of a whole group, with the test's name and where it was published.
 
     `sound` is false for a test that is published but accepts what does not hold, or whose proof

@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import print_json, require_different, whole_file
@@ -22,9 +20,11 @@ from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.run import is_well, misses_text, run_tables
 from hyperperiod.model import Policy, System, format_time
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@dataclass(frozen=True)
-class Order:
+
+class Order(NamedTuple):
     """What a user asked for; the fields are the options of `run_options`."""
 
     system_file: str
@@ -117,6 +117,8 @@ def _changed(file: Path) -> int | None:
 
 def xen_folder(name: str) -> Path:
     """Where the latest run of the system of that name on Xen left everything."""
+    from pathlib import Path
+
     return Path("out") / f"{name.replace(' ', '-')}-xen"
 
 
@@ -134,6 +136,7 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
         yield trace
         return
     import tempfile
+    from pathlib import Path
 
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         yield Path(folder) / "run.hpt"

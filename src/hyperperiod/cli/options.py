@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -69,7 +68,7 @@ def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | 
     def read(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
         from hyperperiod.cli.output import is_device
 
-        if text is None or text.lower().endswith(endings) or is_device(Path(text)):
+        if text is None or text.lower().endswith(endings) or is_device(text):
             return text
         allowed = f"a name that ends in {' or '.join(endings)}"
         raise click.BadParameter(f"found {text!r}; allowed: {allowed}")

@@ -10,10 +10,12 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import InputError, MissingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def print_json(result: Any) -> None:
@@ -37,8 +39,10 @@ def whole_file(name: str | None, key: str) -> Iterator[Path | None]:
     if name is None:
         yield None
         return
+    from pathlib import Path
+
     target = Path(name)
-    if is_device(target):
+    if is_device(name):
         with _named(name, target):
             yield target
         return
@@ -75,16 +79,21 @@ def error_text(error: OSError) -> str:
 
 def require_writable(name: str | None, key: str) -> None:
     """InputError if `whole_file` could not write there: to be known before long work begins."""
-    if name is not None and not is_device(Path(name)):
+    if name is not None and not is_device(name):
+        from pathlib import Path
+
         _draft(Path(name), name, key).unlink()
 
 
 def require_different(files: Mapping[str, str | None]) -> None:
     """InputError if two of the files (by what they are for) are the same: one would be lost."""
+    named = {key: name for key, name in files.items() if name is not None and not is_device(name)}
+    if len(named) < 2:
+        return
+    from pathlib import Path
+
     seen: dict[Path, str] = {}
-    for key, name in files.items():
-        if name is None or is_device(Path(name)):
-            continue
+    for key, name in named.items():
         place = Path(name).absolute()
         place = place.parent.resolve() / place.name
         if place in seen:
@@ -92,10 +101,10 @@ def require_different(files: Mapping[str, str | None]) -> None:
         seen[place] = key
 
 
-def is_device(target: Path) -> bool:
+def is_device(name: str) -> bool:
     """Whether what is there is no file and no folder, but something that takes what is written."""
     try:
-        mode = target.stat().st_mode
+        mode = os.stat(name).st_mode  # noqa: PTH116 - no start waits for pathlib
     except (OSError, ValueError):
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
@@ -104,6 +113,7 @@ def is_device(target: Path) -> bool:
 def _draft(target: Path, name: str, key: str) -> Path:
     """An empty file beside the target, with the rights that a new file would have."""
     import tempfile
+    from pathlib import Path
 
     try:
         if target.is_dir() or not target.name:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from hyperperiod.model import System
 from hyperperiod.model.vcpus import InterfaceEntry, interface_entry
@@ -134,16 +134,14 @@ class FlowCount(ResponseCount):
     dropped: int
 
 
-@dataclass(frozen=True)
-class DomainCount:
+class DomainCount(NamedTuple):
     """What a host counted of one domain."""
 
     supply_ns: int
     donated_ns: int
 
 
-@dataclass(frozen=True)
-class PcpuCount:
+class PcpuCount(NamedTuple):
     """What a host counted on one pcpu."""
 
     busy_ns: int
@@ -153,8 +151,7 @@ class PcpuCount:
     migrations: int
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """All counts of a run, in file order, and where it ended."""
 
     host: str

@@ -11,8 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hyperperiod import _sim
 from hyperperiod.hosts.prepare import complete, guaranteed, refuse
@@ -35,6 +34,9 @@ from hyperperiod.model import (
     Task,
     hops_of,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOST = "sim"
 INSTANTS_AT_ONCE = 1 << 17

@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import InputError, Problem
@@ -29,6 +28,8 @@ from hyperperiod.model.values import Finding, Reading
 from hyperperiod.model.values import Path as KeyPath
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hyperperiod.model.locate import Lines
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
@@ -124,17 +125,17 @@ def require_file(name: str, allowed: str) -> Path:
 
     It is to be mapped or read twice, which a pipe cannot be.
     """
-    path, mode = _require_readable(name, allowed)
-    if not stat.S_ISREG(mode):
+    from pathlib import Path
+
+    if not stat.S_ISREG(_require_readable(name, allowed)):
         raise InputError(name, None, "", "a device or pipe", allowed)
-    return path
+    return Path(name)
 
 
-def _require_readable(name: str, allowed: str) -> tuple[Path, int]:
-    """The path and mode of what is no folder and may be read; InputError for anything else."""
-    path = Path(name)
+def _require_readable(name: str, allowed: str) -> int:
+    """The mode of what is no folder and may be read; InputError for anything else."""
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(name or ".").st_mode  # noqa: PTH116 - no start waits for pathlib
     except FileNotFoundError:
         raise InputError(name, None, "", "no such file", allowed) from None
     except OSError as error:
@@ -145,9 +146,9 @@ def _require_readable(name: str, allowed: str) -> tuple[Path, int]:
     if stat.S_ISDIR(mode):
         found = "a directory" if name else "an empty name"
         raise InputError(name, None, "", found, allowed)
-    if not os.access(path, os.R_OK):
+    if not os.access(name, os.R_OK):
         raise InputError(name, None, "", "permission denied", allowed)
-    return path, mode
+    return mode
 
 
 def read_text(name: str) -> str:
@@ -191,8 +192,8 @@ def _read_start(name: str, allowed: str) -> bytes:
             if sys.stdin is None:
                 raise InputError(shown_name(name), None, "", "a closed standard input", allowed)
             return sys.stdin.buffer.read(FILE_LIMIT_BYTES + 1)
-        path, _ = _require_readable(name, allowed)
-        with path.open("rb") as file:
+        _require_readable(name, allowed)
+        with open(name, "rb") as file:  # noqa: PTH123
             return file.read(FILE_LIMIT_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or "an unreadable file").lower()

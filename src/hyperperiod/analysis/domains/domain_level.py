@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import (
@@ -40,7 +41,6 @@ from hyperperiod.analysis.component import (
     component_of_tasks,
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
-from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
@@ -112,8 +112,7 @@ def promise_inside(sbf: Sbf) -> Promise:
     return Promise(Budget.PERIODIC, sbf)
 
 
-@dataclass(frozen=True)
-class DomainVerdict:
+class DomainVerdict(NamedTuple):
     """The domain as a whole, and each of its tasks (or inner domains) by name."""
 
     whole: Verdict
@@ -245,6 +244,8 @@ def _too_long(source: Source, verdict: Verdict) -> Verdict:
 def _judge_cluster(
     component: Component, supply: Supply, vcpus: int
 ) -> tuple[Verdict, dict[str, Verdict]]:
+    from hyperperiod.analysis.domains.mpr import mpr
+
     whole = mpr(component.loads, supply, vcpus)
     parts = {
         source.name: Verdict.yes(source.load.deadline) if whole.holds else whole

@@ -43,7 +43,7 @@ judge. Errors: ValueError for a deadline outside budget..period.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
@@ -56,8 +56,7 @@ from hyperperiod.model import Budget, Order, Policy, Scope, Slack
 _TIME_DRIVEN = (Slack.NONE, Slack.LEND, Slack.RECLAIM)
 
 
-@dataclass(frozen=True)
-class EdpInterface:
+class EdpInterface(NamedTuple):
     """`budget_ns` within the first `deadline_ns` of every `period_ns`."""
 
     period_ns: int

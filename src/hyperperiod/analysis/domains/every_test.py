@@ -29,7 +29,6 @@ from hyperperiod.analysis.domains.domain_level import (
     supply_of,
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
-from hyperperiod.analysis.domains.mpr import mpr_tests
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import NamedVerdict, all_of
 from hyperperiod.model import Budget, Domain, Sbf, Scheduler
@@ -50,6 +49,8 @@ def every_test(domain: Domain, promise: Promise) -> tuple[NamedVerdict, ...]:
         cluster = cluster_of(domain)
         if cluster is not None:
             supply = supply_of(domain, replace(promise, sbf=Sbf.GENERAL), [cluster])
+            from hyperperiod.analysis.domains.mpr import mpr_tests
+
             return mpr_tests(cluster.loads, supply, domain.vcpus)
         components = components_of(domain)
         supply_of(domain, replace(promise, sbf=Sbf.GENERAL), components)

@@ -19,15 +19,16 @@ sufficient, but may not be the least. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
+    """The budget, if one suffices; `exact` where no smaller one does."""
+
     budget_ns: int | None
     exact: bool
 

@@ -18,8 +18,8 @@ As many pcpus as servers are never too few.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from hyperperiod.analysis.proofs import NotProved
 from hyperperiod.analysis.servers.host_tests import (
@@ -37,8 +37,7 @@ Judged = tuple[HostTest, list[Verdict]]
 NO_TEST = "none"
 
 
-@dataclass(frozen=True)
-class HostVerdict:
+class HostVerdict(NamedTuple):
     """One verdict per server of the group, the test that gave them, and what every test says.
 
     The chosen test is the first of `tests`; those that do not count come last. `overload` says how

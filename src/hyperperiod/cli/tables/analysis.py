@@ -34,10 +34,10 @@ def analysis_tables(analysis: Json) -> Iterable[Table]:
 
 def searches(analysis: Json) -> Iterable[str]:
     """How interfaces were found that nothing was given of."""
-    from hyperperiod.analysis.domains.algorithm_1 import search_text
-
     for _, domain in _all_depths(analysis["domains"]):
         if "algorithm1" in domain:
+            from hyperperiod.analysis.domains.algorithm_1 import search_text
+
             yield f"{domain['name']}: {search_text(**domain['algorithm1'])}"
 
 
