@@ -5,8 +5,9 @@
 # `make build` is what the others stand on: a virtual environment in .venv with exactly what
 # uv.lock names, and the project installed into it so that Python edits are live. uv, which does
 # both, is fetched by pip.
-# It leaves a stamp behind for each half and does nothing when nothing changed. The lock keeps
-# two makes in one checkout from building over each other.
+# It leaves a stamp behind for each half and does nothing when nothing changed, and one with the
+# path: an environment knows its place, so that in a copied or moved checkout it is made anew. The
+# lock keeps two makes in one checkout from building over each other.
 
 SHELL := bash
 PYTHON ?= python3
@@ -24,10 +25,27 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
+# What `make test AREA=...` runs: folders of tests, each in one area.
+AREAS := core sim analysis model cli report xen package docs tools
+TESTS_core := core model_naive native core_builds bpf
+TESTS_sim := sim integration
+TESTS_analysis := analysis soundness fit
+TESTS_model := model
+TESTS_cli := cli export reproduce latency
+TESTS_report := report trace
+TESTS_xen := hosts_xen guests xen_build stack xen
+TESTS_package := package
+TESTS_docs := docs
+TESTS_tools := tools bench
+ifneq ($(filter-out $(AREAS),$(AREA)),)
+$(error AREA is $(AREA), and not among: $(AREAS))
+endif
+TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
+
 .PHONY: help build demo site test test-all core-builds bench check format lock deps wheels release \
         clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
-        check-clang-format check-ruff check-types check-layers check-core check-files \
+        all-checks check-clang-format check-ruff check-types check-layers check-core check-files \
         check-dependencies
 
 help:
@@ -48,7 +66,10 @@ $(UV): tools/uv.txt
 	@$(STEP) "uv" tools/get_uv $(PYTHON) build/uv
 	@touch $@
 
-.venv/.dependencies: uv.lock $(UV)
+build/.place: always
+	@echo "$(CURDIR)" | cmp -s - $@ || { rm -rf .venv && echo "$(CURDIR)" > $@; }
+
+.venv/.dependencies: uv.lock $(UV) build/.place
 	@$(STEP) "virtual environment" $(UV) sync --quiet --frozen --no-install-project --all-extras \
 	  --python $(PYTHON)
 	@touch $@
@@ -75,8 +96,9 @@ site: build
 	@echo "Open build/site/index.html; search needs a server: python3 -m http.server -d build/site"
 
 ## make test         build, then every fast test; OPTIONS: more for pytest, such as -k NAME
+## make test AREA=X  those of core, sim, analysis, model, cli, report, xen, package, docs or tools
 test: build
-	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q $(OPTIONS)
+	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q $(TEST_FOLDERS) $(OPTIONS)
 
 ## make test-all     the slow ones too: long fuzzing, every combination of rules
 test-all: build
@@ -119,8 +141,10 @@ bench: build
 	@$(STEP) "benchmarks" $(BIN)/python -m bench
 
 ## make check        formatting, types, licences, layers, the core's rules, dependencies
-check: check-clang-format check-ruff check-types check-layers check-core check-files \
-       check-dependencies
+check: build
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target all-checks
+all-checks: check-types check-ruff check-clang-format check-layers check-core check-files \
+            check-dependencies
 check-clang-format:
 	@$(STEP) "clang-format" tools/clang_format --dry-run --Werror $(C_SOURCES)
 check-ruff: build
