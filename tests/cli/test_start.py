@@ -75,6 +75,11 @@ def test_a_small_file_loads_what_it_needs(command: str) -> None:
     assert len(ours) <= 82, sorted(ours)
 
 
+@pytest.mark.parametrize("command", ["analyze", "simulate"])
+def test_tables_need_no_json(command: str) -> None:
+    assert not loaded(command, SMALL) & {"json", "hyperperiod.analysis.domains.algorithm_1"}
+
+
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_who_has_just_arrived_waits_for_no_library(option: str) -> None:
     modules = loaded(option)

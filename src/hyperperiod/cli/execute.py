@@ -8,7 +8,6 @@ own whether asked to or not: `out/NAME-xen/` has the console's log, the trace an
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,6 +80,7 @@ def run_on(
 def _run_on_xen(
     system: System, horizon_ns: int, seed: int, trace_path: Path | None, progress: Progress
 ) -> dict[str, Any]:
+    import json
     import shutil
 
     from hyperperiod.export.folder import made_folder

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import stat
 import sys
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 def print_json(result: Any) -> None:
     """One object on standard output."""
+    import json
+
     sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
 
 
