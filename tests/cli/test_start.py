@@ -20,7 +20,7 @@ from hyperperiod.cli import main
 SMALL = str(Path(__file__).parents[2] / "systems" / "flight-control.toml")
 
 HEAVY = {
-    "ast",
+    "dis",
     "importlib.metadata",
     "jinja2",
     "numpy",
@@ -94,12 +94,23 @@ def test_the_stand_in_for_inspect_does_what_inspect_does() -> None:
         "load_inspect_on_use()\n"
         "import inspect\n"
         "line = inspect.cleandoc('  One line.')\n"
-        "print('ast' in sys.modules)\n"
+        "print('dis' in sys.modules)\n"
         "lines = inspect.cleandoc('First.\\n    second')\n"
         "print([line, lines, inspect.isfunction(len), sys.modules['inspect'] is inspect])\n"
+        "class Typed:\n"
+        "    one: int\n"
+        "class Child(Typed): pass\n"
+        "def function(two: 'int'): pass\n"
+        "print(inspect.get_annotations(Typed), inspect.get_annotations(Child))\n"
+        "print(inspect.get_annotations(function, eval_str=True))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n['One line.', 'First.\\nsecond', False, False]\n"
+    assert done.stdout.splitlines() == [
+        "False",
+        "['One line.', 'First.\\nsecond', False, False]",
+        "{'one': <class 'int'>} {}",
+        "{'two': <class 'int'>}",
+    ]
 
 
 def test_lines_are_looked_up_for_messages(tmp_path: Path) -> None:
