@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import TESTS
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Flow, InputError, Order, Overheads, Scope, Slack, System
-from hyperperiod.model.policy import Policy, Rule, legal_policies
+from hyperperiod.model.policy import LEGAL_SLACK, Policy, Rule, legal_policies, parse_policy
 
 TOP = Path(__file__).resolve().parents[2]
 ANY_RULE = TypeVar("ANY_RULE", bound=Rule)
@@ -109,6 +110,35 @@ def test_what_a_row_names_exists(proof: Proof) -> None:
         assert "def test_" in (TOP / "tests" / "soundness" / hunt).read_text()
     if proof.source.endswith(".py"):
         assert list((TOP / "src" / "hyperperiod" / "analysis").rglob(proof.source))
+
+
+def drawn_by(hunt: str) -> set[Rules]:
+    """The rules that the systems of a hunt are under; empty for one that draws no policies."""
+    module = import_module(f"tests.soundness.{hunt.removesuffix('.py')}")
+    if hunt == "test_servers.py":
+        return {
+            Rules(budget, order, slack, scope)
+            for budget, order, scope in module.CASES
+            for slack in LEGAL_SLACK[scope, budget]
+        }
+    names = getattr(module, "POLICIES", getattr(module, "RULES", ()))
+    policies = [parse_policy(one) if isinstance(one, str) else one for one in names]
+    return {Rules.of(policy) for policy in policies}
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda p: f"{p.budget}-{p.order}-{p.scope}")
+def test_hunts_draw_the_rules_that_they_are_to_attack(proof: Proof) -> None:
+    if (proof.budget, proof.order) == (Budget.SLICE_ONCE, Order.FP_EDF):
+        proof = replace(proof, budget=Budget.SLICE)  # the policy that has such domains
+    attacked = set()
+    for hunt in proof.hunts:
+        drawn = drawn_by(hunt)
+        named = {one for one in drawn if proof.names(one)}
+        assert named or not drawn, hunt
+        attacked |= named
+    assert {one.slack for one in attacked} == set(proof.slacks)
+    if Cover.HOPS in proof.covers:
+        assert "test_chains.py" in proof.hunts
 
 
 def test_every_sound_test_has_a_row() -> None:

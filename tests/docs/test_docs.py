@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from docs import console, keys, timeline
+from docs import console, keys, proofs, timeline
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import DomainResult, PcpuResult, Result, TaskResult
 from hyperperiod.model.policy import PRESETS
@@ -195,6 +195,15 @@ def test_every_example_and_picture_is_used() -> None:
     pages = "".join(page.read_text() for page in PAGES)
     for file in [*TOP.glob("docs/examples/*"), *TOP.glob("docs/pictures/*")]:
         assert file.name in pages, file
+
+
+def test_the_table_of_proofs_is_that_of_the_analysis() -> None:
+    """`python docs/proofs.py --write` renews the page."""
+    page = proofs.PAGE.read_text(encoding="utf-8")
+    assert proofs.renewed(page) == page
+    assert proofs.renewed(page.replace("| cbs | edf |", "| cbs | fp |")) == page
+    with pytest.raises(ValueError, match="0 tables"):
+        proofs.renewed(page.replace("| budget |", "| rule |"))
 
 
 def test_the_tables_of_keys_are_those_of_the_classes() -> None:

@@ -22,12 +22,13 @@ from tests.soundness.test_flows import analysis_of
 
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.hosts.sim import simulate
-from hyperperiod.model import Domain, Flow, System, Task, TaskKind, parse_policy
+from hyperperiod.model import Domain, Flow, Scope, System, Task, TaskKind, parse_policy
 
 POLICIES = (
     "ptps", "wcps", "crps", "periodic+edf", "ds", "deferrable+edf+none", "deferrable+edf+extra",
     "polling", "polling+edf", "sporadic", "sporadic+edf", "cbs", "cbs+fp", "rtds", "ertds",
-    "slice+fp", "slice+edf", "slice+edf+extra",
+    "slice+fp", "slice+edf", "slice+edf+extra", "psedf", "periodic+fp+none+global",
+    "periodic+edf+none+global", "deferrable+fp+extra+global",
 )  # fmt: skip
 ONCE = 1_000_000
 """A period that no run reaches: the jobs beside the chain come once, where they are placed."""
@@ -67,6 +68,8 @@ def draw_beside(rng: random.Random, name: str, share: float) -> Domain:
 
 def draw_system(rng: random.Random) -> System:
     policy = rng.choice(POLICIES)
+    rules = parse_policy(policy)
+    pcpus = rng.randint(1, 2) if rules.scope is Scope.GLOBAL else 1
     overheads = {}
     scale = 1
     if rng.random() < 0.4:
@@ -77,15 +80,15 @@ def draw_system(rng: random.Random) -> System:
     chain, hops = draw_chain(rng, scale)
     assert chain.interface is not None
     rest = 1 - chain.interface.budget_ns / chain.interface.period_ns
-    count = rng.choice((0, 1, 1, 2) if overheads else (1, 1, 1, 2))
+    count = rng.choice((0, 1, 1, 2) if overheads else (1, 1, 1, 2)) + pcpus - 1
     beside = [
-        draw_beside(rng, f"b{number}", rest * rng.choice((0.7, 0.9, 1, 1)) / count)
+        draw_beside(rng, f"b{number}", min(1, pcpus * rng.choice((0.7, 0.9, 1, 1)) / count) * rest)
         for number in range(count)
     ]
     domains = [chain, *beside]
     if rng.random() < 0.5:
         domains.reverse()
-    if parse_policy(policy).order == "fp":
+    if rules.order != "edf":
         # Mostly the chain is last: that is where it waits longest.
         last = rng.random() < 0.8
         numbers = {one.name: place for place, one in enumerate(beside, 1)}
@@ -93,7 +96,7 @@ def draw_system(rng: random.Random) -> System:
         domains = [one.replace(priority=numbers[one.name]) for one in domains]
     source = {"kind": "periodic", "period": ONCE, "offset": rng.randint(0, 100 * scale)}
     flow = Flow.of({"name": "f", "source": source, "hops": hops, "deadline": ONCE, "queue": 1})
-    return system(policy, *domains, flow=(flow,), overheads=overheads)
+    return system(policy, *domains, pcpus=pcpus, flow=(flow,), overheads=overheads)
 
 
 class Placed(NamedTuple):

@@ -103,10 +103,12 @@ _EVERYTHING = (*_HOP_BY_HOP, Cover.HOPS)
 _GENERAL, _LATE = Shape.GENERAL, Shape.POLLING
 
 _ANY = ("test_whole_systems.py",)
-_HOST = ("test_servers.py", "test_overheads.py", "test_flows.py", *_ANY)
-_CHAIN = ("test_chains.py", *_HOST)
-_SLICES = ("test_sedf.py", "test_chains.py", *_ANY)
-_ONCES = ("test_sedf.py", *_ANY)
+_COSTS = ("test_overheads.py", *_ANY)
+_SERVERS = ("test_servers.py", *_COSTS)
+_CHAIN = ("test_chains.py", *_SERVERS)
+_FLOWS = ("test_flows.py", *_CHAIN)
+_SLICES = ("test_chains.py", *_ANY)
+_LOOPS = ("test_sedf.py", *_SLICES)
 
 _QUEUE = "a sporadic server may always get more than its bound"
 _LOST = "the supply bound of slices need not be met"
@@ -118,51 +120,53 @@ _DAVIS = "Davis and Burns 2005"
 # budget, order, scope, slacks, tests, supply, covers, source, hunts[, loose]
 PROOFS: tuple[Proof, ...] = (
     Proof(_PERIODIC,   _FP,     _ONE, _PAID,   ("alone", "fp_response_time"),
-          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_edp.py", *_CHAIN)),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_edp.py", *_FLOWS)),
     Proof(_PERIODIC,   _EDF,    _ONE, _PAID,   ("alone", "edf_utilization"),
-          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_nested.py", *_CHAIN)),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_nested.py", *_FLOWS)),
     Proof(_POLLING,    _FP,     _ONE, _BEHIND, ("alone", "fp_response_time"),
-          _LATE,    _EVERYTHING, "domain_level.py", ("test_polling_supply.py", *_CHAIN)),
+          _LATE,    _EVERYTHING, "domain_level.py",
+          ("test_small_worlds.py", "test_polling_supply.py", *_FLOWS)),
     Proof(_POLLING,    _EDF,    _ONE, _BEHIND, ("alone", "edf_utilization"),
-          _LATE,    _EVERYTHING, "domain_level.py", ("test_polling_supply.py", *_CHAIN)),
+          _LATE,    _EVERYTHING, "domain_level.py",
+          ("test_small_worlds.py", "test_polling_supply.py", *_CHAIN)),
     Proof(_DEFERRABLE, _FP,     _ONE, _BEHIND, ("alone", "deferrable_fp", "deferrable_grid"),
-          _GENERAL, _EVERYTHING, _DAVIS, ("test_small_worlds.py", *_CHAIN)),
+          _GENERAL, _EVERYTHING, _DAVIS, ("test_small_worlds.py", *_FLOWS)),
     Proof(_DEFERRABLE, _EDF,    _ONE, _BEHIND, ("alone", "deferrable_edf"),
-          _GENERAL, _EVERYTHING, "deferrable_edf.py", ("test_small_worlds.py", *_CHAIN)),
+          _GENERAL, _EVERYTHING, "deferrable_edf.py", ("test_small_worlds.py", *_FLOWS)),
     Proof(_SPORADIC,   _FP,     _ONE, _BEHIND, ("alone", "sporadic_fp"),
-          _LATE,    _HOP_BY_HOP, "sporadic_fp.py", _CHAIN, _QUEUE),
+          _LATE,    _HOP_BY_HOP, "sporadic_fp.py", _FLOWS, _QUEUE),
     Proof(_SPORADIC,   _EDF,    _ONE, _BEHIND, ("alone", "sporadic_edf"),
           _LATE,    _HOP_BY_HOP, "sporadic_edf.py", _CHAIN, _QUEUE),
     Proof(_CBS,        _FP,     _ONE, _BEHIND, ("alone", "cbs_fp"),
           _GENERAL, _HOP_BY_HOP, "cbs_fp.py", _CHAIN),
     Proof(_CBS,        _EDF,    _ONE, _BEHIND, ("alone", "cbs_utilization"),
-          _GENERAL, _HOP_BY_HOP, "domain_level.py", _CHAIN),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", _FLOWS),
     Proof(_SLICE,      _FP,     _ONE, _SHARED, ("alone", "deferrable_fp"),
           _GENERAL, _EVERYTHING, "psedf.py", _SLICES, _LOST),
     Proof(_SLICE,      _EDF,    _ONE, _SHARED, ("alone", "deferrable_edf"),
-          _LATE,    _EVERYTHING, "sedf_prime.py", _SLICES, _LOST),
+          _LATE,    _EVERYTHING, "sedf_prime.py", _LOOPS, _LOST),
     Proof(_SLICE,      _FP_EDF, _ONE, _SHARED, ("alone", "two_classes"),
-          _GENERAL, _EVERYTHING, "deferrable_fp.py", _SLICES, _LOST),
+          _GENERAL, _EVERYTHING, "deferrable_fp.py", _LOOPS, _LOST),
     Proof(_ONCE,       _FP,     _ONE, _SHARED, ("alone", "fp_response_time"),
-          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", _ANY, _LOST),
     Proof(_ONCE,       _EDF,    _ONE, _SHARED, ("alone", "edf_utilization"),
-          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", ("test_sedf.py", *_ANY), _LOST),
     # The ordinary domains beside slice+fp-edf: judged with the others, and they lose slices.
     Proof(_ONCE,       _FP_EDF, _ONE, _SHARED, ("alone", "two_classes"),
-          _LATE,    _HOP_BY_HOP, "domain_level.py", _ONCES, _LOST),
+          _LATE,    _HOP_BY_HOP, "domain_level.py", ("test_sedf.py", *_ANY), _LOST),
     Proof(_PERIODIC,   _FP,     _ALL, _PLAIN,  ("alone", "global_fp"),
-          _GENERAL, _EVERYTHING, _SHIN, _HOST),
+          _GENERAL, _EVERYTHING, _SHIN, _CHAIN),
     Proof(_PERIODIC,   _EDF,    _ALL, _PLAIN,
           ("alone", "gfb", "iterative_bcl", "baker", "deferrable_edf"),
-          _GENERAL, _EVERYTHING, _SHIN, ("test_global_edf.py", *_HOST)),
+          _GENERAL, _EVERYTHING, _SHIN, ("test_global_edf.py", *_CHAIN)),
     Proof(_DEFERRABLE, _FP,     _ALL, _BEHIND, ("alone", "global_fp"),
-          _GENERAL, _EVERYTHING, "global_fp.py", _HOST),
+          _GENERAL, _EVERYTHING, "global_fp.py", _CHAIN),
     Proof(_DEFERRABLE, _EDF,    _ALL, _BEHIND, ("alone", "deferrable_edf"),
-          _GENERAL, _EVERYTHING, "deferrable_edf.py", _CHAIN),
+          _GENERAL, _EVERYTHING, "deferrable_edf.py", _FLOWS),
     Proof(_CBS,        _FP,     _ALL, _BEHIND, ("alone",),
-          _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_overheads.py", *_ANY)),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", _COSTS),
     Proof(_CBS,        _EDF,    _ALL, _BEHIND, ("alone", "gfb"),
-          _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_global_edf.py", *_HOST)),
+          _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_global_edf.py", *_SERVERS)),
 )
 # fmt: on
 
