@@ -41,6 +41,21 @@ def best_of_all(parts: list[Component], shape: Shape, quantum: int) -> Fraction 
     return best
 
 
+def test_what_a_whole_pcpu_does_not_serve_no_interface_does() -> None:
+    """A thousand tasks of which the last misses by a nanosecond; no period is searched for that."""
+    loads = [Load(1, 2 * 1000, 2 * 1000) for _ in range(1000)] + [Load(1001, 2000, 2000)]
+    found = optimal_interface(
+        [component(Local.FIXED_PRIORITY, loads)], Shape.GENERAL, Grid.of_quanta(1)
+    )
+    assert found.budget_ns is None
+    assert found.exact
+    loads[-1] = Load(1000, 2000, 2000)
+    found = optimal_interface(
+        [component(Local.FIXED_PRIORITY, loads)], Shape.GENERAL, Grid.of_quanta(1)
+    )
+    assert found.budget_ns == found.period_ns
+
+
 @pytest.mark.parametrize("local", [Local.FIXED_PRIORITY, Local.EDF])
 @pytest.mark.parametrize("shape", [Shape.GENERAL, Shape.POLLING])
 def test_nothing_longer_or_shorter_is_better(local: Local, shape: Shape) -> None:

@@ -208,16 +208,35 @@ bool divides_all(const std::vector<Component> &components, u64 period) {
     return true;
 }
 
+// Whether some load misses deadlines even on a whole pcpu, and so under every interface. Asked of
+// fixed priority, where finding that out for each period is slow; the lowest fail most.
+bool too_much(const std::vector<Component> &components) {
+    const Supply whole(Shape::general, 1, 1);
+    Effort effort(bound_effort);
+    for (const Component &component : components) {
+        const Loads loads(component.loads);
+        std::size_t index = component.local == Local::fixed_priority ? loads.size() : 0;
+        for (; index > 0; index--)
+            if (response(loads.first(index - 1), loads[index - 1], whole, effort).verdict
+                == Verdict::misses)
+                return true;
+    }
+    return false;
+}
+
 class Algorithm1 {
   public:
     Algorithm1(const std::vector<Component> &components, Shape shape, const Grid &grid)
         : components_(components), shape_(shape), grid_(grid),
-          conditions_(conditions_of(components)) {}
+          conditions_(conditions_of(components)), weakest_(components.size()),
+          hopeless_(too_much(components)) {}
 
     Optimum run(void (*interrupted)());
 
   private:
     bool serves(const Interface &candidate);
+    bool misses(const Component &component, std::size_t index, const Interface &candidate);
+    Verdict judge(std::size_t number, const Interface &candidate);
     Interface min_exec(u64 period);
     void consider(u64 period);
     bool improvable(u64 period);
@@ -233,14 +252,46 @@ class Algorithm1 {
     Shape shape_;
     Grid grid_;
     std::vector<Condition> conditions_;
+    std::vector<std::size_t> weakest_; // of each component the load that failed last
+    bool hopeless_;
     Interface best_{1, 0};
     u64 tried_ = 0;
     bool exact_ = true;
 };
 
+// Under fixed priority: the load with the number `index` surely misses a deadline.
+bool Algorithm1::misses(const Component &component, std::size_t index, const Interface &candidate) {
+    Effort effort(search_effort);
+    const Loads loads(component.loads);
+    const Supply supply(shape_, candidate.period, candidate.budget);
+    return response(loads.first(index), loads[index], supply, effort).verdict == Verdict::misses;
+}
+
+// Most candidates fail where the one before failed, so that load is asked first.
+Verdict Algorithm1::judge(std::size_t number, const Interface &candidate) {
+    const Component &component = components_[number];
+    const Supply supply(shape_, candidate.period, candidate.budget);
+    Effort effort(search_effort);
+    if (component.local != Local::fixed_priority)
+        return schedulable(component, supply, effort).verdict;
+    const Loads loads(component.loads);
+    if (!loads.empty() && misses(component, weakest_[number], candidate))
+        return Verdict::misses;
+    for (std::size_t index = 0; index < loads.size(); index++) {
+        const Verdict verdict = response(loads.first(index), loads[index], supply, effort).verdict;
+        if (verdict == Verdict::misses)
+            weakest_[number] = index;
+        if (verdict != Verdict::holds)
+            return verdict;
+    }
+    return Verdict::holds;
+}
+
 // The least budget for a period that serves all components; 0 if none does.
 Interface Algorithm1::min_exec(u64 period) {
     u64 budget = 0;
+    if (hopeless_)
+        return {period, 0};
     for (const Component &component : components_) {
         const Budget found =
             minimal_budget(component, {shape_, period, period}, grid_.granule, budget);
@@ -256,10 +307,8 @@ bool Algorithm1::serves(const Interface &candidate) {
     for (const Component &component : components_)
         if (utilisation_floor(component.loads, candidate.period) > candidate.budget)
             return false;
-    for (const Component &component : components_) {
-        Effort effort(search_effort);
-        const Supply supply(shape_, candidate.period, candidate.budget);
-        const Verdict verdict = schedulable(component, supply, effort).verdict;
+    for (std::size_t number = 0; number < components_.size(); number++) {
+        const Verdict verdict = judge(number, candidate);
         exact_ = exact_ && verdict != Verdict::unknown;
         if (verdict != Verdict::holds)
             return false;
