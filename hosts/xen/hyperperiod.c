@@ -636,6 +636,16 @@ static void cf_check hyp_sleep(const struct scheduler *ops, struct sched_unit *u
         cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
 }
 
+/*
+ * Whether others may wait for this unit: where there are several pcpus, or where one that has left
+ * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu.
+ */
+static bool may_be_waited_for(const struct lock_domain *all, const struct place *place)
+{
+    return all->core.pcpus > 1
+           || (place->number < HP_VCPUS && all->core.server[place->number].held_on != HP_NONE);
+}
+
 /* Under a global policy another pcpu may wait for this unit. */
 static void cf_check hyp_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
@@ -644,7 +654,7 @@ static void cf_check hyp_context_saved(const struct scheduler *ops, struct sched
     spinlock_t *lock;
 
     if ( !private_of(ops)->global || is_idle_unit(unit)
-         || private_of(ops)->all->core.pcpus == 1 )
+         || !may_be_waited_for(private_of(ops)->all, place) )
         return;
     lock = unit_schedule_lock_irq(unit);
     ld = place->home;
