@@ -59,7 +59,7 @@ def table_of(title: str) -> str:
 
 
 def _default(field: Field) -> str:
-    """What holds without the key."""
+    """Returns the last column of a row: what holds if the file does not have the key."""
     if field.required:
         return "required"
     if field.unset:

@@ -83,7 +83,7 @@ def _filled(text: str, indent: int) -> str:
 
 
 def main() -> None:
-    """What the command `hyperperiod` does."""
+    """Answers `--help` and `--version` itself and hands any other command line to `cli`."""
     answers = {"--version": f"{NAME} {VERSION}\n", "-h": help_text(), "--help": help_text()}
     asked = sys.argv[1:]
     # Whoever completes a command line (a shell, by this variable) has no arguments either.

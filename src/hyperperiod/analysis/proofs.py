@@ -41,7 +41,7 @@ class Cover(StrEnum):
 
 
 class Rules(NamedTuple):
-    """What a proof is about."""
+    """The rules of a policy without its name: what a row of the table is looked up by."""
 
     budget: Budget
     order: Order

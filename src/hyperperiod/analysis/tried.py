@@ -37,7 +37,7 @@ class Tried:
     host: HostVerdict
 
     def lost_ns(self, budget_ns: int) -> int:
-        """What overheads take of such a budget."""
+        """Returns how much (ns) overheads may take of one budget of `budget_ns`, if it had that."""
         if not self._counts_budgets:
             return self.promise.lost_ns
         changed = self._with(budget_ns)

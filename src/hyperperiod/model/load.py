@@ -99,7 +99,7 @@ def require_pins(system: System) -> None:
 
 
 def shown_name(name: str) -> str:
-    """What messages call the system file `name`."""
+    """Returns the name of a system file as messages give it: `<stdin>` for `-`, else itself."""
     return "<stdin>" if name == STDIN else name
 
 

@@ -56,7 +56,7 @@ class Job:
 
     @property
     def downloads(self) -> Path:
-        """What was fetched; it is kept."""
+        """The folder of packages and sources that were fetched; they are kept for later builds."""
         return self.root / "downloads"
 
 
