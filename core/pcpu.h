@@ -79,14 +79,21 @@ HP_FN void hp_take_seat(struct hp_seat *seat, const struct hp_seat *other, hp_u6
 /*
  * This pcpu is gone, whoever ran there does not any more, and the last pcpu has its number now.
  * The only one stays: a lock domain without pcpus is none.
+ *
+ * Where contexts take time to save, that of who ran there is on a pcpu without a number: nobody is
+ * granted the vcpu until hp_saved. A host that never switched to it has nothing to save and says
+ * so at once.
  */
 HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
     const hp_u32 last = core->pcpus - 1u;
+    hp_u32 ran;
 
     if (pcpu >= core->pcpus || core->pcpus == 1)
         return HP_ERROR_PCPUS;
     hp_settle(core, now_ns);
-    /* A context that is on its way off that pcpu keeps its vcpu from all others. */
+    ran = hp_seat_of(core, pcpu)->grant.run;
+    if (core->holds && hp_is_vcpu(ran))
+        hp_server_of(core, ran)->held_on = pcpu;
     hp_rename_pcpu(core, pcpu, 0, HP_PCPUS);
     if (pcpu != last) {
         hp_take_seat(hp_seat_of(core, pcpu), hp_seat_of(core, last), core->now_ns);
@@ -104,8 +111,12 @@ HP_FN void hp_hold(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
     hp_server_of(core, vcpu)->held_on = pcpu;
 }
 
-/* The vcpu's context is off the pcpu that it ran on: another may have it now. */
+/*
+ * The vcpu's context is off the pcpu that it ran on: another may have it now. One that is the only
+ * one left has to look at its plan again, though that is as it was (hp_kick_alone).
+ */
 HP_FN void hp_saved(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_settle(core, now_ns);
     hp_server_of(core, vcpu)->held_on = HP_NONE;
+    hp_seat_of(core, 0)->plan_new = 1;
 }

@@ -199,6 +199,13 @@ static unsigned int seat_of(const struct lock_domain *ld, unsigned int cpu)
     return HP_NONE;
 }
 
+/* The context of this vcpu is off the pcpu that it was on: another may have it now. */
+static void release(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
+{
+    hp_saved(&ld->core, number, now_ns);
+    note(ld, HP_RECORD_SAVED, number, 0, 0);
+}
+
 /* Interrupts the pcpus whose grant is no longer right. */
 static void kick(struct lock_domain *ld)
 {
@@ -458,6 +465,24 @@ static COLD void hold_running(struct lock_domain *ld)
         }
 }
 
+/*
+ * Gives up a seat. Whoever was granted it keeps its context there until that is saved, unless it
+ * never got there: then nobody would ever say so. Pairs with the barrier before context_saved: that
+ * either sees that the unit is held, or has cleared is_running before it is read here.
+ */
+static COLD void give_up_seat(struct lock_domain *ld, unsigned int seat, uint64_t now_ns)
+{
+    const hp_u32 ran = ld->core.seat[seat].grant.run;
+
+    hp_drop_pcpu(&ld->core, seat, now_ns);
+    note(ld, HP_RECORD_DROP_PCPU, HP_NONE, seat, 0);
+    ld->cpu_of[seat] = ld->cpu_of[ld->core.pcpus];
+    smp_mb();
+    if ( ran != HP_NONE && ld->at[ran] && !ld->at[ran]->unit->is_running )
+        release(ld, ran, now_ns);
+    kick(ld);
+}
+
 /* Takes or gives up the seat of a pcpu, as the pool has it; returns the seat, or HP_NONE. */
 static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, unsigned int seat,
                                    bool valid, s_time_t now)
@@ -484,12 +509,7 @@ static COLD unsigned int move_seat(struct lock_domain *ld, unsigned int cpu, uns
         if ( ld->core.pcpus == 1 )
             ld->life = DORMANT;
         else
-        {
-            hp_drop_pcpu(&ld->core, seat, core_time(ld, now));
-            note(ld, HP_RECORD_DROP_PCPU, HP_NONE, seat, 0);
-            ld->cpu_of[seat] = ld->cpu_of[ld->core.pcpus];
-            kick(ld);
-        }
+            give_up_seat(ld, seat, core_time(ld, now));
         seat = HP_NONE;
     }
     return seat;
@@ -546,8 +566,7 @@ static COLD void release_absent(struct lock_domain *ld, hp_u32 before,
 {
     if ( !ld->at[before] || ld->at[before]->unit == curr )
         return;
-    hp_saved(&ld->core, before, ld->core.now_ns);
-    note(ld, HP_RECORD_SAVED, before, 0, 0);
+    release(ld, before, ld->core.now_ns);
 }
 
 static struct sched_unit *decide(struct lock_domain *ld, unsigned int seat,
@@ -660,8 +679,7 @@ static void cf_check hyp_context_saved(const struct scheduler *ops, struct sched
     ld = place->home;
     if ( ld && ld->life != DORMANT && ld->core.server[place->number].held_on != HP_NONE )
     {
-        hp_saved(&ld->core, place->number, core_time(ld, NOW()));
-        note(ld, HP_RECORD_SAVED, place->number, 0, 0);
+        release(ld, place->number, core_time(ld, NOW()));
         kick(ld);
     }
     unit_schedule_unlock_irq(lock, unit);

@@ -347,15 +347,18 @@ class World {
                 hp_hold(core_.get(), v, vcpus_[v].held_on);
     }
 
-    // The last pcpu takes the number of the one that goes.
+    // The last pcpu takes the number of the one that goes; who ran there has its context there.
     void drop_pcpu() {
         const auto gone = static_cast<hp_u32>(random_.between(0, config_.pcpus - 1));
         const hp_u32 last = config_.pcpus - 1;
+        const hp_u32 ran = grants_[gone].run;
         tell("%llu drop pcpu %u\n", now_, gone);
         const hp_u32 error = hp_drop_pcpu(core_.get(), gone, now_);
         require(error == (last == 0 ? HP_ERROR_PCPUS : HP_OK), "a pcpu cannot go");
         if (error != HP_OK)
             return;
+        if (config_.holds != 0 && hp_is_vcpu(ran))
+            vcpus_[ran].held_on = gone;
         grants_[gone] = grants_[last];
         config_.pcpus = last;
         for (Vcpu &vcpu : vcpus_) {
