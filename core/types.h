@@ -78,6 +78,8 @@ enum hp_error {
     HP_ERROR_SPARE,    /* the spare's budget is above its period, or it has no period */
     HP_ERROR_FLAGS,    /* unknown flag, or a best-effort vcpu with a server */
     HP_ERROR_WEIGHT,   /* weight out of range, or of a vcpu that is not best effort */
+    HP_ERROR_SHORT,    /* a budget shorter than the decision that ends it */
+    HP_ERROR_RATE,     /* so many short periods that deciding would take more than half the time */
 };
 
 /* The largest priority number; smaller is higher. */
@@ -88,6 +90,9 @@ enum hp_error {
 
 #define HP_BEST_EFFORT 1u /* no server: runs only where the grant would be idle */
 #define HP_EXTRA 2u       /* may run on extra time once its budget is gone */
+
+/* The longest decision that hp_config may name. */
+#define HP_DECISION_MAX 1000000u
 
 /* The parameters of one vcpu. */
 struct hp_params {
@@ -106,6 +111,7 @@ struct hp_config {
     hp_u64 spare_period_ns;
     hp_u64 spare_budget_ns;
     hp_u32 holds; /* the host says when a vcpu is off its pcpu (hp_saved); else it is at the pick */
+    hp_u64 decision_ns; /* what a decision takes on this host, at most 1 ms; 0: no time at all */
 };
 
 /* Who runs, who pays, until when. */
@@ -220,6 +226,7 @@ struct hp_core {
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u64 quantum_ns;
+    hp_u64 decision_ns;
     hp_u64 now_ns;     /* the latest time that the core was told */
     hp_u64 planned_ns; /* when the plan was made */
     struct hp_spare spare;

@@ -96,6 +96,10 @@ inline const char *reason(u32 error) {
         return "a best-effort vcpu has no server";
     case HP_ERROR_WEIGHT:
         return "a weight is out of range, or of a vcpu that has a server";
+    case HP_ERROR_SHORT:
+        return "a budget is shorter than a decision";
+    case HP_ERROR_RATE:
+        return "the periods are so short that deciding would take half the time";
     }
     return "unknown error";
 }

@@ -306,7 +306,7 @@ static COLD unsigned int install(struct place *place, const struct hp_params *pa
 {
     struct lock_domain *ld = place->home;
     const bool effort = place->server.params.flags & HP_BEST_EFFORT;
-    unsigned int error = HP_OK;
+    unsigned int error;
     uint64_t now_ns;
 
     if ( !ld || ld->life != RUNNING )
@@ -314,6 +314,9 @@ static COLD unsigned int install(struct place *place, const struct hp_params *pa
         place->server.params = *params;
         return HP_OK;
     }
+    error = hp_validate(&ld->core, place->number, params);
+    if ( error )
+        return error;
     now_ns = core_time(ld, NOW());
     if ( effort != (params->flags & HP_BEST_EFFORT) )
     {
@@ -1012,6 +1015,7 @@ static COLD int cf_check hyp_init(struct scheduler *ops)
     private->config.quantum_ns = options->quantum_ns;
     private->config.spare_period_ns = options->spare_period_ns;
     private->config.spare_budget_ns = options->spare_budget_ns;
+    private->config.decision_ns = XEN_HYPERPERIOD_DECISION_NS;
     check_config(&private->config, &private->global);
     ops->sched_data = private;
     return 0;
@@ -1084,6 +1088,8 @@ static COLD int install_locked(struct sched_unit *unit, const struct hp_params *
     const unsigned int error = install(place_of(unit), params);
 
     unit_schedule_unlock_irqrestore(lock, flags, unit);
+    if ( error == HP_ERROR_SHORT || error == HP_ERROR_RATE )
+        return -ERANGE;
     return error ? -EINVAL : 0;
 }
 
@@ -1093,7 +1099,6 @@ static COLD int adjust_all(const struct scheduler *ops, struct domain *d,
     struct domain_default *fallback = d->sched_priv;
     struct sched_unit *unit;
     struct hp_params params;
-    int rc = 0;
 
     if ( op->cmd == XEN_DOMCTL_SCHEDOP_getinfo )
     {
@@ -1104,11 +1109,16 @@ static COLD int adjust_all(const struct scheduler *ops, struct domain *d,
     }
     if ( !read_server(&op->u.hyperperiod, private_of(ops)->config.quantum_ns, &params) )
         return -EINVAL;
+    for_each_sched_unit ( d, unit )
+    {
+        const int rc = install_locked(unit, &params);
+
+        if ( rc )
+            return rc;
+    }
     fallback->given = true;
     fallback->server = (struct server_option){ params, ANY_CPU };
-    for_each_sched_unit ( d, unit )
-        rc = install_locked(unit, &params) ?: rc;
-    return rc;
+    return 0;
 }
 
 static COLD int adjust_one(const struct scheduler *ops, struct domain *d, uint32_t cmd,

@@ -60,6 +60,8 @@ const char *hyperperiod_error(unsigned int error)
     case HP_ERROR_PRIORITY: return "the priority is above 16777215";
     case HP_ERROR_SPARE: return "the spare's budget is above its period, or it has no period";
     case HP_ERROR_WEIGHT: return "the weight is above 65535, or of a vcpu that is not best effort";
+    case HP_ERROR_SHORT: return "the budget is shorter than a decision of the scheduler";
+    case HP_ERROR_RATE: return "the periods are so short that deciding would take half the time";
     case HP_ERROR_FLAGS: return "unknown flag, or a best-effort vcpu with a server";
     }
     return "unknown error";

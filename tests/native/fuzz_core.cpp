@@ -179,6 +179,19 @@ class World {
         config_.spare_period_ns = unit_ * random_.between(4, 40);
         config_.spare_budget_ns = random_.between(0, config_.spare_period_ns);
         config_.holds = random_.one_in(2);
+        // Some hosts need time to decide: for half of those a few short periods are too much.
+        if (random_.one_in(4))
+            config_.decision_ns = std::min(random_.between(1, 2 * unit_), Time{HP_DECISION_MAX});
+        if (random_.one_in(2))
+            config_.decision_ns /= 16;
+        if (hp_validate_config(&config_) != HP_OK) {
+            require(config_.decision_ns > 0, "a legal configuration is refused");
+            const Time shortest =
+                config_.quantum_ns > 0 ? config_.quantum_ns : config_.spare_period_ns;
+            require(std::min(shortest, config_.spare_period_ns) < 4 * config_.decision_ns,
+                    "there is time for a configuration that is refused");
+            config_.decision_ns = 0;
+        }
         prompt_ = !random_.one_in(4);
         steady_ = random_.one_in(2);
         if (random_.one_in(3))
@@ -199,6 +212,42 @@ class World {
         return params;
     }
 
+    // The part of the time that deciding takes with these parameters for one of the vcpus.
+    [[nodiscard]] double deciding_with(hp_u32 v, const hp_params &params, Time spare) const {
+        const double two = 2 * static_cast<double>(config_.decision_ns);
+        double sum = params.period_ns > 0 ? two / static_cast<double>(params.period_ns) : 0;
+        if (spare > 0)
+            sum += two / static_cast<double>(spare);
+        for (hp_u32 other = 0; other < vcpus_.size(); other++) {
+            const Vcpu &vcpu = vcpus_[other];
+            if (other == v || !vcpu.present || vcpu.best_effort)
+                continue;
+            const hp_server &server = core_->server[other];
+            const Time now = server.period_ns;
+            const Time then = server.change_at_ns == HP_NEVER ? now : server.new_period_ns;
+            sum += two / static_cast<double>(std::min(now, then));
+        }
+        return sum;
+    }
+
+    // Whether the host has the time for legal parameters; the core's answer is held against it.
+    bool has_time(hp_u32 error, hp_u32 v, const hp_params &params) const {
+        if (params.flags & HP_BEST_EFFORT || config_.decision_ns == 0) {
+            require(error == HP_OK, "legal parameters are refused");
+            return true;
+        }
+        const bool is_short = params.budget_ns < config_.decision_ns;
+        require((error == HP_ERROR_SHORT) == is_short, "a short budget is judged wrongly");
+        if (is_short)
+            return false;
+        const double sum = deciding_with(v, params, config_.spare_period_ns);
+        const double rounding = 1e-6 * static_cast<double>(vcpus_.size() + 2);
+        require(error == HP_OK || error == HP_ERROR_RATE, "legal parameters are refused");
+        require(error == HP_OK ? sum < 0.5 + 1e-9 : sum > 0.5 - rounding,
+                "the time that deciding takes is judged wrongly");
+        return error == HP_OK;
+    }
+
     hp_u32 draw_weight() {
         return static_cast<hp_u32>(random_.one_in(2) ? 0 : random_.between(1, HP_WEIGHT_MAX));
     }
@@ -206,13 +255,16 @@ class World {
     void add(hp_u32 v) {
         Vcpu &vcpu = vcpus_[v];
         vcpu = Vcpu{};
-        vcpu.present = true;
         vcpu.best_effort = random_.one_in(6);
         vcpu.params = draw_params();
         if (vcpu.best_effort)
             vcpu.params = {0, 0, 0, HP_BEST_EFFORT, draw_weight()};
-        require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_OK,
-                "legal parameters are refused");
+        if (!has_time(hp_add(core_.get(), v, &vcpu.params, now_), v, vcpu.params)) {
+            vcpu.best_effort = true;
+            vcpu.params = {0, 0, 0, HP_BEST_EFFORT, draw_weight()};
+            require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_OK, "no best effort");
+        }
+        vcpu.present = true;
         require(hp_add(core_.get(), v, &vcpu.params, now_) == HP_ERROR_PRESENT, "added twice");
         events_ += 2;
         tell("%llu add %u: %llu/%llu priority %u flags %u\n", now_, v, vcpu.params.budget_ns,
@@ -301,8 +353,9 @@ class World {
             if (vcpu.present && !vcpu.best_effort) {
                 const hp_params params = draw_params();
                 tell("%llu update %u: %llu/%llu\n", now_, v, params.budget_ns, params.period_ns);
-                require(hp_update(core_.get(), v, &params, now_) == HP_OK, "no update");
-                comparable_ = false;
+                const hp_u32 error = hp_update(core_.get(), v, &params, now_);
+                if (has_time(error, v, params))
+                    comparable_ = false;
             }
             break;
         case 3:

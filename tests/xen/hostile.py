@@ -81,8 +81,20 @@ def ours(policy: str, hostile: str | None, *, server: bool = False) -> Responses
     busy = Task.of({"name": "busy", "kind": "busy"})
     domains = (VICTIM, Domain.of({"name": "hostile", "task": (busy,), **rest}))
     system = System(name="isolation", policy=parse_policy(policy), domains=domains)
-    arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS)
-    return _run("arm64", arguments, hostile)
+    return _run("arm64", _arguments(system), hostile)
+
+
+def ours_with_item(policy: str, hostile: str, item: str) -> Responses:
+    """The same with an item for the hostile guest that no system file could say."""
+    domains = (VICTIM, Domain.of({"name": "hostile", "best_effort": True}))
+    system = System(name="isolation", policy=parse_policy(policy), domains=domains)
+    arguments = _arguments(system)
+    assert "d2=best-effort" in arguments
+    return _run("arm64", arguments.replace("d2=best-effort", item), hostile)
+
+
+def _arguments(system: System) -> str:
+    return xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS)
 
 
 def stock(scheduler: str, hostile: str | None) -> Responses:

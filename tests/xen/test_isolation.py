@@ -12,7 +12,7 @@ Xen's own schedulers, in the same machine with the same guests, show what this i
 import functools
 
 import pytest
-from tests.xen.hostile import HOSTILE, Responses, ours, stock
+from tests.xen.hostile import HOSTILE, Responses, ours, ours_with_item, stock
 from tests.xen.on_xen import measured
 
 from hyperperiod.analysis.overheads import event_cost_ns
@@ -45,6 +45,14 @@ def test_a_real_time_guest_is_left_alone(hostile: str) -> None:
 
 def test_also_beside_one_with_a_server() -> None:
     is_left_alone("ds", "wake-storm", server=True)
+
+
+@pytest.mark.parametrize("policy", ["ds", "rtds"])
+def test_periods_that_leave_no_time_to_run_stop_nobody(policy: str) -> None:
+    """A microsecond in each: Xen would decide for ever, so the guest becomes best effort."""
+    found = ours_with_item(policy, "spin", "d2=1us:1us:p0")
+    assert found.hostile_actions > 100
+    assert found.misses == alone(policy).misses
 
 
 @pytest.mark.slow

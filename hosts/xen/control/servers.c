@@ -35,6 +35,14 @@ static uint32_t read_weight(const char *text) {
     return weight;
 }
 
+/* A time has to outlast so many decisions of the scheduler. */
+static void check_floor(uint32_t time_us, uint32_t decisions, const char *text, const char *name) {
+    uint32_t floor_us = (decisions * XEN_HYPERPERIOD_DECISION_NS + 999) / 1000;
+    if (time_us < floor_us)
+        fail(BAD_INPUT, "%s: found %s; allowed: at least %uus, what the scheduler needs to decide",
+             name, text, floor_us);
+}
+
 static struct xen_domctl_sched_hyperperiod take_server(struct arguments *arguments) {
     struct xen_domctl_sched_hyperperiod server = {.order = 0};
     bool best_effort = take_flag(arguments, "--best-effort");
@@ -58,6 +66,8 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
              period == NULL ? "--period" : "--budget");
     server.period_us = read_time_us(period, "--period");
     server.budget_us = read_time_us(budget, "--budget");
+    check_floor(server.period_us, 4, period, "--period");
+    check_floor(server.budget_us, 1, budget, "--budget");
     if (server.budget_us > server.period_us)
         fail(BAD_INPUT, "--budget: found %s; allowed: at most the period, %s", budget, period);
     if (priority != NULL)
@@ -81,6 +91,9 @@ int set(struct arguments *arguments) {
     if (error == EINVAL)
         fail(REFUSED, "nothing was changed: period and budget are no multiples of the pool's "
                       "quantum, or the vcpu is gone");
+    if (error == ERANGE)
+        fail(REFUSED, "deciding for all servers of the pcpu would take more than half its time: "
+                      "longer periods are needed, here or elsewhere; `get` shows what was changed");
     if (error != 0)
         fail(REFUSED, "nothing was changed: %s", reason(error));
     return DONE;

@@ -21,6 +21,7 @@ from pathlib import Path
 from hyperperiod.hosts.prepare import complete, refuse
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
 from hyperperiod.model.units import NS_PER_UNIT
 
@@ -54,6 +55,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     for index, domain in enumerate(system.domains):
         _refuse_name(index, domain)
     system = _in_microseconds(system, complete(system))
+    require_time(system)
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {
         f"{domain.name}.cfg": _configuration(system, domain) for domain in system.domains

@@ -6,6 +6,8 @@ refused 2 "no command 'frobnicate'" hyperperiod-xen frobnicate
 refused 2 'at most the period, 10ms' hyperperiod-xen set busy --period 10ms --budget 11ms
 refused 2 'whole microseconds' hyperperiod-xen set busy --period 10ms --budget 0us
 refused 2 'whole microseconds' hyperperiod-xen set busy --period 10ms --budget 1500ns
+refused 2 'at least 17us' hyperperiod-xen set busy --period 16us --budget 9us
+refused 2 'at least 5us' hyperperiod-xen set busy --period 10ms --budget 4us
 refused 2 "found '10'; allowed: a whole number with a unit" \
   hyperperiod-xen set busy --period 10 --budget 1ms
 refused 2 'no --budget' hyperperiod-xen set busy --period 10ms

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.hosts.xen.wires import WIRE_LIMIT, hop_places, wires_of
 from hyperperiod.model import (
@@ -118,7 +119,11 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
 def xen_arguments(
     system: System, *, epoch_ns: int, horizon_ns: int | None = None, ring_bytes: int | None = None
 ) -> str:
-    """The scheduler's part of Xen's command line; interfaces must be known."""
+    """The scheduler's part of Xen's command line; interfaces must be known.
+
+    InputError for servers that Xen would refuse at boot.
+    """
+    require_time(system)
     listed = items(system)
     listed.append(f"epoch={exact_time(epoch_ns)}")
     if horizon_ns is not None:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a pcpu of Xen has time to decide.
+
+A period brings two decisions of the scheduler, its refill and the end of its budget, and a decision
+takes time. Where periods are too short or too many, Xen would do nothing but decide. So it refuses
+a server whose budget does not outlast a decision, and one with which those of all servers that
+share a lock (the ones of a pcpu, or all of a global policy) would take more than half the time
+(`core/vcpu.h`; the time of one is `XEN_HYPERPERIOD_DECISION_NS` in `hosts/xen/public.h`). What it
+would refuse at boot is refused here before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time
+
+DECISION_NS = 4_200
+PER_PERIOD = 2
+"""Decisions: a refill and the end of a budget."""
+WHOLE = 2**20
+"""Shares of time are counted in so many parts, rounded up, as the core does."""
+
+
+def require_time(system: System) -> None:
+    """InputError for servers, a spare or a quantum that Xen has not the time for."""
+    shortest_ns = 2 * PER_PERIOD * DECISION_NS
+    if system.quantum_ns is not None and system.quantum_ns < shortest_ns:
+        raise _short(system, "quantum", system.quantum_ns, shortest_ns)
+    for domain in system.domains:
+        for interface in _interfaces(system, domain):
+            budget = f"domain {domain.name}: interface: budget"
+            if interface.budget_ns < DECISION_NS:
+                raise _short(system, budget, interface.budget_ns, DECISION_NS)
+    spare = _share(system.spare.period_ns) if system.spare is not None else 0
+    for pcpu, domains in _sharing_a_lock(system):
+        share = spare + sum(_of_domain(system, domain) for domain in domains)
+        if share > WHOLE // 2:
+            raise InputError(
+                system.name,
+                None,
+                f"periods of the servers on {pcpu}",
+                f"{-(-100 * share // WHOLE)} % of the time for decisions",
+                f"50 % on Xen, where each period takes two of {format_time(DECISION_NS)}",
+            )
+
+
+def _short(system: System, key: str, found_ns: int, floor_ns: int) -> InputError:
+    allowed = f"at least {format_time(floor_ns)} on Xen"
+    return InputError(system.name, None, key, format_time(found_ns), allowed)
+
+
+def _share(period_ns: int) -> int:
+    """The part of the time that a server with this period has decided, rounded up."""
+    return -(-PER_PERIOD * DECISION_NS * WHOLE // period_ns)
+
+
+def _interfaces(system: System, domain: Domain) -> Iterator[Interface]:
+    """All that a domain has in the course of a run."""
+    if domain.interface is not None:
+        yield domain.interface
+    yield from (one.interface for one in system.changes if one.domain == domain.name)
+
+
+def _of_domain(system: System, domain: Domain) -> int:
+    periods = [one.period_ns for one in _interfaces(system, domain)]
+    return domain.vcpus * _share(min(periods)) if periods and not domain.best_effort else 0
+
+
+def _sharing_a_lock(system: System) -> Iterator[tuple[str, list[Domain]]]:
+    """Domains whose servers are decided about under one lock, by the name of where they are."""
+    if system.policy.scope is Scope.GLOBAL:
+        yield "all pcpus", list(system.domains)
+        return
+    for pcpu in range(system.pcpus):
+        yield f"pcpu {pcpu}", [one for one in system.domains if (one.pcpu or 0) == pcpu]
