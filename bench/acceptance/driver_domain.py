@@ -15,8 +15,8 @@ from bench.acceptance import Family
 from tests.soundness.campaign import climb
 from tests.soundness.test_sedf import Play, Stage, latest, neighbours, some_play
 
-from hyperperiod.analysis.servers import psedf
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Plant,
     Service,

@@ -13,8 +13,8 @@ from tests.model_naive.slices import Order, Wakes, World
 from tests.model_naive.slices import Slice as Vcpu
 
 from hyperperiod.analysis import analyze
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Placed,
     Plant,
@@ -23,7 +23,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     place,
     slice_response,
 )
-from hyperperiod.analysis.servers.driver_flows import NoLoop, driver_flows, loop_of, placed_of
+from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, driver_flows, loop_of, placed_of
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Overheads, System, load_system, parse_policy, with_policy

@@ -38,7 +38,7 @@ UNASKED = {
     "hyperperiod.analysis.explain",
     "hyperperiod.analysis.fit",
     "hyperperiod.analysis.flows.end_to_end",
-    "hyperperiod.analysis.servers.driver_flows",
+    "hyperperiod.analysis.driver_loop.driver_flows",
     "hyperperiod.analysis.trim",
     "hyperperiod.experiments",
     "hyperperiod.export",

@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import Placed, bounds_of, parts_of
-from hyperperiod.analysis.servers.driver_flows import Loop, NoLoop, loop_of
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import Placed, bounds_of, parts_of
+from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict

@@ -15,12 +15,12 @@ from tests.soundness.campaign import Trial, climb, draw_for, hunt, sizes
 from tests.soundness.test_sedf import RULES, Stage, latest, neighbours, some_play
 
 from hyperperiod.analysis import analyze
+from hyperperiod.analysis.driver_loop.driver_flows import placed_of
 from hyperperiod.analysis.fit.answer import Fitted, Options, Progress, Rule
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.loop import search as searching
 from hyperperiod.analysis.fit.result import result_of, total_bandwidth
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.analysis.servers.driver_flows import placed_of
 from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     InputError,

@@ -22,7 +22,7 @@ import pytest
 from tests.model_naive.model import Params, Policy, Setup
 from tests.model_naive.workload import Run
 
-from hyperperiod.analysis.servers import sedf, sedf_prime
+from hyperperiod.analysis.driver_loop import sedf, sedf_prime
 from hyperperiod.analysis.servers.server import Group, Server
 
 ENDLESS = 10**6

@@ -21,8 +21,8 @@ from tests.soundness.campaign import Trial, climb, hunt, sizes
 
 from hyperperiod.analysis.domains.domain_level import Promise, shape_for
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
     Placed,

@@ -17,10 +17,10 @@ no row there is not covered):
 - slice-once: that of polling. Work that comes just after a block waits for the next period, at
   most one away, and that has its slice by its end;
 - slice under fp-edf, of an ordinary domain: that of slice-once, which it is;
-- slice: the general one under fixed priority (`servers.psedf`: with q left, the slice of the next
-  period is at most period - budget + q away, and q is served before it or delays by no more than
-  others delay a whole slice). Under EDF what is left of a slice may be lost to others before the
-  deadline (`servers.sedf_prime`), at most a budget more: that of polling.
+- slice: the general one under fixed priority (`driver_loop.psedf`: with q left, the slice of the
+  next period is at most period - budget + q away, and q is served before it or delays by no more
+  than others delay a whole slice). Under EDF what is left of a slice may be lost to others before
+  the deadline (`driver_loop.sedf_prime`), at most a budget more: that of polling.
 
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
 every task is pinned to one, or as a whole under gedf, where jobs move (`mpr`). Inner domains are

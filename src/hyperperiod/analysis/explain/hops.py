@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hyperperiod.analysis.driver_loop.driver_flows import DriverFlow
 from hyperperiod.analysis.flows.found import FlowAnalysis
-from hyperperiod.analysis.servers.driver_flows import DriverFlow
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Task, format_time
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import Grid
 from hyperperiod.analysis.fit.problem import Choice, Problem
 from hyperperiod.analysis.fit.scoring import Least, Score
-from hyperperiod.analysis.servers.driver_flows import Loop
 from hyperperiod.model import System
 
 

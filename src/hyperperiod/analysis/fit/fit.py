@@ -28,6 +28,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hyperperiod.analysis.analyze import analyze
+from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, loop_of, rule_for
 from hyperperiod.analysis.fit import bounds
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
 from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of
@@ -44,7 +45,6 @@ from hyperperiod.analysis.fit.problem import (
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
-from hyperperiod.analysis.servers.driver_flows import NoLoop, loop_of, rule_for
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
 from hyperperiod.model import InputError, Scope, System

@@ -90,7 +90,7 @@ from hyperperiod.model import Source as FlowSource
 from hyperperiod.model.units import TIME_LIMIT_NS
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.servers.driver_flows import DriverFlow
+    from hyperperiod.analysis.driver_loop.driver_flows import DriverFlow
 
 ROUNDS = 200
 """Of the iteration, before those whose bounds still grow are given up."""
@@ -553,7 +553,7 @@ def _exact_above_hops(routes: _Routes, vcpu: _Vcpu) -> dict[str, Verdict]:
 
 def _drivers(system: System) -> Mapping[str, DriverFlow]:
     """What the tests of driver domains say of each flow; loaded for systems with flows only."""
-    from hyperperiod.analysis.servers.driver_flows import driver_flows
+    from hyperperiod.analysis.driver_loop.driver_flows import driver_flows
 
     return driver_flows(system) or {}
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from hyperperiod.analysis.servers.driver_domain import Configuration, Slice
-from hyperperiod.analysis.servers.driver_flows import placed_of
-from hyperperiod.analysis.servers.psedf import paper_response
+from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Slice
+from hyperperiod.analysis.driver_loop.driver_flows import placed_of
+from hyperperiod.analysis.driver_loop.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host

@@ -17,6 +17,7 @@ from fractions import Fraction
 from itertools import islice
 
 from hyperperiod.analysis.analyze import analyze
+from hyperperiod.analysis.driver_loop.driver_flows import Loop, rule_for
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
 from hyperperiod.analysis.fit.candidates import Grid, Tabulator
 from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper
@@ -32,7 +33,6 @@ from hyperperiod.analysis.fit.loop.search import search, why_not
 from hyperperiod.analysis.fit.problem import settle_best_effort
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.analysis.servers.driver_flows import Loop, rule_for
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain, InputError, System

@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Service, Slice
 from hyperperiod.analysis.fit.loop.problem import Seat, Setting
 from hyperperiod.analysis.fit.loop.relax import Refusal, total_text
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import Configuration, Service, Slice
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.model import format_time
 

@@ -31,9 +31,9 @@ from dataclasses import dataclass, replace
 from math import gcd
 from types import ModuleType
 
+from hyperperiod.analysis.driver_loop.driver_domain import Placed
+from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import Grid
-from hyperperiod.analysis.servers.driver_domain import Placed
-from hyperperiod.analysis.servers.driver_flows import Loop
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Domain, Interface, Order, System, priorities_in
 

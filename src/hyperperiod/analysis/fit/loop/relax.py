@@ -34,10 +34,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from hyperperiod.analysis.fit.loop.problem import Seat, Setting
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.deferrable_edf import most_work
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Parts,
     Placed,
@@ -50,6 +48,8 @@ from hyperperiod.analysis.servers.driver_domain import (
     too_late,
     two_waits,
 )
+from hyperperiod.analysis.fit.loop.problem import Seat, Setting
+from hyperperiod.analysis.servers.deferrable_edf import most_work
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
+from hyperperiod.analysis.driver_loop import sedf
+from hyperperiod.analysis.driver_loop.driver_domain import Parts, parts_of, too_late
 from hyperperiod.analysis.fit.loop.problem import Setting
 from hyperperiod.analysis.fit.loop.relax import Box, Refusal, Relaxation, Relaxed, Spread
-from hyperperiod.analysis.servers import sedf
-from hyperperiod.analysis.servers.driver_domain import Parts, parts_of, too_late
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict

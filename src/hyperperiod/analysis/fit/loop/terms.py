@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
     Placed,
@@ -19,7 +19,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     Slice,
     parts_of,
 )
-from hyperperiod.analysis.servers.driver_flows import Loop, placed_of, rule_for
+from hyperperiod.analysis.driver_loop.driver_flows import Loop, placed_of, rule_for
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import System
 

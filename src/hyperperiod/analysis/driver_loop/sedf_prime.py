@@ -32,8 +32,7 @@ the deadline. Errors: ValueError from `configure`.
 
 from __future__ import annotations
 
-from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Placed,
@@ -45,6 +44,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     configure_by_hops,
     period_over,
 )
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 

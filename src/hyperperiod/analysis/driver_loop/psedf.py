@@ -53,7 +53,7 @@ the deadline. Errors: ValueError from `configure`.
 
 from __future__ import annotations
 
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Placed,

@@ -36,7 +36,7 @@ deadline it is null, for the bound is only sufficient. Errors: ValueError from `
 
 from __future__ import annotations
 
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Placed,

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple
 
-from hyperperiod.analysis.proofs import Rules, find_proof
-from hyperperiod.analysis.servers import psedf, sedf, sedf_prime
-from hyperperiod.analysis.servers.driver_domain import (
+from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
     Placed,
@@ -29,6 +28,7 @@ from hyperperiod.analysis.servers.driver_domain import (
     Slice,
     parts_of,
 )
+from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
