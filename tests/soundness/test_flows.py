@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from tests.sim.worlds import domain, system, task
 from tests.soundness.campaign import Trial, climb, hunt, sizes
 
-from hyperperiod.analysis.flows.end_to_end import FlowVerdict, analyze_flows
-from hyperperiod.analysis.flows.found import FlowAnalysis
+from hyperperiod.analysis.flows.end_to_end import analyze_flows
+from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level

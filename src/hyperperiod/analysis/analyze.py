@@ -6,9 +6,9 @@ its tasks (`domain_level`). The system is if all its pcpus and domains are; best
 are promised nothing, so they are null and do not count. Verdicts are for the policy and the
 interfaces at the start: with swaps or changes to come nothing is claimed for the whole run.
 Tasks that a flow releases are judged with all flows together (`flows`), and a flow holds if its
-items are in time end to end and the servers of all its hops get their budgets. In a driver loop
-(`driver_flows`) the test of the whole loop says so of its domains, too, without asking whether each
-server gets its budget in every period.
+items are in time end to end and the servers of all its hops get their budgets. A test of whole
+flows (`flows.registry`) says so of their domains, too, without asking whether each server gets its
+budget in every period.
 
 All decisions are made in integers and fractions; floats appear only in what is shown.
 """
@@ -127,7 +127,7 @@ class _Analysis:
         """Hosts that say more than their domains.
 
         They do where a domain has no interface, and where too much is promised to all of them
-        together; but what the test of a whole driver loop proves asks for no budgets.
+        together; but what a test of whole flows proves asks for no budgets.
         """
         if not all(domain.interface or domain.best_effort for domain in self.system.domains):
             return self.hosts

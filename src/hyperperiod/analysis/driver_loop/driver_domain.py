@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import format_time
+from hyperperiod.model import Budget, Order, format_time
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,21 @@ class Answer(NamedTuple):
 class Rule(NamedTuple):
     """What one of the policies says of its slices; a verdict is a refusal.
 
-    `way` is through the driver, `answer` that of a service (by its number) whose packets reach it
-    up to so late. `life`, if there is one, is from a packet's arrival to its answer in one piece,
-    or None above the deadline: of a service (number, server and answer) whose packets reach it up
-    to so late, with all waits for the driver's slice.
+    `covers` are the rules of policies that it is about, `paper_holds` the published verdict on each
+    service, `hops` the driver's periods in the paper's inequality if that sums periods. `way` is
+    through the driver, `answer` that of a service (by its number) whose packets reach it up to so
+    late. `life`, if there is one, is from a packet's arrival to its answer in one piece, or None
+    above the deadline: of a service (number, server and answer) whose packets reach it up to so
+    late, with all waits for the driver's slice.
     """
 
+    name: str
+    covers: tuple[tuple[Budget, Order], ...]
+    paper_holds: Callable[[Plant, Configuration], list[bool]]
     way: Callable[[Placed], Way | Verdict]
     answer: Callable[[Placed, int, int], Answer | Verdict]
     life: Callable[[Placed, int, Server, Answer, int, int], int | None] | None = None
+    hops: int | None = None
 
 
 @dataclass(frozen=True)

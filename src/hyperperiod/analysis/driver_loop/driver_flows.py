@@ -7,48 +7,40 @@ driver does nothing else, nothing blocks, and no overheads are given. Everything
 general bounds of flows, and so are loops through ordinary domains of PSEDF. What makes a loop does
 not depend on slices: `fit` looks for those.
 
-Inputs: a system; for verdicts, one whose interfaces are known. Result: per flow the paper's verdict
-and the sound one, or None for systems of another form (`loop_of` says why). Errors: none.
+Inputs: a system; for verdicts, one whose interfaces are known, and the rule of its policy. Result:
+per flow the paper's verdict and the sound one, or None for systems of another form (`loop_of` says
+why). Errors: none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from types import ModuleType
 from typing import NamedTuple
 
-from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
     Placed,
     Plant,
+    Rule,
     Service,
     Slice,
+    bounds_of,
     parts_of,
 )
-from hyperperiod.analysis.proofs import Rules, find_proof
+from hyperperiod.analysis.flows.found import WholeVerdict
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import (
-    Budget,
     Domain,
     Flow,
-    Order,
     Overheads,
-    Policy,
     Scheduler,
     System,
+    format_time,
     is_ordinary,
 )
-
-_TESTS = {
-    (Budget.SLICE_ONCE, Order.EDF): sedf,
-    (Budget.SLICE, Order.EDF): sedf_prime,
-    (Budget.SLICE, Order.FP): psedf,
-    (Budget.SLICE, Order.FP_EDF): psedf,
-}
 
 
 class NoLoop(NamedTuple):
@@ -72,52 +64,42 @@ class Loop:
     answers_ns: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class DriverFlow:
-    """One flow: what the PSEDF paper says, and what can be promised (bound in nanoseconds).
-
-    `parts`, of a bound that holds: what it is made of.
-    """
-
-    flow: str
-    test: str
-    paper: bool
-    sound: Verdict
-    parts: Parts | None = None
-
-
-def driver_flows(system: System) -> dict[str, DriverFlow] | None:
-    """The flows of a driver loop by name, or None if the system is not one."""
-    test = rule_for(system.policy)
+def driver_flows(rule: Rule, system: System) -> dict[str, WholeVerdict] | None:
+    """The flows of a driver loop by name, by the rule of its policy; None if it is not one."""
     placed = placed_of(system)
-    if test is None or placed is None:
+    if placed is None:
         return None
     loop = (placed.driver, *(server for server, _ in placed.services))
     if any(is_ordinary(system.policy, system.domains[one.domain_index]) for one in loop):
         return None
     services = tuple(Slice(s.period_ns, s.budget_ns) for s, _ in placed.services)
     driver = Slice(placed.driver.period_ns, placed.driver.budget_ns)
-    papers = test.paper_holds(placed.plant, Configuration(driver, services))
-    name = test.__name__.rsplit(".", 1)[-1]
-    found = parts_of(placed, test.RULE)
-    sounds = test.bounds(placed)
-    return {
-        flow.name: DriverFlow(
-            flow.name,
-            name,
-            papers[number],
-            sounds[number],
-            None if isinstance(found, Verdict) or not sounds[number].holds else found[number],
-        )
-        for number, flow in enumerate(system.flows)
-    }
+    papers = rule.paper_holds(placed.plant, Configuration(driver, services))
+    found = parts_of(placed, rule)
+    sounds = bounds_of(placed, rule)
+    title = f"the driver loop of {rule.name}"
+    verdicts = {}
+    for number, (flow, sound) in enumerate(zip(system.flows, sounds, strict=True)):
+        hops_ns, story = None, f"The loop is not proved: {sound.reason}."
+        if sound.holds and not isinstance(found, Verdict):
+            parts = found[number]
+            hops_ns = (parts.in_ns, parts.wake_ns, parts.in_ns)
+            story = _story(flow, parts)
+        verdicts[flow.name] = WholeVerdict(rule.name, title, papers[number], sound, hops_ns, story)
+    return verdicts
 
 
-def rule_for(policy: Policy) -> ModuleType | None:
-    """The file whose test is about this policy; None without one, and for rules without proof."""
-    if find_proof(Rules.of(policy)) is None:
-        return None
-    return _TESTS.get((policy.budget, policy.order))
+def _story(flow: Flow, parts: Parts) -> str:
+    """What the bound of a flow is made of."""
+    sides = (parts.in_ns, parts.answer_ns, parts.out_ns, parts.sum_ns)
+    way_in, answer, way_out, total = map(format_time, sides)
+    less = ""
+    if parts.total_ns < parts.sum_ns:
+        less = f", and {format_time(parts.total_ns)} in one piece"
+    return (
+        f"Flow {flow.name}: in {way_in} + answer {answer} + out {way_out} = {total}{less}, within"
+        f" {format_time(flow.deadline_ns)}."
+    )
 
 
 def placed_of(system: System) -> Placed | None:

@@ -68,6 +68,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
 )
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Budget, Order
 
 
 def configure(plant: Plant) -> Configuration:
@@ -196,4 +197,11 @@ def _before(placed: Placed, number: int) -> set[Server]:
     return found - {placed.services[number][0]}
 
 
-RULE = Rule(way, answer, life)
+RULE = Rule(
+    "psedf",
+    ((Budget.SLICE, Order.FP), (Budget.SLICE, Order.FP_EDF)),
+    paper_holds,
+    way,
+    answer,
+    life,
+)

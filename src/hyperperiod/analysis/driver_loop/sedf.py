@@ -51,7 +51,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import format_time
+from hyperperiod.model import Budget, Order, format_time
 
 HOPS = 4
 """Periods of the driver domain in inequality (1)."""
@@ -128,4 +128,4 @@ def _once_begun(server: Server, group: Group) -> int:
     return server.budget_ns if alone else server.period_ns
 
 
-RULE = Rule(way, answer)
+RULE = Rule("sedf", ((Budget.SLICE_ONCE, Order.EDF),), paper_holds, way, answer, hops=HOPS)

@@ -47,6 +47,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Budget, Order
 
 HOPS = 2
 """Periods of the driver domain in the paper's inequality."""
@@ -157,4 +158,4 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     return min(worst_ns, own.budget_ns)
 
 
-RULE = Rule(way, answer)
+RULE = Rule("sedf_prime", ((Budget.SLICE, Order.EDF),), paper_holds, way, answer, hops=HOPS)

@@ -28,7 +28,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hyperperiod.analysis.analyze import analyze
-from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, loop_of, rule_for
+from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, loop_of
+from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
 from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of

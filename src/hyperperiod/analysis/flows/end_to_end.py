@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
@@ -81,16 +81,14 @@ from hyperperiod.analysis.flows.busy_window import (
     busy_window,
     response_bound,
 )
-from hyperperiod.analysis.flows.found import FlowAnalysis
+from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict, HopBound, WholeVerdict
+from hyperperiod.analysis.flows.registry import whole_verdicts
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.proofs import Cover, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Budget, Domain, Flow, System, Task, format_time
 from hyperperiod.model import Source as FlowSource
 from hyperperiod.model.units import TIME_LIMIT_NS
-
-if TYPE_CHECKING:
-    from hyperperiod.analysis.driver_loop.driver_flows import DriverFlow
 
 ROUNDS = 200
 """Of the iteration, before those whose bounds still grow are given up."""
@@ -107,30 +105,6 @@ LOSES = (
 )
 NS_PER_S = 1_000_000_000
 BELOW_BUSY = "below a busy task, it may never run"
-
-
-@dataclass(frozen=True)
-class HopBound:
-    """`bound_ns` is from the release there to the completion there."""
-
-    domain: str
-    task: str
-    bound_ns: int | None
-
-
-@dataclass(frozen=True)
-class FlowVerdict:
-    """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict.
-
-    `driver` is what `driver_flows` says of it, where that covers the system as it is: a verdict
-    that includes the servers.
-    """
-
-    flow: Flow
-    verdict: Verdict
-    bound_ns: int | None
-    hops: tuple[HopBound, ...]
-    driver: DriverFlow | None = None
 
 
 @dataclass(frozen=True)
@@ -189,9 +163,9 @@ def analyze_flows(
             routes.vcpu_of[f"{one.domain}.{source.name}"] = number
     bounds = _fixed_point(routes, vcpus)
     settled = not system.swaps and not system.changes
-    drivers = _drivers(system) if settled and system.flows else {}
+    wholes = whole_verdicts(system) if settled and system.flows else {}
     flows = tuple(
-        replace(_judge_flow(routes, flow, bounds), driver=drivers.get(flow.name))
+        replace(_judge_flow(routes, flow, bounds), whole=wholes.get(flow.name))
         for flow in system.flows
     )
     domains = {
@@ -203,21 +177,21 @@ def analyze_flows(
         for domain in system.domains
         if routes.touches(domain)
     }
-    looped = _judge_loop(routes, system, drivers, bounds)
-    return FlowAnalysis(domains | looped, flows, frozenset(looped))
+    proved = _judge_whole(routes, system, wholes, bounds)
+    return FlowAnalysis(domains | proved, flows, frozenset(proved))
 
 
-def _judge_loop(
-    routes: _Routes, system: System, drivers: Mapping[str, DriverFlow], bounds: Bounds
+def _judge_whole(
+    routes: _Routes, system: System, wholes: Mapping[str, WholeVerdict], bounds: Bounds
 ) -> dict[str, DomainVerdict]:
-    """The domains of a driver loop all of whose flows hold: each hop has the sharper bound."""
+    """The domains with hops, if all flows are proved as wholes: each hop has the sharper bound."""
     known = {name: one.response_ns for name, one in bounds.items() if one.response_ns is not None}
     hops: dict[str, int] = {}
     for flow in system.flows:
-        parts = drivers[flow.name].parts if drivers else None
-        if parts is None:
+        hops_ns = wholes[flow.name].hops_ns if wholes else None
+        if hops_ns is None:
             return {}
-        for hop, bound_ns in zip(flow.hops, (parts.in_ns, parts.wake_ns, parts.in_ns), strict=True):
+        for hop, bound_ns in zip(flow.hops, hops_ns, strict=True):
             hops[hop] = min(max(hops.get(hop, 0), bound_ns), known.get(hop, bound_ns))
     verdicts = {
         domain.name: {
@@ -551,19 +525,12 @@ def _exact_above_hops(routes: _Routes, vcpu: _Vcpu) -> dict[str, Verdict]:
     return {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}
 
 
-def _drivers(system: System) -> Mapping[str, DriverFlow]:
-    """What the tests of driver domains say of each flow; loaded for systems with flows only."""
-    from hyperperiod.analysis.driver_loop.driver_flows import driver_flows
-
-    return driver_flows(system) or {}
-
-
 def flow_entries(analysis: FlowAnalysis, outside: Mapping[str, Verdict]) -> list[dict[str, Any]]:
     """The flows as `analyze --json` has them.
 
     `outside`, by name of a domain: whether its servers get their budgets, and whatever else must
     hold there. What is not true for every hop leaves a flow unknown, and its bounds unsaid, unless
-    the test of a driver loop says more; the paper's own verdict stands beside that one.
+    a test of whole flows says more; the paper's own verdict stands beside that one.
     """
     return [_entry(one, all_of(outside[hop.domain] for hop in one.hops)) for one in analysis.flows]
 
@@ -572,9 +539,9 @@ def _entry(one: FlowVerdict, outside: Verdict) -> dict[str, Any]:
     verdict = one.verdict if outside.holds else Verdict.unknown(outside.reason)
     bound_ns = one.bound_ns if outside.holds else None
     paper = {}
-    if one.driver is not None:
-        paper = {"paper": {"test": one.driver.test, "schedulable": one.driver.paper}}
-        sharper = one.driver.sound
+    if one.whole is not None:
+        paper = {"paper": {"test": one.whole.test, "schedulable": one.whole.paper}}
+        sharper = one.whole.sound
         if sharper.holds and sharper.bound_ns is not None:
             verdict = sharper
             bound_ns = min(bound_ns or sharper.bound_ns, sharper.bound_ns)

@@ -4,11 +4,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from hyperperiod.analysis.domains.domain_level import DomainVerdict
-    from hyperperiod.analysis.flows.end_to_end import FlowVerdict
+from hyperperiod.analysis.domains.domain_level import DomainVerdict
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import Flow
+
+
+@dataclass(frozen=True)
+class HopBound:
+    """`bound_ns` is from the release there to the completion there."""
+
+    domain: str
+    task: str
+    bound_ns: int | None
+
+
+@dataclass(frozen=True)
+class WholeVerdict:
+    """What a test of whole flows (`registry`) says of one flow; it includes the servers.
+
+    `test` is the name of the test and `title` what sentences call it; `paper` is the published
+    verdict, `sound` the proved one, with the bound of the flow in ns. If that holds, `hops_ns`
+    bounds each hop from its own release. `story` says in a sentence what the bound is made of, or
+    why there is none.
+    """
+
+    test: str
+    title: str
+    paper: bool
+    sound: Verdict
+    hops_ns: tuple[int, ...] | None
+    story: str
+
+
+@dataclass(frozen=True)
+class FlowVerdict:
+    """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict.
+
+    `whole` is what a test of whole flows says of it, where one covers the system as it is.
+    """
+
+    flow: Flow
+    verdict: Verdict
+    bound_ns: int | None
+    hops: tuple[HopBound, ...]
+    whole: WholeVerdict | None = None
 
 
 class FlowAnalysis(NamedTuple):

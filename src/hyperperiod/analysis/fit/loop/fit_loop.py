@@ -17,7 +17,8 @@ from fractions import Fraction
 from itertools import islice
 
 from hyperperiod.analysis.analyze import analyze
-from hyperperiod.analysis.driver_loop.driver_flows import Loop, rule_for
+from hyperperiod.analysis.driver_loop.driver_flows import Loop
+from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
 from hyperperiod.analysis.fit.candidates import Grid, Tabulator
 from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper
@@ -111,14 +112,14 @@ class _FitLoop:
 
     def _settings(self, others: list[Server]) -> Iterator[Setting]:
         driver, seats, whole = seats_of(self.system, self.loop, self.grid)
-        test = rule_for(self.system.policy)
-        assert test is not None, "a loop is one under its policy"
+        rule = rule_for(self.system.policy)
+        assert rule is not None, "a loop is one under its policy"
         index = {domain.name: place for place, domain in enumerate(self.system.domains)}
         for where in placements(self.system, self._served()):
             yield Setting(
                 self.system,
                 self.loop,
-                test,
+                rule,
                 driver,
                 seats,
                 tuple(others),

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Service, Slice
 from hyperperiod.analysis.fit.loop.problem import Seat, Setting
 from hyperperiod.analysis.fit.loop.relax import Refusal, total_text
@@ -34,12 +34,12 @@ Slices = tuple[Server, tuple[Server, ...]]
 
 def by_the_paper(setting: Setting) -> Slices | Refusal:
     """What the paper's section on the policy comes to."""
-    return _by_response(setting) if setting.test is psedf else _by_hops(setting)
+    hops = setting.rule.hops
+    return _by_response(setting) if hops is None else _by_hops(setting, hops)
 
 
-def _by_hops(setting: Setting) -> Slices | Refusal:
+def _by_hops(setting: Setting, hops: int) -> Slices | Refusal:
     """Sections IV and V: the longest p_N with which everything fits."""
-    hops = sedf.HOPS if setting.test is sedf else sedf_prime.HOPS
     driver, plant = setting.driver, setting.loop.plant
     slice_ns, most_ns = driver.slices[0], plant.shortest_ns // (hops + 1)
     longest_ns = driver.periods.up_to(most_ns)

@@ -29,9 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from types import ModuleType
 
-from hyperperiod.analysis.driver_loop.driver_domain import Placed
+from hyperperiod.analysis.driver_loop.driver_domain import Placed, Rule
 from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import Grid
 from hyperperiod.analysis.servers.server import Group, Server
@@ -85,7 +84,7 @@ class Setting:
 
     system: System
     loop: Loop
-    test: ModuleType
+    rule: Rule
     driver: Seat
     seats: tuple[Seat, ...]
     others: tuple[Server, ...]

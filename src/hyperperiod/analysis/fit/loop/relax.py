@@ -199,9 +199,9 @@ class Relaxation:
         if not suffice.holds:
             return Refusal(f"domain {suffice.reason}")
         group = replaced(placed.driver_group, placed.driver, near)
-        if self.setting.test is sedf:
+        if self.setting.rule is sedf.RULE:
             return sedf.way_of(near, group)
-        if self.setting.test is sedf_prime:
+        if self.setting.rule is sedf_prime.RULE:
             return sedf_prime.way_of(near, group, amount_ns)
         served = slice_response(placed, placed.driver, placed.driver_group, amount_ns)
         if served.bound_ns is None:
@@ -213,7 +213,7 @@ class Relaxation:
         servers = [placed.driver, *(server for server, _ in placed.services)]
         groups = self.setting.groups(servers)
         for pcpu, group in sorted(groups.items()):
-            if self.setting.test is sedf and not sedf.fits(group).holds:
+            if self.setting.rule is sedf.RULE and not sedf.fits(group).holds:
                 return Refusal(f"pcpu {pcpu}: {total_text(group)} <= 1 does not hold")
             for other in group.servers:
                 if other in self.setting.others:
@@ -222,7 +222,7 @@ class Relaxation:
                     ]
                     if not verdict.holds:
                         return Refusal(f"domain {verdict.reason}")
-        if self.setting.test is sedf_prime:
+        if self.setting.rule is sedf_prime.RULE:
             return _unserved(placed.driver, placed.driver_group, near.period_ns)
         return None
 
@@ -246,7 +246,7 @@ class _Asked:
         self.server, self.group = placed.services[number]
         self.own_limit_ns = self.setting.loop.answers_ns[number]
         self.response = Verdict.yes()
-        if self.setting.test is psedf:
+        if self.setting.rule is psedf.RULE:
             # Held to the top: a longer response is one too many for every period below it.
             self.response = slice_response(placed, self.server, self.group, self.service.wcet_ns)
 
@@ -271,7 +271,7 @@ class _Asked:
                 f"domain {seat.name}: its slice may take {format_time(self.response_ns)}, and its"
                 f" deadlines allow periods up to {format_time(found)}"
             )
-        if self.setting.test is sedf_prime:
+        if self.setting.rule is sedf_prime.RULE:
             return self._shorter(seat, slice_ns, found)
         return found
 
@@ -293,22 +293,20 @@ class _Asked:
         """The answer with that slice and period, if it gets its slices."""
         server = self.server._replace(period_ns=period_ns, budget_ns=slice_ns)
         way_ns = self.way.longest_ns
-        if self.setting.test is psedf:
+        if self.setting.rule is psedf.RULE:
             return psedf.timing(self.service, server, self.response_ns, way_ns)
         group = replaced(self.group, self.server, server)
-        timing = sedf.timing if self.setting.test is sedf else sedf_prime.timing
+        timing = sedf.timing if self.setting.rule is sedf.RULE else sedf_prime.timing
         return timing(self.service, server, group, way_ns)
 
     def _life(self, slice_ns: int, period_ns: int, answer: Answer, waits: int) -> int | None:
         """The bound in one piece, if the policy has one."""
-        life = self.setting.test.RULE.life
+        life = self.setting.rule.life
         if life is None:
             return None
         server = self.server._replace(period_ns=period_ns, budget_ns=slice_ns)
         wait_ns = waits * (self.near.period_ns - self.near.budget_ns)
-        found = life(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
-        assert found is None or isinstance(found, int)
-        return found
+        return life(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
 
     def _parts(self, slice_ns: int, period_ns: int) -> Parts:
         """The bound that may be used."""
@@ -320,7 +318,7 @@ class _Asked:
     def _in_time(self, slice_ns: int, period_ns: int) -> bool:
         answer = self.answer(slice_ns, period_ns)
         service = self.service
-        if self.setting.test is sedf and period_ns > service.period_ns:
+        if self.setting.rule is sedf.RULE and period_ns > service.period_ns:
             return False
         if answer.wake_ns > self.own_limit_ns:
             return False

@@ -167,7 +167,7 @@ class _Search:
 def _roots(relaxation: Relaxation) -> Iterator[tuple[Relaxation, Box | Refusal]]:
     """Everything, with both waits and with one."""
     yield relaxation, relaxation.whole()
-    if relaxation.setting.test is not sedf:
+    if relaxation.setting.rule is not sedf.RULE:
         longest_ns = max(one.period_ns for one in relaxation.services)
         yield relaxation, relaxation.whole(Spread(0, longest_ns))
 
@@ -201,7 +201,7 @@ def why_not(
     """What does not hold for these slices, the worst first: by how much, and both sides."""
     loop = setting.loop
     placed = setting.placed(driver, services)
-    found = parts_of(placed, setting.test.RULE)
+    found = parts_of(placed, setting.rule)
     if isinstance(found, Verdict):
         return Fraction(1000), found.reason
     failed = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
+from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
@@ -19,7 +19,8 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Slice,
     parts_of,
 )
-from hyperperiod.analysis.driver_loop.driver_flows import Loop, placed_of, rule_for
+from hyperperiod.analysis.driver_loop.driver_flows import Loop, placed_of
+from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import System
 
@@ -27,11 +28,11 @@ from hyperperiod.model import System
 def flow_entries(loop: Loop, system: System | None) -> list[dict[str, Any]]:
     """One object for each flow; without a system, only what was asked."""
     placed = placed_of(system) if system is not None else None
-    test = rule_for(system.policy) if system is not None else None
-    if placed is None or test is None:
+    rule = rule_for(system.policy) if system is not None else None
+    if placed is None or rule is None:
         return [_asked(loop, number) for number in range(len(loop.replies))]
-    found = parts_of(placed, test.RULE)
-    papers = _papers(placed, test is psedf, sedf.HOPS if test is sedf else sedf_prime.HOPS)
+    found = parts_of(placed, rule)
+    papers = _papers(placed, rule.hops)
     return [
         {
             **_asked(loop, number),
@@ -64,10 +65,10 @@ def _ours(service: Service, parts: Parts | None) -> dict[str, Any]:
     }
 
 
-def _papers(placed: Placed, by_response: bool, hops: int) -> list[list[dict[str, Any]]]:
+def _papers(placed: Placed, hops: int | None) -> list[list[dict[str, Any]]]:
     """The paper's inequalities for each service."""
     driver, plant = placed.driver, placed.plant
-    if not by_response:
+    if hops is not None:
         return [
             [
                 _inequality(
