@@ -19,7 +19,8 @@ from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
-from hyperperiod.analysis.flows.end_to_end import analyze_flows, flow_entries
+from hyperperiod.analysis.flows.end_to_end import analyze_flows
+from hyperperiod.analysis.flows.entries import flow_entries
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.promises import promises_of

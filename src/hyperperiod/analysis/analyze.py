@@ -119,7 +119,7 @@ class _Analysis:
         return analyze_flows(self.system, self.promises, self._unkept())
 
     def _flow_entries(self) -> list[dict[str, Any]]:
-        from hyperperiod.analysis.flows.end_to_end import flow_entries
+        from hyperperiod.analysis.flows.entries import flow_entries
 
         return flow_entries(self.flows, self._outside())
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Responses of all hops that agree with one another: the circle of jitters and responses.
+
+If every job of a hop responds between r and R, releases at the next hop spread by R - r more than
+there. With that jitter the response of every task is bounded inside its vcpu (`responses`). New
+responses give new jitters, and so on until nothing changes.
+
+Why the fixed point is sound although the argument is a circle. Take the first instant at which
+something is pending for longer than its bound. All else up to then kept its bound, so all releases
+up to then were within their streams, and the bound on that one, which looks at nothing later, was
+kept as well: there is no such instant. Nothing is assumed of phases, so tasks that one item visits
+twice count as if both visits could coincide with any others.
+
+No fixed point within many rounds is "unbounded", and the iteration goes on for the others: the
+hops behind are then bounded by the source and the queue of their flow alone.
+
+Inputs: routes and all vcpus. Results: a bound (ns) of every task of these vcpus. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperperiod.analysis.flows.responses import responses
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound
+from hyperperiod.analysis.flows.vcpu import Vcpu
+
+ROUNDS = 200
+"""Of the iteration, before those whose bounds still grow are given up."""
+
+
+def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Bounds:
+    """Responses of all hops, and of all tasks beside them, that agree with one another."""
+    bounds: Bounds = {
+        hop: TaskBound(routes.least_ns(hop), routes.least_ns(hop))
+        if hop in routes.vcpu_of
+        else NOTHING
+        for hop in routes.visits
+    }
+    given_up: set[str] = set()
+    while True:
+        for _ in range(ROUNDS):
+            found: Bounds = dict(bounds)
+            for one in vcpus:
+                found |= responses(routes, one, bounds)
+            found |= dict.fromkeys(given_up, NOTHING)
+            if found == bounds:
+                return bounds
+            growing = {hop for hop in routes.visits if found[hop] != bounds[hop]}
+            bounds = found
+        given_up |= growing

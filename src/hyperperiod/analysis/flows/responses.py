@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The responses of all tasks of one vcpu, if releases of hops spread as bounds so far say.
+
+Under rm, dm, fp and fifo by the busy window of the level (`busy_window`); under edf the deadline
+if the demand bound fits the supply, and the busy window of the vcpu in any case. Where a flow has
+more work than bandwidth, or a closed source, its queue bounds what is pending (`backlog_bound`):
+under all schedulers but edf with several tasks.
+
+Inputs: routes, a vcpu, bounds of all tasks so far. Results: bounds in nanoseconds; None: unbounded.
+Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound
+from hyperperiod.analysis.flows.stream import Stream
+from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.model.units import TIME_LIMIT_NS
+
+ONCE = 2**60
+"""A period that no window exceeds."""
+
+
+def responses(routes: Routes, vcpu: Vcpu, bounds: Bounds) -> Bounds:
+    """The responses in one vcpu if releases spread as those bounds say."""
+    component = vcpu.component
+    if not component.sources:
+        return {}
+    streams = [routes.streams(vcpu.domain, one, bounds) for one in component.sources]
+    names = [f"{vcpu.domain}.{one.name}" for one in component.sources]
+    if component.local is Local.FIXED_PRIORITY:
+        bounds_below: Bounds = {}
+        above: list[Stream] = []
+        for name, source, own in zip(names, component.sources, streams, strict=True):
+            blocking = source.load.blocking
+            response = _least(
+                response_bound(own, above, vcpu.supply, blocking),
+                _by_backlog(routes, vcpu, [source], above, blocking),
+            )
+            above += own
+            bounds_below[name] = TaskBound(response, _window_across(vcpu, above, blocking))
+        return bounds_below
+    together = [stream for inside in streams for stream in inside]
+    blocking = max(source.load.blocking for source in component.sources)
+    across = _window_across(vcpu, together, blocking)
+    by_backlog = _by_backlog(routes, vcpu, component.sources, (), blocking)
+    if component.local is Local.EDF:
+        # Jobs of one task are in order under edf as well.
+        in_order = by_backlog if len(component.sources) == 1 else None
+        demand = _as_loads(component, streams)
+        in_range = all(max(load) < TIME_LIMIT_NS for load in demand.loads)
+        holds = in_range and edf(demand, vcpu.supply).holds is True
+        window = busy_window(together, vcpu.supply, blocking)
+        return {
+            name: TaskBound(_least(_edf_response(source, window, holds=holds), in_order), across)
+            for name, source in zip(names, component.sources, strict=True)
+        }
+    if component.fifo_with_busy:
+        return dict.fromkeys(names, NOTHING)
+    response = _least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
+    return dict.fromkeys(names, TaskBound(response, across))
+
+
+def _window_across(vcpu: Vcpu, streams: Sequence[Stream], blocking: int) -> int | None:
+    """The longest busy window of these streams, which may go on across the ends of hops."""
+    return None if vcpu.across is None else busy_window(streams, vcpu.across, blocking)
+
+
+def _by_backlog(
+    routes: Routes, vcpu: Vcpu, own: Sequence[Source], above: Sequence[Stream], blocking: int
+) -> int | None:
+    """The longest response of one of these tasks, which share a queue, by what can be pending."""
+    backlog_ns = routes.backlog_ns(vcpu.domain, own)
+    if backlog_ns is None:
+        return None
+    return backlog_bound(backlog_ns, above, vcpu.supply, blocking)
+
+
+def _least(*bounds: int | None) -> int | None:
+    """The best of several bounds."""
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int | None:
+    """The deadline if it is kept, and no longer than work is pending at all."""
+    if not holds:
+        return window_ns
+    return source.load.deadline if window_ns is None else min(source.load.deadline, window_ns)
+
+
+def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
+    """Streams in the form of the demand bound: what comes together is one job of all that work."""
+    sources = [
+        replace(source, load=load, in_phase=False)
+        for source, inside in zip(component.sources, streams, strict=True)
+        for stream in inside
+        for load in _loads(stream, source.load)
+    ]
+    return replace(component, sources=tuple(sources))
+
+
+def _loads(stream: Stream, load: Load) -> list[Load]:
+    """One of the bounds of a stream, that with the lowest rate, as loads that add up to it."""
+    queue = stream.queue
+    if stream.period is None:
+        assert queue is not None, "a stream is bounded"
+        return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
+    together = load._replace(wcet=stream.burst * stream.wcet, period=stream.period)
+    if queue is not None and stream.rate * stream.period < together.wcet:
+        return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
+    if stream.jitter is not None:
+        return [together._replace(jitter=stream.jitter)]
+    assert queue is not None, "a stream is bounded"
+    on_their_way = load._replace(wcet=queue.size * stream.wcet, period=ONCE, jitter=0)
+    return [together._replace(jitter=queue.source_jitter), on_their_way]
