@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.reproduce.measured import Row
+from hyperperiod.experiments.reproduce.request_workload import Run, Setting, Vm, Workload
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
-
-if TYPE_CHECKING:
-    from hyperperiod.experiments.reproduce.requests import Requests, Run, Setting, Vm
 
 NS_PER_S = 1_000_000_000
 
@@ -23,13 +21,11 @@ HELP = 0.01
 ROOM = 1.2
 """Of the largest throughput: where the axis ends, so that words have room above the curves."""
 
-Row = dict[str, Any]
-
 
 class Judge:
     """Of the rows of one setting."""
 
-    def __init__(self, experiment: Requests, setting: Setting) -> None:
+    def __init__(self, experiment: Workload, setting: Setting) -> None:
         self.experiment = experiment
         self.paper = experiment.paper
         self.runs = experiment.runs_of(setting)

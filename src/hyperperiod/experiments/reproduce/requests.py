@@ -21,17 +21,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.reproduce.figure import Asked, Progress
+from hyperperiod.experiments.reproduce.measured import Row
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import Judge
+from hyperperiod.experiments.reproduce.request_workload import Hop, Run, Setting, Workload
 from hyperperiod.model import (
     PRESETS,
     Domain,
     Flow,
     InputError,
-    Interface,
     Scheduler,
     Source,
     SourceKind,
@@ -40,60 +42,12 @@ from hyperperiod.model import (
     TaskKind,
     format_time,
 )
-from hyperperiod.model.part import AtLeast, Part, key
-from hyperperiod.model.values import Etf, PositiveTime, Whole
+from hyperperiod.report.lines import LineChart
 
 NS_PER_S = 1_000_000_000
 POLICIES = ("ertds", "rtds")
 COLUMNS = ("run", "clients", "ertds_hz", "rtds_hz", "gain", "ertds_ns", "rtds_ns", "ratio")
 SEEDS = 2**64
-
-Many = Annotated[int, Whole(1, 65536)]
-
-
-class Vm(Part):
-    """A VM and its server under either policy."""
-
-    name: str
-    ertds: Interface
-    rtds: Interface
-
-
-class Hop(Part):
-    """A step of every request; its mean work, or as the run says."""
-
-    vm: str
-    name: str
-    work_ns: PositiveTime | None = None
-
-
-class Run(Part):
-    """A guess at what a request costs at the hop without work of its own."""
-
-    name: str
-    work_ns: PositiveTime
-
-
-class Setting(Part):
-    """How much is measured on a host: which runs, the clients of the x axis, their thoughts."""
-
-    databases: tuple[str, ...]
-    clients: tuple[Many, ...]
-    think_ns: PositiveTime
-    ramp_ns: PositiveTime
-    horizon_ns: PositiveTime
-    sets: Annotated[int, Whole(1)]
-
-
-class Findings(Part):
-    """What the paper says of its figure."""
-
-    ertds_hz: int
-    rtds_hz: int
-    gain: str
-    who: str
-    trend: str
-    never_worse: str
 
 
 class Session(NamedTuple):
@@ -104,61 +58,23 @@ class Session(NamedTuple):
     donated: Mapping[str, float]
 
 
-class Requests(Part):
-    """An experiment: VMs on one pcpu, the way of a request, and how much is measured."""
-
-    name: str
-    title: str
-    source: str
-    etf: Etf
-    spare: Interface
-    vms: Annotated[tuple[Vm, ...], AtLeast(1)] = key(name="vm")
-    hops: Annotated[tuple[Hop, ...], AtLeast(1)] = key(name="hop")
-    runs: Annotated[tuple[Run, ...], AtLeast(1)] = key(name="run")
-    sim: Setting
-    xen: Setting
-    paper: Findings
+class Requests(Workload):
+    """The experiment."""
 
     def steps(self, asked: Asked) -> int:
         setting = self.setting(asked)
         return len(setting.databases) * len(setting.clients) * (asked.sets or setting.sets)
 
-    def reproduce(self, asked: Asked, progress: Progress) -> Figure:
-        refuse(asked, self.name, "packets", "plays")
-        rows: list[dict[str, Any]] = []
-        interrupted = False
-        try:
-            rows.extend(self._measured(asked, progress))
-        except KeyboardInterrupt:
-            interrupted = True
-        judge = Judge(self, self.setting(asked))
-        claims = [] if interrupted else list(judge.claims(rows))
-        chart = judge.chart(rows)
-        return Figure(
-            self.name,
-            self.title,
-            self.source,
-            rows,
-            claims,
-            chart,
-            COLUMNS,
-            interrupted,
-            keys=COLUMNS.index("ertds_hz"),
-        )
+    def _columns(self) -> tuple[Sequence[str], int]:
+        return COLUMNS, COLUMNS.index("ertds_hz")
 
-    def setting(self, asked: Asked) -> Setting:
-        """How much is measured on the host."""
-        return self.xen if asked.host == "xen" else self.sim
+    def _judged(self, rows: Sequence[Row], asked: Asked) -> tuple[list[Claim], LineChart]:
+        setting = self.setting(asked)
+        judge = Judge(self, setting)
+        whole = len(rows) == len(self.runs_of(setting)) * len(setting.clients)
+        return list(judge.claims(rows)) if whole else [], judge.chart(rows)
 
-    def runs_of(self, setting: Setting) -> list[Run]:
-        """Those that are measured, in the order of the file."""
-        return [run for run in self.runs if run.name in setting.databases]
-
-    def work_ns(self, vm: Vm, run: Run) -> int:
-        """What a request costs in a VM on average, in nanoseconds."""
-        return sum(hop.work_ns or run.work_ns for hop in self.hops if hop.vm == vm.name)
-
-    def _measured(self, asked: Asked, progress: Progress) -> Iterator[dict[str, Any]]:
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[Row]:
         setting = self.setting(asked)
         done, sets = 0, asked.sets or setting.sets
         bench = Bench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)
@@ -179,7 +95,7 @@ class Requests(Part):
 class Bench:
     """Where requests are measured, and for how long after the ramp."""
 
-    experiment: Requests
+    experiment: Workload
     setting: Setting
     host: Host
     horizon_ns: int
@@ -253,7 +169,7 @@ def _mean(sessions: Sequence[Session]) -> Session:
     )
 
 
-def _row(run: Run, clients: int, ertds: Session, rtds: Session) -> dict[str, Any]:
+def _row(run: Run, clients: int, ertds: Session, rtds: Session) -> Row:
     return {
         "run": run.name,
         "clients": clients,

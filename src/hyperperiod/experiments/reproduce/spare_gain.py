@@ -29,7 +29,8 @@ from statistics import fmean
 from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.reproduce.figure import Asked, Progress
+from hyperperiod.experiments.reproduce.measured import Measured, Row
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.model import (
     PRESETS,
@@ -102,12 +103,9 @@ class Mean:
     donated_ns: int
 
 
-class SpareGain(Part):
+class SpareGain(Measured):
     """An experiment: VMs on pcpus, and the total loads of the x axis in percent."""
 
-    name: str
-    title: str
-    source: str
     pcpus: int = 1
     loads: tuple[Percent, ...]
     sets: Annotated[int, Whole(1)]
@@ -120,27 +118,12 @@ class SpareGain(Part):
     def steps(self, asked: Asked) -> int:
         return len(self.runs) * len(self._loads(asked)) * self._sets(asked)
 
-    def reproduce(self, asked: Asked, progress: Progress) -> Figure:
-        refuse(asked, self.name, "packets", "plays")
-        rows: list[dict[str, Any]] = []
-        interrupted = False
-        try:
-            rows.extend(self._measured(asked, progress))
-        except KeyboardInterrupt:
-            interrupted = True
-        claims = [claim for run in self.runs for claim in self._judged(run, rows, asked)]
-        chart = self._chart(rows)
-        return Figure(
-            self.name,
-            self.title,
-            self.source,
-            rows,
-            claims,
-            chart,
-            COLUMNS,
-            interrupted,
-            keys=COLUMNS.index("ertds_ns"),
-        )
+    def _columns(self) -> tuple[Sequence[str], int]:
+        return COLUMNS, COLUMNS.index("ertds_ns")
+
+    def _judged(self, rows: Sequence[Row], asked: Asked) -> tuple[list[Claim], LineChart]:
+        claims = [claim for run in self.runs for claim in self._judged_run(run, rows, asked)]
+        return claims, self._chart(rows)
 
     def _loads(self, asked: Asked) -> tuple[int, ...]:
         return self.xen.loads if asked.host == "xen" else self.loads
@@ -156,7 +139,7 @@ class SpareGain(Part):
         """Whether times are what the machine makes them, and not how busy its host is."""
         return asked.host == "sim" or self.pcpus == 1
 
-    def _measured(self, asked: Asked, progress: Progress) -> Iterator[dict[str, Any]]:
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[Row]:
         done = 0
         known: dict[tuple[Any, ...], Mean] = {}
         for run in self.runs:
@@ -184,10 +167,10 @@ class SpareGain(Part):
         asked: Asked,
         means: dict[str, list[Mean]],
         plain: dict[str, list[Mean]],
-    ) -> dict[str, Any]:
+    ) -> Row:
         ertds = fmean(one.response_ns for one in means["ertds"])
         rtds = fmean(one.response_ns for one in means["rtds"])
-        row: dict[str, Any] = {
+        row: Row = {
             "run": run.name,
             "host": asked.host,
             "load": load,
@@ -247,7 +230,7 @@ class SpareGain(Part):
         fixed = sum(other.load or 0 for other in self.vms)
         return load - fixed if vm.load is None else vm.load
 
-    def _judged(self, run: Run, rows: Sequence[dict[str, Any]], asked: Asked) -> Iterator[Claim]:
+    def _judged_run(self, run: Run, rows: Sequence[Row], asked: Asked) -> Iterator[Claim]:
         """The claims that a run's rows can show; none if it was cut short."""
         ours = [row for row in rows if row["run"] == run.name]
         if len(ours) < len(self._loads(asked)):
@@ -259,7 +242,7 @@ class SpareGain(Part):
         if any("ertds_sim_ns" in row for row in ours):
             yield self._claim_alike(run, ours)
 
-    def _claim_donated(self, run: Run, rows: Sequence[dict[str, Any]]) -> Claim:
+    def _claim_donated(self, run: Run, rows: Sequence[Row]) -> Claim:
         """All that can be said where time is not exact."""
         name = self.vms[-1].name
         helped = [row["load"] for row in rows if row["donated_ns"]]
@@ -276,7 +259,7 @@ class SpareGain(Part):
             set(beyond) <= set(helped),
         )
 
-    def _claim_alike(self, run: Run, rows: Sequence[dict[str, Any]]) -> Claim:
+    def _claim_alike(self, run: Run, rows: Sequence[Row]) -> Claim:
         """The hypervisor beside the simulator, run by run."""
         off = {
             (row["load"], policy): row[f"{policy}_ns"] / row[f"{policy}_sim_ns"]
@@ -351,7 +334,7 @@ class SpareGain(Part):
             f" up the {format_time(first_ns)} of its own"
         )
 
-    def _chart(self, rows: Sequence[dict[str, Any]]) -> LineChart:
+    def _chart(self, rows: Sequence[Row]) -> LineChart:
         curves = [
             Curve(
                 run.name,
