@@ -45,8 +45,8 @@ TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 .PHONY: help build demo site test test-all core-builds bench check format lock deps wheels release \
         clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
-        all-checks check-clang-format check-ruff check-types check-layers check-core check-files \
-        check-dependencies
+        all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
+        check-files check-dependencies
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -143,8 +143,8 @@ bench: build
 ## make check        formatting, types, licences, layers, the core's rules, dependencies
 check: build
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target all-checks
-all-checks: check-types check-ruff check-clang-format check-layers check-core check-files \
-            check-dependencies
+all-checks: check-types check-ruff check-clang-format check-layers check-circles check-core \
+            check-files check-dependencies
 check-clang-format:
 	@$(STEP) "clang-format" tools/clang_format --dry-run --Werror $(C_SOURCES)
 check-ruff: build
@@ -152,7 +152,7 @@ check-ruff: build
 	@$(STEP) "ruff" $(BIN)/ruff check --quiet .
 check-types: build
 	@$(STEP) "mypy" $(BIN)/mypy
-check-layers check-core check-files: check-%: build
+check-layers check-circles check-core check-files: check-%: build
 	@$(STEP) "$*" $(BIN)/python tools/check_$*.py
 
 check-dependencies: build

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import check_core, check_files, check_layers
+from tools import check_circles, check_core, check_files, check_layers
 
 CLEAN = """\
 // while, goto and float are only words here
@@ -104,3 +104,41 @@ def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "'jinja2' imported but" in done.stderr
     assert "DEP002 'rich' defined as a dependency but not used" in done.stderr
+
+
+CIRCLES = {
+    "plain": ("from package.b import f\n", "import package.a\n"),
+    "by a relative name": ("from . import b\n", "from .a import g\n"),
+    "inside a function": ("def f():\n    from package import b\n", "from package.a import f\n"),
+    "for types alone": (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from package.b import B\n",
+        "from package.a import f\n",
+    ),
+    "through a third": ("import package.c\n", "import package.a\n"),
+}
+
+
+def modules(folder: Path, texts: dict[str, str]) -> check_circles.Graph:
+    for name, text in {"__init__": "", "c": "import package.b\n", **texts}.items():
+        (folder / "package").mkdir(exist_ok=True)
+        (folder / "package" / f"{name}.py").write_text(text)
+    return check_circles.graph_of(folder)
+
+
+@pytest.mark.parametrize("how", CIRCLES)
+def test_circles_of_imports_are_found(how: str, tmp_path: Path) -> None:
+    first, second = CIRCLES[how]
+    graph = modules(tmp_path, {"a": first, "b": second})
+    (found,) = check_circles.circles(graph)
+    assert {"package.a", "package.b"} <= set(found)
+    assert any("package.a imports" in line for line in check_circles.violations(graph, {}))
+    assert list(check_circles.violations(graph, {frozenset(found): "it is a test"})) == []
+
+
+def test_modules_that_stand_on_one_another_are_no_circle(tmp_path: Path) -> None:
+    graph = modules(tmp_path, {"a": "from package.b import f\n", "b": "import sys\n"})
+    assert graph["package.a"] == {"package.b"}
+    assert list(check_circles.violations(graph, {})) == []
+    gone = {frozenset({"package.a", "package.b"}): "it was there once"}
+    (line,) = check_circles.violations(graph, gone)
+    assert "no circle any more" in line

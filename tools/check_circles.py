@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks that modules of the package do not import one another in circles.
+
+A module that knows one that knows it cannot be read, tested or moved alone. What counts is who
+knows whom, not when: imports inside functions and those under TYPE_CHECKING count as all others. A
+circle that must stay is in `ALLOWED`, with the reason; one there that is gone is reported, too. Run
+from the top.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+SOURCES = Path("src")
+
+# The modules of each circle that stays, and why.
+ALLOWED = {
+    frozenset({"hyperperiod.cli", "hyperperiod.front"}): (
+        "`--help` and `--version` are answered by the front before the library for command lines is"
+        " loaded; whatever else is asked for it hands to that, which shows the same help"
+    ),
+    frozenset({"hyperperiod.cli.complete", "hyperperiod.cli.options"}): (
+        "the names of hosts that a shell completes are those of the options, and options say how"
+        " their values are completed"
+    ),
+    frozenset({"hyperperiod.cli.screen", "hyperperiod.cli.table"}): (
+        "a screen prints tables, and a table is measured and painted in the screen's words"
+    ),
+    frozenset({"hyperperiod.model.entries", "hyperperiod.model.part"}): (
+        "an entry is a kind of value like any other, and has values of any kind: one recursion"
+    ),
+    frozenset({"hyperperiod.model.rules", "hyperperiod.model.system"}): (
+        "a record runs its rules when it is made, and rules are about records"
+    ),
+}
+
+Graph = Mapping[str, frozenset[str]]
+
+
+def graph_of(sources: Path) -> Graph:
+    """Every module below a folder, by its full name, with the modules there that it imports.
+
+    Of native modules there is a stub.
+    """
+    files = [path for ending in ("py", "pyi") for path in sources.rglob(f"*.{ending}")]
+    modules = dict(sorted((_name(path, sources), path) for path in files))
+    return {
+        name: frozenset(_imported(name, path, modules)) - {name} for name, path in modules.items()
+    }
+
+
+def _name(path: Path, sources: Path) -> str:
+    parts = path.relative_to(sources).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(name: str, path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # What is imported from a package is one of its modules, or a name in itself.
+                inner = f"{source}.{alias.name}"
+                found = inner if inner in modules else source
+                if found in modules:
+                    yield found
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """The largest sets of modules that all reach one another, in order of their names."""
+    reached = {name: _reached(graph, name) for name in graph}
+    found = {
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in graph
+        if name in reached[name]
+    }
+    return sorted(sorted(one) for one in found)
+
+
+def _reached(graph: Graph, name: str) -> frozenset[str]:
+    """All that a module imports, and what those import; itself only by a circle."""
+    found: set[str] = set()
+    waiting = list(graph[name])
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += graph[one]
+    return frozenset(found)
+
+
+def inside(graph: Graph, circle: list[str]) -> Iterator[str]:
+    """The imports among the modules of a circle, for whoever is to cut one."""
+    for name in circle:
+        known = sorted(graph[name] & frozenset(circle))
+        yield f"  {name} imports {', '.join(known)}"
+
+
+def violations(graph: Graph, allowed: Mapping[frozenset[str], str]) -> Iterator[str]:
+    """Every circle that is not allowed, and every allowed one that is not there."""
+    found = circles(graph)
+    for circle in found:
+        if frozenset(circle) not in allowed:
+            yield f"a circle of {len(circle)} modules: {', '.join(circle)}"
+            yield from inside(graph, circle)
+    for names in allowed:
+        if sorted(names) not in found:
+            yield f"no circle any more, and still allowed: {', '.join(sorted(names))}"
+
+
+def main() -> int:
+    """Prints every violation; 1 if there is one."""
+    found = list(violations(graph_of(SOURCES), ALLOWED))
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
