@@ -18,8 +18,8 @@ from typing import Any
 from bench.environment import BUILD, TOP, environment_with
 from bench.results import Row
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, load_system
+from hyperperiod.runs import simulate
 
 SIMSO = "simso==0.8.5"
 RUNS = 3

@@ -4,7 +4,8 @@
 The folders of the repository stand on one another, and an arrow goes only one way: the core
 knows nothing, a host knows the core and itself, the Python package knows none of the tests and
 tools. Inside the package the parts stand in the order of `PARTS`: each may import itself and
-those before it. C and C++ are read for `#include`, Python for imports; run from the top.
+those before it; two that no order shows are strangers (`STRANGERS`). An import inside a function
+counts like any other. C and C++ are read for `#include`, Python for imports; run from the top.
 """
 
 import ast
@@ -17,7 +18,11 @@ from pathlib import Path
 PACKAGE = Path("src/hyperperiod")
 
 # From the one that knows nothing to the one that knows all.
-PARTS = ("model", "analysis", "trace", "hosts", "report", "experiments", "export", "cli")
+PARTS = ("model", "analysis", "trace", "hosts", "runs", "report", "experiments", "export", "cli")
+
+# What does not know each other in either direction, whatever the order: a host runs what it is
+# given, and the analysis judges without running. They meet in `runs`.
+STRANGERS = (frozenset({"analysis", "hosts"}),)
 
 # What the parts may share: the package itself, and its two native modules. A native module is
 # known only to the part that wraps it.
@@ -84,7 +89,7 @@ def imports(path: Path) -> Iterator[str]:
 def wrong_imports() -> Iterator[str]:
     """Imports inside the package that point outside it or upward."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        part = path.relative_to(PACKAGE).parts[0]
+        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
         for name in imports(path):
             top, _, rest = name.partition(".")
             target = rest.partition(".")[0]
@@ -94,7 +99,9 @@ def wrong_imports() -> Iterator[str]:
                 continue
             if target in NATIVE_OWNER and NATIVE_OWNER[target] != part:
                 yield f"{path}: imports {name}, which only {NATIVE_OWNER[target]} knows"
-            if target in PARTS and PARTS.index(target) > PARTS.index(part):
+            if {part, target} in STRANGERS:
+                yield f"{path}: imports {name}; {part} and {target} do not know each other"
+            elif target in PARTS and PARTS.index(target) > PARTS.index(part):
                 yield f"{path}: {part} imports {name}; the order is {' < '.join(PARTS)}"
 
 

@@ -21,8 +21,8 @@ from tests.soundness.test_flows import Phases, around, draw_phases, shifted
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Flow, Sbf, System, Task
+from hyperperiod.runs import simulate
 
 DRIVER, CONTROL = (4, 10), (8, 20)
 PHASES, CLIMBS = 12, 4

@@ -14,8 +14,8 @@ from bench.acceptance import Family
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Interface, Overheads, System, Task, parse_policy, to_toml
+from hyperperiod.runs import simulate
 
 US = 1_000
 PERIODS = (4_000, 6_000, 8_000, 10_000, 12_000, 16_000)

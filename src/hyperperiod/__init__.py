@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from hyperperiod.analysis.analyze import analyze
     from hyperperiod.analysis.fit.fit import fit
     from hyperperiod.analysis.resolve import resolve
-    from hyperperiod.hosts.sim import simulate
     from hyperperiod.model import InputError, System, load_system, to_toml
+    from hyperperiod.runs import simulate
 
 __version__ = VERSION
 
@@ -52,7 +52,7 @@ _HOMES = {
     "fit": "analysis.fit.fit",
     "load_system": "model",
     "resolve": "analysis",
-    "simulate": "hosts.sim",
+    "simulate": "runs",
     "to_toml": "model",
 }
 

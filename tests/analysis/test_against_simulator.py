@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from hyperperiod.analysis import analyze, resolve
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     InputError,
@@ -31,6 +30,7 @@ from hyperperiod.model import (
     to_toml,
 )
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.runs import simulate
 
 STEP_NS = 100_000
 POLICIES = legal_policies()

@@ -16,9 +16,9 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Overheads, Sbf, System, parse_policy
 from hyperperiod.model.arinc import TABLE_1, TABLE_2, arinc_workload
+from hyperperiod.runs import simulate
 
 TABLES: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "arinc_workloads.json").read_text()

@@ -15,8 +15,8 @@ from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.tasks.sensitivity import scaled
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Budget, InputError, Sbf, System, load_system
+from hyperperiod.runs import simulate
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 

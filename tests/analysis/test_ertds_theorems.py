@@ -23,8 +23,8 @@ from hyperperiod.analysis.servers.ertds import (
 )
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Slack, load_system
+from hyperperiod.runs import simulate
 
 TOP = Path(__file__).parents[2]
 MS = 1_000_000

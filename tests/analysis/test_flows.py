@@ -25,8 +25,8 @@ from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Change, Overheads, load_system, parse_policy
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 WHOLE = Supply(_analysis.Shape.GENERAL, 1, 1)

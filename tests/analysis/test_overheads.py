@@ -17,7 +17,6 @@ from hyperperiod.analysis.overheads import (
     overhead_loads,
 )
 from hyperperiod.analysis.tasks.request_bound import rbf
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.hosts.xen.measure import Gap, Measured, costs
 from hyperperiod.model import (
     Domain,
@@ -28,6 +27,7 @@ from hyperperiod.model import (
     load_system,
     parse_policy,
 )
+from hyperperiod.runs import simulate
 
 US, MS = 1_000, 1_000_000
 COSTS = Overheads(

@@ -19,7 +19,6 @@ import pytest
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.groups import groups_of
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Interface,
@@ -30,6 +29,7 @@ from hyperperiod.model import (
     parse_policy,
     with_policy,
 )
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.jobs import Job, jobs

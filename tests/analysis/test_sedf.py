@@ -26,8 +26,8 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
 from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, loop_of, placed_of
 from hyperperiod.analysis.flows.registry import whole_verdicts
 from hyperperiod.analysis.servers.server import Server
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Overheads, System, load_system, parse_policy, with_policy
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000

@@ -7,14 +7,18 @@ import contextlib
 import itertools
 import json
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.cli import main
+from hyperperiod.model import load_system
 
 pytest.importorskip("hyperperiod._sim")
 
@@ -40,6 +44,46 @@ def tasks_of(result: Any) -> dict[str, Any]:
         f"{domain['name']}.{task['name']}": task
         for domain in result["domains"]
         for task in domain["tasks"]
+    }
+
+
+def counting(called: Counter[str], original: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which now also counts under its name how often it is called."""
+
+    def counted(*arguments: Any) -> Any:
+        called[original.__name__] += 1
+        return original(*arguments)
+
+    return counted
+
+
+@pytest.mark.parametrize("name", ["flight-control", "packet-path", "request-response"])
+@pytest.mark.parametrize("wanted", [["--trace"], ["--report"], ["--trace", "--report"]])
+def test_a_run_is_analysed_once(
+    name: str, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interfaces, the claim in the trace and the page come from one analysis of the system."""
+    called: Counter[str] = Counter()
+    for module, function in (
+        ("analyze", "resolve_what_can_be"),
+        ("resolve", "resolve_what_can_be"),
+        ("analyze", "promises_of"),
+        ("analyze", "host_level"),
+        ("flows.end_to_end", "analyze_flows"),
+    ):
+        home = import_module(f"hyperperiod.analysis.{module}")
+        monkeypatch.setattr(home, function, counting(called, getattr(home, function)))
+    system = load_system(str(SYSTEMS / f"{name}.toml"))
+    files = {"--trace": str(tmp_path / "run.hpt"), "--report": str(tmp_path / "run.html")}
+    options = [word for option in wanted for word in (option, files[option])]
+    done = run("simulate", str(SYSTEMS / f"{name}.toml"), "--horizon", "20ms", *options)
+    assert done.exit_code == 0
+    reported = "--report" in wanted
+    assert called == {
+        "resolve_what_can_be": 1,
+        "host_level": len(groups_of(system)),
+        **({"promises_of": 1} if reported else {}),
+        **({"analyze_flows": 1} if reported and system.flows else {}),
     }
 
 

@@ -17,8 +17,8 @@ from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Fitted, Options
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System
+from hyperperiod.runs import simulate
 
 MS = 1_000_000
 PERIODS = (2 * MS, 5 * MS)

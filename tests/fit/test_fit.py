@@ -19,7 +19,6 @@ from hyperperiod.analysis.fit.candidates import grid_of, items_of
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     InputError,
@@ -33,6 +32,7 @@ from hyperperiod.model import (
     parse_policy,
 )
 from hyperperiod.model.generate import csa_system
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 MS = 1_000_000

@@ -21,7 +21,6 @@ from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.loop import search as searching
 from hyperperiod.analysis.fit.result import result_of, total_bandwidth
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     InputError,
     Overheads,
@@ -30,6 +29,7 @@ from hyperperiod.model import (
     parse_policy,
     with_policy,
 )
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 POLICIES = ("sedf", "sedf-prime", "psedf")

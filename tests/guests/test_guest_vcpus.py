@@ -15,8 +15,8 @@ from tests.sim.worlds import domain, run, system, task
 from tests.xen_images import guest, image
 
 from hyperperiod.hosts.xen.plan import Options
-from hyperperiod.hosts.xen.run import run as run_on_xen
 from hyperperiod.model import System
+from hyperperiod.runs import run_on_xen
 from hyperperiod.trace.format import NONE, Kind, Records, read
 from hyperperiod.trace.jobs import jobs
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from hyperperiod.hosts.prepare import complete
+from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.xen import bootline
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import InputError, System, load_system
+from hyperperiod.runs import complete
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -62,7 +63,7 @@ def test_weights_are_said() -> None:
         {"name": "b", "weight": 2, "task": TASK},
         {"name": "c", "best_effort": True, "weight": 300},
     ]
-    found = complete(System.of({"name": "s", "policy": "sedf", "domain": domains}))
+    found = complete(Analysis(System.of({"name": "s", "policy": "sedf", "domain": domains})))
     assert bootline.items(found) == [
         "policy=sedf", "d1=10ms:2ms:p0", "d2=100ms:75ms:p1", "d3=best-effort:w300",
     ]  # fmt: skip
@@ -78,10 +79,10 @@ def test_pins_are_said_where_there_is_a_choice() -> None:
 
 
 def test_scope_is_said_where_the_name_does_not() -> None:
-    listed = bootline.items(complete(system("deferrable+edf+none+global", pcpus=2)))
+    listed = bootline.items(complete(Analysis(system("deferrable+edf+none+global", pcpus=2))))
     assert listed[:2] == ["policy=deferrable+edf+none", "scope=global"]
     assert not any("cpu" in item for item in listed)
-    assert "scope=global" not in bootline.items(complete(system("rtds")))
+    assert "scope=global" not in bootline.items(complete(Analysis(system("rtds"))))
 
 
 def test_a_spare_of_nothing_is_a_spare_still() -> None:
@@ -95,7 +96,7 @@ def test_a_spare_of_nothing_is_a_spare_still() -> None:
             ],
         }
     )
-    assert any(item.startswith("spare=") for item in bootline.items(complete(full)))
+    assert any(item.startswith("spare=") for item in bootline.items(complete(Analysis(full))))
 
 
 def test_options_fit_into_what_xen_keeps() -> None:
@@ -116,7 +117,7 @@ TOO_SHORT = {f"late-packets-{one}" for one in ("psedf", "sedf", "sedf-prime")} |
 
 @pytest.mark.parametrize("path", FITTED, ids=lambda path: path.stem)
 def test_every_example_has_a_command_line(path: Path) -> None:
-    found = complete(load_system(str(path)))
+    found = complete(Analysis(load_system(str(path))))
     if path.stem in TOO_SHORT:
         with pytest.raises(InputError, match=r"interface: budget: found [23]us; allowed: at least"):
             bootline.xen_arguments(found, epoch_ns=10**8)

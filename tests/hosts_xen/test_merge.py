@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
-from hyperperiod.hosts.prepare import complete
 from hyperperiod.hosts.result import Counts, make_result
-from hyperperiod.hosts.sim import make_scenario, simulate
+from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen.merge import Drawn, Jobs, jobs_of, merge
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Header as RingHeader
@@ -29,6 +29,7 @@ from hyperperiod.model import (
     load_system,
     tasks_of,
 )
+from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.format import NONE, RECORD, Header, Kind, Records, end_ns, read
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.items import items
@@ -46,7 +47,7 @@ SEED = 5
 
 
 def run_of(path: Path, tmp_path: Path) -> tuple[System, dict[str, Any], Header, Records]:
-    system = complete(load_system(str(path)))
+    system = complete(Analysis(load_system(str(path))))
     horizon_ns = HORIZON_NS // (1000 if path.stem == "ertds-example3" else 1)
     result = simulate(system, horizon_ns, seed=SEED, trace_path=tmp_path / "run.hpt")
     header, records = read(tmp_path / "run.hpt")

@@ -6,11 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hyperperiod.hosts.prepare import complete
-from hyperperiod.hosts.sim import make_scenario, simulate
+from hyperperiod.analysis import Analysis
+from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen.passages import Passed, follow
 from hyperperiod.hosts.xen.rings import new_records
 from hyperperiod.model import FailedError, System
+from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.format import Item, Kind, Records, item_of, read
 
 MS = 1_000_000
@@ -23,32 +24,34 @@ FIRST, SECOND = 0, 1
 def system() -> System:
     hop = {"name": "h", "kind": "event", "period": "5ms"}
     return complete(
-        System.of(
-            {
-                "name": "s",
-                "policy": "crps",
-                "domain": [
-                    {
-                        "name": "a",
-                        "interface": {"period": "5ms", "budget": "2ms"},
-                        "task": [{**hop, "wcet": "500us", "etf": 0.5}],
-                    },
-                    {
-                        "name": "b",
-                        "interface": {"period": "5ms", "budget": "2ms"},
-                        "task": [{**hop, "wcet": "4ms", "etf": 0.5}],
-                    },
-                ],
-                "flow": [
-                    {
-                        "name": "f",
-                        "source": {"period": "5ms", "jitter": "1ms", "burst": 2},
-                        "hops": ["a.h", "b.h"],
-                        "deadline": "20ms",
-                        "queue": 3,
-                    }
-                ],
-            }
+        Analysis(
+            System.of(
+                {
+                    "name": "s",
+                    "policy": "crps",
+                    "domain": [
+                        {
+                            "name": "a",
+                            "interface": {"period": "5ms", "budget": "2ms"},
+                            "task": [{**hop, "wcet": "500us", "etf": 0.5}],
+                        },
+                        {
+                            "name": "b",
+                            "interface": {"period": "5ms", "budget": "2ms"},
+                            "task": [{**hop, "wcet": "4ms", "etf": 0.5}],
+                        },
+                    ],
+                    "flow": [
+                        {
+                            "name": "f",
+                            "source": {"period": "5ms", "jitter": "1ms", "burst": 2},
+                            "hops": ["a.h", "b.h"],
+                            "deadline": "20ms",
+                            "queue": 3,
+                        }
+                    ],
+                }
+            )
         )
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integration.random_systems import POLICIES, random_system, step_of
 
-from hyperperiod.hosts.sim import simulate
+from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 

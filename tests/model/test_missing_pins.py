@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.cli import main
 from hyperperiod.export import export_xl
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     InputError,
     System,
@@ -22,6 +21,7 @@ from hyperperiod.model import (
     to_toml,
     with_policy,
 )
+from hyperperiod.runs import simulate
 
 TEXT = """
 name = "open"

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hyperperiod.analysis import analyze
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, write_report
+from hyperperiod.runs import simulate
 
 FILE = Path(__file__).parents[2] / "systems" / "packet-path.toml"
 HORIZON_NS = 200_000_000

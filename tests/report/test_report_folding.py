@@ -11,11 +11,11 @@ import pytest
 from tests.report.test_report_browser import acted, needs_browser, opened
 
 from hyperperiod.analysis import analyze
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import load_system
 from hyperperiod.report import compare_report, write_report
 from hyperperiod.report.charts import POINTS, points_each
 from hyperperiod.report.folding import LONG, ROWS, fold
+from hyperperiod.runs import simulate
 
 DOMAINS = 1024
 SCREEN = 900

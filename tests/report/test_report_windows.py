@@ -17,7 +17,6 @@ from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main, progress
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
@@ -25,6 +24,7 @@ from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, Moment, Survey
 from hyperperiod.report.timeline import OLDER, timeline
 from hyperperiod.report.windows import Chosen, choose
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, end_ns, read
 
 SYSTEMS = Path(__file__).parents[2] / "systems"

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.requests import NS_PER_S, Bench, Requests
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.items import items
 

@@ -14,8 +14,8 @@ from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED
 from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError
+from hyperperiod.runs import simulate
 
 PAPER = Asked()
 

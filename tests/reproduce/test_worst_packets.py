@@ -12,7 +12,6 @@ from hyperperiod.cli import main
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer
 from hyperperiod.experiments.reproduce import Asked
 from hyperperiod.experiments.reproduce.catalogue import load_experiment
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -27,6 +26,7 @@ from hyperperiod.model import (
     parse_policy,
 )
 from hyperperiod.resources import EXPERIMENTS
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 POLICIES = ("sedf", "sedf-prime", "psedf")

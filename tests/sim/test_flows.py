@@ -12,7 +12,6 @@ from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
 from tests.sim.worlds import Run, domain, run, server, swap, system, task
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -25,6 +24,7 @@ from hyperperiod.model import (
     hops_of,
     tasks_of,
 )
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind
 from hyperperiod.trace.items import FlowItem, items
 from hyperperiod.trace.properties import check_all

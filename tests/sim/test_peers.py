@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.sim.worlds import domain, system, task
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, Task
+from hyperperiod.runs import simulate
 
 PEERS = Path(__file__).parents[1] / "data/peers"
 

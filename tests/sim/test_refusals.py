@@ -9,8 +9,8 @@ import pytest
 from tests.sim.worlds import alone, domain, server, system, task
 
 from hyperperiod import _sim
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, InputError
+from hyperperiod.runs import simulate
 
 
 def test_domains_in_domains() -> None:

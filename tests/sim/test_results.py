@@ -12,8 +12,9 @@ from tests.sim.worlds import alone, domain, run, system, task
 
 from hyperperiod import _sim
 from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
-from hyperperiod.hosts.sim import make_scenario, simulate
+from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import System
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, is_interrupted, read
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Interface,
@@ -20,6 +19,7 @@ from hyperperiod.model import (
     parse_policy,
     with_policy,
 )
+from hyperperiod.runs import simulate
 
 MS = 1_000_000
 SYSTEMS = 2000

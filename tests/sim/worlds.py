@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Change, Domain, Interface, Swap, System, Task, parse_policy
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read, server_name
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.jobs import Job, jobs

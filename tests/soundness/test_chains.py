@@ -21,8 +21,8 @@ from tests.soundness.campaign import Trial, climb, hunt, sizes
 from tests.soundness.test_flows import analysis_of
 
 from hyperperiod.analysis.flows.found import FlowAnalysis
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Flow, Scope, System, Task, TaskKind, parse_policy
+from hyperperiod.runs import simulate
 
 POLICIES = (
     "ptps", "wcps", "crps", "periodic+edf", "ds", "deferrable+edf+none", "deferrable+edf+extra",

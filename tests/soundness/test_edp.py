@@ -26,7 +26,6 @@ from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Interface,
@@ -39,6 +38,7 @@ from hyperperiod.model import (
     parse_policy,
     to_toml,
 )
+from hyperperiod.runs import simulate
 
 TICKS = 80
 

@@ -22,8 +22,8 @@ from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Flow, System, Task, TaskKind
+from hyperperiod.runs import simulate
 
 POLICIES = (
     "ptps", "wcps", "crps", "ds", "polling", "sporadic", "periodic+edf", "periodic+edf+reclaim",

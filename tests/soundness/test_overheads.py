@@ -14,7 +14,6 @@ from tests.soundness.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -31,6 +30,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.part import fields_of
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.runs import simulate
 
 STEP_NS = 1000
 BUDGETS = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING, Budget.SPORADIC, Budget.CBS)

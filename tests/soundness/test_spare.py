@@ -16,8 +16,8 @@ from tests.soundness.campaign import Trial, hunt, sizes
 from tests.soundness.test_whole_systems import POLICIES, TICKS, World, broken, claims_of
 
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import InputError, Overheads, Policy, Slack, System, to_toml, with_policy
+from hyperperiod.runs import simulate
 
 SPARE = [policy for policy in POLICIES if policy.slack is Slack.SPARE]
 

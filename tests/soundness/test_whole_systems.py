@@ -24,7 +24,6 @@ from tests.soundness.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -44,6 +43,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.part import fields_of
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 

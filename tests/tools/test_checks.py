@@ -92,6 +92,37 @@ def test_upward_imports_and_includes_are_found(
     assert len(list(check_layers.wrong_includes("core", ("core",)))) == 2
 
 
+@pytest.mark.parametrize(("part", "other"), [("hosts", "analysis"), ("analysis", "hosts")])
+@pytest.mark.parametrize("indent", ["", "def f() -> None:\n    "])
+def test_neither_hosts_nor_the_analysis_know_the_other(
+    part: str, other: str, indent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import inside a function counts, and so does one of a module deep below."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("src/hyperperiod") / part / "inner" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{indent}from hyperperiod.{other}.b import c\n")
+    (found,) = check_layers.wrong_imports()
+    assert found == (
+        f"{path}: imports hyperperiod.{other}.b; {part} and {other} do not know each other"
+    )
+    path.write_text(f"{indent}from hyperperiod.model import System\n")
+    assert list(check_layers.wrong_imports()) == []
+
+
+def test_a_part_that_is_one_file_stands_in_the_order_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = Path("src/hyperperiod")
+    package.mkdir(parents=True)
+    (package / "runs.py").write_text(
+        "import hyperperiod.hosts.sim\nfrom hyperperiod.report import page\n"
+    )
+    (found,) = check_layers.wrong_imports()
+    assert "runs imports hyperperiod.report; the order is" in found
+
+
 def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
     """deptry, as `make check` calls it: imports and dependencies must be the same."""
     (tmp_path / "src" / "a").mkdir(parents=True)

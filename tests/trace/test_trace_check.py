@@ -14,7 +14,7 @@ from tests.trace.examples import H
 from tests.trace.writer import Script, make_header
 
 from hyperperiod.cli.tables.trace import check_table
-from hyperperiod.hosts.sim import simulate
+from hyperperiod.runs import simulate
 from hyperperiod.trace.check import CheckResult, check_file
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all

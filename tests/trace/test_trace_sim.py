@@ -7,8 +7,8 @@ import pytest
 from tests.integration.random_systems import random_system
 
 from hyperperiod.analysis import resolve
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System, fitting_policies, load_system, with_policy
+from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from tests.xen_images import guest, image
 
+from hyperperiod import runs
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.measure import Measured, measure
 from hyperperiod.hosts.xen.plan import Options
-from hyperperiod.hosts.xen.run import BusyError, run
+from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import MissingError, System
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.difference import Trace
@@ -72,7 +73,7 @@ def run_on_xen(
     options = Options(hypervisor=need_xen(flavour), folder=folder)
     path = folder / f"{system.name}.hpt"
     try:
-        result = run(system, horizon_ns, seed, path, options=options)
+        result = runs.run_on_xen(system, horizon_ns, seed, path, options=options)
     except BusyError as error:
         pytest.skip(str(error))
     require_properties(path)

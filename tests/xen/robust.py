@@ -21,7 +21,6 @@ from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -33,6 +32,7 @@ from hyperperiod.model import (
     TaskKind,
 )
 from hyperperiod.model.policy import PRESETS, Order, Slack
+from hyperperiod.runs import simulate
 from hyperperiod.trace.difference import Trace, difference
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals

@@ -27,14 +27,14 @@ from tests.xen.on_xen import (
 from tests.xen.robust import HORIZON_NS, SEED, is_robust, simulated
 from tests.xen.robust_flows import FOUND, candidate
 
-from hyperperiod.analysis import analyze
+from hyperperiod import runs
+from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.overheads import event_cost_ns
-from hyperperiod.hosts.prepare import complete
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.hosts.xen.plan import Options
-from hyperperiod.hosts.xen.run import BusyError, run
+from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import SourceKind, System, load_system
 from hyperperiod.model.policy import PRESETS
+from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.difference import difference
 from hyperperiod.trace.format import read
@@ -52,7 +52,7 @@ def both(
     system: System, horizon_ns: int, folder: Path, seed: int = 1
 ) -> tuple[OnXen, list[FlowItem], list[FlowItem]]:
     """A run on Xen, its items, and those of the simulator."""
-    system = complete(system)
+    system = complete(Analysis(system))
     on_xen = run_on_xen(system, horizon_ns, seed, folder)
     simulate(system, horizon_ns, seed, folder / "sim.hpt")
     return on_xen, items(*on_xen.trace), items(*read(folder / "sim.hpt"))
@@ -306,7 +306,7 @@ def on_several_pcpus(system: System, horizon_ns: int, folder: Path) -> dict[str,
     """The result of a run whose items must all be where they belong, whenever they get there."""
     path = folder / "run.hpt"
     try:
-        result = run(
+        result = runs.run_on_xen(
             system, horizon_ns, SEED, path, options=Options(hypervisor=need_xen(), folder=folder)
         )
     except BusyError as error:
@@ -361,14 +361,14 @@ def test_messages_between_pcpus_as_fast_as_they_come(pcpus: int, tmp_path: Path)
     ["packet-path", "request-response", "stability-control-one-pcpu", "psedf-counterexample"],
 )
 def test_flows_under_the_debug_hypervisor(name: str, tmp_path: Path) -> None:
-    system = complete(load_system(SYSTEMS / f"{name}.toml"))
+    system = complete(Analysis(load_system(SYSTEMS / f"{name}.toml")))
     on_xen = run_on_xen(system, 1000 * MS, SEED, tmp_path, flavour="arm64-debug")
     nothing_is_lost(system, on_xen.result)
 
 
 @pytest.mark.slow
 def test_a_run_with_flows_repeats_to_the_byte(tmp_path: Path) -> None:
-    system = complete(load_system(SYSTEMS / "packet-path.toml"))
+    system = complete(Analysis(load_system(SYSTEMS / "packet-path.toml")))
     first, second = (run_on_xen(system, 500 * MS, SEED, tmp_path / name) for name in "ab")
     assert first.result == second.result
     assert first.trace[1].tobytes() == second.trace[1].tobytes()

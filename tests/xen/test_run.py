@@ -20,12 +20,12 @@ from click.testing import CliRunner
 from tests.xen_images import guest, image
 
 from hyperperiod.cli import main
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.hosts.xen import rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
-from hyperperiod.hosts.xen.run import BusyError, Options, run
+from hyperperiod.hosts.xen.run import BusyError, Options
 from hyperperiod.model import FailedError, System, load_system
+from hyperperiod.runs import run_on_xen, simulate
 from hyperperiod.trace.format import is_interrupted, read
 from hyperperiod.trace.properties import Status, check_all
 
@@ -56,7 +56,7 @@ def test_the_result_is_the_simulator_s_and_the_numbers_nearly(tmp_path: Path) ->
     system = load_system(str(SYSTEMS / "flight-control.toml"))
     horizon_ns = 400 * MS
     predicted = simulate(system, horizon_ns)
-    measured = run(system, horizon_ns, trace_path=tmp_path / "run.hpt")
+    measured = run_on_xen(system, horizon_ns, trace_path=tmp_path / "run.hpt")
     assert keys(measured) == keys(predicted)
     assert (measured["host"], measured["horizon_ns"]) == ("xen", horizon_ns)
     for one, other in zip(tasks(measured), tasks(predicted), strict=True):
@@ -89,7 +89,7 @@ def test_a_run_is_the_same_every_time_whoever_looks(
         monkeypatch.setattr("hyperperiod.hosts.xen.machine.LOOK_EVERY_S", every_s)
         folder = tmp_path / str(number)
         seen: list[int] = []
-        result = run(
+        result = run_on_xen(
             system,
             250 * MS,
             trace_path=folder.with_suffix(".hpt"),
@@ -130,7 +130,7 @@ def test_swaps_and_changes_happen_on_the_way(tmp_path: Path) -> None:
             ],
         }
     )
-    result = run(system, 240 * MS, trace_path=tmp_path / "run.hpt")
+    result = run_on_xen(system, 240 * MS, trace_path=tmp_path / "run.hpt")
     assert sum(task["misses"] for task in tasks(result)) == 0
     header, records = read(tmp_path / "run.hpt")
     assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
@@ -144,7 +144,7 @@ def test_tasks_that_do_not_fit_into_the_device_tree() -> None:
     ]
     domain = {"name": "a", "interface": {"period": "10ms", "budget": "9ms"}, "task": many}
     system = System.of({"name": "many", "policy": "ptps", "domain": [domain]})
-    result = run(system, 100 * MS)
+    result = run_on_xen(system, 100 * MS)
     assert [task["jobs"] for task in tasks(result)] == [3] * 40
 
 
@@ -172,7 +172,7 @@ def test_a_domain_without_time_misses_its_deadlines_all_the_same(tmp_path: Path)
     (tmp_path / "starved.toml").write_text(text)
     system = load_system(str(tmp_path / "starved.toml"))
     predicted = simulate(system, 100 * MS, 3)
-    measured = run(system, 100 * MS, 3, tmp_path / "run.hpt")
+    measured = run_on_xen(system, 100 * MS, 3, tmp_path / "run.hpt")
     assert tasks(measured) == tasks(predicted)
     assert tasks(measured)[1]["misses"] > 2
     header, records = read(tmp_path / "run.hpt")
@@ -190,7 +190,7 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
     ]
     system = System.of({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
     try:
-        result = run(system, 200 * MS, trace_path=tmp_path / "run.hpt")
+        result = run_on_xen(system, 200 * MS, trace_path=tmp_path / "run.hpt")
     except BusyError as error:
         pytest.skip(str(error))
     assert result["timing"] == "host"
@@ -309,7 +309,7 @@ def eventually(happens: Callable[[], object]) -> None:
 def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hyperperiod.hosts.xen.bootline.items", lambda _system: ["policy=nonsense"])
     with pytest.raises(FailedError, match="Xen or a guest does not run this") as error:
-        run(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
+        run_on_xen(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
     assert "nonsense" in error.value.log
 
 
@@ -318,7 +318,7 @@ def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.Monke
         "hyperperiod.hosts.xen.bootline.guest_words", lambda *_args, **_more: ["memory=nonsense"]
     )
     with pytest.raises(FailedError, match="does not run this system") as error:
-        run(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
+        run_on_xen(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
     assert "nonsense" in error.value.log
 
 
@@ -328,11 +328,11 @@ def test_a_guest_that_is_late_gets_more_time(
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", 10 * MS)
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_PER_GUEST_NS", 1)
     system = load_system(str(SYSTEMS / "overload.toml"))
-    assert run(system, 20 * MS, options=Options(folder=tmp_path))["horizon_ns"] == 20 * MS
+    assert run_on_xen(system, 20 * MS, options=Options(folder=tmp_path))["horizon_ns"] == 20 * MS
     assert "passed already" not in (tmp_path / "console.log").read_text()
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", MS)
     with pytest.raises(FailedError, match="a guest was not ready at the epoch"):
-        run(system, 20 * MS)
+        run_on_xen(system, 20 * MS)
 
 
 def test_a_machine_that_stands_still_is_ended(tmp_path: Path) -> None:

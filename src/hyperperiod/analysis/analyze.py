@@ -16,6 +16,7 @@ All decisions are made in integers and fractions; floats appear only in what is 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
@@ -57,32 +58,74 @@ def analyze(
     `explain` names a task or a server whose test is shown. With `sensitivity` domains and tasks
     say how far from their edge they are. InputError for a name that is not there.
     """
-    resolution = resolve_what_can_be(system)
-    return _Analysis(resolution, sensitivity=sensitivity).result(explain)
+    return Analysis(system).result(explain, sensitivity=sensitivity)
 
 
-class _Analysis:
-    """The parts of one analysis, from the host inward."""
+class Analysis:
+    """What is known of one system: each part is found when it is first asked for, and once.
 
-    def __init__(self, resolution: Resolution, *, sensitivity: bool) -> None:
-        self.resolution = resolution
-        self.sensitivity = sensitivity
-        self.system = resolution.system
-        self.groups = groups_of(self.system)
-        self.promises = promises_of(self.system)
-        self.hosts = [
-            host_level(self.system.policy, group, self._spare_bandwidth()) for group in self.groups
-        ]
-        self.group_of_domain = {
+    Whoever needs several of them shares one object: a run takes the interfaces and whether servers
+    get their budgets, its report the whole result. InputError, from whatever is asked for first,
+    for a system that no test can look at.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._given = system
+
+    @cached_property
+    def resolution(self) -> Resolution:
+        """The system with every interface that could be computed, and why others could not."""
+        return resolve_what_can_be(self._given)
+
+    @property
+    def system(self) -> System:
+        """The system as far as its interfaces are known."""
+        return self.resolution.system
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The servers that share pcpus: those of each pcpu, or all under a global policy."""
+        return groups_of(self.system)
+
+    @cached_property
+    def hosts(self) -> list[HostVerdict]:
+        """Whether the servers of each group get their budgets."""
+        spare = self._spare_bandwidth()
+        return [host_level(self.system.policy, group, spare) for group in self.groups]
+
+    @cached_property
+    def promises(self) -> dict[str, Promise]:
+        """What stands behind the interface of each domain, by its name."""
+        return promises_of(self.system)
+
+    @cached_property
+    def kept(self) -> list[Verdict]:
+        """Whether the servers of each domain get their budgets, in the order of the domains."""
+        return [self._host_of(index) for index in range(len(self.system.domains))]
+
+    @cached_property
+    def flows(self) -> FlowAnalysis:
+        """What is known of the flows; their analysis is loaded for systems that have some."""
+        if not self.system.flows:
+            return NO_FLOWS
+        from hyperperiod.analysis.flows.end_to_end import analyze_flows
+
+        return analyze_flows(self.system, self.promises, self._unkept())
+
+    @cached_property
+    def _group_of_domain(self) -> dict[int, int]:
+        return {
             index: number
             for number, members in enumerate(domains_by_group(self.system))
             for index in members
         }
-        self.kept = [self._host_of(index) for index in range(len(self.system.domains))]
-        self.flows = self._flows() if self.system.flows else NO_FLOWS
 
-    def result(self, explain: str | None) -> AnalyzeResult:
-        domains = [self._domain(index, domain) for index, domain in enumerate(self.system.domains)]
+    def result(self, explain: str | None = None, *, sensitivity: bool = False) -> AnalyzeResult:
+        """Verdicts of the whole system; the options are those of `analyze`."""
+        domains = [
+            self._domain(index, domain, sensitivity=sensitivity)
+            for index, domain in enumerate(self.system.domains)
+        ]
         counted = [
             (entry["schedulable"], _of_domain(entry["name"], entry.get("reason", "")))
             for entry, domain in zip(domains, self.system.domains, strict=True)
@@ -112,12 +155,6 @@ class _Analysis:
             result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
         return cast(AnalyzeResult, result)
 
-    def _flows(self) -> FlowAnalysis:
-        """What is known of the flows; their analysis is loaded for systems that have some."""
-        from hyperperiod.analysis.flows.end_to_end import analyze_flows
-
-        return analyze_flows(self.system, self.promises, self._unkept())
-
     def _flow_entries(self) -> list[dict[str, Any]]:
         from hyperperiod.analysis.flows.entries import flow_entries
 
@@ -132,7 +169,7 @@ class _Analysis:
         if not all(domain.interface or domain.best_effort for domain in self.system.domains):
             return self.hosts
         proved = {
-            self.group_of_domain[index]
+            self._group_of_domain[index]
             for index, domain in enumerate(self.system.domains)
             if domain.name in self.flows.proved
         }
@@ -202,9 +239,10 @@ class _Analysis:
             else None,
         }
 
-    def _domain(self, index: int, domain: Domain) -> dict[str, Any]:
+    def _domain(self, index: int, domain: Domain, *, sensitivity: bool) -> dict[str, Any]:
         proved = domain.name in self.flows.proved
-        return self._entry(domain, Verdict.yes() if proved else self.kept[index])
+        host = Verdict.yes() if proved else self.kept[index]
+        return self._entry(domain, host, sensitivity=sensitivity)
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
@@ -220,11 +258,11 @@ class _Analysis:
 
     def _host_of(self, index: int) -> Verdict:
         """Whether the servers of a domain get their budgets."""
-        number = self.group_of_domain[index]
+        number = self._group_of_domain[index]
         group, host = self.groups[number], self.hosts[number]
         return all_of(_verdicts_of(index, group, host))
 
-    def _entry(self, domain: Domain, host: Verdict) -> dict[str, Any]:
+    def _entry(self, domain: Domain, host: Verdict, *, sensitivity: bool) -> dict[str, Any]:
         inside = self._inside(domain, self.promises[domain.name])
         unsettled = self._unsettled()
         whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
@@ -245,10 +283,13 @@ class _Analysis:
             "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
             **self._how(domain),
         }
-        if self.sensitivity:
+        if sensitivity:
             self._add_sensitivity(entry, domain)
         if domain.domains:
-            entry["domains"] = [self._entry(child, parts[child.name]) for child in domain.domains]
+            entry["domains"] = [
+                self._entry(child, parts[child.name], sensitivity=sensitivity)
+                for child in domain.domains
+            ]
             worst = all_of(
                 Verdict(child["schedulable"], child.get("reason", "")) for child in entry["domains"]
             )
@@ -301,7 +342,7 @@ class _Analysis:
         index = next((i for i, one in enumerate(self.system.domains) if one is domain), None)
         if index is None:
             return None
-        number = self.group_of_domain[index]
+        number = self._group_of_domain[index]
         promise = self.promises[domain.name]
         return Tried(self.system, index, promise, self.groups[number], self.hosts[number])
 

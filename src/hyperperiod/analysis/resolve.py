@@ -72,19 +72,22 @@ class Resolution:
         """Whether the interface of this domain is ours, not given."""
         return domain.name in self.optima or domain.name in self.budgets
 
+    def whole(self) -> System:
+        """The system, every interface of which is known; InputError if one is not."""
+        for name, verdict in self.failures.items():
+            raise InputError(
+                "",
+                None,
+                f"domain {name}: interface",
+                f"nothing, and none can be computed: {verdict.reason}",
+                "interface = { period, budget }, or tasks that some interface can serve",
+            )
+        return self.system
+
 
 def resolve(system: System) -> System:
     """The same system with every interface and the default spare; InputError if one has none."""
-    resolution = resolve_what_can_be(system)
-    for name, verdict in resolution.failures.items():
-        raise InputError(
-            "",
-            None,
-            f"domain {name}: interface",
-            f"nothing, and none can be computed: {verdict.reason}",
-            "interface = { period, budget }, or tasks that some interface can serve",
-        )
-    return resolution.system
+    return resolve_what_can_be(system).whole()
 
 
 def resolve_what_can_be(system: System) -> Resolution:

@@ -67,7 +67,7 @@ def compare(
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.systems import about
-    from hyperperiod.cli.tables.run import is_well
+    from hyperperiod.hosts.result import is_well
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import print_json, require_different, whole_file
 from hyperperiod.cli.progress import Progress, bar, reading_bar
-from hyperperiod.cli.screen import OPEN, Screen, Styled
 from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.cli.tables.run import is_well, misses_text, run_tables
+from hyperperiod.hosts.result import is_well
 from hyperperiod.model import Policy, System, format_time
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hyperperiod.analysis import Analysis
 
 
 class Order(NamedTuple):
@@ -49,9 +50,12 @@ def execute(order: Order) -> int:
         whole_file(order.report_file, "--report") as report_path,
         _trace_for_report(trace_path, report_path) as recorded,
     ):
-        result = run_on(order.host, system, order.horizon_ns, order.seed, recorded)
+        from hyperperiod.analysis import Analysis
+
+        analysis = Analysis(system)
+        result = run_on(order.host, system, order.horizon_ns, order.seed, recorded, analysis)
         if report_path is not None:
-            _write_report(report_path, system, result, recorded)
+            _write_report(report_path, system, analysis, result, recorded)
     if order.as_json:
         print_json(result)
     else:
@@ -60,13 +64,18 @@ def execute(order: Order) -> int:
 
 
 def run_on(
-    host: str, system: System, horizon_ns: int, seed: int, trace_path: Path | None
+    host: str,
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    trace_path: Path | None,
+    analysis: Analysis | None = None,
 ) -> dict[str, Any]:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
         if host == "xen":
-            return _run_on_xen(system, horizon_ns, seed, trace_path, progress)
-        from hyperperiod.hosts.sim import simulate
+            return _run_on_xen(system, horizon_ns, seed, trace_path, progress, analysis)
+        from hyperperiod.runs import simulate
 
         return simulate(
             system,
@@ -74,17 +83,24 @@ def run_on(
             seed=seed,
             trace_path=trace_path,
             progress=progress,
+            analysis=analysis,
         )
 
 
 def _run_on_xen(
-    system: System, horizon_ns: int, seed: int, trace_path: Path | None, progress: Progress
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    trace_path: Path | None,
+    progress: Progress,
+    analysis: Analysis | None,
 ) -> dict[str, Any]:
     import json
     import shutil
 
     from hyperperiod.export.folder import made_folder
-    from hyperperiod.hosts.xen.run import Options, run
+    from hyperperiod.hosts.xen.plan import Options
+    from hyperperiod.runs import run_on_xen
     from hyperperiod.trace.format import writing
 
     folder = xen_folder(system.name)
@@ -93,8 +109,14 @@ def _run_on_xen(
     with made_folder(folder), whole_file(str(trace), "out") as recorded:
         assert recorded is not None, "it was named"
         try:
-            result = run(
-                system, horizon_ns, seed, recorded, progress, options=Options(folder=folder)
+            result = run_on_xen(
+                system,
+                horizon_ns,
+                seed,
+                recorded,
+                progress,
+                analysis=analysis,
+                options=Options(folder=folder),
             )
         finally:
             if _changed(log) != before:
@@ -142,15 +164,19 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
         yield Path(folder) / "run.hpt"
 
 
-def _write_report(path: Path, system: System, result: dict[str, Any], trace: Path | None) -> None:
-    from hyperperiod.analysis import analyze
+def _write_report(
+    path: Path, system: System, analysis: Analysis, result: dict[str, Any], trace: Path | None
+) -> None:
     from hyperperiod.report import write_report
 
     with reading_bar(f"report of {system.name}") as progress:
-        write_report(path, system, analyze(system), result, trace, progress)
+        write_report(path, system, analysis.result(), result, trace, progress)
 
 
 def _show(result: dict[str, Any]) -> None:
+    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.tables.run import misses_text, run_tables
+
     screen = Screen()
     title = f"{result['system']} under {result['policy']} on {result['host']}"
     horizon = format_time(result["horizon_ns"])

@@ -33,8 +33,9 @@ from random import Random
 import numpy as np
 
 from hyperperiod.analysis import analyze, resolve
-from hyperperiod.hosts.sim import largest_responses, simulate
+from hyperperiod.hosts.sim import largest_responses
 from hyperperiod.model import InputError, Source, SourceKind, System, TaskKind, tasks_of
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.items import visits
 

@@ -17,7 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.prepare import complete, refuse
+from hyperperiod.analysis import Analysis
+from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import bootline
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.images import executive, hypervisor
@@ -32,6 +33,7 @@ from hyperperiod.hosts.xen.machine import (
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
 from hyperperiod.hosts.xen.wires import wires_of
 from hyperperiod.model import InputError, System, format_time, to_toml
+from hyperperiod.runs import complete
 
 TARGET = "xen-dom0less"
 ALWAYS = "bootscrub=0 noreboot timer_slop=0"
@@ -75,7 +77,7 @@ def export_dom0less(
     refuse(system, horizon_ns, seed)
     bootline.refuse(system)
     _refuse_board(board)
-    system = complete(system)
+    system = complete(Analysis(system))
     machine = _machine(system, horizon_ns, seed, board)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
         layout = lay_out(machine, Path(name), board.base)

@@ -18,12 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.prepare import complete, refuse
+from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import bootline
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
 from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.runs import complete
 
 TARGET = "xen-xl"
 MEMORY_MIB = 128
@@ -54,7 +56,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     _refuse_times(system)
     for index, domain in enumerate(system.domains):
         _refuse_name(index, domain)
-    system = _in_microseconds(system, complete(system))
+    system = _in_microseconds(system, complete(Analysis(system)))
     require_time(system)
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {

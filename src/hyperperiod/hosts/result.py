@@ -200,6 +200,22 @@ def make_result(system: System, counts: Counts) -> Result:
     return result
 
 
+def misses(result: Mapping[str, Any]) -> int:
+    """All missed deadlines of a run, those of flows among them."""
+    late = [task["misses"] for domain in result["domains"] for task in domain["tasks"]]
+    return sum(late + [flow["misses"] for flow in result.get("flows", ())])
+
+
+def dropped(result: Mapping[str, Any]) -> int:
+    """All items of flows that were dropped."""
+    return sum(flow["dropped"] for flow in result.get("flows", ()))
+
+
+def is_well(result: Mapping[str, Any]) -> bool:
+    """Whether nothing was late and nothing was dropped."""
+    return misses(result) == 0 and dropped(result) == 0
+
+
 def series_names(results: Sequence[Mapping[str, Any]]) -> list[str]:
     """What runs side by side are called: by policy, by host, or by both if both differ."""
     hosts = {result["host"] for result in results}

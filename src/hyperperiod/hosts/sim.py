@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
 from hyperperiod import _sim
-from hyperperiod.hosts.prepare import complete, guaranteed, refuse
 from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.result import (
     Counts,
     DomainCount,
@@ -45,41 +45,43 @@ SPARE_PERIOD_NS = 1_000_000_000
 """Of a spare whose budget is zero: any period will do."""
 
 
-def simulate(
+def run(
     system: System,
     horizon_ns: int,
     seed: int = 1,
     trace_path: Path | None = None,
     progress: Callable[[int], None] | None = None,
     *,
+    guarantees: bool = False,
     histograms: bool = False,
     check: bool = False,
 ) -> dict[str, Any]:
-    """Run `system` from 0 to `horizon_ns` and return the result object.
+    """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
-    Missing interfaces are computed first. `progress` is called with the instant that the run has
-    reached. With `histograms` tasks and flows have response times as (lowest, highest, count);
-    with `check` the core's conservation laws are tested at every instant (slow).
+    `progress` is called with the instant that the run has reached. `guarantees` says in the trace
+    that the servers are guaranteed their budgets, so that its readers check that. With
+    `histograms` tasks and flows have response times as (lowest, highest, count); with `check` the
+    core's conservation laws are tested at every instant (slow).
 
     Raises InputError for what this host cannot run.
     """
     refuse(system, horizon_ns, seed)
-    system = complete(system)
+    require_interfaces(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
     try:
-        with _trace(system, horizon_ns, seed, trace_path):
-            run = _sim.Run(scenario, None if trace_path is None else str(trace_path))
-            interrupted = _drive(run, horizon_ns, progress)
+        with _trace(system, horizon_ns, seed, trace_path, guarantees=guarantees):
+            native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
+            interrupted = _drive(native, horizon_ns, progress)
     except ValueError as error:
         raise _cannot(system, str(error)) from None
-    counts = _counts(run, seed, interrupted=interrupted, histograms=histograms)
+    counts = _counts(native, seed, interrupted=interrupted, histograms=histograms)
     return cast("dict[str, Any]", make_result(system, counts))
 
 
 def largest_responses(system: System, horizon_ns: int) -> list[int]:
     """The largest response of each flow up to the horizon; 0 where no item has left.
 
-    For searches that run thousands of systems: what `simulate` says of flows and no more, of a
+    For searches that run thousands of systems: what `run` says of flows and no more, of a
     system whose interfaces are known. InputError for what the core refuses.
     """
     try:
@@ -235,7 +237,9 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
 
 
 @contextlib.contextmanager
-def _trace(system: System, horizon_ns: int, seed: int, path: Path | None) -> Iterator[None]:
+def _trace(
+    system: System, horizon_ns: int, seed: int, path: Path | None, *, guarantees: bool
+) -> Iterator[None]:
     """The trace is begun, and native code appends to it; what keeps it from that names the file."""
     if path is None:
         yield
@@ -244,7 +248,7 @@ def _trace(system: System, horizon_ns: int, seed: int, path: Path | None) -> Ite
     from hyperperiod.hosts.header import make_header
     from hyperperiod.trace.format import write_header, writing
 
-    header = make_header(system, HOST, horizon_ns, seed, guarantees=guaranteed(system))
+    header = make_header(system, HOST, horizon_ns, seed, guarantees=guarantees)
     with writing(path):
         write_header(path, header)
         yield

@@ -15,6 +15,7 @@ from hyperperiod.cli.tables.cells import (
     share_text,
     time_text,
 )
+from hyperperiod.hosts.result import dropped, is_well, misses
 
 _RESPONSE = ("min", "mean", "p50", "p99", "max")
 # On a narrow screen the longest response stays, then the mean and the 99th percentile.
@@ -97,22 +98,6 @@ def _pcpus(pcpus: Iterable[Json], horizon_ns: int) -> Table:
             str(pcpu["picks"]),
         )
     return table
-
-
-def misses(result: Json) -> int:
-    """All missed deadlines of a run, those of flows among them."""
-    late = [task["misses"] for domain in result["domains"] for task in domain["tasks"]]
-    return sum(late + [flow["misses"] for flow in result.get("flows", ())])
-
-
-def dropped(result: Json) -> int:
-    """All items of flows that were dropped."""
-    return sum(flow["dropped"] for flow in result.get("flows", ()))
-
-
-def is_well(result: Json) -> bool:
-    """Whether nothing was late and nothing was dropped."""
-    return misses(result) == 0 and dropped(result) == 0
 
 
 def misses_text(result: Json) -> Styled:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from hyperperiod.experiments.latency.figures import Row, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import PAPER_TICK, Samples, Tick, sample
 from hyperperiod.experiments.latency.settings import Neighbour, Scenario, Server, Setting
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import Domain, Policy, System, Task, TaskKind
 from hyperperiod.model.units import TIME_LIMIT_NS
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, read
 from hyperperiod.trace.jobs import jobs
 from hyperperiod.trace.spans import spans

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import System
+from hyperperiod.runs import run_on_xen, simulate
 
 Host = Literal["sim", "xen"]
 
@@ -17,12 +17,8 @@ def run_on(host: Host, system: System, horizon_ns: int, seed: int) -> dict[str, 
     KeyboardInterrupt if Ctrl-C ended it: part of a run is no measurement. Errors are those of the
     hosts.
     """
-    if host == "sim":
-        result = simulate(system, horizon_ns, seed)
-    else:
-        from hyperperiod.hosts.xen.run import run
-
-        result = run(system, horizon_ns, seed)
+    run = simulate if host == "sim" else run_on_xen
+    result = run(system, horizon_ns, seed)
     if result["interrupted"]:
         raise KeyboardInterrupt
     return result

@@ -24,7 +24,6 @@ from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     System,
     format_time,
@@ -36,6 +35,7 @@ from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import Whole
 from hyperperiod.report.lines import Curve, LineChart, Scale
 from hyperperiod.resources import SOURCES
+from hyperperiod.runs import simulate
 
 NEAR = 0.95
 """A bound is tight if an answer comes this close to it."""

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.prepare import complete, guaranteed, refuse
+from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.result import Counts, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import bootline, rings
@@ -88,9 +88,13 @@ def run(
     trace_path: Path | None = None,
     progress: Callable[[int], None] | None = None,
     *,
+    guarantees: bool = False,
     options: Options | None = None,
 ) -> dict[str, Any]:
-    """Run `system` from 0 to `horizon_ns` and return the result object.
+    """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
+
+    `guarantees` says in the trace that the servers are guaranteed their budgets, so that its
+    readers check that.
 
     Raises InputError for what this host cannot run, MissingError for what is not built or
     installed, FailedError when the machine does not come to its end or when its decisions are
@@ -99,7 +103,7 @@ def run(
     options = options or Options()
     refuse(system, horizon_ns, seed)
     bootline.refuse(system)
-    system = complete(system)
+    require_interfaces(system)
     machine, recorded = _recorded(system, horizon_ns, seed, progress, options)
     replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
     drawn = _drawn(system, seed, recorded.end_ns)
@@ -107,7 +111,7 @@ def run(
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
         measured = _measured(machine, replayed)
-        header = _header(system, horizon_ns, seed, recorded, measured)
+        header = _header(system, horizon_ns, seed, recorded, measured, guarantees=guarantees)
         with writing(trace_path):
             write_header(trace_path, header)
             with trace_path.open("ab") as file:
@@ -249,11 +253,17 @@ def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
 
 
 def _header(
-    system: System, horizon_ns: int, seed: int, recorded: Recorded, measured: dict[str, Any]
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    recorded: Recorded,
+    measured: dict[str, Any],
+    *,
+    guarantees: bool,
 ) -> dict[str, Any]:
     """The overheads of the file are the simulator's; here the real ones show as lateness."""
     plain = system.replace(overheads=Overheads())
-    header = make_header(plain, HOST, horizon_ns, seed, guarantees=guaranteed(system))
+    header = make_header(plain, HOST, horizon_ns, seed, guarantees=guarantees)
     made = changes_made(header, recorded.hypervisor)
     return {**header, "changes": made, **measured}
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What no host can run: refused before anything is computed or started."""
+
+from __future__ import annotations
+
+from hyperperiod.model import InputError, Scheduler, System, require_pins
+
+
+def refuse(system: System, horizon_ns: int, seed: int) -> None:
+    """InputError for what no host can run, and what one of two levels cannot."""
+    for domain in system.domains:
+        if domain.domains:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}",
+                f"domains inside {domain.name!r}",
+                "two levels: domains and their tasks",
+            )
+        if domain.scheduler is Scheduler.GEDF:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: scheduler",
+                '"gedf", which moves jobs between the vcpus of a domain',
+                "rm, dm, fp, edf or fifo: gedf is for the analysis only",
+            )
+    if not 0 < horizon_ns < 2**62:
+        raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
+    if not 0 <= seed < 2**64:
+        raise InputError(system.name, None, "seed", str(seed), "0 to 2^64 - 1")
+    require_pins(system)
+
+
+def require_interfaces(system: System) -> None:
+    """InputError for a domain that should have an interface and has none: hosts compute nothing."""
+    for domain in system.domains:
+        if domain.interface is None and not domain.best_effort:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: interface",
+                "nothing",
+                "interface = { period, budget }, as `resolve` computes it",
+            )

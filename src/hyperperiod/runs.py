@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system on a host, analysed first: the one place that knows the analysis and the hosts.
+
+A host runs a system whose interfaces are known, and writes into the trace whether the servers are
+guaranteed their budgets. Both come from the analysis, of which a host knows nothing. Whoever has
+an `Analysis` of the system already hands it in, so that nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hyperperiod.analysis import Analysis, resolve
+from hyperperiod.hosts.refuse import refuse
+from hyperperiod.model import System, with_policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hyperperiod.hosts.xen.plan import Options
+
+
+def simulate(
+    system: System,
+    horizon_ns: int,
+    seed: int = 1,
+    trace_path: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    *,
+    analysis: Analysis | None = None,
+    histograms: bool = False,
+    check: bool = False,
+) -> dict[str, Any]:
+    """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
+
+    Missing interfaces are computed first; `analysis` is that of `system`, where there is one
+    already. `progress` is called with the instant that the run has reached. With `histograms`
+    tasks and flows have response times as (lowest, highest, count); with `check` the core's
+    conservation laws are tested at every instant (slow).
+
+    Raises InputError for what cannot be run.
+    """
+    from hyperperiod.hosts.sim import run
+
+    refuse(system, horizon_ns, seed)
+    analysis = analysis or Analysis(system)
+    return run(
+        complete(analysis),
+        horizon_ns,
+        seed,
+        trace_path,
+        progress,
+        guarantees=trace_path is not None and guaranteed(analysis),
+        histograms=histograms,
+        check=check,
+    )
+
+
+def run_on_xen(
+    system: System,
+    horizon_ns: int,
+    seed: int = 1,
+    trace_path: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    *,
+    analysis: Analysis | None = None,
+    options: Options | None = None,
+) -> dict[str, Any]:
+    """Run `system` on Xen from 0 to `horizon_ns` and return the result object.
+
+    `analysis` and `progress` are as for `simulate`. Raises InputError for what cannot be run,
+    MissingError for what is not built or installed, FailedError when the machine does not come to
+    its end or when its decisions are not those of the core.
+    """
+    from hyperperiod.hosts.xen.run import run
+
+    refuse(system, horizon_ns, seed)
+    analysis = analysis or Analysis(system)
+    return run(
+        complete(analysis),
+        horizon_ns,
+        seed,
+        trace_path,
+        progress,
+        guarantees=trace_path is not None and guaranteed(analysis),
+        options=options,
+    )
+
+
+def complete(analysis: Analysis) -> System:
+    """The system with every interface, and a default spare also if only a swap needs one.
+
+    InputError for a domain that no interface can be computed for.
+    """
+    completed = analysis.resolution.whole()
+    for swap in completed.swaps:
+        if completed.spare is None:
+            spare = resolve(completed.replace(policy=swap.policy)).spare
+            completed = completed.replace(spare=spare)
+    return completed
+
+
+def guaranteed(analysis: Analysis) -> bool:
+    """Whether the host-level test holds under every policy that the run will see.
+
+    Interfaces that change on the way are not analysed: nothing is promised then.
+    """
+    system = complete(analysis)
+    if system.changes:
+        return False
+    later = [Analysis(with_policy(system, swap.policy)) for swap in system.swaps]
+    return all(host.whole.holds is True for one in (analysis, *later) for host in one.hosts)
