@@ -11,7 +11,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hyperperiod.model.changes import Change, Swap
+from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
+from hyperperiod.model.flow import Flow, Source
+from hyperperiod.model.interface import Interface, PeriodRange
 from hyperperiod.model.load import load_system, require_pins
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.policy import (
@@ -23,23 +27,8 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
-from hyperperiod.model.system import (
-    Change,
-    Domain,
-    Flow,
-    Interface,
-    Overheads,
-    PeriodRange,
-    Sbf,
-    Scheduler,
-    Source,
-    SourceKind,
-    Swap,
-    System,
-    Task,
-    TaskKind,
-    ThinkDraw,
-)
+from hyperperiod.model.system import Overheads, System
+from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time, parse_time
 from hyperperiod.model.vcpus import (
     ORDINARY,
@@ -52,6 +41,7 @@ from hyperperiod.model.vcpus import (
     tasks_of,
     vcpus_of,
 )
+from hyperperiod.model.words import Sbf, Scheduler, SourceKind, TaskKind, ThinkDraw
 
 if TYPE_CHECKING:
     from hyperperiod.model.table import to_table

@@ -24,8 +24,11 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from hyperperiod.model.domain import Domain
 from hyperperiod.model.policy import Policy
-from hyperperiod.model.system import Domain, Sbf, System, Task
+from hyperperiod.model.system import System
+from hyperperiod.model.task import Task
+from hyperperiod.model.words import Sbf
 
 # Table I: U_RM and U_W in thousandths.
 TABLE_1 = {

@@ -35,7 +35,7 @@ from typing import Any
 from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError
-from hyperperiod.model.rules import DEPTH_LIMIT
+from hyperperiod.model.limits import DEPTH_LIMIT
 
 KeyPath = tuple[str | int, ...]
 

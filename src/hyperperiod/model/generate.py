@@ -16,8 +16,10 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from hyperperiod.model.domain import Domain
 from hyperperiod.model.policy import Policy
-from hyperperiod.model.system import Domain, System, Task
+from hyperperiod.model.system import System
+from hyperperiod.model.task import Task
 
 # The ranges of task periods that the paper compares, in ms.
 CSA_PERIOD_RANGES_MS = ((550, 650), (350, 850), (100, 1100))

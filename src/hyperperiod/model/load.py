@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import SomePart, read_part, show_path
-from hyperperiod.model.rules import missing_pins
 from hyperperiod.model.system import System
 from hyperperiod.model.values import Finding, Reading
 from hyperperiod.model.values import Path as KeyPath
@@ -62,7 +61,7 @@ def load_system(
     reading = Reading(from_file=True)
     system = read_part(System, document, (), reading)
     if pinned and system is not None:
-        reading.findings.extend(missing_pins(system))
+        reading.findings.extend(system.missing_pins())
     if system is None or reading.findings:
         raise _refusal(name, reading.findings, line_of)
     return system
@@ -92,7 +91,7 @@ def require_pins(system: System) -> None:
     """InputError naming every domain that has no pcpu, though its policy wants one."""
     problems = [
         Problem(system.name, None, show_path(path), found, allowed)
-        for path, found, allowed in missing_pins(system)
+        for path, found, allowed in system.missing_pins()
     ]
     if problems:
         raise InputError.of(problems[:PROBLEM_LIMIT])

@@ -11,7 +11,6 @@ from __future__ import annotations
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import read_part, show_path
 from hyperperiod.model.policy import PRESETS, Policy, Scope
-from hyperperiod.model.rules import missing_pins
 from hyperperiod.model.system import System
 from hyperperiod.model.values import Reading
 
@@ -27,7 +26,7 @@ def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> Syste
     reading = Reading(from_file=False)
     changed = read_part(System, fields, (), reading)
     if pinned and changed is not None:
-        reading.findings.extend(missing_pins(changed))
+        reading.findings.extend(changed.missing_pins())
     if changed is None or reading.findings:
         about = f"{system.name} under {policy}"
         raise InputError.of(

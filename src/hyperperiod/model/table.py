@@ -30,14 +30,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import InputError
-from hyperperiod.model.system import (
-    PCPU_LIMIT,
-    TASK_LIMIT,
-    Domain,
-    System,
-    Task,
-)
+from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
+from hyperperiod.model.system import System
+from hyperperiod.model.task import Task
 from hyperperiod.model.values import Path as KeyPath
 
 # Column: key in the domain's table, or in the task's.

@@ -11,7 +11,7 @@ A file must write a time as text with a unit; Python code may also give whole na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -282,6 +282,20 @@ def show(value: Any) -> str:
         return "a very large number"
     text = str(value)
     return text if len(text) <= 80 else text[:80] + "..."
+
+
+def duplicates(path: Path, names: list[str]) -> Iterator[Finding]:
+    """The findings on the names that a list of objects (at `path`) has a second time."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield Finding((*path, index, "name"), f"{name!r} a second time", "each name once")
+        seen.add(name)
+
+
+def up_to(count: int, what: str) -> str:
+    """The numbers that `count` things have, as a message allows them: "0 to 3"."""
+    return f"0 (there is 1 of the {what})" if count == 1 else f"0 to {count - 1}"
 
 
 Time = Annotated[int, Duration(positive=False)]

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict
 
+from hyperperiod.model.domain import Domain
+from hyperperiod.model.interface import Interface
+from hyperperiod.model.limits import PRIORITY_LIMIT
 from hyperperiod.model.policy import Order, Policy
-from hyperperiod.model.system import PRIORITY_LIMIT, Domain, Interface, System, Task
+from hyperperiod.model.system import System
+from hyperperiod.model.task import Task
 
 ORDINARY = PRIORITY_LIMIT
 """After every priority that a file can give: of servers that have none, under fp-edf."""

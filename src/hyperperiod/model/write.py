@@ -15,17 +15,13 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from hyperperiod.model.changes import Change, Swap
+from hyperperiod.model.domain import Domain
+from hyperperiod.model.flow import Flow, default_queue
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.policy import Policy
-from hyperperiod.model.system import (
-    Change,
-    Domain,
-    Flow,
-    Swap,
-    System,
-    Task,
-    default_queue,
-)
+from hyperperiod.model.system import System
+from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time
 
 # Parts that are written as tables of their own; everything else stands on one line.

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a vcpu gets: an interface, or the range of periods from which the analysis takes one."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from hyperperiod.model.part import Part, key
+from hyperperiod.model.units import format_time
+from hyperperiod.model.values import Finding, PositiveTime
+
+
+class Interface(Part):
+    """What a vcpu is promised: `budget_ns` of a pcpu in every `period_ns`."""
+
+    period_ns: PositiveTime = key("how often the budget comes")
+    budget_ns: PositiveTime = key("how much of a pcpu each vcpu gets in every period")
+
+    def _findings(self) -> Iterable[Finding]:
+        if self.budget_ns > self.period_ns:
+            yield Finding(
+                ("budget",),
+                f"a budget of {format_time(self.budget_ns)}",
+                f"at most the period, {format_time(self.period_ns)}",
+            )
+
+    @property
+    def bandwidth(self) -> Fraction:
+        return Fraction(self.budget_ns, self.period_ns)
+
+
+class PeriodRange(Part):
+    """The periods among which the analysis chooses: `min_ns`, a step on, ... up to `max_ns`."""
+
+    min_ns: PositiveTime = key("the shortest period")
+    max_ns: PositiveTime = key("the longest period")
+    step_ns: PositiveTime | None = key(
+        "from one period to the next", default=None, unset="the quantum, or 1 ms"
+    )
+
+    def _findings(self) -> Iterable[Finding]:
+        if self.max_ns < self.min_ns:
+            yield Finding(
+                ("max",), format_time(self.max_ns), f"at least min, {format_time(self.min_ns)}"
+            )

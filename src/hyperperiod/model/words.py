@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The words of system files: schedulers, kinds of tasks and sources, draws, supply bounds.
+
+Each is written in files as its value, and messages show that value. The words of policies are in
+`policy`.
+"""
+
+from enum import StrEnum
+
+# What interval lists call time without a server, and the spare: no domain is called so.
+RESERVED_NAMES = ("idle", "spare")
+
+
+class Scheduler(StrEnum):
+    """Who is first inside a domain."""
+
+    RM = "rm"
+    DM = "dm"
+    FP = "fp"
+    EDF = "edf"
+    FIFO = "fifo"
+    GEDF = "gedf"  # edf on all vcpus of the domain together; analysis only
+
+
+class TaskKind(StrEnum):
+    """How the jobs of a task come."""
+
+    PERIODIC = "periodic"
+    SPORADIC = "sporadic"
+    BUSY = "busy"
+    EVENT = "event"
+
+
+class SourceKind(StrEnum):
+    """How the items of a flow come."""
+
+    PERIODIC = "periodic"
+    SPORADIC = "sporadic"
+    CLOSED = "closed"  # from clients that wait for the item before
+
+
+class ThinkDraw(StrEnum):
+    """How long a client thinks: whole nanoseconds from 0 to twice the mean, or always the mean."""
+
+    UNIFORM = "uniform"
+    CONSTANT = "constant"
+
+
+class Sbf(StrEnum):
+    """Which supply bound the analysis uses."""
+
+    GENERAL = "general"
+    HARMONIC = "harmonic"
+    EDP = "edp"

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The table of what excludes what: each key of each row is refused, and names a field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hyperperiod.model import InputError, System
+from hyperperiod.model.exclusions import EXCLUDED, Narrower
+from hyperperiod.model.part import fields_of
+
+TASK = {"name": "t", "period": "10ms", "wcet": "1ms"}
+BUSY = {"name": "t", "kind": "busy"}
+DOMAIN = {"name": "d", "task": [TASK], "pcpu": 0}
+INNER = {"name": "d.in", "task": [TASK]}
+OUTER = {"name": "d", "pcpu": 0, "domain": [INNER]}
+SOURCE = {"period": "10ms"}
+CLOSED = {"kind": "closed", "clients": 1, "think": "1ms"}
+INTERFACE = {"period": "10ms", "budget": "1ms"}
+
+VALUES: dict[str, Any] = {
+    "blocking": "1ms",
+    "best_effort": True,
+    "burst": 2,
+    "clients": 3,
+    "deadline": "9ms",
+    "etf": 0.5,
+    "extra": True,
+    "interface": INTERFACE,
+    "interface_period": "10ms",
+    "interface_period_range": {"min": "1ms", "max": "2ms"},
+    "jitter": "1ms",
+    "pcpu": 0,
+    "period": "10ms",
+    "priority": 1,
+    "task": [TASK],
+    "think": "1ms",
+    "think_draw": "constant",
+    "vcpu": 0,
+    "vcpus": 2,
+}
+"""A value for each key of the table that is not its default."""
+
+
+def system_of(domain: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": "s", "policy": "ptps", "domain": [domain], **more}
+
+
+def in_task(given: dict[str, Any], scheduler: str, task: dict[str, Any]) -> dict[str, Any]:
+    return system_of({**DOMAIN, "scheduler": scheduler, "task": [{**task, **given}]})
+
+
+def in_flow(given: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    flow = {"name": "f", "source": {**source, **given}, "hops": ["d.e"], "deadline": "9ms"}
+    event = {**TASK, "name": "e", "kind": "event"}
+    return system_of({**DOMAIN, "task": [event]}, flow=[flow])
+
+
+def example(narrower: Narrower, given: dict[str, Any]) -> dict[str, Any]:
+    """A system that is right but for the keys in `given`."""
+    match narrower:
+        case Narrower.BUSY_TASK:
+            return in_task(given, "edf", BUSY)
+        case Narrower.GEDF_TASK:
+            return in_task(given, "gedf", TASK)
+        case Narrower.TASK_BY_RULE:
+            return in_task(given, "rm", TASK)
+        case Narrower.OUTER_DOMAIN:
+            return system_of({**OUTER, **given})
+        case Narrower.OUTER_DOMAIN_NOT_GEDF:
+            return system_of({**OUTER, "scheduler": "edf", **given})
+        case Narrower.INNER_DOMAIN:
+            best_effort: dict[str, Any] = {"task": []} if "best_effort" in given else {}
+            return system_of({**OUTER, "domain": [INNER | best_effort | given]})
+        case Narrower.BEST_EFFORT_DOMAIN:
+            return system_of({"name": "d", "best_effort": True, "pcpu": 0, **given})
+        case Narrower.WEIGHTED_DOMAIN:
+            return system_of({**DOMAIN, "weight": 5, **given})
+        case Narrower.MOVING_DOMAIN:
+            home = {key: value for key, value in DOMAIN.items() if key != "pcpu"}
+            return system_of({**home, **given}, policy="rtds", pcpus=2)
+        case Narrower.OPEN_SOURCE:
+            return in_flow(given, SOURCE)
+        case Narrower.CLOSED_SOURCE:
+            return in_flow(given, CLOSED)
+
+
+ROWS = [
+    pytest.param(narrower, name, id=f"{narrower}: {name}")
+    for narrower, rows in EXCLUDED.items()
+    for row in rows
+    for name in row.fields
+]
+
+
+@pytest.mark.parametrize(("narrower", "name"), ROWS)
+def test_each_key_of_the_table_is_refused(narrower: Narrower, name: str) -> None:
+    key = {"tasks": "task"}.get(name, name.removesuffix("_ns"))
+    with pytest.raises(InputError) as refused:
+        System.of(example(narrower, {key: VALUES[key]}))
+    refusals = [one for one in refused.value.problems if one.key.endswith(f".{key}")]
+    assert len(refusals) == 1, str(refused.value)
+    assert "{" not in refusals[0].found + refusals[0].allowed
+
+
+@pytest.mark.parametrize("narrower", [one for one in Narrower if one is not Narrower.BUSY_TASK])
+def test_without_these_keys_nothing_is_refused(narrower: Narrower) -> None:
+    System.of(example(narrower, {}))
+
+
+def test_a_busy_task_needs_an_interface_and_no_more() -> None:
+    busy = example(Narrower.BUSY_TASK, {})
+    busy["domain"][0]["interface"] = INTERFACE
+    System.of(busy)
+
+
+def test_the_table_has_a_row_for_every_kind_and_names_fields() -> None:
+    assert set(EXCLUDED) == set(Narrower)
+    from hyperperiod.model import Domain, Source, Task
+
+    known = {name for part in (Domain, Source, Task) for name in fields_of(part)}
+    for rows in EXCLUDED.values():
+        for row in rows:
+            named = {*row.fields, *([row.unless] if row.unless else [])}
+            assert named <= known
