@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The host-level tests by name; which of them are about which rules, `proofs` says.
 
-Each is a function from a group to one verdict per server. The first of a row is asked first.
+Each is a function from a group to one verdict per server. The first of a row is asked first. A
+test's file is loaded when the test is first asked: a system needs few of them, and a start waits
+for all that are loaded with this one.
 """
 
 from __future__ import annotations
@@ -9,25 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from importlib import import_module
+from typing import NamedTuple, cast
 
 from hyperperiod.analysis.proofs import Cover, NotProved, Proof, Rules, find_proof, proof_of
-from hyperperiod.analysis.servers.cbs_fp import cbs_fp
-from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
-from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp, two_classes
-from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
-from hyperperiod.analysis.servers.edf_utilization import edf_utilization
-from hyperperiod.analysis.servers.ertds import paper_verdict
-from hyperperiod.analysis.servers.fp_response_time import fp_response_time
-from hyperperiod.analysis.servers.global_edf import (
-    baker_of_servers,
-    gfb_of_servers,
-    iterative_bcl_of_servers,
-)
-from hyperperiod.analysis.servers.global_fp import global_fp
 from hyperperiod.analysis.servers.server import Group
-from hyperperiod.analysis.servers.sporadic_edf import sporadic_edf
-from hyperperiod.analysis.servers.sporadic_fp import sporadic_fp
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order, Policy, Scope
 
@@ -43,8 +31,27 @@ class HostTest(NamedTuple):
     sound: bool = True
 
 
-def _for_all(test: Callable[[Group], Verdict]) -> Judge:
-    return lambda group: [test(group)] * len(group.servers)
+def _each(module: str, test: str | None = None) -> Judge:
+    """The test in a file of this folder, by default of the file's name: a verdict per server."""
+
+    def judge(group: Group) -> list[Verdict]:
+        return cast("list[Verdict]", _loaded(module, test)(group))
+
+    return judge
+
+
+def _for_all(module: str, test: str | None = None) -> Judge:
+    """Likewise, of a test that gives one verdict for all servers."""
+
+    def judge(group: Group) -> list[Verdict]:
+        return [cast("Verdict", _loaded(module, test)(group))] * len(group.servers)
+
+    return judge
+
+
+def _loaded(module: str, test: str | None) -> Callable[[Group], object]:
+    home = import_module(f"hyperperiod.analysis.servers.{module}")
+    return cast("Callable[[Group], object]", getattr(home, test or module))
 
 
 def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
@@ -53,7 +60,7 @@ def _cbs_on_one_pcpu(group: Group) -> list[Verdict]:
     An arrival may keep a near deadline, so windows of any length matter. What is promised is the
     supply, which the loss of each budget takes into account (`overheads`).
     """
-    return _for_all(edf_utilization)(replace(group, overhead=()))
+    return _for_all("edf_utilization")(replace(group, overhead=()))
 
 
 def _enough(group: Group) -> list[Verdict]:
@@ -61,24 +68,28 @@ def _enough(group: Group) -> list[Verdict]:
 
 
 ENOUGH = HostTest("a pcpu for every server", "", _enough)
-RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", fp_response_time)
-UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all(edf_utilization))
+RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", _each("fp_response_time"))
+UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all("edf_utilization"))
 CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
-DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", deferrable_fp)
-TWO_CLASSES = HostTest("deferrable response time", "Davis and Burns 2005", two_classes)
+DEFERRABLE_FP = HostTest("deferrable response time", "Davis and Burns 2005", _each("deferrable_fp"))
+TWO_CLASSES = HostTest(
+    "deferrable response time", "Davis and Burns 2005", _each("deferrable_fp", "two_classes")
+)
 DEFERRABLE_GRID = HostTest(
-    "deferrable response time on one grid", "after Davis and Burns 2005", deferrable_grid
+    "deferrable response time on one grid", "after Davis and Burns 2005", _each("deferrable_grid")
 )
-DEFERRABLE_EDF = HostTest("deferrable edf", "Bertogna et al. 2005", deferrable_edf)
-GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all(gfb_of_servers))
-SPORADIC_FP = HostTest("sporadic response time", "Stanovich et al. 2010", sporadic_fp)
+DEFERRABLE_EDF = HostTest("deferrable edf", "Bertogna et al. 2005", _each("deferrable_edf"))
+GFB = HostTest("gfb", "Goossens, Funk and Baruah 2003", _for_all("global_edf", "gfb_of_servers"))
+SPORADIC_FP = HostTest("sporadic response time", "Stanovich et al. 2010", _each("sporadic_fp"))
 SPORADIC_EDF = HostTest(
-    "sporadic edf utilization", "Ghazalie and Baker 1995", _for_all(sporadic_edf)
+    "sporadic edf utilization", "Ghazalie and Baker 1995", _for_all("sporadic_edf")
 )
-CBS_FP = HostTest("cbs response time", "after Abeni and Buttazzo 1998", cbs_fp)
-GLOBAL_FP = HostTest("global response time", "Bertogna et al. 2005", global_fp)
-ITERATIVE_BCL = HostTest("iterative bcl", "Bertogna et al. 2009", iterative_bcl_of_servers)
-BAKER = HostTest("baker", "Baker 2003", _for_all(baker_of_servers))
+CBS_FP = HostTest("cbs response time", "after Abeni and Buttazzo 1998", _each("cbs_fp"))
+GLOBAL_FP = HostTest("global response time", "Bertogna et al. 2005", _each("global_fp"))
+ITERATIVE_BCL = HostTest(
+    "iterative bcl", "Bertogna et al. 2009", _each("global_edf", "iterative_bcl_of_servers")
+)
+BAKER = HostTest("baker", "Baker 2003", _for_all("global_edf", "baker_of_servers"))
 
 TESTS: dict[str, HostTest] = {
     "alone": ENOUGH,
@@ -130,9 +141,11 @@ def tests_of_the_papers(policy: Policy, group: Group, spare: Fraction | None) ->
         return []
     if policy.order is Order.FP:
         name = "response time, as if periodic"
-        return [HostTest(name, RESPONSE_TIME.source, fp_response_time, sound=False)]
+        return [HostTest(name, RESPONSE_TIME.source, RESPONSE_TIME.judge, sound=False)]
     if policy.order is not Order.EDF:
         return []
+    from hyperperiod.analysis.servers.ertds import paper_verdict
+
     paper = paper_verdict(group, spare)
     source, theorem = paper.theorem.split(", ")
     verdict = Verdict.yes()
