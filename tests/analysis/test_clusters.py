@@ -10,11 +10,11 @@ import pytest
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze, resolve
+from hyperperiod.analysis.domains.component_sensitivity import scaled
 from hyperperiod.analysis.domains.domain_level import Promise, cluster_of
+from hyperperiod.analysis.domains.domain_sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.mpr import mpr
-from hyperperiod.analysis.domains.sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.tasks.sensitivity import scaled
 from hyperperiod.model import Budget, InputError, Sbf, System, load_system
 from hyperperiod.runs import simulate
 

@@ -13,10 +13,18 @@ from tests.analysis import plain
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.domains.component_sensitivity import (
+    WHOLE_PCPU,
+    component_sensitivity,
+    scaled,
+)
 from hyperperiod.analysis.domains.domain_level import Promise
-from hyperperiod.analysis.domains.sensitivity import domain_entry, domain_sensitivity, task_entry
+from hyperperiod.analysis.domains.domain_sensitivity import (
+    domain_entry,
+    domain_sensitivity,
+    task_entry,
+)
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.tasks.sensitivity import WHOLE_PCPU, scaled, sensitivity
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -58,7 +66,7 @@ def test_the_last_value_that_holds(local: Local, worlds: int) -> None:
     confirmed = 0
     for _ in range(worlds):
         loads, supply = some_world(draw)
-        found = sensitivity(component(local, loads), supply)
+        found = component_sensitivity(component(local, loads), supply)
         assert found is not None
 
         def holds(these: list[Load], on: Supply = supply) -> bool | None:
@@ -90,12 +98,12 @@ def test_the_last_value_that_holds(local: Local, worlds: int) -> None:
 
 def test_slack_is_what_the_bound_leaves() -> None:
     loads = [Load(3, 7, 7), Load(3, 12, 12), Load(5, 20, 20)]
-    found = sensitivity(component(Local.FIXED_PRIORITY, loads))
+    found = component_sensitivity(component(Local.FIXED_PRIORITY, loads))
     assert found is not None
     assert [task.slack_ns for task in found.tasks] == [4, 6, 0]
     assert [task.largest_wcet_ns for task in found.tasks] == [3, 3, 5]
     assert found.factor == 1
-    found = sensitivity(component(Local.EDF, [Load(2, 10, 5), Load(3, 10, 10)]))
+    found = component_sensitivity(component(Local.EDF, [Load(2, 10, 5), Load(3, 10, 10)]))
     assert found is not None
     assert [task.largest_wcet_ns for task in found.tasks] == [5, 8]
     assert [task.slack_ns for task in found.tasks] == [3, 7]
@@ -103,7 +111,7 @@ def test_slack_is_what_the_bound_leaves() -> None:
 
 
 def test_too_much_work_is_told_how_far_to_shrink() -> None:
-    found = sensitivity(component(Local.FIXED_PRIORITY, [Load(4, 8, 8), Load(8, 16, 15)]))
+    found = component_sensitivity(component(Local.FIXED_PRIORITY, [Load(4, 8, 8), Load(8, 16, 15)]))
     assert found is not None
     assert [task.largest_wcet_ns for task in found.tasks] == [3, 7]
     assert found.tasks[1].slack_ns is None
@@ -184,7 +192,9 @@ def test_many_tasks_in_short_time() -> None:
     """Fifty tasks with unlike periods: some hundred tests for each."""
     loads = [Load(1000 + 7 * i, 1_000_003 + 17_977 * i, 1_000_003 + 17_977 * i) for i in range(50)]
     for local in (Local.FIXED_PRIORITY, Local.EDF):
-        found = sensitivity(component(local, loads), Supply(Shape.GENERAL, 20_000, 15_000))
+        found = component_sensitivity(
+            component(local, loads), Supply(Shape.GENERAL, 20_000, 15_000)
+        )
         assert found is not None
         assert found.exact
         assert found.factor is not None
@@ -197,7 +207,7 @@ def test_many_loads_at_the_edge_take_seconds_not_minutes() -> None:
     periods = [draw.randrange(10**7, 10**9) | 1 for _ in range(60)]
     loads = [Load(max(1, period * 93 // 6000), period, period) for period in periods]
     component = Component(Local.EDF, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
-    found = sensitivity(component, Supply(Shape.GENERAL, 10**7, 9_320_000))
+    found = component_sensitivity(component, Supply(Shape.GENERAL, 10**7, 9_320_000))
     assert found is not None
     assert all(task.largest_wcet_ns is not None for task in found.tasks)
 

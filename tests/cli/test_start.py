@@ -34,7 +34,7 @@ HEAVY = {
 UNASKED = {
     "hyperperiod.analysis.domains.algorithm_1",
     "hyperperiod.analysis.domains.dmpr",
-    "hyperperiod.analysis.domains.sensitivity",
+    "hyperperiod.analysis.domains.domain_sensitivity",
     "hyperperiod.analysis.driver_loop",
     "hyperperiod.analysis.explain",
     "hyperperiod.analysis.fit",

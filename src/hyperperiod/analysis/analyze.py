@@ -319,7 +319,7 @@ class Analysis:
 
     def _add_sensitivity(self, entry: dict[str, Any], domain: Domain) -> None:
         """How far the domain and its tasks are from their edge: null where nothing is known."""
-        from hyperperiod.analysis.domains.sensitivity import (
+        from hyperperiod.analysis.domains.domain_sensitivity import (
             domain_entry,
             domain_sensitivity,
             task_entry,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far a domain under gedf is from its edge: `tasks.sensitivity` for jobs that move.
+"""How far a domain under gedf is from its edge: `component_sensitivity` for jobs that move.
 
 Papers: those of `mpr`; for why a confirmed value covers all below it, Ha and Liu, "Validating
 timing constraints in multiprocessor and distributed real-time systems", ICDCS 1994: under global
@@ -21,13 +21,17 @@ from fractions import Fraction
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.domains.component_sensitivity import (
+    Sensitivity,
+    TaskSensitivity,
+    scaled,
+)
 from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.tasks.sensitivity import Sensitivity, TaskSensitivity, scaled
 
 
 def cluster_sensitivity(component: Component, supply: Supply, vcpus: int) -> Sensitivity | None:
-    """How much the tasks may grow on these vcpus."""
+    """How much the tasks may grow on these vcpus, each with this supply; None without tasks."""
     loads = component.loads
     if not loads:
         return None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far a component is from its edge: how much each wcet may grow, and how much there is to
-spare.
+"""How far the tasks on one vcpu are from missing a deadline: what each wcet, deadline has to spare.
+
+`cluster_sensitivity` is the same for jobs that move between vcpus; `domain_sensitivity` puts the
+answers of a domain together and adds what its budget has to spare.
 
 Papers: Bini, Di Natale and Buttazzo, "Sensitivity analysis for fixed-priority real-time systems",
 Real-Time Systems 2008; Lehoczky, Sha and Ding, RTSS 1989, for the factor by which all tasks can
@@ -20,7 +22,7 @@ exact; `exact` is false in the rare case that a value beyond was too hard to jud
   test changes its mind only where one of them passes a whole number, so the factor is a fraction
   with one of the wcets below the line, and exact.
 
-Assumptions: those of the tests (`domains.prm_fixed_priority`, `prm_edf`, `prm_fifo`). A pcpu of
+Assumptions: those of the tests (`prm_fixed_priority`, `prm_edf`, `prm_fifo`). A pcpu of
 their own is the supply `WHOLE_PCPU`; what is inside a domain stands under its interface and holds
 if the server gets its budget.
 
@@ -66,8 +68,8 @@ class Sensitivity:
     exact: bool
 
 
-def sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> Sensitivity | None:
-    """How much the tasks of a component may grow on this supply."""
+def component_sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> Sensitivity | None:
+    """How much the tasks of a component may grow on this supply; None where no test covers it."""
     if component.starved or component.fifo_with_busy or not component.sources:
         return None
     grown = _analysis.largest_wcets(
@@ -115,7 +117,7 @@ def largest_factor(
 
 
 def scaled(loads: Iterable[Load], factor: Fraction) -> list[Load]:
-    """Every wcet multiplied and rounded up."""
+    """The loads with every wcet multiplied by the factor and rounded up to a whole unit."""
     return [load._replace(wcet=-(-load.wcet * factor // 1)) for load in loads]
 
 
@@ -160,9 +162,9 @@ def _steps(loads: Iterable[Load], low: Fraction, high: Fraction) -> set[Fraction
 
 
 def _slacks(component: Component, supply: Supply) -> list[tuple[int | None, bool]]:
-    """Per task, the slack and whether it surely is all."""
+    """The slack of each task, None where its deadline is missed, and whether it surely is all."""
     if component.local is Local.EDF:
-        shortest = _analysis.shortest_deadlines(
+        deadlines = _analysis.shortest_deadlines(
             component.local,
             component.loads,
             supply.shape,
@@ -171,8 +173,8 @@ def _slacks(component: Component, supply: Supply) -> list[tuple[int | None, bool
             supply.deadline_ns,
         )
         return [
-            (None if least is None else load.deadline - least, exact)
-            for load, (least, exact) in zip(component.loads, shortest, strict=True)
+            (None if shortest is None else load.deadline - shortest, exact)
+            for load, (shortest, exact) in zip(component.loads, deadlines, strict=True)
         ]
     test = fifo if component.local is Local.FIFO else fixed_priority
     return [

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How much a domain has to spare: in its tasks under its interface, and in the interface.
 
-For its tasks see `tasks.sensitivity`, and `cluster_sensitivity` for jobs that move between vcpus.
+For its tasks see `component_sensitivity`, and for jobs that move between vcpus
+`cluster_sensitivity`.
 Of the interface: the least budget with which the tests still confirm every deadline at the same
 period (`minimal_budget`), and so what could be given back; with a quantum in whole quanta. What
 overheads may take of that budget (`overheads`) is kept. Everything holds under the condition under
@@ -23,6 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
+from hyperperiod.analysis.domains.component_sensitivity import (
+    TaskSensitivity,
+    component_sensitivity,
+)
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     Promise,
@@ -32,7 +37,6 @@ from hyperperiod.analysis.domains.domain_level import (
 )
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
-from hyperperiod.analysis.tasks.sensitivity import TaskSensitivity, sensitivity
 from hyperperiod.model import Domain, Interface
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ def domain_sensitivity(
     except NotCovered:
         return None
     found = [
-        sensitivity(component, supply)
+        component_sensitivity(component, supply)
         if cluster is None
         else cluster_sensitivity(component, supply, domain.vcpus)
         for component in components
