@@ -23,7 +23,8 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
-from hyperperiod.cli.screen import GOOD, Screen, Styled, visible, wrapped
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.styled import GOOD, Styled, visible, wrapped
 from hyperperiod.cli.table import Column, Table, numbers, shortened, words
 
 SYSTEMS = Path(__file__).parents[2] / "systems"

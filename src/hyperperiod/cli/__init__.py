@@ -14,8 +14,8 @@ from typing import cast
 
 import click
 
-from hyperperiod import front
 from hyperperiod.cli.group import ErrorGroup
+from hyperperiod.commands import COMMANDS, PROSE, help_text
 from hyperperiod.version import VERSION
 
 
@@ -23,14 +23,14 @@ class _Commands(ErrorGroup):
     """A group that knows its commands by name and loads only what is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return sorted(front.COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(
         self,
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        if cmd_name not in front.COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         module = import_module(f"hyperperiod.cli.{cmd_name}")
         return cast("click.Command", getattr(module, cmd_name))
@@ -38,21 +38,21 @@ class _Commands(ErrorGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in front.COMMANDS and not ctx.resilient_parsing:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], front.COMMANDS, n=1)
+            near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
-        return front.help_text().rstrip("\n")
+        return help_text().rstrip("\n")
 
 
 @click.group(
     cls=_Commands,
-    help=front.PROSE,
+    help=PROSE,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(VERSION, message="%(prog)s %(version)s")

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from hyperperiod.hosts import HOSTS
+
 
 def files(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The shell completes names of files."""
@@ -37,8 +39,6 @@ def several_policies(
 
 def several_hosts(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The last of several hosts, separated by commas, none of them twice."""
-    from hyperperiod.cli.options import HOSTS
-
     return _in_list(HOSTS, begun)
 
 

@@ -60,7 +60,8 @@ def _examine(as_json: bool) -> None:
 
     from hyperperiod.cli.machine import examine
     from hyperperiod.cli.output import print_json
-    from hyperperiod.cli.screen import GOOD, OPEN, Screen, Styled
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.styled import GOOD, OPEN, Styled
 
     findings = examine()
     if as_json:

@@ -174,7 +174,8 @@ def _write_report(
 
 
 def _show(result: dict[str, Any]) -> None:
-    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.styled import OPEN, Styled
     from hyperperiod.cli.tables.run import misses_text, run_tables
 
     screen = Screen()

@@ -19,6 +19,7 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
+from hyperperiod.hosts import HOSTS
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.latency.lab import Plan, Results
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 QUIRKS = ("rt-xen-0.3-ds", "rt-xen-0.3-pps")
-HOSTS = ("sim", "xen")
 DEFAULT_POLICIES = "ptps,wcps,crps,ds,polling,sporadic,rtds,ertds,cbs"
 
 
@@ -144,7 +144,8 @@ def _json(plan: Plan, results: Results) -> dict[str, Any]:
 
 
 def _show(plan: Plan, results: Results) -> None:
-    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.styled import OPEN, Styled
     from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
     from hyperperiod.cli.tables.figures import latency_table
 

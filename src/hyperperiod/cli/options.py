@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hyperperiod.cli import complete
+from hyperperiod.hosts import HOSTS
 
 if TYPE_CHECKING:
     from hyperperiod.model import Policy
@@ -17,8 +18,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_HORIZON = "10s"
 SEED_LIMIT = 2**64
-HOSTS = ("sim", "xen")
-"""Where systems can be run."""
 WIDE = "hyperperiod.wide"
 """Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 

@@ -18,6 +18,7 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
+from hyperperiod.hosts import HOSTS
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -33,7 +34,6 @@ NAMES = (
     "psedf-fig7",
     "psedf-worst",
 )
-HOSTS = ("sim", "xen")
 
 
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -133,7 +133,8 @@ def reproduce(
 
 
 def _show(figure: Figure) -> None:
-    from hyperperiod.cli.screen import OPEN, Screen, Styled
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.styled import OPEN, Styled
     from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
     from hyperperiod.cli.tables.figures import figure_table
 

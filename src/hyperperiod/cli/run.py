@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from hyperperiod.cli.options import OneOf, run_options, system_argument
-
-HOSTS = ("sim", "xen", "linux")
+from hyperperiod.hosts import HOSTS
 
 
 @click.command()
 @system_argument
-@click.option("--on", "host", type=OneOf(HOSTS), required=True, help="Where the system runs.")
+@click.option(
+    "--on", "host", type=OneOf((*HOSTS, "linux")), required=True, help="Where the system runs."
+)
 @run_options
 @click.pass_context
 def run(ctx: click.Context, /, host: str, **options: Any) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from hyperperiod.cli.screen import BOLD, FAINT, ITALIC, Styled, paint, visible, wrapped
+from hyperperiod.cli.styled import BOLD, FAINT, ITALIC, Styled, paint, visible, wrapped
 
 Cell = str | tuple[str, ...]
 """What stands in a row and a column; a tuple stands on several lines."""

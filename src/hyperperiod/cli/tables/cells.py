@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hyperperiod.cli.screen import BAD, FAULT, GOOD, OPEN, Styled
+from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.model.units import NS_PER_UNIT, format_time
 
 Json = Mapping[str, Any]

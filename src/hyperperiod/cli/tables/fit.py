@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hyperperiod.cli.screen import BAD, GOOD, OPEN, Styled
+from hyperperiod.cli.styled import BAD, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
     NO_VALUE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperperiod.cli.screen import BAD, GOOD, Styled
+from hyperperiod.cli.styled import BAD, GOOD, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
     Json,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hyperperiod.cli.screen import BAD, FAULT, GOOD, OPEN, Styled
+from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, words
 from hyperperiod.cli.tables.cells import Json
 

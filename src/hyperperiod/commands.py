@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands by name, and the help of the program as a whole, without any library.
+
+`front` prints the help before the library that reads command lines is loaded; `cli` shows the same.
+"""
+
+from __future__ import annotations
+
+NAME = "hyperperiod"
+
+COMMANDS = {
+    "analyze": "Compute interfaces and say whether every deadline of SYSTEM holds.",
+    "compare": "Run SYSTEM under several policies, or on several hosts, side by side.",
+    "doctor": "Show what works here, what is missing, and how to install it.",
+    "examples": "List the example systems, or copy the one called NAME to look at, run and change.",
+    "export": "Write SYSTEM for a host of yours, or for another tool.",
+    "fit": "Choose interfaces, pcpus and priorities for SYSTEM.",
+    "latency": "Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.",
+    "man": "Print the manual page of all commands.",
+    "reproduce": "Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.",
+    "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",
+    "schema": "Print the JSON Schema of system files.",
+    "simulate": "Run SYSTEM in the simulator.",
+    "trace": "Read traces: convert them, list intervals or jobs, check properties, compare two.",
+    "xen": "Build Xen with the scheduler, and what runs on it.",
+}
+"""The commands with the first lines of their help; each is in the file of its name in `cli`."""
+
+PROSE = """\
+  Real-time virtual machines: computed, predicted, run and measured.
+
+  A SYSTEM is a TOML file (see systems/), a CARTS .xml file or a .csv table of
+  tasks.
+
+  \b
+  Exit codes:
+    0  done, and all is well
+    1  done, and a deadline is missed or a test fails
+    2  bad input; nothing was written
+    3  the environment lacks something (the message says what installs it)
+   70  a mistake in this program, or a machine that broke down during a run
+  130  interrupted; what was written is valid
+"""
+"""What the program is; the backspace tells the library not to fill the lines after it anew."""
+
+_OPTIONS = """\
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+"""
+
+_LINE = 80
+
+
+def help_text() -> str:
+    """The help of the program as a whole."""
+    indent = max(len(name) for name in COMMANDS) + 4
+    commands = "".join(
+        f"  {name}".ljust(indent) + _filled(COMMANDS[name], indent) for name in sorted(COMMANDS)
+    )
+    prose = PROSE.replace("  \b\n", "")
+    usage = f"Usage: {NAME} [OPTIONS] COMMAND [ARGS]...\n"
+    return f"{usage}\n{prose}\nOptions:\n{_OPTIONS}\nCommands:\n{commands}"
+
+
+def _filled(text: str, indent: int) -> str:
+    """The text in lines that end before the terminal does, all but the first indented."""
+    lines = [""]
+    for word in text.split():
+        if indent + len(lines[-1]) + 1 + len(word) > _LINE:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return f"\n{' ' * indent}".join(lines) + "\n"
