@@ -27,6 +27,7 @@ from typing import (
     Literal,
     NamedTuple,
     NoReturn,
+    NotRequired,
     Self,
     TypeVar,
     Union,
@@ -41,9 +42,11 @@ from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.values import (
     Anything,
     Choice,
+    Entries,
     Finding,
     Kind,
     Many,
+    Mapped,
     Maybe,
     Path,
     Reading,
@@ -337,10 +340,19 @@ def kind_of(hint: Any) -> Kind:
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return Choice(hint)
     if is_typeddict(hint) or origin is dict:
-        from hyperperiod.model.entries import entries_of
-
         return entries_of(hint)
     return _PLAIN[hint]
+
+
+def entries_of(hint: Any) -> Kind:
+    """The kind of a typed dictionary, or of `dict[str, X]`."""
+    if not is_typeddict(hint):
+        return Mapped(kind_of(get_args(hint)[1]))
+    kinds = {
+        name: kind_of(get_args(one)[0] if get_origin(one) is NotRequired else one)
+        for name, one in get_type_hints(hint, include_extras=True).items()
+    }
+    return Entries(kinds, hint.__required_keys__)
 
 
 def _annotated(hint: Any, said: Kind | AtLeast) -> Kind:

@@ -115,6 +115,7 @@ class Truth(Kind):
 
 
 _TRUTH = "true or false"
+_OBJECT = "an object"
 
 
 class Whole(Kind):
@@ -239,6 +240,40 @@ class Label(Kind):
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         length = {"minLength": 1, "maxLength": NAME_LIMIT}
         return {"type": "string", **length, "pattern": NAME_PATTERN}
+
+
+class Entries(Kind):
+    """A JSON object with the keys of a typed dictionary; it stays the dictionary that it is.
+
+    Keys that the type does not name are nobody's business.
+    """
+
+    def __init__(self, kinds: dict[str, Kind], required: frozenset[str]) -> None:
+        self.kinds, self.required = kinds, required
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, dict):
+            return reading.refuse(path, show(value), _OBJECT)
+        for name, kind in self.kinds.items():
+            if name in value:
+                kind.read(value[name], (*path, name), reading)
+            elif name in self.required:
+                reading.refuse((*path, name), "nothing", "this key is required")
+        return value
+
+
+class Mapped(Kind):
+    """An object whose keys are any names and whose values are of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, dict):
+            return reading.refuse(path, show(value), _OBJECT)
+        for name, one in value.items():
+            self.kind.read(one, (*path, name), reading)
+        return value
 
 
 class Factor(Kind):

@@ -28,10 +28,9 @@ from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.model.entries import entries_of
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import PROBLEM_LIMIT, SYSTEM_ENDINGS
-from hyperperiod.model.part import show_path
+from hyperperiod.model.part import entries_of, show_path
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Count, Positive, Reading
 
