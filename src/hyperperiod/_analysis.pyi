@@ -5,6 +5,10 @@
 # judge            the verdict, and a response bound (holds) or a window that breaks a deadline
 #                  (or 0)
 # last_response    the response bound of the last load below the others
+# witness          why it is so, of the load with that index (fixed priority: below those before it;
+#                  edf: of all): the verdict, whether no better window is left to find (edf),
+#                  release and finish (None: not known) of the job that decides, and windows, the
+#                  first of which decides: length, supply, blocking, jobs of each load
 # minimal_budget   the least multiple of the granule that serves the loads (None: none does), and
 #                  whether it surely is the least
 # optimal_interface  period, budget (0: none), periods tried, pruned, the last bound, whether all
@@ -72,6 +76,16 @@ def last_response(
     deadline: int = 0,
     looks: int = 50_000_000,
 ) -> tuple[Verdict, int]: ...
+def witness(
+    local: Local,
+    loads: Sequence[Row],
+    index: int,
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int = 0,
+    looks: int = 50_000_000,
+) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
 def minimal_budget(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0
 ) -> tuple[int | None, bool]: ...

@@ -7,14 +7,12 @@ import random
 from typing import Any
 
 import pytest
-from tests.analysis import plain
 
-from hyperperiod._analysis import Local, Shape, Verdict, judge, last_response
+from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.explain import edf, enough, fifo, fixed_priority, servers
-from hyperperiod.analysis.explain.account import Account, Provision, Role
+from hyperperiod.analysis.explain import enough, servers
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -35,7 +33,7 @@ ROUNDS = 400
 SEEN = 300  # windows up to this length are looked at one by one
 
 
-def drawn(draw: random.Random) -> tuple[list[Source], Provision]:
+def drawn(draw: random.Random) -> tuple[list[Source], Supply]:
     """A few small loads, and a supply that may or may not do."""
     period = draw.randrange(2, 9)
     shape = draw.choice([Shape.GENERAL, Shape.GENERAL, Shape.POLLING, Shape.HARMONIC])
@@ -51,130 +49,17 @@ def drawn(draw: random.Random) -> tuple[list[Source], Provision]:
             draw.choice([0, 0, draw.randrange(1, 4)]),
         )
         sources.append(Source(f"t{index}", load))
-    return sources, Provision(supply, supply)
-
-
-def check_windows(account: Account, provision: Provision) -> None:
-    """What is lost and supplied is the window; curves say at the window what the window says."""
-    for window in account.windows:
-        lost = sum(share.time_ns for share in window.lost)
-        assert lost + window.supply_ns == window.window_ns
-        assert window.supply_ns == provision.supply.sbf(window.window_ns)
-        for share in window.shares:
-            assert share.jobs is None or share.time_ns == share.jobs * (share.each_ns or 0)
-    for place, amount in account.supply:
-        assert amount == provision.supply.sbf(place)
-    heights = [amount for _, amount in account.demand]
-    assert heights == sorted(heights)
-
-
-def test_fixed_priority_shows_the_window_that_decides() -> None:
-    draw = random.Random("explain fixed priority")
-    late = 0
-    for number in range(ROUNDS):
-        sources, provision = drawn(draw)
-        supply, own = provision.supply, sources[-1].load
-        loads = [source.load for source in sources]
-        above = loads[:-1]
-        found = fixed_priority.account(sources, [Role.HIGHER] * len(above), provision)
-        verdict, bound = last_response(loads, supply.shape, supply.period_ns, supply.budget_ns)
-        assert found.in_time is (verdict is Verdict.HOLDS), number
-        check_windows(found, provision)
-        job = next(share.jobs for share in found.windows[0].shares if share.role is Role.OWN)
-        assert job is not None
-        work = job * own.wcet + own.blocking
-        sums = plain.supply(supply.shape, supply.period_ns, supply.budget_ns)
-        missing = {
-            at: work + plain.released(above, at) - sums[at]
-            for at in range(max(1, found.release_ns), found.deadline_ns + 1)
-        }
-        first = found.windows[0]
-        if found.in_time:
-            assert found.finish_ns is not None
-            assert found.finish_ns - found.release_ns == bound
-            assert min(at for at, by in missing.items() if by <= 0) == found.finish_ns
-        else:
-            late += 1
-            assert min(missing.values()) == first.short_ns > 0
-            assert missing[first.window_ns] == first.short_ns
-            assert found.windows[-1].window_ns == found.deadline_ns
-            assert found.windows[-1].short_ns == missing[found.deadline_ns]
-    assert ROUNDS // 8 < late < ROUNDS * 7 // 8
-
-
-def test_edf_shows_the_first_window_that_is_short() -> None:
-    draw = random.Random("explain edf")
-    late = 0
-    for number in range(ROUNDS // 2):
-        sources, provision = drawn(draw)
-        supply, loads = provision.supply, [source.load for source in sources]
-        verdict, window = judge(Local.EDF, loads, supply.shape, supply.period_ns, supply.budget_ns)
-        found = edf.account(sources, "t0", provision, window if verdict is Verdict.MISSES else 0)
-        assert found.in_time is (verdict is Verdict.HOLDS), number
-        check_windows(found, provision)
-        sums = plain.supply(supply.shape, supply.period_ns, supply.budget_ns)
-        left = [
-            sums[at]
-            - plain.due(loads, at)
-            - max((one.blocking for one in loads if one.deadline <= at), default=0)
-            for at in range(SEEN)
-        ]
-        shown = found.windows[0]
-        if shown.window_ns >= SEEN:
-            continue
-        assert -shown.short_ns == left[shown.window_ns]
-        if found.in_time:
-            due = min(one.deadline for one in loads)
-            assert min(left[due:]) == -shown.short_ns
-        else:
-            late += 1
-            assert next(at for at, amount in enumerate(left) if amount < 0) == shown.window_ns
-    assert ROUNDS // 16 < late < ROUNDS * 7 // 16
-
-
-def test_edf_far_beyond_every_search_names_a_window_that_is_short() -> None:
-    sources = [Source("t", Load(500_000_001, 10**9, 10**15)), Source("u", Load(1, 3, 10**12))]
-    provision = Provision(Supply(Shape.GENERAL, 10, 8), Supply(Shape.GENERAL, 10, 8))
-    found = edf.account(sources, "t", provision)
-    assert found.windows[0].what == "far"
-    assert found.windows[0].short_ns > 0
-    assert len(found.demand) < 4000
-
-
-def test_fifo_shows_the_job_that_waits_longest() -> None:
-    draw = random.Random("explain fifo")
-    late = 0
-    for _ in range(ROUNDS):
-        sources, provision = drawn(draw)
-        component = Component(Local.FIFO, tuple(sources))
-        supply = provision.supply
-        if component.utilization >= supply.bandwidth:
-            continue
-        verdict, bound = judge(
-            Local.FIFO, component.loads, supply.shape, supply.period_ns, supply.budget_ns
-        )
-        assert verdict is not Verdict.UNKNOWN
-        for source in sources:
-            found = fifo.account(sources, source, provision)
-            check_windows(found, provision)
-            assert found.finish_ns is not None
-            assert found.in_time is (bound <= source.load.deadline)
-            if found.in_time:
-                assert found.finish_ns - found.release_ns == bound
-            else:
-                late += 1
-                assert found.finish_ns > found.deadline_ns
-    assert late > ROUNDS // 8
+    return sources, supply
 
 
 def test_what_is_enough_is_the_edge() -> None:
     draw = random.Random("explain enough")
     seen = 0
     for _ in range(ROUNDS // 16):
-        sources, provision = drawn(draw)
+        sources, supply = drawn(draw)
         local = draw.choice(list(Local))
         component = Component(local, tuple(sources))
-        supply, index = provision.supply, draw.randrange(len(sources))
+        index = draw.randrange(len(sources))
         most = enough.most_wcet(component, index, supply, below=False)
         loads = component.loads
         for wcet, holds in ((most, True), ((most or 0) + 1, False)):
@@ -212,12 +97,16 @@ def test_servers_are_explained_by_the_test_that_judges_them(policy: str) -> None
         shown = deferrable_fp(group) if policy == "ds" else verdicts
         for server, verdict in zip(group.servers, shown, strict=True):
             account = servers.account(rules, group, server)
+            assert account is not None
             if len(group.servers) > 1:
-                assert verdict.holds or not account.in_time
+                assert verdict.holds or not account.witness.holds
                 if policy in EXACT_ACCOUNTS:
-                    assert account.in_time is (verdict.holds is True)
-            assert sum(s.time_ns for s in account.windows[0].shares) == account.windows[0].demand_ns
-            short += not account.in_time
+                    assert account.witness.holds is (verdict.holds is True)
+            assert (
+                sum(s.time_ns for s in account.witness.windows[0].shares)
+                == account.witness.windows[0].demand_ns
+            )
+            short += not account.witness.holds
         at = draw.randrange(len(group.servers))
         most = enough.most_budget(rules, group, at, 1)
         if verdicts[at].holds:
@@ -243,9 +132,10 @@ def test_several_pcpus(policy: str) -> None:
         group = Group(tuple(found), pcpus=2)
         for server, verdict in zip(group.servers, host_level(rules, group).servers, strict=True):
             account = servers.account(rules, group, server)
+            assert account is not None
             if not group.overloaded:
-                assert account.in_time is (verdict.holds is True)
-                seen.add(account.in_time)
+                assert account.witness.holds is (verdict.holds is True)
+                seen.add(account.witness.holds)
     assert seen == {True, False}
 
 

@@ -1,95 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The account of one test: a window, what is asked for in it and what is surely there.
+"""The account of one test: its witness, in words and curves.
 
-An account is what `fixed_priority`, `edf`, `fifo` and `servers` make and what `tell` and the
-plot show. Its windows come in order of weight: the first is the one that decides. In each the
-shares sum to the demand, and what is lost plus the supply is the window. Curves are corners of
-demand (a staircase: level up to the next corner, then a jump) and of supply (straight between
-corners); long ones are thinned for the eye, no number that is told comes from them.
-
-All times are integers in nanoseconds.
+In each window of a witness the shares sum to the demand; what is lost of the window plus the supply
+is the window. All times are integers in nanoseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
-from hyperperiod.analysis.component import Load
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.supply_bound import Supply
-
-Corner = tuple[int, int]
-
-# Corners of a curve; a picture is some 800 dots wide.
-CORNERS = 1600
-
-
-class Role(StrEnum):
-    """What a share of a window is."""
-
-    OWN = "own"
-    HIGHER = "higher"
-    EQUAL = "equal"
-    OTHER = "other"
-    BLOCKING = "blocking"
-    OVERHEAD = "overhead"
-    BLACKOUT = "blackout"
-    GAP = "gap"
-
-
-class Share(NamedTuple):
-    """Time that somebody takes: `jobs` times `each_ns` where it comes in jobs."""
-
-    who: str
-    role: Role
-    time_ns: int
-    jobs: int | None = None
-    each_ns: int | None = None
-
-
-@dataclass(frozen=True)
-class Window:
-    """A window of time, what it is, and who takes how much of it."""
-
-    what: str
-    window_ns: int
-    supply_ns: int
-    shares: tuple[Share, ...]
-    lost: tuple[Share, ...] = ()
-
-    @property
-    def demand_ns(self) -> int:
-        return sum(share.time_ns for share in self.shares)
-
-    @property
-    def short_ns(self) -> int:
-        """Demand less supply: above 0 something is missing."""
-        return self.demand_ns - self.supply_ns
+from hyperperiod.analysis.explain import words
+from hyperperiod.analysis.explain.curves import Curves, curves
+from hyperperiod.analysis.witness import Role, Share, Witness, component_witness
 
 
 @dataclass(frozen=True)
 class Account:
-    """One test of one subject, worked out; `story` is in whole sentences."""
+    """One test of one subject; `story` is in whole sentences, `instant` in one."""
 
-    test: str
-    critical_instant: str
-    windows: tuple[Window, ...]
+    witness: Witness
+    instant: str
     story: tuple[str, ...]
-    deadline_ns: int
-    release_ns: int = 0
-    finish_ns: int | None = None
-    demand: tuple[Corner, ...] = ()
-    supply: tuple[Corner, ...] = ()
-    blackout_ns: int = 0
-    stairs: bool = True  # whether the demand jumps at its corners, or grows between them
-    end_ns: int = 0
-
-    @property
-    def in_time(self) -> bool:
-        """Whether the first window, which decides, is covered."""
-        return self.windows[0].short_ns <= 0
+    curves: Curves
 
 
 @dataclass(frozen=True)
@@ -112,55 +47,17 @@ class Provision:
         return tuple(share for share in found if share.time_ns)
 
 
-def jobs_released(load: Load, window_ns: int) -> int:
-    """The most jobs of a load released in [0, window)."""
-    return -(-(window_ns + load.jitter) // load.period) if window_ns > 0 else 0
-
-
-def releases(load: Load, end_ns: int) -> Iterator[int]:
-    """The earliest instants of the releases of a load, in [0, end], each number of jobs once."""
-    return arrivals(load, 0, end_ns)
-
-
-def arrivals(load: Load, shift_ns: int, end_ns: int) -> Iterator[int]:
-    """When jobs come at the earliest, `shift_ns` later, each instant once, up to the end."""
-    yield from (shift_ns,) if shift_ns <= end_ns else ()
-    first = load.jitter // load.period + 1
-    yield from range(first * load.period - load.jitter + shift_ns, end_ns + 1, load.period)
-
-
-def staircase(
-    jumps: Iterable[Iterable[int]], height: Callable[[int], int], end_ns: int
-) -> tuple[Corner, ...]:
-    """Corners of a function that grows only at `jumps`; too many are thinned evenly."""
-    places: set[int] = {0}
-    for of_one in jumps:
-        for place in of_one:
-            places.add(place)
-            if len(places) > CORNERS:
-                step = max(1, end_ns // CORNERS)
-                places = set(range(0, end_ns + 1, step))
-                return _corners(sorted(places), height, end_ns)
-    return _corners(sorted(place for place in places if place <= end_ns), height, end_ns)
-
-
-def _corners(
-    places: Sequence[int], height: Callable[[int], int], end_ns: int
-) -> tuple[Corner, ...]:
-    found = [(place, height(place)) for place in places]
-    return (*found, (end_ns, found[-1][1])) if found[-1][0] < end_ns else tuple(found)
-
-
-def supply_corners(supply: Supply, end_ns: int) -> tuple[Corner, ...]:
-    """The corners of the supply bound up to a window."""
-    dark_ns, period_ns = supply.blackout_ns, supply.period_ns
-    if supply.budget_ns == period_ns:
-        places = [0, min(dark_ns, end_ns), end_ns]
-    elif (end_ns - dark_ns) // period_ns > CORNERS // 2:
-        step = max(1, end_ns // CORNERS)
-        places = list(range(0, end_ns + 1, step))
-    else:
-        starts = range(dark_ns, end_ns + 1, period_ns)
-        places = [0, *(at for start in starts for at in (start, start + supply.budget_ns))]
-    kept = sorted({place for place in places if place <= end_ns} | {end_ns})
-    return tuple((place, supply.sbf(place)) for place in kept)
+def account_of_task(component: Component, index: int, supply: Supply) -> Account | None:
+    """The account of a source of a component; None if its test decided without a window."""
+    witness = component_witness(component, index, supply)
+    if not witness.windows:
+        return None
+    if component.local is Local.FIXED_PRIORITY:
+        component = replace(component, sources=component.sources[: index + 1])
+    name, loads = component.sources[index].name, component.loads
+    return Account(
+        witness,
+        words.critical_instant(component.local, name, loads),
+        words.story(component, witness, supply),
+        curves(component.local, loads, witness, supply),
+    )

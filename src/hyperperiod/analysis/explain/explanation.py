@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hyperperiod import _analysis
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     DomainVerdict,
@@ -24,8 +23,8 @@ from hyperperiod.analysis.domains.domain_level import (
     supply_of,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.explain import edf, enough, fifo, fixed_priority, servers
-from hyperperiod.analysis.explain.account import Account, Provision, Role, Window
+from hyperperiod.analysis.explain import enough, servers
+from hyperperiod.analysis.explain.account import Account, Provision, account_of_task
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
@@ -37,6 +36,7 @@ from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.witness import TESTS, Share, Window
 from hyperperiod.model import Domain, Task, format_time
 
 FLOWS = "No plain account shows why: items of flows release work in {}, at any distance."
@@ -155,9 +155,9 @@ class _View:
             verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
             found = _result(name, kind, verdict, task=_task(task))
             return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
-        account = _account(place)
+        account = account_of_task(place.component, place.index, place.provision.supply)
         verdict = self._under(around, verdict)
-        if place.domain.name in self.resolution.failures:
+        if account is not None and place.domain.name in self.resolution.failures:
             account = replace(account, story=(*account.story, _without_interface(account)))
         supply = place.provision.nominal
         return _result(
@@ -173,8 +173,8 @@ class _View:
                 "blackout_ns": place.provision.supply.blackout_ns,
             },
             enough=self._enough(place),
-            test=account.test,
-            instant=_supply_instant(place.provision),
+            test=TESTS[place.component.local],
+            provision=place.provision,
         )
 
     def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
@@ -261,7 +261,7 @@ class _View:
 
 def _without_interface(account: Account) -> str:
     """What the account on a whole pcpu says about an interface that was not found."""
-    if account.in_time:
+    if account.witness.holds:
         return "No interface was found; a whole pcpu, shown here, would serve this one, not all."
     return "No interface was found, and not even a whole pcpu, shown here, would do."
 
@@ -273,8 +273,9 @@ def _about(server: str, verdict: Verdict) -> Verdict:
 
 
 def _component_with(components: Sequence[Component], name: str) -> tuple[Component, int]:
+    """Of the vcpus of an inner domain, which share a name, the last: it has the lowest priority."""
     for component in components:
-        for index, source in enumerate(component.sources):
+        for index, source in reversed(list(enumerate(component.sources))):
             if source.name == name:
                 return component, index
         if name in component.starved:
@@ -282,21 +283,6 @@ def _component_with(components: Sequence[Component], name: str) -> tuple[Compone
         if name in component.busy:
             raise NotCovered("busy: it has no deadline")
     raise NotCovered("it has no deadline that a test could show")
-
-
-def _account(place: _Place) -> Account:
-    component, provision = place.component, place.provision
-    own = component.sources[place.index]
-    if component.local is Local.EDF:
-        supply = provision.supply
-        rest = (supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns)
-        found = _analysis.judge(Local.EDF, component.loads, *rest)
-        found_ns = found[1] if found[0] is _analysis.Verdict.MISSES else 0
-        return edf.account(component.sources, own.name, provision, found_ns)
-    if component.local is Local.FIFO:
-        return fifo.account(component.sources, own, provision)
-    sources = component.sources[: place.index + 1]
-    return fixed_priority.account(sources, [Role.HIGHER] * place.index, provision)
 
 
 def _supply_instant(provision: Provision) -> str:
@@ -355,48 +341,60 @@ def _result(
     server: dict[str, Any] | None = None,
     enough: dict[str, Any] | None = None,
     test: str = "",
-    instant: str = "",
+    provision: Provision | None = None,
 ) -> dict[str, Any]:
     """The object: everything but its text."""
-    found: dict[str, Any] = {
+    return {
         "subject": name,
         "kind": kind,
         "schedulable": verdict.holds,
         **({} if verdict.holds else {"reason": verdict.reason}),
         "test": test,
-        "account": account.test if account else "",
         "task": task,
         "server": server,
-        "critical_instant": account.critical_instant + instant if account else "",
-        "story": [*account.story, *_differs(kind, verdict, account)] if account else [],
-        "windows": [_window(window) for window in account.windows] if account else [],
         "enough": enough or {},
-        "curves": None,
+        **_told(account, provision, _differs(kind, verdict, account)),
     }
-    if account is not None:
-        found["curves"] = {
-            "demand": [list(corner) for corner in account.demand],
-            "supply": [list(corner) for corner in account.supply],
-            "stairs": account.stairs,
-            "release_ns": account.release_ns,
-            "deadline_ns": account.deadline_ns,
-            "finish_ns": account.finish_ns,
-            "blackout_ns": account.blackout_ns,
-            "end_ns": account.end_ns,
-        }
-    return found
 
 
-def _differs(kind: str, verdict: Verdict, account: Account) -> list[str]:
+def _told(
+    account: Account | None, provision: Provision | None, more: Sequence[str]
+) -> dict[str, Any]:
+    """The part of the object that is about the account, if there is one."""
+    if account is None:
+        return {"account": "", "critical_instant": "", "story": [], "windows": [], "curves": None}
+    witness, curves = account.witness, account.curves
+    return {
+        "account": witness.test,
+        "critical_instant": account.instant + (_supply_instant(provision) if provision else ""),
+        "story": [*account.story, *more],
+        "windows": [_window(window, provision) for window in witness.windows],
+        "curves": {
+            "demand": [list(corner) for corner in curves.demand],
+            "supply": [list(corner) for corner in curves.supply],
+            "stairs": curves.stairs,
+            "release_ns": witness.release_ns,
+            "deadline_ns": witness.deadline_ns,
+            "finish_ns": witness.finish_ns,
+            "blackout_ns": curves.blackout_ns,
+            "end_ns": curves.end_ns,
+        },
+    }
+
+
+def _differs(kind: str, verdict: Verdict, account: Account | None) -> list[str]:
     """A sentence where the analysis says more, or less, than the plain account does."""
-    if verdict.holds and not account.in_time:
+    if account is None:
+        return []
+    if verdict.holds and not account.witness.holds:
         return ["A sharper test than this account shows that it holds all the same."]
-    if not verdict.holds and account.in_time and kind == "server":
+    if not verdict.holds and account.witness.holds and kind == "server":
         return ["This window is covered, but no test confirms that it is the worst."]
     return []
 
 
-def _window(window: Window) -> dict[str, Any]:
+def _window(window: Window, provision: Provision | None) -> dict[str, Any]:
+    lost = () if provision is None else provision.lost_in(window.window_ns)
     return {
         "what": window.what,
         "window_ns": window.window_ns,
@@ -404,15 +402,9 @@ def _window(window: Window) -> dict[str, Any]:
         "supply_ns": window.supply_ns,
         "short_ns": window.short_ns,
         "shares": [_share_entry(share) for share in window.shares],
-        "lost": [_share_entry(share) for share in window.lost],
+        "lost": [_share_entry(share) for share in lost],
     }
 
 
-def _share_entry(share: Any) -> dict[str, Any]:
-    return {
-        "who": share.who,
-        "role": str(share.role),
-        "jobs": share.jobs,
-        "each_ns": share.each_ns,
-        "time_ns": share.time_ns,
-    }
+def _share_entry(share: Share) -> dict[str, Any]:
+    return {**share._asdict(), "role": str(share.role)}

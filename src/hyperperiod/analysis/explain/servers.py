@@ -19,33 +19,26 @@ from fractions import Fraction
 from functools import partial
 from math import ceil, floor
 
-from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Load, Source
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.explain import edf, fixed_priority
-from hyperperiod.analysis.explain.account import (
-    Account,
-    Provision,
-    Role,
-    Share,
-    Window,
-    staircase,
-    supply_corners,
-)
+from hyperperiod.analysis.explain import words
+from hyperperiod.analysis.explain.account import Account, account_of_task
+from hyperperiod.analysis.explain.curves import Curves, curves, staircase, supply_corners
 from hyperperiod.analysis.servers.deferrable_edf import most_work
 from hyperperiod.analysis.servers.deferrable_grid import most_spent
 from hyperperiod.analysis.servers.host_tests import host_proof
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.witness import Role, Share, Window, Witness, kernel_witness
 from hyperperiod.model import Policy, format_time
 
 # The pcpu itself: whoever asks gets all of it.
 WHOLE = Supply(Shape.GENERAL, 1, 1)
-PCPU = Provision(WHOLE, WHOLE)
 # Corners of a demand that does not grow in jumps.
 SAMPLES = 400
 
 
-def account(policy: Policy, group: Group, own: Server) -> Account:
+def account(policy: Policy, group: Group, own: Server) -> Account | None:
     """The account of one server of the group, by its first test; NotProved if none is known."""
     alone, *tests = host_proof(policy, group).tests
     return _ACCOUNTS[tests[0] if tests else alone](group, own)
@@ -61,7 +54,7 @@ def _role(own: Server, other: Server) -> Role:
     return Role.EQUAL if other.priority == own.priority else Role.HIGHER
 
 
-def _fixed(group: Group, own: Server, *, late: bool) -> Account:
+def _fixed(group: Group, own: Server, *, late: bool) -> Account | None:
     """Those above are `late` if they keep what is left and may spend it twice in a row."""
     sources = [Source("overheads", load) for load in group.overhead]
     roles = [Role.OVERHEAD] * len(sources)
@@ -71,10 +64,17 @@ def _fixed(group: Group, own: Server, *, late: bool) -> Account:
         sources.append(Source(other.name, load))
         roles.append(_role(own, other))
     sources.append(Source(own.name, Load(own.budget_ns, own.period_ns, own.period_ns)))
-    return fixed_priority.account(sources, [*roles, Role.OWN], PCPU, servers=True)
+    local, loads = Local.FIXED_PRIORITY, [source.load for source in sources]
+    roles.append(Role.OWN)
+    witness = kernel_witness(local, sources, roles, len(sources) - 1, WHOLE)
+    if not witness.windows:
+        return None
+    instant = words.instant_of_server(own.name, loads)
+    drawn = curves(local, loads, witness, WHOLE)
+    return Account(witness, instant, words.story_of_server(witness), drawn)
 
 
-def _due(group: Group, own: Server) -> Account:
+def _due(group: Group, own: Server) -> Account | None:
     shortest_ns = min(server.period_ns for server in group.servers)
     sources = [
         Source(one.name, Load(one.budget_ns, one.period_ns, one.period_ns)) for one in group.servers
@@ -83,7 +83,8 @@ def _due(group: Group, own: Server) -> Account:
         Source("overheads", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
         for load in group.overhead
     ]
-    return edf.account(sources, own.name, PCPU)
+    index = group.servers.index(own)
+    return account_of_task(Component(Local.EDF, tuple(sources)), index, WHOLE)
 
 
 @dataclass(frozen=True)
@@ -169,16 +170,12 @@ def _in_a_period(rivals: _Rivals) -> Account:
     window = Window("period", period_ns, period_ns, tuple(rivals.shares(period_ns)))
     end_ns = period_ns * 108 // 100 + 1
     samples = [*range(0, end_ns, max(1, end_ns // SAMPLES)), period_ns]
+    demand = staircase([samples], rivals.demand, end_ns)
     return Account(
-        test=rivals.test,
-        critical_instant=rivals.instant,
-        windows=(window,),
-        story=(_story(rivals, window),),
-        deadline_ns=period_ns,
-        demand=staircase([samples], rivals.demand, end_ns),
-        supply=supply_corners(WHOLE, end_ns),
-        stairs=False,
-        end_ns=end_ns,
+        Witness(rivals.test, window.short_ns <= 0, (window,), period_ns),
+        rivals.instant,
+        (_story(rivals, window),),
+        Curves(demand, supply_corners(WHOLE, end_ns), 0, end_ns, stairs=False),
     )
 
 
@@ -195,11 +192,11 @@ def _story(rivals: _Rivals, window: Window) -> str:
     return f"In {period} the others keep {pcpus} at most so long that {left} is left."
 
 
-def _of(rivals: Callable[[Group, Server], _Rivals]) -> Callable[[Group, Server], Account]:
+def _of(rivals: Callable[[Group, Server], _Rivals]) -> Callable[[Group, Server], Account | None]:
     return lambda group, own: _in_a_period(rivals(group, own))
 
 
-_ACCOUNTS: dict[str, Callable[[Group, Server], Account]] = {
+_ACCOUNTS: dict[str, Callable[[Group, Server], Account | None]] = {
     "alone": _of(_global_fp),
     "fp_response_time": partial(_fixed, late=False),
     "sporadic_fp": partial(_fixed, late=False),

@@ -20,6 +20,7 @@
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
 #include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
 #include "src/hyperperiod/analysis/kernels/sensitivity.hpp"
+#include "src/hyperperiod/analysis/kernels/witness.hpp"
 
 namespace nb = nanobind;
 using namespace hyperperiod::analysis;
@@ -88,6 +89,36 @@ Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64
     const Answer answer =
         response(above, loads.back(), supply_of(shape, period, budget, deadline), effort);
     return {answer.verdict, answer.time};
+}
+
+// Window, supply and blocking in it, the jobs of each load.
+using AskedRow = std::tuple<u64, u64, u64, std::vector<u64>>;
+// Verdict, completeness, release, finish (None: not known), windows.
+using Why = std::tuple<Verdict, bool, u64, std::optional<u64>, std::vector<AskedRow>>;
+
+Witness witness_of(Local local, Loads loads, std::size_t index, const Supply &supply, u64 looks) {
+    Effort effort(looks);
+    switch (local) {
+    case Local::fixed_priority:
+        return response_witness(loads.first(index), loads[index], supply, effort);
+    case Local::edf:
+        return edf_witness(loads, supply, effort);
+    case Local::fifo:
+        return fifo_witness(loads, loads[index].deadline, supply, effort);
+    }
+    return {Verdict::unknown};
+}
+
+Why witness(Local local, const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
+            u64 deadline, u64 looks) {
+    require(index < rows.size(), "no load of that number");
+    const Witness found =
+        witness_of(local, loads_of(rows), index, supply_of(shape, period, budget, deadline), looks);
+    std::vector<AskedRow> windows;
+    for (const Asked &asked : found.windows)
+        windows.emplace_back(asked.window, asked.supply, asked.blocking, asked.jobs);
+    return {found.verdict, found.complete, found.release,
+            found.finish == never ? std::nullopt : std::optional<u64>(found.finish), windows};
 }
 
 // Budget (None: none will do) and whether it is certainly the least.
@@ -262,6 +293,9 @@ NB_MODULE(_analysis, module) {
                nb::arg("looks") = default_effort);
     module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+               nb::arg("looks") = default_effort);
+    module.def("witness", &witness, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
                nb::arg("looks") = default_effort);
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);

@@ -9,6 +9,7 @@
 // the test uses what is short enough and says unknown otherwise.
 
 #include "src/hyperperiod/analysis/kernels/windows.hpp"
+#include "src/hyperperiod/analysis/kernels/witness.hpp"
 
 namespace hyperperiod::analysis {
 
@@ -63,16 +64,18 @@ u64 busy_window(Loads loads, const Supply &supply, u64 enough) {
     return enough;
 }
 
-Answer check(Loads loads, const Trend &trend, Supply supply, u64 enough, Effort &effort) {
-    const auto covered = [&](const Window &window) {
-        return supply.within(window.length) >= window.demand;
-    };
+// `cover(window)` says whether the supply covers a window.
+template <typename Cover>
+Answer check(Loads loads, const Trend &trend, Supply supply, u64 enough, Effort &effort,
+             const Cover &cover) {
     const u64 length = busy_window(loads, supply, enough);
-    return Visit(loads, trend, supply, effort, covered).run(length);
+    return Visit(loads, trend, supply, effort, cover).run(length);
 }
 
 // Utilisation equals bandwidth: demand and supply repeat together.
-Answer check_equal(Loads loads, const Trend &trend, const Supply &supply, Effort &effort) {
+template <typename Cover>
+Answer check_equal(Loads loads, const Trend &trend, const Supply &supply, Effort &effort,
+                   const Cover &cover) {
     if (trend.immediate(supply))
         return {Verdict::holds, 0};
     // Only a supply whose worst window begins with a whole budget ahead touches its upper line;
@@ -84,7 +87,117 @@ Answer check_equal(Loads loads, const Trend &trend, const Supply &supply, Effort
     const u64 deadline = longest_deadline(loads);
     const u64 offset = deadline > supply.blackout ? deadline : supply.blackout;
     const u64 enough = cycle == never ? limit : clamp(u128{cycle} + offset);
-    return check(loads, trend, supply, enough < limit ? enough : limit, effort);
+    return check(loads, trend, supply, enough < limit ? enough : limit, effort, cover);
+}
+
+template <typename Cover>
+Answer judge(Loads loads, const Supply &supply, Effort &effort, const Cover &cover) {
+    const Trend trend(loads);
+    switch (trend.against(supply)) {
+    case Run::above:
+        return {Verdict::misses, 0};
+    case Run::equal:
+        return check_equal(loads, trend, supply, effort, cover);
+    case Run::below:
+    case Run::unknown:
+        break;
+    }
+    return check(loads, trend, supply, trend.horizon(supply), effort, cover);
+}
+
+// What a test saw that goes on where `edf` stops: at a window that is short, down to the shortest
+// of those that are, and no further up.
+struct Seen {
+    Verdict verdict = Verdict::unknown;
+    bool complete = false;          // no shorter window is short, or tighter
+    u64 shortest = 0, tightest = 0; // of the short windows, of all; 0: there was none
+    i128 left = 0;                  // in the tightest
+
+    bool cover(const Supply &supply, const Window &window) {
+        if (shortest != 0 && window.length > shortest)
+            return false;
+        const i128 left_here = i128{supply.within(window.length)} - window.demand;
+        if (left_here < 0)
+            shortest = window.length;
+        if (tightest == 0 || left_here < left) {
+            left = left_here;
+            tightest = window.length;
+        }
+        return true;
+    }
+};
+
+Seen look(Loads loads, const Supply &supply, Effort &effort) {
+    Seen seen;
+    const auto cover = [&](const Window &window) { return seen.cover(supply, window); };
+    seen.verdict = judge(loads, supply, effort, cover).verdict;
+    seen.complete = seen.verdict != Verdict::unknown;
+    if (seen.shortest != 0)
+        seen.verdict = Verdict::misses;
+    return seen;
+}
+
+// What is due in a window, and what may block it.
+Asked asked(Loads loads, const Supply &supply, u64 length) {
+    Asked what{length, supply.within(length), 0, {}};
+    for (const Load &load : loads) {
+        what.jobs.push_back(due_by(load, length).jobs);
+        if (what.jobs.back() != 0 && load.blocking > what.blocking)
+            what.blocking = load.blocking;
+    }
+    return what;
+}
+
+// The utilisation alone says no: a window that is short, if one is known, by the rates.
+u64 far_window(Loads loads, const Trend &trend, const Supply &supply) {
+    if (trend.against(supply) == Run::equal) {
+        const u64 cycle = trend.hyperperiod(supply.period);
+        return cycle == never ? 0 : cycle;
+    }
+    u64 length = longest_deadline(loads);
+    while (length < limit && demand(loads, length) <= supply.within(length))
+        length *= 2;
+    return length < limit ? length : 0;
+}
+
+// From there down to the shortest.
+void walk_from_afar(Loads loads, Supply supply, Seen &seen) {
+    const Trend trend(loads);
+    const u64 far = far_window(loads, trend, supply);
+    if (far == 0)
+        return;
+    Effort effort(witness_effort);
+    const auto cover = [&](const Window &window) { return seen.cover(supply, window); };
+    const Answer answer = Visit(loads, trend, supply, effort, cover).walk(1, far);
+    seen.complete = answer.verdict != Verdict::unknown;
+}
+
+std::vector<Load> asking_for(u64 more, Loads loads) {
+    std::vector<Load> changed(loads.begin(), loads.end());
+    for (Load &load : changed)
+        load.blocking += more;
+    return changed;
+}
+
+// All windows are covered. The least that one of them has left is the most that all could hold
+// besides: the same test is asked, with that as blocking. With one unit more the shortest of the
+// tightest is the shortest that is short.
+void find_tightest(Loads loads, const Supply &supply, Seen &seen) {
+    u64 shortest = never;
+    for (const Load &load : loads)
+        shortest = load.deadline < shortest ? load.deadline : shortest;
+    seen.cover(supply, window_up_to(loads, shortest));
+    Effort effort(witness_effort);
+    Seen more;
+    do {
+        const u64 left = static_cast<u64>(seen.left);
+        more = look(asking_for(left, loads), supply, effort);
+        seen.left += more.shortest == 0 ? 0 : more.left;
+    } while (more.shortest != 0);
+    const u64 beyond = static_cast<u64>(seen.left) + 1;
+    const Seen least = look(asking_for(beyond, loads), supply, effort);
+    seen.complete = more.complete && least.complete && least.shortest != 0;
+    seen.tightest = least.shortest == 0 ? seen.tightest : least.shortest;
 }
 
 } // namespace
@@ -118,17 +231,23 @@ Window window_up_to(Loads loads, u64 length) {
 }
 
 Answer edf(Loads loads, const Supply &supply, Effort &effort) {
-    const Trend trend(loads);
-    switch (trend.against(supply)) {
-    case Run::above:
-        return {Verdict::misses, 0};
-    case Run::equal:
-        return check_equal(loads, trend, supply, effort);
-    case Run::below:
-    case Run::unknown:
-        break;
-    }
-    return check(loads, trend, supply, trend.horizon(supply), effort);
+    const auto covered = [&](const Window &window) {
+        return supply.within(window.length) >= window.demand;
+    };
+    return judge(loads, supply, effort, covered);
+}
+
+Witness edf_witness(Loads loads, const Supply &supply, Effort &effort) {
+    Seen seen = look(loads, supply, effort);
+    if (seen.verdict == Verdict::misses && seen.shortest == 0)
+        walk_from_afar(loads, supply, seen);
+    if (seen.verdict == Verdict::holds && !loads.empty())
+        find_tightest(loads, supply, seen);
+    Witness found{seen.verdict, seen.complete};
+    const u64 window = seen.verdict == Verdict::misses ? seen.shortest : seen.tightest;
+    if (window != 0 && seen.verdict != Verdict::unknown)
+        found.windows = {asked(loads, supply, window)};
+    return found;
 }
 
 Answer schedulable(const Component &component, const Supply &supply, Effort &effort) {

@@ -6,7 +6,7 @@
 // bound is the largest of these over all offsets at which some load can release, up to the end of
 // the busy window. It is the same for every load; a deadline holds if it is not below it.
 
-#include "src/hyperperiod/analysis/kernels/component.hpp"
+#include "src/hyperperiod/analysis/kernels/witness.hpp"
 
 namespace hyperperiod::analysis {
 
@@ -31,9 +31,9 @@ Step step(Loads loads, u64 offset) {
     return {static_cast<u64>(work), next};
 }
 
-} // namespace
-
-Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
+// Release after release; `note(release, finish)` hears of each.
+template <typename Note>
+Answer serve(Loads loads, const Supply &supply, Effort &effort, const Note &note) {
     const u64 blocking = longest_blocking(loads);
     u64 patience = never, longest = 0, worst = 0;
     for (const Load &load : loads) {
@@ -45,6 +45,7 @@ Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
             return {Verdict::unknown, 0};
         const Step here = step(loads, offset);
         const u64 finish = supply.time_for(clamp(u128{here.work} + blocking));
+        note(offset, finish);
         if (finish == never || finish - offset > longest)
             return {Verdict::misses, never};
         worst = finish - offset > worst ? finish - offset : worst;
@@ -53,6 +54,36 @@ Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
         offset = here.next;
     }
     return {worst <= patience ? Verdict::holds : Verdict::misses, worst};
+}
+
+} // namespace
+
+Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
+    return serve(loads, supply, effort, [](u64, u64) {});
+}
+
+Witness fifo_witness(Loads loads, u64 deadline, const Supply &supply, Effort &effort) {
+    Witness found{Verdict::holds};
+    u64 worst = 0;
+    const auto longest_or_late = [&](u64 release, u64 finish) {
+        if (found.verdict == Verdict::misses || finish - release <= worst)
+            return;
+        worst = finish - release;
+        found.release = release;
+        found.finish = finish;
+        if (worst > deadline)
+            found.verdict = Verdict::misses;
+    };
+    const Answer answer = serve(loads, supply, effort, longest_or_late);
+    const bool late = found.verdict == Verdict::misses;
+    if (answer.verdict == Verdict::unknown && !late)
+        return {Verdict::unknown};
+    const u64 window = late ? found.release + deadline : found.finish;
+    Asked what{window, supply.within(window), longest_blocking(loads), {}};
+    for (const Load &load : loads)
+        what.jobs.push_back((found.release + load.jitter) / load.period + 1);
+    found.windows = {what};
+    return found;
 }
 
 } // namespace hyperperiod::analysis

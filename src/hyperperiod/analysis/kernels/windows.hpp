@@ -33,10 +33,9 @@ template <typename Cover> class Visit {
         : loads_(loads), trend_(trend), supply_(supply), effort_(effort), cover_(cover) {}
 
     Answer run(u64 enough);
-
-  private:
     Answer walk(u64 first, u64 last);
 
+  private:
     Loads loads_;
     const Trend &trend_;
     Supply &supply_;

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Demand and supply as curves, for the picture of an explanation.
+
+Curves are corners of demand (a staircase: level up to the next corner, then a jump) and of supply
+(straight between corners); long ones are thinned for the eye, no number that is told comes from
+them. All times are integers in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.tasks.demand_bound import blocking, dbf
+from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.analysis.witness import Role, Witness
+
+Corner = tuple[int, int]
+
+# Corners of a curve; a picture is some 800 dots wide.
+CORNERS = 1600
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Both curves up to `end_ns`; without `stairs` the demand grows between its corners."""
+
+    demand: tuple[Corner, ...]
+    supply: tuple[Corner, ...]
+    blackout_ns: int
+    end_ns: int
+    stairs: bool = True
+
+
+def curves(local: Local, loads: Sequence[Load], witness: Witness, supply: Supply) -> Curves:
+    """The curves of a witness about these loads, the last of which is meant under fixed priority.
+
+    They reach past what is told: the deadline, the finish if it is near, the longest deadline.
+    """
+    due_ns, finish_ns = witness.deadline_ns, witness.finish_ns or 0
+    if local is Local.EDF:
+        longest_ns = max(load.deadline for load in loads)
+        end_ns = max(due_ns, min(longest_ns, 3 * due_ns)) * 115 // 100 + 1
+        jumps = [_arrivals(load, load.deadline, end_ns) for load in loads]
+        return _drawn(jumps, lambda at: dbf(loads, at) + blocking(loads, at), supply, end_ns)
+    if local is Local.FIFO:
+        released, asked_ns = loads, max(load.blocking for load in loads)
+    else:
+        released = loads[:-1]
+        own = next(one for one in witness.windows[0].shares if one.role is Role.OWN)
+        asked_ns = own.time_ns + loads[-1].blocking
+    far = 2 if local is Local.FIXED_PRIORITY else 3
+    end_ns = max(due_ns, min(finish_ns, far * due_ns)) * 108 // 100
+    jumps = [_arrivals(load, 0, end_ns) for load in released]
+    return _drawn(jumps, lambda at: asked_ns + rbf(released, at + 1), supply, end_ns)
+
+
+def _drawn(
+    jumps: Sequence[Iterable[int]], height: Callable[[int], int], supply: Supply, end_ns: int
+) -> Curves:
+    demand = staircase(jumps, height, end_ns)
+    return Curves(demand, supply_corners(supply, end_ns), supply.blackout_ns, end_ns)
+
+
+def _arrivals(load: Load, shift_ns: int, end_ns: int) -> Iterator[int]:
+    """When jobs come at the earliest, `shift_ns` later, each instant once, up to the end."""
+    yield from (shift_ns,) if shift_ns <= end_ns else ()
+    first = load.jitter // load.period + 1
+    yield from range(first * load.period - load.jitter + shift_ns, end_ns + 1, load.period)
+
+
+def staircase(
+    jumps: Iterable[Iterable[int]], height: Callable[[int], int], end_ns: int
+) -> tuple[Corner, ...]:
+    """Corners of a function that grows only at `jumps`; too many are thinned evenly."""
+    places: set[int] = {0}
+    for of_one in jumps:
+        for place in of_one:
+            places.add(place)
+            if len(places) > CORNERS:
+                step = max(1, end_ns // CORNERS)
+                places = set(range(0, end_ns + 1, step))
+                return _corners(sorted(places), height, end_ns)
+    return _corners(sorted(place for place in places if place <= end_ns), height, end_ns)
+
+
+def _corners(
+    places: Sequence[int], height: Callable[[int], int], end_ns: int
+) -> tuple[Corner, ...]:
+    found = [(place, height(place)) for place in places]
+    return (*found, (end_ns, found[-1][1])) if found[-1][0] < end_ns else tuple(found)
+
+
+def supply_corners(supply: Supply, end_ns: int) -> tuple[Corner, ...]:
+    """The corners of the supply bound up to a window."""
+    dark_ns, period_ns = supply.blackout_ns, supply.period_ns
+    if supply.budget_ns == period_ns:
+        places = [0, min(dark_ns, end_ns), end_ns]
+    elif (end_ns - dark_ns) // period_ns > CORNERS // 2:
+        step = max(1, end_ns // CORNERS)
+        places = list(range(0, end_ns + 1, step))
+    else:
+        starts = range(dark_ns, end_ns + 1, period_ns)
+        places = [0, *(at for start in starts for at in (start, start + supply.budget_ns))]
+    kept = sorted({place for place in places if place <= end_ns} | {end_ns})
+    return tuple((place, supply.sbf(place)) for place in kept)

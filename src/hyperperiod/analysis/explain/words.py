@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A witness in whole sentences: the critical instant, and the window that decides.
+
+Inputs: a witness that has a window, and the loads that it is about; under fixed priority the one
+that is meant comes last. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hyperperiod._analysis import Local
+from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.witness import Role, Witness
+from hyperperiod.model import format_time
+
+_EARLY = ", later jobs as early as their jitter allows"
+
+
+def critical_instant(local: Local, name: str, loads: Sequence[Load]) -> str:
+    """When the worst case begins, for tasks."""
+    early = _EARLY if any(load.jitter for load in loads) else ""
+    if local is Local.FIFO:
+        return "everything is released together, then as often as it may be"
+    if local is Local.EDF:
+        return f"everything is released together{early}"
+    above, together = _all_above(loads)
+    blocked = ", while work of lower priority holds it up" if loads[-1].blocking else ""
+    return f"{name}{above} released{together}{early}{blocked}"
+
+
+def instant_of_server(name: str, loads: Sequence[Load]) -> str:
+    """The same for a server under fixed priority."""
+    above, together = _all_above(loads)
+    late = any(load.jitter for load in loads)
+    twice = ", those above have just spent a budget and do so again" if late else ""
+    return f"{name}{above} refilled{together}{twice}"
+
+
+def _all_above(loads: Sequence[Load]) -> tuple[str, str]:
+    return (" and everything above it are", " together") if len(loads) > 1 else (" is", "")
+
+
+def story(component: Component, witness: Witness, supply: Supply) -> tuple[str, ...]:
+    """What the window shows, for tasks."""
+    if component.local is Local.EDF:
+        return tuple(_of_edf(component, witness, supply))
+    if component.local is Local.FIFO:
+        return (_of_fifo(witness),)
+    own = next(share for share in witness.windows[0].shares if share.role is Role.OWN)
+    job = "its first job" if own.jobs == 1 else f"its job number {own.jobs}"
+    if witness.holds:
+        assert witness.finish_ns is not None, "a job in time has a finish"
+        response = format_time(witness.finish_ns - witness.release_ns)
+        covered = (
+            f"After {format_time(witness.finish_ns)} the supply has covered {job} and all that runs"
+            f" before it: a response of {response}, {_before(witness)} before the deadline."
+        )
+        return (covered,)
+    missing = (
+        f"No window up to the deadline at {format_time(witness.deadline_ns)} holds what is asked"
+        f" for by {job} and all that runs before it. {_closest(witness)}"
+    )
+    if witness.finish_ns is None:
+        return missing, "The supply never covers it: more is asked for than supplied."
+    return missing, f"The supply covers it after {_too_late(witness)}"
+
+
+def story_of_server(witness: Witness) -> tuple[str, ...]:
+    """The same for a server under fixed priority."""
+    if witness.holds:
+        assert witness.finish_ns is not None, "a budget spent in time is spent at some time"
+        spent = format_time(witness.finish_ns)
+        before = _before(witness)
+        return (f"Its budget is spent {spent} after the refill, {before} before the next.",)
+    missing = (
+        f"No window up to its next refill at {format_time(witness.deadline_ns)} has room for its"
+        f" budget and all that goes before it. {_closest(witness)}"
+    )
+    if witness.finish_ns is None:
+        return missing, "It may never be spent: more is asked for than the pcpu has."
+    return missing, f"It would be spent after {_too_late(witness)}"
+
+
+def _before(witness: Witness) -> str:
+    left_ns = witness.deadline_ns - (witness.finish_ns or 0)
+    return format_time(left_ns) if left_ns else "nothing"
+
+
+def _closest(witness: Witness) -> str:
+    window = witness.windows[0]
+    length, short = format_time(window.window_ns), format_time(window.short_ns)
+    return f"In the closest, of {length}, {short} are missing."
+
+
+def _too_late(witness: Witness) -> str:
+    finish_ns = witness.finish_ns or 0
+    return f"{format_time(finish_ns)}, {format_time(finish_ns - witness.deadline_ns)} too late."
+
+
+def _of_edf(component: Component, witness: Witness, supply: Supply) -> Iterator[str]:
+    window = witness.windows[0]
+    length = format_time(window.window_ns)
+    if not witness.holds:
+        which = "the first" if witness.complete else "one"
+        yield (
+            f"The window of {length} is {which} in which more is due than surely supplied:"
+            f" {format_time(window.short_ns)} are missing, so some job that is due by then"
+            " can be late. EDF does not say whose."
+        )
+    else:
+        seen = "The tightest" if witness.complete else "The tightest looked at"
+        yield (
+            f"No window asks for more than is supplied. {seen}, of {length},"
+            f" leaves {format_time(-window.short_ns)}."
+        )
+    if component.utilization > supply.bandwidth:
+        yield (
+            f"In the long run {float(component.utilization):.4g} of a pcpu is asked for and"
+            f" {float(supply.bandwidth):.4g} supplied."
+        )
+
+
+def _of_fifo(witness: Witness) -> str:
+    when = f"{format_time(witness.release_ns)} after" if witness.release_ns else "at"
+    begin = (
+        f"A job released {when} the beginning of the busy window waits for all work released"
+        " no later and is"
+    )
+    if witness.finish_ns is None:
+        return f"{begin} never done: more is asked for than supplied."
+    done = f"{begin} done after {format_time(witness.finish_ns - witness.release_ns)}"
+    left_ns = witness.deadline_ns - witness.finish_ns
+    if left_ns < 0:
+        return f"{done}, {format_time(-left_ns)} too late."
+    return f"{done}, {format_time(left_ns)} before the deadline; no other waits longer."
