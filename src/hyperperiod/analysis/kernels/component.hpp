@@ -71,9 +71,6 @@ Answer schedulable(const Component &component, const Supply &supply, Effort &eff
 
 // Work released in a window of length `window` that begins with a release of every load.
 u64 request(Loads loads, u64 window);
-// Work with both release and deadline in a window of that length (dbf), and what may block one of
-// those jobs.
-u64 demand(Loads loads, u64 window);
 u64 longest_blocking(Loads loads);
 
 struct Budget {

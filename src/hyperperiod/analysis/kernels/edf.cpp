@@ -15,39 +15,6 @@ namespace hyperperiod::analysis {
 
 namespace {
 
-// Of one load: its last deadline at or before `length`, and the number of jobs due by then.
-struct Due {
-    u64 jobs, last;
-};
-
-Due due_by(const Load &load, u64 length) {
-    if (length < load.deadline)
-        return {0, 0};
-    const u64 periods = (length - load.deadline + load.jitter) / load.period;
-    const u64 nominal = load.deadline + periods * load.period;
-    const u64 last = nominal - load.jitter;
-    const bool early = nominal < load.jitter || last < load.deadline;
-    return {periods + 1, early ? load.deadline : last};
-}
-
-// The deadline before `last`, 0 if there is none.
-u64 due_before(const Load &load, u64 last) {
-    if (last <= load.deadline)
-        return 0;
-    const u64 before = last < load.period ? 0 : last - load.period;
-    return before > load.deadline ? before : load.deadline;
-}
-
-// Keeps the two longest of the lengths seen.
-void note(Window &window, u64 length) {
-    if (length > window.length) {
-        window.shorter = window.length;
-        window.length = length;
-    } else if (length < window.length && length > window.shorter) {
-        window.shorter = length;
-    }
-}
-
 // The end of the busy window if it is at most `enough`, else `enough`.
 u64 busy_window(Loads loads, const Supply &supply, u64 enough) {
     constexpr int patience = 256;
@@ -186,7 +153,7 @@ void find_tightest(Loads loads, const Supply &supply, Seen &seen) {
     u64 shortest = never;
     for (const Load &load : loads)
         shortest = load.deadline < shortest ? load.deadline : shortest;
-    seen.cover(supply, window_up_to(loads, shortest));
+    seen.cover(supply, Deadlines(loads).up_to(shortest));
     Effort effort(witness_effort);
     Seen more;
     do {
@@ -202,10 +169,6 @@ void find_tightest(Loads loads, const Supply &supply, Seen &seen) {
 
 } // namespace
 
-u64 demand(Loads loads, u64 window) {
-    return window_up_to(loads, window).demand;
-}
-
 u64 longest_deadline(Loads loads) {
     u64 longest = 0;
     for (const Load &load : loads)
@@ -213,21 +176,35 @@ u64 longest_deadline(Loads loads) {
     return longest;
 }
 
-Window window_up_to(Loads loads, u64 length) {
-    Window window{0, 0, 0};
-    u64 blocking = 0;
-    for (const Load &load : loads) {
-        const Due due = due_by(load, length);
-        window.demand = clamp(u128{due.jobs} * load.wcet + window.demand);
-        if (window.demand == never)
-            return {length, never, 0};
-        if (due.jobs != 0 && load.blocking > blocking)
-            blocking = load.blocking;
-        note(window, due.last);
-        note(window, due_before(load, due.last));
+Deadlines::Deadlines(Loads loads) : loads_(loads) {
+    inverses_.reserve(loads.size());
+    for (const Load &load : loads)
+        inverses_.push_back(never / load.period);
+}
+
+Window Deadlines::up_to(u64 length) const {
+    u64 demand = 0, blocking = 0;
+    u64 behind = never; // how much longer `length` is than the last deadline within it
+    for (std::size_t index = 0; index < loads_.size(); index++) {
+        const Load &load = loads_[index];
+        if (length < load.deadline)
+            continue;
+        const u64 since = length - load.deadline;
+        u64 periods = static_cast<u64>(u128{since + load.jitter} * inverses_[index] >> 64);
+        u64 rest = since + load.jitter - periods * load.period;
+        if (rest >= load.period) {
+            rest -= load.period;
+            periods++;
+        }
+        // Jobs that the jitter makes earlier than the first deadline are due there.
+        rest = rest < since ? rest : since;
+        behind = rest < behind ? rest : behind;
+        demand = clamp(u128{periods + 1} * load.wcet + demand);
+        blocking = load.blocking > blocking ? load.blocking : blocking;
     }
-    window.demand = clamp(u128{window.demand} + blocking);
-    return window;
+    if (behind == never)
+        return {0, 0};
+    return {length - behind, clamp(u128{demand} + blocking)};
 }
 
 Answer edf(Loads loads, const Supply &supply, Effort &effort) {

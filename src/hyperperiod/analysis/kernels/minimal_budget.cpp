@@ -7,11 +7,10 @@
 // a least one exists if the largest, the deadline (without one the period), will do. Under fixed
 // priority and FIFO it is found by bisection; loads that the budget found so far already serves
 // cost one test each. Under EDF one walk over the windows is enough: a window whose demand is not
-// covered raises the budget to the least that covers it, and longer windows, covered before, stay
-// covered.
+// covered raises the budget to the least that covers it, and windows covered before stay covered.
 //
-// Where a test gives up, the next larger budget is tried, in growing steps, and the answer says
-// that it may not be the least.
+// Where a test gives up, a larger budget has to do, and the answer says that it may not be the
+// least: under EDF one that leaves few windows, or none, beyond those known to be covered.
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
 #include "src/hyperperiod/analysis/kernels/trend.hpp"
@@ -99,13 +98,13 @@ class Climb {
     bool cover(const Window &window);
     bool cover_early_windows();
     bool settle();
-    void pass_over();
+    void pass_over(u64 done);
 
     Search &search_;
     Loads loads_;
     Trend trend_;
     u64 budget_;
-    u64 stride_ = 1; // how many granules to go on by after a budget that was too hard
+    bool retried_ = false;
 };
 
 // Raises the budget until it covers the window; false if none does.
@@ -123,21 +122,29 @@ bool Climb::cover(const Window &window) {
 
 // The first deadlines decide most budgets; a good start shortens the rest.
 bool Climb::cover_early_windows() {
-    Window window = window_up_to(loads_, longest_deadline(loads_));
+    const Deadlines ends(loads_);
+    Window window = ends.up_to(longest_deadline(loads_));
     for (int looks = 0; window.length != 0 && looks < 64; looks++) {
         if (!cover(window))
             return false;
         const u64 covered = search_.supply(budget_).time_for(window.demand);
-        window = window_up_to(loads_, covered < window.length ? covered : window.shorter);
+        window = ends.up_to(covered < window.length ? covered : window.length - 1);
     }
     return true;
 }
 
-void Climb::pass_over() {
+// The next budget to try after the effort for one is spent. All windows up to `done` are covered,
+// so a budget with which no longer window matters will do. Under a larger budget a walk takes
+// longer steps: once, a budget is tried that leaves as much again to look at.
+void Climb::pass_over(u64 done) {
     search_.exact = false;
-    const u128 next = u128{budget_} + u128{stride_} * search_.granule;
-    budget_ = next < search_.highest || budget_ >= search_.highest ? clamp(next) : search_.highest;
-    stride_ *= 2;
+    const u64 end = retried_ ? done : clamp(u128{done} * 2);
+    const auto enough = [&](u64 budget) { return trend_.horizon(search_.supply(budget)) <= end; };
+    if (budget_ >= search_.highest)
+        budget_ += search_.granule;
+    else
+        budget_ = bisect(budget_, search_.highest, search_.granule, enough);
+    retried_ = true;
 }
 
 // Moves the budget to where demand cannot overtake in the long run, or to a proof that the
@@ -162,7 +169,7 @@ bool Climb::settle() {
 u64 Climb::run() {
     if (!cover_early_windows())
         return 0;
-    for (;;) {
+    for (u64 done = 0;;) {
         if (settle())
             return budget_;
         if (budget_ > search_.highest)
@@ -174,13 +181,16 @@ u64 Climb::run() {
             return covered;
         };
         Effort effort(search_effort);
-        switch (Visit(loads_, trend_, supply, effort, raise).run(limit).verdict) {
+        Visit visit(loads_, trend_, supply, effort, raise, done);
+        const Verdict verdict = visit.run(limit).verdict;
+        done = visit.done();
+        switch (verdict) {
         case Verdict::holds:
             return budget_;
         case Verdict::misses:
             return 0;
         case Verdict::unknown:
-            pass_over();
+            pass_over(done);
         }
     }
 }

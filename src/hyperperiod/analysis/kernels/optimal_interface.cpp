@@ -91,10 +91,11 @@ Condition deadlines(Loads loads, Effort &effort) {
     u64 longest = 0;
     for (const Load &load : loads)
         longest = load.deadline > longest ? load.deadline : longest;
-    Window window = window_up_to(loads, longest < limit / 4 ? 4 * longest : longest);
+    const Deadlines ends(loads);
+    Window window = ends.up_to(longest < limit / 4 ? 4 * longest : longest);
     while (window.length != 0 && effort.spend(loads.size())) {
         condition.points.push_back({window.length, window.demand});
-        window = window_up_to(loads, window.shorter);
+        window = ends.up_to(window.length - 1);
     }
     return condition;
 }

@@ -133,11 +133,12 @@ bool Descent::cover(const Window &window) {
 // The first deadlines decide most; a good start shortens the rest.
 bool Descent::cover_early_windows() {
     const u64 longest = longest_deadline(loads_);
-    Window window = window_up_to(loads_, longest < limit / 4 ? 4 * longest : longest);
+    const Deadlines ends(loads_);
+    Window window = ends.up_to(longest < limit / 4 ? 4 * longest : longest);
     for (int looks = 0; window.length != 0 && looks < 1000; looks++) {
         if (!cover(window))
             return false;
-        window = window_up_to(loads_, window.shorter);
+        window = ends.up_to(window.length - 1);
     }
     return true;
 }
