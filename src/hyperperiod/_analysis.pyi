@@ -20,6 +20,10 @@
 #                  whether it surely is
 # shortest_deadlines  likewise its shortest deadline
 # judge_batch      fills in the arrays: 1, 0 or -1 (unknown) per set, a bound or -1 per load
+# bcl              per load, whether BCL's inequality holds with this room (deadline - wcet + 1)
+# iterative_bcl    global EDF on `pcpus`: bounds on all responses (None: not all were confirmed)
+# baker_confirms   the index of the first load from `first` on whose inequality of Baker's test does
+#                  not surely hold, or the number of loads
 # judge_cluster    global EDF on `shared` vcpus with this interface and `whole` pcpus: the verdict,
 #                  and the number of a load and a window that were not confirmed (0: none known)
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
@@ -116,6 +120,9 @@ def judge_cluster(
     whole: int,
     deadline: int = 0,
 ) -> tuple[Verdict, int, int]: ...
+def bcl(loads: Sequence[Row], rooms: Sequence[int], pcpus: int) -> list[bool]: ...
+def iterative_bcl(loads: Sequence[Row], pcpus: int) -> list[int] | None: ...
+def baker_confirms(loads: Sequence[Row], pcpus: int, first: int) -> int: ...
 def minimal_cluster_budget(
     loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int
 ) -> tuple[int | None, bool]: ...

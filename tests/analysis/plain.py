@@ -129,3 +129,66 @@ def some_loads(draw: random.Random, *, plain: bool = False) -> list[Load]:
         blocking = 0 if plain or draw.random() < 0.7 else draw.randint(1, period)
         loads.append(Load(wcet, period, deadline, jitter, blocking))
     return loads
+
+
+def most_work(load: Load, window: int, slack: int = 0) -> int:
+    """What jobs of a load run at most in a window that ends at a deadline, job by job.
+
+    The last job is due when the window ends, those before it a period apart; each ends `slack`
+    before its deadline, and the first of them may have been released before the window.
+    """
+    total, due_at = 0, window
+    while due_at > 0:
+        total += max(0, min(load.wcet, due_at - (slack if due_at < load.period else 0)))
+        due_at -= load.period
+    return total
+
+
+def bcl_lost(loads: Sequence[Load], own: int, slacks: Sequence[int]) -> int:
+    """The sum of BCL's inequality: what the others take from a job of the load numbered `own`."""
+    room = loads[own].deadline - loads[own].wcet + 1
+    return sum(
+        min(room, most_work(load, loads[own].deadline, slacks[other]))
+        for other, load in enumerate(loads)
+        if other != own
+    )
+
+
+def bcl(loads: Sequence[Load], pcpus: int) -> bool:
+    """Whether every load satisfies BCL's inequality."""
+    none = [0] * len(loads)
+    return all(
+        bcl_lost(loads, own, none) < pcpus * (load.deadline - load.wcet + 1)
+        for own, load in enumerate(loads)
+    )
+
+
+def iterative_bcl(loads: Sequence[Load], pcpus: int) -> list[int] | None:
+    """The bounds on responses when all loads are confirmed; slacks grow until nothing changes."""
+    slacks = [0] * len(loads)
+    while True:
+        before, confirmed = list(slacks), True
+        for own, load in enumerate(loads):
+            slack = load.deadline - load.wcet - bcl_lost(loads, own, slacks) // pcpus
+            confirmed = confirmed and slack >= 0
+            slacks[own] = max(slack, slacks[own])
+        if confirmed:
+            return [load.deadline - slack for load, slack in zip(loads, slacks, strict=True)]
+        if slacks == before:
+            return None
+
+
+def baker(loads: Sequence[Load], pcpus: int) -> int | None:
+    """The number (from 1) of the first load that Baker's inequality does not confirm, or None."""
+    for number, own in enumerate(loads, start=1):
+        density = Fraction(own.wcet, own.deadline)
+        total = Fraction(0)
+        for load in loads:
+            rate = Fraction(load.wcet, load.period)
+            share = rate * (1 + Fraction(load.period - load.deadline, own.deadline))
+            if rate > density:
+                share += Fraction(load.wcet - density * load.period) / own.deadline
+            total += min(Fraction(1), share)
+        if total > pcpus * (1 - density) + density:
+            return number
+    return None

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.analysis import plain
 from tests.analysis.test_global_edf import task_sets
 
 from hyperperiod.analysis import batch
@@ -16,6 +17,8 @@ from hyperperiod.analysis.multiprocessor.baker import baker
 from hyperperiod.analysis.multiprocessor.bcl import bcl
 from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.multiprocessor.iterative_bcl import iterative_bcl
+from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
+from hyperperiod.analysis.verdict import Verdict
 
 _NUMBER = {True: batch.YES, False: batch.NO, None: batch.UNKNOWN}
 
@@ -83,3 +86,31 @@ def test_nothing_is_always_schedulable() -> None:
     empty = Sets(np.empty((0, 5), dtype=np.int64), np.array([0, 0]))
     for test in (batch.gfb, batch.baker, batch.bcl, batch.iterative_bcl):
         assert test(empty, 2).verdicts.tolist() == [batch.YES]
+
+
+def test_the_tests_follow_their_definitions() -> None:
+    """Verdicts, bounds and the load that a reason names, as the papers' formulas give them."""
+    confirmed = dict.fromkeys(("baker", "bcl", "iterative bcl"), 0)
+    named = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        unit, pcpus = rng.choice((1, 1000, 2**50)), rng.choice((2, 3, 4))
+        for _ in range(25):
+            loads = drawn(rng, unit)
+            if isinstance(as_sporadic(loads, pcpus), Verdict):
+                continue
+            apart = [load._replace(period=load.period - load.jitter) for load in loads]
+            failing = plain.baker(apart, pcpus)
+            said = baker(loads, pcpus)
+            assert said.holds is (True if failing is None else None), (seed, loads)
+            assert failing is None or said.reason.startswith(f"load {failing}:"), (seed, loads)
+            assert bcl(loads, pcpus).holds is (plain.bcl(apart, pcpus) or None), (seed, loads)
+            bounds = plain.iterative_bcl(apart, pcpus)
+            found = iterative_bcl(loads, pcpus)
+            assert found.whole.holds is (None if bounds is None else True), (seed, loads)
+            assert list(found.bounds) == (bounds or []), (seed, loads)
+            confirmed["baker"] += failing is None
+            confirmed["bcl"] += plain.bcl(apart, pcpus)
+            confirmed["iterative bcl"] += bounds is not None
+            named += failing is not None
+    assert min(*confirmed.values(), named) > 50, (confirmed, named)

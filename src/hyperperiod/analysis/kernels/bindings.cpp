@@ -17,6 +17,7 @@
 
 #include "src/hyperperiod/analysis/kernels/batch.hpp"
 #include "src/hyperperiod/analysis/kernels/cluster.hpp"
+#include "src/hyperperiod/analysis/kernels/global_edf.hpp"
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
 #include "src/hyperperiod/analysis/kernels/processor_demand.hpp"
 #include "src/hyperperiod/analysis/kernels/sensitivity.hpp"
@@ -233,6 +234,28 @@ void judge_batch(Test which, const Array<const std::int64_t, nb::shape<-1, 5>> &
             slots[index] == never ? -1 : static_cast<std::int64_t>(slots[index]);
 }
 
+// BCL's inequality for each load, with so much room (0: none, and it fails).
+std::vector<bool> bcl_of(const Rows &rows, const std::vector<u64> &rooms, u64 pcpus) {
+    require(rows.size() == rooms.size(), "a room for each load");
+    const std::vector<Load> loads = loads_of(rows);
+    std::vector<bool> holds;
+    for (std::size_t index = 0; index < loads.size(); index++)
+        holds.push_back(rooms[index] != 0 && bcl_holds(loads, loads[index], rooms[index], pcpus));
+    return holds;
+}
+
+// Bounds on all responses, where iterative BCL finds them.
+std::optional<std::vector<u64>> iterative_bcl_of(const Rows &rows, u64 pcpus) {
+    std::vector<u64> bounds(rows.size());
+    if (GlobalEdf().iterative_bcl(loads_of(rows), pcpus, bounds) != Verdict::holds)
+        return std::nullopt;
+    return bounds;
+}
+
+std::size_t baker_confirms(const Rows &rows, u64 pcpus, std::size_t first) {
+    return GlobalEdf().baker_confirms(loads_of(rows), pcpus, first);
+}
+
 // Shape, period, budget of the shared vcpus, how many they are, how many whole pcpus beside them.
 constexpr u64 widest = 1 << 16;
 using ClusterFinding = std::tuple<Verdict, std::size_t, u64>;
@@ -301,6 +324,10 @@ NB_MODULE(_analysis, module) {
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
                nb::arg("grid"));
+    module.def("bcl", &bcl_of, nb::arg("loads"), nb::arg("rooms"), nb::arg("pcpus"));
+    module.def("iterative_bcl", &iterative_bcl_of, nb::arg("loads"), nb::arg("pcpus"));
+    module.def("baker_confirms", &baker_confirms, nb::arg("loads"), nb::arg("pcpus"),
+               nb::arg("first"));
     module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"),
                nb::arg("deadline") = 0);

@@ -146,8 +146,9 @@ bool at_most(std::span<const std::pair<u64, u64>> rests, u64 bound) {
     return sum.at_most(bound) == Verdict::holds;
 }
 
-bool bcl_holds(Loads set, const Load &own, u64 pcpus) {
-    const u64 room = own.deadline - own.wcet + 1;
+} // namespace
+
+bool bcl_holds(Loads set, const Load &own, u64 room, u64 pcpus) {
     const u128 enough = u128{room} * pcpus;
     u128 total = 0;
     for (const Load &load : set) {
@@ -163,18 +164,21 @@ bool bcl_holds(Loads set, const Load &own, u64 pcpus) {
     return true;
 }
 
-} // namespace
-
 Verdict GlobalEdf::gfb(Loads set, u64 pcpus) {
     const bool holds = set.empty() || (covered(set) && gfb_holds(set, pcpus));
     return holds ? Verdict::holds : unconfirmed(set, pcpus);
 }
 
 Verdict GlobalEdf::baker(Loads set, u64 pcpus) {
-    bool holds = covered(set);
-    for (std::size_t k = 0; holds && k < set.size(); k++)
-        holds = baker_holds(set, set[k], pcpus);
+    const bool holds = covered(set) && baker_confirms(set, pcpus, 0) == set.size();
     return holds ? Verdict::holds : unconfirmed(set, pcpus);
+}
+
+std::size_t GlobalEdf::baker_confirms(Loads set, u64 pcpus, std::size_t first) {
+    std::size_t k = first;
+    while (k < set.size() && baker_holds(set, set[k], pcpus))
+        k++;
+    return k;
 }
 
 // The inequality times D_k: its terms are then C_i (D_k + T_i - D_i) / T_i and, for loads with
@@ -216,7 +220,7 @@ bool GlobalEdf::baker_holds(Loads set, const Load &own, u64 pcpus) {
 Verdict GlobalEdf::bcl(Loads set, u64 pcpus) {
     bool holds = covered(set);
     for (std::size_t k = 0; holds && k < set.size(); k++)
-        holds = bcl_holds(set, set[k], pcpus);
+        holds = bcl_holds(set, set[k], set[k].deadline - set[k].wcet + 1, pcpus);
     return holds ? Verdict::holds : unconfirmed(set, pcpus);
 }
 

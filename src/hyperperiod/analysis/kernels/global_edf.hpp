@@ -19,10 +19,17 @@
 
 namespace hyperperiod::analysis {
 
+// BCL's inequality for one load of the set: whether the others leave it more than `room` - 1, its
+// deadline without its work and whatever else delays it, on one of the pcpus.
+bool bcl_holds(Loads set, const Load &own, u64 room, u64 pcpus);
+
 // Scratch space that outlives one set, so that a set costs no allocation.
 struct GlobalEdf {
     Verdict gfb(Loads set, u64 pcpus);
     Verdict baker(Loads set, u64 pcpus);
+    // The first load at or behind `first` whose inequality of Baker's does not surely hold, or how
+    // many loads there are.
+    std::size_t baker_confirms(Loads set, u64 pcpus, std::size_t first);
     Verdict bcl(Loads set, u64 pcpus);
     // `bounds` is empty or has a slot per load for its response bound (never: none).
     Verdict iterative_bcl(Loads set, u64 pcpus, std::span<u64> bounds);

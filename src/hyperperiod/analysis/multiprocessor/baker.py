@@ -14,8 +14,12 @@ job that is heavier than l would have lowered the demand before.
 Assumptions: sporadic tasks with deadlines within periods; jitter as in `sporadic`. The 2005
 paper also varies l between the utilizations, which accepts a little more and is not done here.
 
-Inputs: loads in one unit of time, the number of pcpus. Result: one verdict for all of them; "no"
-is null, unless they ask for more than there is. Errors: ValueError without a pcpu.
+The kernel confirms loads one after the other, in rounded sums that err on the safe side; the first
+that it does not confirm is decided in fractions.
+
+Inputs: loads in one unit of time below 2^62, the number of pcpus. Result: one verdict for all of
+them; "no" is null, unless they ask for more than there is. Errors: ValueError without a pcpu, for
+longer times.
 """
 
 from __future__ import annotations
@@ -23,26 +27,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from hyperperiod import _analysis
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
 from hyperperiod.analysis.verdict import Verdict
 
 
 def baker(loads: Sequence[Load], pcpus: int) -> Verdict:
-    """The inequality for every load in turn, in fractions."""
+    """The inequality for every load in turn, decided exactly."""
     sporadic = as_sporadic(loads, pcpus)
     if isinstance(sporadic, Verdict):
         return sporadic
-    for number, own in enumerate(sporadic, start=1):
-        density = Fraction(own.wcet, own.deadline)
-        total = sum(
-            (min(Fraction(1), _share(load, own, density)) for load in sporadic), Fraction(0)
-        )
-        if total > pcpus * (1 - density) + density:
+    index = _analysis.baker_confirms(sporadic, pcpus, 0)
+    while index < len(sporadic):
+        if not _confirms(sporadic, sporadic[index], pcpus):
             return Verdict.unknown(
-                f"load {number}: Baker's test is only sufficient, and does not confirm it"
+                f"load {index + 1}: Baker's test is only sufficient, and does not confirm it"
             )
+        index = _analysis.baker_confirms(sporadic, pcpus, index + 1)
     return Verdict.yes()
+
+
+def _confirms(loads: Sequence[Load], own: Load, pcpus: int) -> bool:
+    """The inequality for one load, in fractions."""
+    density = Fraction(own.wcet, own.deadline)
+    total = sum((min(Fraction(1), _share(load, own, density)) for load in loads), Fraction(0))
+    return total <= pcpus * (1 - density) + density
 
 
 def _share(load: Load, own: Load, density: Fraction) -> Fraction:

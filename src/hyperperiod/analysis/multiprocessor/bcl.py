@@ -21,15 +21,16 @@ third ends at 10.
 Assumptions: sporadic tasks with deadlines within periods; jitter as in `sporadic`; releases and
 execution times in whole units.
 
-Inputs: loads in one unit of time, the number of pcpus. Result: a verdict per load, null where the
-test does not confirm it; it proves something only if all of them hold. Errors: ValueError without
-a pcpu.
+Inputs: loads in one unit of time below 2^62, the number of pcpus. Result: a verdict per load, null
+where the test does not confirm it; it proves something only if all of them hold. Errors: ValueError
+without a pcpu, for longer times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hyperperiod import _analysis
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
 from hyperperiod.analysis.verdict import Verdict, all_of
@@ -40,33 +41,11 @@ def bcl(loads: Sequence[Load], pcpus: int) -> Verdict:
     sporadic = as_sporadic(loads, pcpus)
     if isinstance(sporadic, Verdict):
         return sporadic
+    rooms = [load.deadline - load.wcet + 1 for load in sporadic]
     return all_of(
-        Verdict.yes() if _holds(sporadic, index, pcpus) else _unconfirmed(index)
-        for index in range(len(sporadic))
+        Verdict.yes() if confirmed else _unconfirmed(index)
+        for index, confirmed in enumerate(_analysis.bcl(sporadic, rooms, pcpus))
     )
-
-
-def most_work(load: Load, window: int, slack: int = 0) -> int:
-    """W_i: what jobs due in the window can run in it, if each ends `slack` before its deadline."""
-    periods, rest = divmod(window, load.period)
-    return periods * load.wcet + min(load.wcet, max(0, rest - slack))
-
-
-def interference(loads: Sequence[Load], index: int, slacks: Sequence[int]) -> int:
-    """The sum of the test: pcpu time that the others can take from one job of this load."""
-    own = loads[index]
-    room = own.deadline - own.wcet + 1
-    return sum(
-        min(most_work(load, own.deadline, slack), room)
-        for other, (load, slack) in enumerate(zip(loads, slacks, strict=True))
-        if other != index
-    )
-
-
-def _holds(loads: Sequence[Load], index: int, pcpus: int) -> bool:
-    own = loads[index]
-    room = own.deadline - own.wcet + 1
-    return interference(loads, index, [0] * len(loads)) < pcpus * room
 
 
 def _unconfirmed(index: int) -> Verdict:

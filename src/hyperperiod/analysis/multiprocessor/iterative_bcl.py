@@ -15,10 +15,11 @@ t all were met, so the first slacks hold for every job due before t, with those 
 and so on; and only jobs due before t are carried into the window of the job that missed.
 
 Assumptions: those of `bcl`. In fine units slack may creep upwards in ever smaller steps; the test
-gives up after `ROUNDS`, which is safe: what is not confirmed is null.
+gives up after a thousand rounds, which is safe: what is not confirmed is null.
 
-Inputs: loads in one unit of time, the number of pcpus. Result: one verdict for all of them; if it
-holds, `bounds` are response-time bounds. Errors: ValueError without a pcpu.
+Inputs: loads in one unit of time below 2^62, the number of pcpus. Result: one verdict for all of
+them; if it holds, `bounds` are response-time bounds. Errors: ValueError without a pcpu, for longer
+times.
 """
 
 from __future__ import annotations
@@ -26,12 +27,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hyperperiod import _analysis
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.multiprocessor.bcl import interference
 from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
 from hyperperiod.analysis.verdict import Verdict
-
-ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -47,27 +46,9 @@ def iterative_bcl(loads: Sequence[Load], pcpus: int) -> Responses:
     sporadic = as_sporadic(loads, pcpus)
     if isinstance(sporadic, Verdict):
         return Responses(sporadic)
-    slacks = [0] * len(sporadic)
-    for _ in range(ROUNDS):
-        before = list(slacks)
-        if _improve(sporadic, pcpus, slacks):
-            return Responses(Verdict.yes(), _bounds(sporadic, slacks))
-        if slacks == before:
-            break
+    bounds = _analysis.iterative_bcl(sporadic, pcpus)
+    if bounds is not None:
+        return Responses(Verdict.yes(), tuple(bounds))
     return Responses(
         Verdict.unknown("iterative BCL is only sufficient, and does not confirm all loads")
     )
-
-
-def _improve(loads: Sequence[Load], pcpus: int, slacks: list[int]) -> bool:
-    """One round over all loads; whether it confirms every one of them."""
-    confirmed = True
-    for index, own in enumerate(loads):
-        slack = own.deadline - own.wcet - interference(loads, index, slacks) // pcpus
-        confirmed = confirmed and slack >= 0
-        slacks[index] = max(slacks[index], slack)
-    return confirmed
-
-
-def _bounds(loads: Sequence[Load], slacks: Sequence[int]) -> tuple[int, ...]:
-    return tuple(load.deadline - slack for load, slack in zip(loads, slacks, strict=True))

@@ -22,13 +22,21 @@ Errors: none.
 
 from __future__ import annotations
 
+from hyperperiod import _analysis
+from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 
 def deferrable_edf(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    return [_judge(group, server) for server in group.servers]
+    loads = [Load(s.budget_ns, s.period_ns, s.period_ns) for s in group.servers]
+    spare_ns = [s.period_ns - s.budget_ns - group.lost_ns(s.period_ns) + 1 for s in group.servers]
+    holds = _analysis.bcl(loads, [max(0, spare) for spare in spare_ns], group.pcpus)
+    return [
+        Verdict.yes() if confirmed else _unconfirmed(server)
+        for confirmed, server in zip(holds, group.servers, strict=True)
+    ]
 
 
 def most_work(other: Server, period_ns: int) -> int:
@@ -37,16 +45,8 @@ def most_work(other: Server, period_ns: int) -> int:
     return periods * other.budget_ns + min(other.budget_ns, rest_ns)
 
 
-def _judge(group: Group, own: Server) -> Verdict:
-    spare_ns = own.period_ns - own.budget_ns - group.lost_ns(own.period_ns) + 1
-    others_ns = sum(
-        min(most_work(other, own.period_ns), spare_ns)
-        for other in group.servers
-        if other is not own
-    )
-    if spare_ns > 0 and others_ns < group.pcpus * spare_ns:
-        return Verdict.yes()
+def _unconfirmed(server: Server) -> Verdict:
     return Verdict.unknown(
-        f"{own.name}: the test for deferrable servers under EDF is only sufficient,"
+        f"{server.name}: the test for deferrable servers under EDF is only sufficient,"
         " and does not confirm it"
     )
