@@ -56,6 +56,27 @@ def test_what_a_whole_pcpu_does_not_serve_no_interface_does() -> None:
     assert found.budget_ns == found.period_ns
 
 
+def test_hundreds_of_tasks_are_judged_to_the_end() -> None:
+    """No period is passed over as too hard: the budget found is the least, no other period better."""
+    for seed in range(20):
+        draw = random.Random(seed)
+        loads = []
+        for _ in range(700):
+            period = int(10 * 100 ** draw.random()) * 1000
+            loads.append(Load(max(1, period // draw.randint(800, 1200)), period, period))
+        part = component(Local.FIXED_PRIORITY, sorted(loads, key=lambda load: load.period))
+        found = optimal_interface([part], Shape.GENERAL, Grid.of_quanta(1000))
+        assert found.exact, seed
+        assert found.budget_ns is not None
+        for period in (found.period_ns, 1000 * draw.randint(1, 40)):
+            budget, exact = _analysis.minimal_budget(
+                part.local, part.loads, Shape.GENERAL, period, 1000
+            )
+            assert exact
+            assert budget is None or budget * found.period_ns >= found.budget_ns * period, seed
+            assert period != found.period_ns or budget == found.budget_ns, seed
+
+
 @pytest.mark.parametrize("local", [Local.FIXED_PRIORITY, Local.EDF])
 @pytest.mark.parametrize("shape", [Shape.GENERAL, Shape.POLLING])
 def test_nothing_longer_or_shorter_is_better(local: Local, shape: Shape) -> None:

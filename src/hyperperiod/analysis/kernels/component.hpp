@@ -61,6 +61,22 @@ constexpr u64 default_effort = 50'000'000;
 
 // Response bound of `own` below `above`; `start` is any time known not to exceed the answer.
 Answer response(Loads above, const Load &own, const Supply &supply, Effort &effort, u64 start = 0);
+// Response bounds of all loads under one supply, from the highest priority down. The search for one
+// begins where the first job of an earlier one was done, since the busy window of a level contains
+// those of the levels above it (Sjoedin and Hansson 1998).
+class Responses {
+  public:
+    Responses(Loads loads, const Supply &supply) : loads_(loads), supply_(supply) {}
+    Answer next(Effort &effort);
+
+  private:
+    Loads loads_;
+    const Supply &supply_;
+    std::size_t index_ = 0;
+    u64 done_ = 0;     // when the first job of some load above was done
+    u64 blocking_ = 0; // what was counted as its blocking
+};
+
 // After how many jobs the responses of `own` repeat, if its busy window never ends because the
 // loads use the whole supply; `never` if that is not so, or not known.
 u64 repeats_after(Loads above, const Load &own, const Supply &supply);

@@ -192,10 +192,24 @@ Witness response_witness(Loads above, const Load &own, const Supply &supply, Eff
     return found;
 }
 
+// All work up to `done_` is also ahead of the next load, but for the blocking, which its own job
+// and blocking must outweigh. Only where no two jobs overlap is the response that of the first.
+Answer Responses::next(Effort &effort) {
+    const Load &own = loads_[index_];
+    const u64 start = own.wcet + own.blocking >= blocking_ ? done_ : 0;
+    const Answer answer = response(loads_.first(index_++), own, supply_, effort, start);
+    if (answer.verdict == Verdict::holds && own.deadline + own.jitter <= own.period) {
+        done_ = answer.time;
+        blocking_ = own.blocking;
+    }
+    return answer;
+}
+
 Answer fixed_priority(Loads loads, const Supply &supply, Effort &effort) {
+    Responses responses(loads, supply);
     u64 worst = 0;
     for (std::size_t index = 0; index < loads.size(); index++) {
-        const Answer one = response(loads.first(index), loads[index], supply, effort);
+        const Answer one = responses.next(effort);
         if (one.verdict != Verdict::holds)
             return one;
         worst = one.time > worst ? one.time : worst;

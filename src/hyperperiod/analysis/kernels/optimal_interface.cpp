@@ -31,8 +31,11 @@ namespace {
 // Beyond these a bound is left out, which only makes the search longer.
 constexpr u64 product_limit = u64{1} << 42; // so that three factors fit 127 bits
 constexpr u64 bound_effort = 20'000'000;
-// For one test of one period.
-constexpr u64 search_effort = 2'000'000;
+// For one test of one period: enough for some steps of the search for each response.
+u64 search_effort(Loads loads) {
+    constexpr u64 least = 2'000'000, steps = 8;
+    return least + steps * loads.size() * loads.size();
+}
 // So many periods take minutes; the best so far then has to do.
 constexpr u64 period_limit = 10'000'000;
 
@@ -262,8 +265,8 @@ class Algorithm1 {
 
 // Under fixed priority: the load with the number `index` surely misses a deadline.
 bool Algorithm1::misses(const Component &component, std::size_t index, const Interface &candidate) {
-    Effort effort(search_effort);
     const Loads loads(component.loads);
+    Effort effort(search_effort(loads));
     const Supply supply(shape_, candidate.period, candidate.budget);
     return response(loads.first(index), loads[index], supply, effort).verdict == Verdict::misses;
 }
@@ -272,14 +275,15 @@ bool Algorithm1::misses(const Component &component, std::size_t index, const Int
 Verdict Algorithm1::judge(std::size_t number, const Interface &candidate) {
     const Component &component = components_[number];
     const Supply supply(shape_, candidate.period, candidate.budget);
-    Effort effort(search_effort);
+    const Loads loads(component.loads);
+    Effort effort(search_effort(loads));
     if (component.local != Local::fixed_priority)
         return schedulable(component, supply, effort).verdict;
-    const Loads loads(component.loads);
     if (!loads.empty() && misses(component, weakest_[number], candidate))
         return Verdict::misses;
+    Responses responses(loads, supply);
     for (std::size_t index = 0; index < loads.size(); index++) {
-        const Verdict verdict = response(loads.first(index), loads[index], supply, effort).verdict;
+        const Verdict verdict = responses.next(effort).verdict;
         if (verdict == Verdict::misses)
             weakest_[number] = index;
         if (verdict != Verdict::holds)
