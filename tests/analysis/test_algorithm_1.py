@@ -57,7 +57,7 @@ def test_what_a_whole_pcpu_does_not_serve_no_interface_does() -> None:
 
 
 def test_hundreds_of_tasks_are_judged_to_the_end() -> None:
-    """No period is passed over as too hard: the budget found is the least, no other period better."""
+    """No period is passed over as too hard; the budget is the least, and others are no better."""
     for seed in range(20):
         draw = random.Random(seed)
         loads = []
