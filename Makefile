@@ -42,8 +42,8 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all core-builds bench check format lock deps wheels release \
-        clean \
+.PHONY: help build demo site test test-all hunt core-builds bench check format lock deps wheels \
+        release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
         check-files check-dependencies
@@ -103,6 +103,12 @@ test: build
 ## make test-all     the slow ones too: long fuzzing, every combination of rules
 test-all: build
 	@$(STEP) "all tests" $(BIN)/python -m pytest -n $(JOBS) -q -m "slow or not slow"
+
+## make hunt         systems of every row of the table of proofs, analysed and attacked;
+##                   ROWS=cbs+fp,... COUNT=1000 SEED=1 PROCESSES=1 STATE=out/hunt.json
+hunt: build
+	@$(BIN)/python -m tests.soundness.hunt_rows $(ROWS:%=--rows=%) $(COUNT:%=--count=%) \
+	  $(SEED:%=--seed=%) $(PROCESSES:%=--processes=%) $(STATE:%=--state=%)
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build

@@ -21,6 +21,7 @@ namespace nb = nanobind;
 
 namespace hyperperiod::sim {
 
+void bind_adversary(nb::module_ &module);
 void bind_core(nb::module_ &module);
 void bind_replay(nb::module_ &module);
 
@@ -382,6 +383,7 @@ NB_MODULE(_sim, module) {
     nb::register_exception_translator(translate);
     bind_scenario(module);
     bind_run(module);
+    bind_adversary(module);
     bind_core(module);
     bind_replay(module);
 }

@@ -145,6 +145,34 @@ class Run:
     def domains(self) -> list[DomainCounts]: ...
     def pcpus(self) -> list[PcpuCounts]: ...
 
+class Attacked(TypedDict):
+    broken: bool
+    # The longest response of all, in millionths of its bound.
+    nearest: int
+    runs: int
+    # The worst run: its seed, and of each task and then of each source whether it is sporadic,
+    # offset, jitter, wcet and bcet.
+    seed: int
+    placement: list[tuple[bool, int, int, int, int]]
+
+# Looks for a run in which a bound is broken (hosts/sim/adversary.cpp), for the hunts of the tests.
+# Bounds, and the longest execution to try, are 2^64 - 1 where there is none.
+def attack(
+    *,
+    scenario: Scenario,
+    tasks: Sequence[int],
+    flows: Sequence[int],
+    lossless: Sequence[bool],
+    phases: bool,
+    shortest: Sequence[int],
+    longest: Sequence[int],
+    latest_offset_ns: int,
+    steps_ns: Sequence[int],
+    starts: int,
+    changes: int,
+    seed: int,
+) -> Attacked: ...
+
 Grant: TypeAlias = tuple[int, int, int | None, int | str | None, int | None, int]
 
 class Core:

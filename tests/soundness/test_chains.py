@@ -12,7 +12,7 @@ at refills and at deadlines. Overheads in two systems of five.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -66,8 +66,8 @@ def draw_beside(rng: random.Random, name: str, share: float) -> Domain:
     return domain(name, (budget, period), *jobs, scheduler="fifo")
 
 
-def draw_system(rng: random.Random) -> System:
-    policy = rng.choice(POLICIES)
+def draw_system(rng: random.Random, policies: Sequence[str] = POLICIES) -> System:
+    policy = rng.choice(policies)
     rules = parse_policy(policy)
     pcpus = rng.randint(1, 2) if rules.scope is Scope.GLOBAL else 1
     overheads = {}

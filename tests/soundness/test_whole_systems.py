@@ -69,6 +69,7 @@ class World:
             self.overheads = self._overheads()
         self.paces = draw.choice(PACES)
         self.flows = draw.random() < 0.25
+        self.most_hops = 4
         self.harmonic = draw.random() < 0.12
         fine = 1 if self.tick == 1 else draw.choice((1, 10, 50))
         self.quantum_ns = self.tick // fine if draw.random() < 0.25 else None
@@ -227,12 +228,13 @@ class World:
         for number in range(draw.choice((1, 1, 2))):
             source = self.closed() if self.chance(0.35) else self.paced()
             queue = {} if "clients" in source else {"queue": draw.choice((1, 2, 3, 8))}
+            way = [draw.choice(hops) for _ in range(draw.randint(1, self.most_hops))]
             yield Flow.of(
                 {
                     "name": f"f{number}",
                     "source": source,
-                    "hops": [draw.choice(hops) for _ in range(draw.randint(1, 4))],
-                    "deadline": self.ticks(20, 400),
+                    "hops": way,
+                    "deadline": self.ticks(20, 100 * max(4, len(way))),
                     **queue,
                 }
             )

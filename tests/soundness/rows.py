@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems for each row of the table of proofs, and the adversary that is set on what is accepted.
+
+A system of a row has one of the policies that the row names. There are two kinds. A *whole* system
+(`test_whole_systems.World`) has overheads, quanta, jitter, offsets, blocking, ties, several vcpus,
+best effort and flows of up to 30 hops. A *chain* (`test_chains`) is one item that passes up to 30
+hops of one vcpu, beside servers whose jobs preempt it, with a price on the wakes in between.
+
+What the analysis promises of the system is handed to the native adversary
+(hosts/sim/adversary.cpp), which chooses phases, executions, releases and seeds by local search.
+What it breaks comes back as two system files: the one that was analysed, and the one to be
+simulated, which is no more than what the first one allows.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+from tests.soundness.test_chains import draw_system as draw_chain
+from tests.soundness.test_whole_systems import TICKS, World, claims_of
+
+from hyperperiod import _sim
+from hyperperiod.analysis.proofs import PROOFS, Proof, Rules
+from hyperperiod.analysis.resolve import resolve_what_can_be
+from hyperperiod.hosts.prepare import complete
+from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.model import (
+    Budget,
+    InputError,
+    Interface,
+    Order,
+    Policy,
+    Scope,
+    SourceKind,
+    System,
+    Task,
+    TaskKind,
+    to_toml,
+)
+from hyperperiod.model.policy import legal_policies
+
+NEVER = 2**64 - 1
+KINDS = ("whole", "chain")
+WITHOUT_BOUNDS = ("slice-once+fp", "slice-once+edf")
+"""Rows of which no flow has a bound: chains would be drawn in vain."""
+LONGEST_CHAIN_NS = 60_000
+"""Bounds beyond that would make runs long, and do not make them harder."""
+
+
+def name_of(row: Proof) -> str:
+    """How a row is called on the command line: deferrable+edf, cbs+fp+global."""
+    scope = "+global" if row.scope is Scope.GLOBAL else ""
+    return f"{row.budget}+{row.order}{scope}"
+
+
+ROWS = {name_of(row): row for row in PROOFS}
+
+
+def kinds_of(name: str) -> tuple[str, ...]:
+    """What is drawn for a row."""
+    return KINDS[:1] if name in WITHOUT_BOUNDS else KINDS
+
+
+@cache
+def policies_of(row: Proof) -> list[Policy]:
+    """Those that the row is about.
+
+    No policy has the row of slice-once under fp-edf for all its servers: it is that of the ordinary
+    ones beside slice.
+    """
+    found = [policy for policy in legal_policies() if row.names(Rules.of(policy))]
+    if not found:
+        assert (row.budget, row.order) == (Budget.SLICE_ONCE, Order.FP_EDF)
+        return policies_of(ROWS["slice+fp-edf"])
+    return found
+
+
+class RowWorld(World):
+    """A whole system under given policies: mostly with interfaces that cost nothing to find."""
+
+    def __init__(self, draw: random.Random, policies: list[Policy]) -> None:
+        super().__init__(draw, policies)
+        self.flows = not self.harmonic and self.chance(0.4)
+        self.most_hops = draw.choice((4, 4, 4, 8, 8, 30))
+
+    def interface(self, pace: int, share: float, *, wild: bool) -> dict[str, Any]:
+        if wild or self.chance(0.1):
+            return super().interface(pace, share, wild=wild)
+        budget = min(pace, max(1, round(pace * share)))
+        return {"interface": Interface(period_ns=pace * self.tick, budget_ns=budget * self.tick)}
+
+    def task(self, *args: Any, **more: Any) -> Task:
+        drawn = super().task(*args, **more)
+        if self.harmonic or not self.chance(0.08):
+            return drawn
+        return drawn.replace(blocking_ns=self.ticks(1, 4))
+
+
+class Drawn(NamedTuple):
+    """A system with all interfaces, and what the adversary needs to know of it."""
+
+    system: System
+    horizon_ns: int
+    latest_offset_ns: int
+    steps_ns: tuple[int, ...]
+    phases: bool
+    free: bool  # tasks of which nothing is promised may take as long as they like
+
+
+@dataclass
+class Tried:
+    """What became of one drawn system."""
+
+    accepted: bool = False
+    runs: int = 0
+    nearest: int = 0
+    """The longest response that was seen, in millionths of its bound."""
+    counterexample: str = ""
+
+
+def draw_whole(draw: random.Random, row: Proof) -> Drawn | None:
+    world = RowWorld(draw, policies_of(row))
+    try:
+        system = resolve_what_can_be(world.system()).system
+    except InputError:  # a spare of too long a period
+        return None
+    if any(not domain.best_effort and domain.interface is None for domain in system.domains):
+        return None
+    tick = world.tick
+    steps = (1, tick, 5 * tick) if tick > 1 else (1, 1, 2, 7)
+    return Drawn(system, TICKS * tick, 60 * tick, steps, not world.harmonic, free=False)
+
+
+def draw_of_chain(draw: random.Random, row: Proof) -> Drawn:
+    system = draw_chain(draw, [str(policy) for policy in policies_of(row)])
+    scale = 40 if any(vars(system.overheads).values()) else 1
+    return Drawn(system, 0, 200 * scale, (1, scale, 5 * scale), phases=True, free=True)
+
+
+def try_one(
+    draw: random.Random, row: Proof, kind: str, starts: int = 6, changes: int = 12
+) -> Tried:
+    """Draws a system of the row, analyses it and attacks what was accepted."""
+    system = None
+    try:
+        drawn = draw_whole(draw, row) if kind == "whole" else draw_of_chain(draw, row)
+        if drawn is None:
+            return Tried()
+        system = drawn.system
+        return attack(drawn, draw.getrandbits(32), starts, changes)
+    except Exception:
+        # A broken law of the core, or a crash of the analysis.
+        text = to_toml(system) if system else "# no system with all its interfaces"
+        return Tried(True, counterexample=f"{traceback.format_exc()}\n{text}")
+
+
+def attack(drawn: Drawn, seed: int, starts: int, changes: int) -> Tried:
+    system = drawn.system
+    tasks, kept, bounds = claims_of(system)
+    # A flow that holds is within its deadline; one with a bound, within that at any rate.
+    flows = {**kept, **bounds}
+    if not tasks and not flows:
+        return Tried()
+    horizon_ns = drawn.horizon_ns
+    if drawn.free:
+        if not flows or max(flows.values()) > LONGEST_CHAIN_NS:
+            return Tried()
+        tasks = {}
+        horizon_ns = drawn.latest_offset_ns + max(flows.values()) + 1
+    members = [(one, task) for one in system.domains for task in one.tasks]
+    found = _sim.attack(
+        scenario=make_scenario(complete(system), horizon_ns, 1, check=seed % 16 == 0),
+        tasks=[tasks.get(f"{one.name}.{task.name}", NEVER) for one, task in members],
+        flows=[flows.get(flow.name, NEVER) for flow in system.flows],
+        lossless=[flow.name in kept for flow in system.flows],
+        phases=drawn.phases,
+        shortest=[_shortest_ns(task, free=drawn.free) for _, task in members],
+        longest=[_longest_ns(task, free=drawn.free) for _, task in members],
+        latest_offset_ns=drawn.latest_offset_ns,
+        steps_ns=drawn.steps_ns,
+        starts=starts,
+        changes=changes,
+        seed=seed,
+    )
+    tried = Tried(True, found["runs"], found["nearest"])
+    if found["broken"]:
+        tried.counterexample = _told(system, found, horizon_ns, {**tasks, **flows})
+    return tried
+
+
+def _is_free(task: Task, *, free: bool) -> bool:
+    """Whether it is one of the jobs beside a chain, of whose length no bound depends."""
+    return free and task.kind is not TaskKind.EVENT
+
+
+def _shortest_ns(task: Task, *, free: bool) -> int:
+    return 1 if _is_free(task, free=free) else task.bcet_ns or 1
+
+
+def _longest_ns(task: Task, *, free: bool) -> int:
+    return 2 * (task.wcet_ns or 1) if _is_free(task, free=free) else NEVER
+
+
+def _told(system: System, found: _sim.Attacked, horizon_ns: int, bounds: dict[str, int]) -> str:
+    """The counterexample: what was promised, and two files."""
+    run = to_toml(placed(system, found["placement"]))
+    told = f"horizon {horizon_ns} ns, seed {found['seed']}, bounds {bounds}"
+    return f"# {told}\n# analysed:\n{to_toml(system)}\n# simulated:\n{run}"
+
+
+def placed(system: System, placement: list[tuple[bool, int, int, int, int]]) -> System:
+    """The system with the choices of the adversary."""
+    choices = iter(placement)
+
+    def chosen(task: Task) -> Task:
+        sporadic, offset_ns, jitter_ns, wcet_ns, bcet_ns = next(choices)
+        kind = task.kind
+        if kind is TaskKind.SPORADIC and not sporadic:
+            kind = TaskKind.PERIODIC
+        if task.wcet_ns is not None:
+            task = task.replace(wcet_ns=wcet_ns, etf=Fraction(bcet_ns, wcet_ns))
+        return task.replace(kind=kind, offset_ns=offset_ns, jitter_ns=jitter_ns)
+
+    domains = tuple(
+        one.replace(tasks=tuple(chosen(task) for task in one.tasks)) for one in system.domains
+    )
+    flows = []
+    for flow in system.flows:
+        sporadic, offset_ns, jitter_ns, _, _ = next(choices)
+        source = flow.source.replace(offset_ns=offset_ns)
+        if source.period_ns is not None:
+            source = source.replace(jitter_ns=jitter_ns)
+            if source.kind is SourceKind.SPORADIC and not sporadic:
+                source = source.replace(kind=SourceKind.PERIODIC)
+        flows.append(flow.replace(source=source))
+    return system.replace(domains=domains, flows=tuple(flows))
