@@ -57,6 +57,7 @@ FLAG_EXTRA = 2
 
 CoreGrant = tuple[int, int, int | None, int | Spare | None, int | None, int]
 Pattern = tuple[int, ...]
+Changes = tuple[tuple[int, Params], ...]
 
 
 # -- the host of the core ----------------------------------------------------------------------
@@ -80,10 +81,7 @@ class Host:
             start * tick_ns,
         )
         for v, one in enumerate(params):
-            flags = FLAG_BEST_EFFORT * one.best_effort + FLAG_EXTRA * one.extra
-            numbers = (0, 0) if one.best_effort else (one.period * tick_ns, one.budget * tick_ns)
-            weight = one.weight if one.best_effort else 0
-            assert self.core.add(v, *numbers, one.priority, flags, start * tick_ns, weight) == 0
+            assert self.core.add(v, *self.numbers(one, start)) == 0
         # Before the first pick nobody runs and every pcpu is due.
         self.grants: list[CoreGrant] = [(0, 0, None, None, None, 0)] * setup.pcpus
 
@@ -96,8 +94,21 @@ class Host:
         twin.grants = self.grants[:]
         return twin
 
+    def numbers(self, one: Params, now: int) -> tuple[int, ...]:
+        """How the core is told of parameters."""
+        flags = FLAG_BEST_EFFORT * one.best_effort + FLAG_EXTRA * one.extra
+        tick_ns = self.tick_ns
+        pair = (0, 0) if one.best_effort else (one.period * tick_ns, one.budget * tick_ns)
+        weight = one.weight if one.best_effort else 0
+        return (*pair, one.priority, flags, now * tick_ns, weight)
+
     def instant(
-        self, now: int, departed: Sequence[int], woken: Sequence[int], swap: Policy | None
+        self,
+        now: int,
+        departed: Sequence[int],
+        woken: Sequence[int],
+        swap: Policy | None,
+        changes: Changes,
     ) -> int:
         """What the host does at one instant, in the order of the contract.
 
@@ -106,7 +117,7 @@ class Host:
         """
         now_ns = now * self.tick_ns
         due = {p for p, grant in enumerate(self.grants) if grant[1] <= now_ns}
-        if not (due or departed or woken or swap or self.chatty):
+        if not (due or departed or woken or swap or changes or self.chatty):
             return 0
         for v in departed:
             self.core.depart(v, now_ns)
@@ -115,6 +126,8 @@ class Host:
             self.core.arrive(v, now_ns)
         if swap is not None:
             assert self.core.set_policy(*codes(swap), now_ns) == 0
+        for v, one in changes:
+            assert self.core.update(v, *self.numbers(one, now)) == 0
         for _ in range(4 * self.pcpus):
             kicked = self.core.kicks(now_ns)
             due.update(p for p in range(self.pcpus) if kicked >> p & 1)
@@ -161,6 +174,7 @@ class Family:
     start: int = 0
     chatty: bool = False
     swaps: dict[int, Policy] = field(default_factory=dict)
+    changes: dict[int, Changes] = field(default_factory=dict)
 
     def patterns(self, depth: int) -> Iterator[Pattern]:
         if depth >= self.ticks:
@@ -199,9 +213,12 @@ class World:
         swap = self.family.swaps.get(depth)
         if swap is not None:
             run.world.swap(swap)
+        changes = self.family.changes.get(depth, ())
+        for v, params in changes:
+            run.world.update(v, params)
         expected = run.world.decide()
         self.history = (*self.history, pattern)
-        law = self.host.instant(run.world.now, departed, woken, swap)
+        law = self.host.instant(run.world.now, departed, woken, swap, changes)
         found = self.host.schedule()
         assert found == expected, self.story(expected, found)
         assert law == 0, f"law {law} is broken\n" + self.story(expected, found)
@@ -433,3 +450,48 @@ def test_all_swaps(policy: Policy, pcpus: int) -> None:
     """Every policy into every other at each of the first instants."""
     for instant in (1, 2, 3, 4, 5):
         play_all(explore_graph, swaps(policy, pcpus, 1, instant))
+
+
+def changes(policy: Policy, pcpus: int, count: int, *, swap: bool) -> Iterator[Family]:
+    """Systems that get new parameters: one server or two, again before the first took effect.
+
+    With `swap` the policy is replaced as well: before, after, or at the very instant of a change.
+    """
+    rng = random.Random(f"changes of {policy} {pcpus} {swap}")
+    fine = FINE if pcpus == 1 else {}
+    spare = (6, 2) if swap or policy.slack == "spare" else (0, 0)
+    for _ in range(count):
+        after = rng.choice(LOCAL if pcpus == 1 else GLOBAL)
+        setup = Setup(policy, pcpus, None if swap else rng.choice((None, 1)), *spare, **fine)
+        classes = "fp-edf" in (policy.order, after.order if swap else "")
+        systems = rng.sample(list(server_sets("fp-edf" if classes else "fp", 2)), 4)
+        given, *others = (
+            tuple(one._replace(extra=rng.random() < 0.7) for one in params) for params in systems
+        )
+        yield Family(
+            setup,
+            given,
+            ((0, 2),) * 2,
+            4,
+            8,
+            chatty=rng.choice((False, True)),
+            swaps={rng.randint(1, 6): after} if swap else {},
+            changes={
+                instant: tuple(rng.sample(list(enumerate(params)), rng.choice((1, 1, 2))))
+                for instant, params in zip(rng.sample(range(1, 7), 3), others, strict=True)
+            },
+        )
+
+
+@locks
+@factors
+def test_changes(policy: Policy, pcpus: int, factor: int) -> None:
+    """New parameters at any of the first instants, under every policy."""
+    play_all(explore_graph, changes(policy, pcpus, 4 * factor, swap=False))
+
+
+@locks
+@factors
+def test_changes_and_swaps(policy: Policy, pcpus: int, factor: int) -> None:
+    """New parameters that wait while the rules change, and others under the new rules."""
+    play_all(explore_graph, changes(policy, pcpus, 4 * factor, swap=True))

@@ -110,12 +110,13 @@ class Vcpu:
     """A vcpu and its server."""
 
     __slots__ = (
+        "change_at",  # when an update takes effect at the latest
         "claim",  # weights: a claim to a share for lost time, or None
         "deadline",  # the next refill; cbs and sporadic move it as they say below
         "fresh",  # slices: it was added under the rules of now, and never had work
         "last_pcpu",  # where it was placed last
         "level",  # extra time: how often it was depleted since its refill
-        "next_params",  # an update that waits for the next refill
+        "next_params",  # an update that waits for that
         "params",
         "pay_turn",  # when its last turn as payer was given
         "refills",  # sporadic only: the queue, head first
@@ -128,6 +129,7 @@ class Vcpu:
     def __init__(self, params: Params, first_refill: int) -> None:
         self.params = params
         self.next_params: Params | None = None
+        self.change_at = 0
         self.work = False
         self.remaining = 0
         self.deadline = first_refill
@@ -145,6 +147,7 @@ class Vcpu:
         twin = Vcpu.__new__(Vcpu)
         twin.params = self.params
         twin.next_params = self.next_params
+        twin.change_at = self.change_at
         twin.work = self.work
         twin.remaining = self.remaining
         twin.deadline = self.deadline
@@ -163,6 +166,7 @@ class Vcpu:
         return (
             self.params,
             self.next_params,
+            self.change_at,
             self.work,
             self.remaining,
             self.deadline,
@@ -351,8 +355,8 @@ class World:
         """A new period, unless what is left fits the bandwidth until the deadline."""
         period, budget = vcpu.params.period, vcpu.params.budget
         if vcpu.remaining * period > (vcpu.deadline - self.now) * budget:
-            vcpu.remaining = budget
-            vcpu.deadline = self.now + period
+            vcpu.deadline = self.now
+            self._refill_full(vcpu)
 
     def _arrive_sporadic(self, vcpu: Vcpu) -> None:
         """A usable head counts from now, and takes in what it would meet on its way."""
@@ -367,6 +371,8 @@ class World:
         budget_rule = self.setup.policy.budget
         for v in self.servers:
             vcpu = self.vcpus[v]
+            if vcpu.next_params is not None and self.now >= vcpu.change_at:
+                self._change(vcpu)
             if budget_rule == "sporadic":
                 self._refill_sporadic(vcpu)
             elif budget_rule == "cbs":
@@ -380,8 +386,7 @@ class World:
             self.spare_remaining = self.setup.spare_budget
 
     def _refill_full(self, vcpu: Vcpu) -> None:
-        if vcpu.next_params is not None:
-            vcpu.params, vcpu.next_params = vcpu.next_params, None
+        self._take_params(vcpu)
         vcpu.remaining = vcpu.params.budget
         vcpu.deadline += vcpu.params.period
         vcpu.level = 0
@@ -420,9 +425,51 @@ class World:
         self._sort_out()
 
     def update(self, v: int, params: Params) -> None:
-        """New parameters from the next refill on, which becomes the origin."""
-        assert self.setup.policy.budget in ("periodic", "deferrable", "polling")
-        self.vcpus[v].next_params = params
+        """New parameters from the next refill on, which becomes the origin.
+
+        One that waits already is forgotten. Where the time is past, it is now.
+        """
+        vcpu = self.vcpus[v]
+        if params.best_effort:
+            vcpu.params = params
+            return
+        vcpu.next_params = params
+        self._schedule_change(vcpu)
+
+    def _schedule_change(self, vcpu: Vcpu) -> None:
+        """The deadline; of a sporadic server when all that it has used by now has come back."""
+        sporadic = self.setup.policy.budget == "sporadic"
+        vcpu.change_at = vcpu.refills[-1].time if sporadic else vcpu.deadline
+        if vcpu.change_at <= self.now:
+            vcpu.change_at = self.now
+            self._change(vcpu)
+
+    def _change(self, vcpu: Vcpu) -> None:
+        """The time of an update has come: it begins a period, but for want of work (slices)."""
+        budget_rule = self.setup.policy.budget
+        if budget_rule == "sporadic":
+            self._change_sporadic(vcpu)
+        elif budget_rule in ("slice", "slice-once") and not vcpu.work:
+            self._take_params(vcpu)
+            left = vcpu.remaining if vcpu.level == 0 else 0  # of its own budget
+            vcpu.remaining = min(left, vcpu.params.budget)
+            vcpu.level = 0
+        else:
+            vcpu.deadline = vcpu.change_at
+            self._refill_full(vcpu)
+
+    def _change_sporadic(self, vcpu: Vcpu) -> None:
+        """What has come back by now is usable, the rest of the new budget in a period."""
+        usable = sum(refill.amount for refill in vcpu.refills if refill.time <= self.now)
+        self._take_params(vcpu)
+        vcpu.level = 0
+        vcpu.remaining = min(usable, vcpu.params.budget)
+        vcpu.deadline = self.now + vcpu.params.period
+        self._rebuild_refills(vcpu)
+
+    def _take_params(self, vcpu: Vcpu) -> None:
+        if vcpu.next_params is not None:
+            vcpu.params, vcpu.next_params = vcpu.next_params, None
 
     def swap(self, policy: Policy) -> None:
         """Another policy: what is left is kept, and the end of the period is the next refill.
@@ -444,6 +491,8 @@ class World:
                 vcpu.level = vcpu.remaining = 0
             if policy.budget == "sporadic":
                 self._rebuild_refills(vcpu)
+            if vcpu.next_params is not None:
+                self._schedule_change(vcpu)
 
     def _rebuild_refills(self, vcpu: Vcpu) -> None:
         """What is left is usable now, the rest at the deadline."""

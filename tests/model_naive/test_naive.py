@@ -404,6 +404,33 @@ def test_an_update_waits_for_the_next_refill_which_is_the_new_origin() -> None:
     assert draw(ran) == "A.." + "A.." + "A.." + "A"
 
 
+def test_cbs_takes_an_update_with_an_arrival_that_starts_a_period() -> None:
+    run = Run(Setup(Policy("cbs")), [Params(6, 3)])
+    run.start([1])
+    run.world.update(0, Params(4, 1))
+    server = run.world.vcpus[0]
+    for _ in range(4):
+        run.step([0])
+    assert (server.params, server.remaining, server.deadline) == (Params(6, 3), 2, 6)
+    run.step([1])  # two left for one tick is more than the bandwidth
+    assert (server.params, server.remaining, server.deadline) == (Params(4, 1), 1, 9)
+
+
+def test_cbs_takes_an_update_at_its_deadline_at_the_latest() -> None:
+    run = Run(Setup(Policy("cbs")), [Params(6, 3)])
+    run.start([2])
+    run.world.update(0, Params(4, 2))
+    for _ in range(6):
+        run.step([0])
+    server = run.world.vcpus[0]
+    assert (run.world.now, server.remaining, server.deadline) == (6, 2, 10)
+    run.world.update(0, Params(5, 1))
+    run.world.update(0, Params(8, 1))  # in place of the one before
+    for _ in range(4):
+        run.step([0])
+    assert (server.params, server.deadline) == (Params(8, 1), 18)
+
+
 def test_a_swap_keeps_what_is_left_and_the_deadline() -> None:
     run = Run(one_pcpu(Policy("periodic")), [Params(6, 3)])
     run.start([1])
