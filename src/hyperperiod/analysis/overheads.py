@@ -59,9 +59,51 @@ from hyperperiod.model import (
 
 # A period that no window exceeds: what comes once.
 _ONCE_NS = 2**61
-_MOVING = (Budget.SPORADIC, Budget.CBS)
-# Entries of a sporadic server's queue.
-_PIECES = 8
+
+
+class _Periods(NamedTuple):
+    """How the periods of a server lie under a budget rule.
+
+    `windows`: its events are counted in so many of its own periods. `late`: by so many periods of
+    theirs refills of others come closer than a period. `pieces`: refills that a budget falls into.
+    """
+
+    windows: int
+    late: int
+    pieces: int
+
+
+_IN_ORDER = _Periods(windows=1, late=0, pieces=1)
+# A period may begin at any time, and be delayed by one more; a queue of refills has eight entries.
+# Under slice a period begins at any time too, but never before the one in front of it has ended.
+_PERIODS = {
+    Budget.PERIODIC: _IN_ORDER,
+    Budget.DEFERRABLE: _IN_ORDER,
+    Budget.POLLING: _IN_ORDER,
+    Budget.SLICE: _IN_ORDER,
+    Budget.SLICE_ONCE: _IN_ORDER,
+    Budget.CBS: _Periods(windows=2, late=1, pieces=1),
+    Budget.SPORADIC: _Periods(windows=2, late=1, pieces=8),
+}
+# Turns that end in every quantum on a pcpu of its own: two where a vcpu may pay without running.
+_TURNS = {
+    Budget.PERIODIC: 2,
+    Budget.DEFERRABLE: 1,
+    Budget.POLLING: 1,
+    Budget.SLICE: 1,
+    Budget.SLICE_ONCE: 1,
+    Budget.CBS: 1,
+    Budget.SPORADIC: 1,
+}
+# Picks that end a loan, for each refill and each server.
+_LOANS = {
+    Slack.NONE: 0,
+    Slack.LEND: 1,
+    Slack.RECLAIM: 0,
+    Slack.SPARE: 0,
+    Slack.EXTRA: 0,
+    Slack.WEIGHTS: 0,
+}
 
 
 def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
@@ -97,7 +139,7 @@ def budget_loss_ns(
         return 0
     if system.policy.scope is Scope.GLOBAL:
         return rbf(overhead_loads(system, domains), period_ns)
-    window_ns = 2 * period_ns if system.policy.budget in _MOVING else period_ns
+    window_ns = _PERIODS[system.policy.budget].windows * period_ns
     late_ns = 0
     if system.policy.budget is Budget.CBS and system.policy.order is Order.EDF:
         late_ns = -(-_beside_budgets_ns(system, domains) // 2)
@@ -120,7 +162,8 @@ def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
     cost = system.overheads
     servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
     vcpus = sum(domain.vcpus for domain in domains)
-    refills = servers * (1 + _pieces(system)) + (system.policy.slack is Slack.SPARE)
+    pieces = _PERIODS[system.policy.budget].pieces
+    refills = servers * (1 + pieces) + (system.policy.slack is Slack.SPARE)
     fixed_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return fixed_ns + (vcpus + 1) * cost.wake_ns + refills * cost.replenish_ns
 
@@ -135,82 +178,75 @@ def _picks_of_one_ns(
 ) -> int:
     """Picks that grant one server of the domain in a window, and what is paid for at them."""
     cost = system.overheads
-    turns = _number(_turns(system), window_ns)
+    turns = _number(turns_of(system), window_ns)
     wakes = refills = servers = 0
     for domain in domains:
         servers += 0 if domain.best_effort else domain.vcpus
         refills += _number(_server_events(system, domain), window_ns)
         # A vcpu beside the domain's own one counts as another's, with all its tasks.
         if domain is not own or domain.vcpus > 1 or across_hops:
-            wakes += _number(list(_all_jobs(system, domain)), window_ns)
-    ends = 0
-    if system.policy.slack is Slack.LEND:
-        # A loan ends with the budget of the one that lends, which may date from before the window;
-        # and with a quantum with its turn, once more for each that takes its place for a while.
-        ends = (refills + servers) * (1 if system.quantum_ns is None else 2)
+            wakes += _number(list(jobs_of(system, domain)), window_ns)
+    # A loan ends with the budget of the one that lends, which may date from before the window;
+    # and with a quantum with its turn, once more for each that takes its place for a while.
+    loans = _LOANS[system.policy.slack] * (refills + servers)
+    ends = loans * (1 if system.quantum_ns is None else 2)
     picks = turns + wakes + refills + ends + 2
     pick_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return picks * pick_ns + wakes * cost.wake_ns + refills * cost.replenish_ns
 
 
-class _Event(NamedTuple):
-    """So many events at most once in each period, up to `late_ns` closer."""
+class Event(NamedTuple):
+    """So many events at most once in each period (ns), up to `late_ns` closer."""
 
     times: int
     period_ns: int
     late_ns: int = 0
 
 
-def _number(events: Sequence[_Event], window_ns: int) -> int:
+def _number(events: Sequence[Event], window_ns: int) -> int:
     return sum(event.times * -(-(window_ns + event.late_ns) // event.period_ns) for event in events)
 
 
-def _pieces(system: System) -> int:
-    """Into how many refills a budget may fall apart."""
-    return _PIECES if system.policy.budget is Budget.SPORADIC else 1
-
-
-def _turns(system: System) -> list[_Event]:
-    """Ends of turns, and refills of the spare."""
+def turns_of(system: System) -> list[Event]:
+    """Returns the ends of turns, and the refills of the spare and the ends of its budget."""
     events = []
     if system.quantum_ns is not None:
-        events.append(_Event(2 if _turns_apart(system.policy) else 1, system.quantum_ns))
+        events.append(Event(_turns_apart(system.policy), system.quantum_ns))
     if system.policy.slack is Slack.SPARE:
         # While its period is unknown: it will be the hyperperiod, no shorter than any period.
         periods = [domain.interface.period_ns for domain in system.domains if domain.interface]
         period_ns = system.spare.period_ns if system.spare else max(periods, default=_ONCE_NS)
-        events.append(_Event(2, period_ns))
+        events.append(Event(2, period_ns))
     return events
 
 
-def _turns_apart(policy: Policy) -> bool:
-    """Whether a vcpu may have its turns to pay and to run at different instants."""
-    pays_for_others = policy.budget is Budget.PERIODIC or policy.slack is Slack.SPARE
-    return pays_for_others or policy.scope is Scope.GLOBAL
+def _turns_apart(policy: Policy) -> int:
+    """Ends of turns in a quantum: a vcpu may have those to pay and to run at different instants."""
+    together = policy.scope is Scope.PARTITIONED and policy.slack is not Slack.SPARE
+    return _TURNS[policy.budget] if together else 2
 
 
-def _server_events(system: System, domain: Domain) -> list[_Event]:
+def _server_events(system: System, domain: Domain) -> list[Event]:
     """Refills; there are as many depletions."""
     if domain.interface is None:
         return []
     period_ns = domain.interface.period_ns
-    # The periods of sporadic and cbs servers lie anywhere.
-    late_ns = period_ns if system.policy.budget in _MOVING else 0
-    return [_Event(domain.vcpus * _pieces(system), period_ns, late_ns)]
+    periods = _PERIODS[system.policy.budget]
+    return [Event(domain.vcpus * periods.pieces, period_ns, periods.late * period_ns)]
 
 
-def _jobs(system: System, domain: Domain, task: Task) -> list[_Event]:
+def _jobs(system: System, domain: Domain, task: Task) -> list[Event]:
     """Releases; each may wake a vcpu."""
     hop = f"{domain.name}.{task.name}"
     visits = [flow for flow in system.flows for other in flow.hops if other == hop]
     if visits:
         return [event for flow in visits for event in _items(system, flow)]
     if task.period_ns is not None:
-        return [_Event(1, task.period_ns, task.jitter_ns)]
-    return [_Event(1, task.bcet_ns or _ONCE_NS, task.bcet_ns or 0)]
+        return [Event(1, task.period_ns, task.jitter_ns)]
+    return [Event(1, task.bcet_ns or _ONCE_NS, task.bcet_ns or 0)]
 
 
-def _items(system: System, flow: Flow) -> list[_Event]:
+def _items(system: System, flow: Flow) -> list[Event]:
     """Of a hop: an item was on its way when the window began, or came from the source in it.
 
     Clients send one each before any of them can send another one.
@@ -219,34 +255,35 @@ def _items(system: System, flow: Flow) -> list[_Event]:
     if source.period_ns is None:
         tasks = {f"{d.name}.{t.name}": t for d in system.domains for t in d.tasks}
         shortest_ns = sum(tasks[hop].bcet_ns or 1 for hop in flow.hops)
-        return [_Event(source.clients or 0, shortest_ns + source.think_range_ns[0])]
-    waiting = [_Event(flow.queue, _ONCE_NS)] if flow.queue else []
-    return [_Event(source.burst, source.period_ns, source.jitter_ns), *waiting]
+        return [Event(source.clients or 0, shortest_ns + source.think_range_ns[0])]
+    waiting = [Event(flow.queue, _ONCE_NS)] if flow.queue else []
+    return [Event(source.burst, source.period_ns, source.jitter_ns), *waiting]
 
 
-def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[_Event]:
+def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[Event]:
     """What may make shared pcpus pick; each once more for what began just before a window."""
-    for event in _turns(system):
+    for event in turns_of(system):
         yield _in_progress(event)
     for domain in domains:
         for refills in _server_events(system, domain):
             yield _in_progress(refills._replace(times=2 * refills.times, late_ns=0))
             if domain.extra and system.policy.slack is Slack.EXTRA and domain.interface:
                 budget_ns = domain.interface.budget_ns
-                yield _Event(domain.vcpus, budget_ns, budget_ns)
-        for job in _all_jobs(system, domain):
+                yield Event(domain.vcpus, budget_ns, budget_ns)
+        for job in jobs_of(system, domain):
             yield _in_progress(job._replace(times=2 * job.times))
 
 
-def _in_progress(event: _Event) -> _Event:
+def _in_progress(event: Event) -> Event:
     """Once more, for what began just before a window."""
     return event._replace(late_ns=event.late_ns + event.period_ns)
 
 
-def _all_jobs(system: System, domain: Domain) -> Iterator[_Event]:
+def jobs_of(system: System, domain: Domain) -> Iterator[Event]:
+    """Returns the releases of a domain, and of those in it; each may wake a vcpu of it."""
     for task in domain.tasks:
         yield from _jobs(system, domain, task)
     for inner in domain.domains:
         if inner.interface is not None:
-            yield _Event(1, inner.interface.period_ns)
-        yield from _all_jobs(system, inner)
+            yield Event(1, inner.interface.period_ns)
+        yield from jobs_of(system, inner)
