@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,26 @@ import pytest
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.overheads import (
+    _LOANS,
+    _PERIODS,
+    _TURNS,
     budget_loss_ns,
     event_cost_ns,
     longest_pick_ns,
     overhead_loads,
 )
+from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.analysis.window_loss import NEVER_DUE_NS, window_loss
 from hyperperiod.hosts.xen.measure import Gap, Measured, costs
 from hyperperiod.model import (
+    Budget,
     Domain,
     Interface,
     Overheads,
+    Slack,
     System,
     Task,
     load_system,
@@ -149,6 +158,71 @@ def test_shared_pcpus_charge_every_event_to_everybody() -> None:
         Load(2 * cost, 2000, 2000, 2000),
     )
     assert budget_loss_ns(one, TWO, TWO[0]) == rbf(overhead_loads(one, TWO), 500)
+
+
+PICK = COSTS.pick_ns + COSTS.interrupt_ns + COSTS.context_switch_ns
+
+
+def test_windows_lose_what_happens_in_them() -> None:
+    """Refills at 500, 1000, ... make one pick each; the job of b makes none, and is a wake."""
+    one = system(*TWO)
+    longest = longest_pick_ns(one, TWO)
+    first, second = (window_loss(one, TWO, own) for own in TWO)
+    assert first is not None
+    assert second is not None
+    assert first.once_ns == longest + 2 * 11 + 2 * 7
+    assert first.late_ns == 3 * longest
+    refills = [Load(PICK, 500, NEVER_DUE_NS), *(Load(7, p, NEVER_DUE_NS) for p in (500, 1000))]
+    assert list(first.loads) == [*refills, Load(11, 2000, NEVER_DUE_NS)]
+    assert list(second.loads) == [*refills, Load(PICK + 11, 1000, NEVER_DUE_NS)]
+
+
+def test_an_arrival_behind_makes_a_pick_if_its_refill_comes_sooner() -> None:
+    """A period of 700 is no multiple of 500: the timer has to be set again."""
+    odd = (TWO[0], domain("c", 2000, 300, 700))
+    loss = window_loss(system(*odd), odd, odd[0])
+    assert loss is not None
+    assert rbf(loss.loads[-1:], 1) == PICK + 11
+    assert [load.period for load in loss.loads if load.wcet == PICK] == [500, 700]
+
+
+def test_across_hops_windows_lose_ones_own_arrivals() -> None:
+    one = system(*TWO)
+    within = window_loss(one, TWO, TWO[0])
+    across = window_loss(one, TWO, TWO[0], across_hops=True)
+    assert within is not None
+    assert across is not None
+    assert rbf(across.loads, 1000) - rbf(within.loads, 1000) == PICK + 11
+
+
+@pytest.mark.parametrize("policy", ["wcps", "sporadic", "cbs", "sedf", "rtds"])
+def test_no_account_by_windows_where_nothing_is_proved(policy: str) -> None:
+    one = system(*TWO, policy=policy, pcpus=2)
+    assert window_loss(one, TWO, TWO[0]) is None
+
+
+def test_windows_confirm_what_budgets_do_not() -> None:
+    """Either account is enough; with less budget neither is."""
+    costs = Overheads(**dict.fromkeys(vars(COSTS), 1))
+    said = []
+    for budget in (41, 75, 400):
+        both = (
+            domain("a", 4000, budget, 500, pcpu=0),
+            domain("b", 8000, 300, 1000, pcpu=0),
+        )
+        one = System(name="s", policy=parse_policy("ds"), overheads=costs, domains=both)
+        long = both[0].replace(tasks=(both[0].tasks[0].replace(wcet_ns=300),))
+        promise = promises_of(one.replace(domains=(long, both[1])))["a"]
+        pair = [
+            judge_domain(long, p).whole.holds for p in (promise, replace(promise, windows=None))
+        ]
+        said.append(pair)
+    assert said == [[None, None], [True, None], [True, True]]
+
+
+def test_every_rule_is_in_the_tables() -> None:
+    assert set(_PERIODS) == set(_TURNS) == set(Budget)
+    assert set(_LOANS) == set(Slack)
 
 
 def test_without_overheads_nothing_is_lost() -> None:

@@ -29,6 +29,7 @@ from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.analysis.window_loss import window_loss
 from hyperperiod.model import Domain, System
 
 
@@ -60,6 +61,7 @@ def _promises_of_group(
             deadline_ns=deadline_ns,
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
+            windows=window_loss(system, domains, domain),
         )
         yield domain.name, promise
         yield from _inside(loss_ns, domain, promise)

@@ -107,6 +107,7 @@ _COSTS = ("test_overheads.py", *_ANY)
 _SERVERS = ("test_servers.py", *_COSTS)
 _CHAIN = ("test_chains.py", *_SERVERS)
 _FLOWS = ("test_flows.py", *_CHAIN)
+_WINDOWS = ("test_small_worlds.py", "test_window_loss.py")
 _SLICES = ("test_chains.py", *_ANY)
 _LOOPS = ("test_sedf.py", *_SLICES)
 
@@ -120,19 +121,19 @@ _DAVIS = "Davis and Burns 2005"
 # budget, order, scope, slacks, tests, supply, covers, source, hunts[, loose]
 PROOFS: tuple[Proof, ...] = (
     Proof(_PERIODIC,   _FP,     _ONE, _PAID,   ("alone", "fp_response_time"),
-          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_edp.py", *_FLOWS)),
+          _GENERAL, _EVERYTHING, _SHIN, (*_WINDOWS, "test_edp.py", *_FLOWS)),
     Proof(_PERIODIC,   _EDF,    _ONE, _PAID,   ("alone", "edf_utilization"),
-          _GENERAL, _EVERYTHING, _SHIN, ("test_small_worlds.py", "test_nested.py", *_FLOWS)),
+          _GENERAL, _EVERYTHING, _SHIN, (*_WINDOWS, "test_nested.py", *_FLOWS)),
     Proof(_POLLING,    _FP,     _ONE, _BEHIND, ("alone", "fp_response_time"),
           _LATE,    _EVERYTHING, "domain_level.py",
-          ("test_small_worlds.py", "test_polling_supply.py", *_FLOWS)),
+          (*_WINDOWS, "test_polling_supply.py", *_FLOWS)),
     Proof(_POLLING,    _EDF,    _ONE, _BEHIND, ("alone", "edf_utilization"),
           _LATE,    _EVERYTHING, "domain_level.py",
-          ("test_small_worlds.py", "test_polling_supply.py", *_CHAIN)),
+          (*_WINDOWS, "test_polling_supply.py", *_CHAIN)),
     Proof(_DEFERRABLE, _FP,     _ONE, _BEHIND, ("alone", "deferrable_fp", "deferrable_grid"),
-          _GENERAL, _EVERYTHING, _DAVIS, ("test_small_worlds.py", *_FLOWS)),
+          _GENERAL, _EVERYTHING, _DAVIS, (*_WINDOWS, *_FLOWS)),
     Proof(_DEFERRABLE, _EDF,    _ONE, _BEHIND, ("alone", "deferrable_edf"),
-          _GENERAL, _EVERYTHING, "deferrable_edf.py", ("test_small_worlds.py", *_FLOWS)),
+          _GENERAL, _EVERYTHING, "deferrable_edf.py", (*_WINDOWS, *_FLOWS)),
     Proof(_SPORADIC,   _FP,     _ONE, _BEHIND, ("alone", "sporadic_fp"),
           _LATE,    _HOP_BY_HOP, "sporadic_fp.py", _FLOWS, _QUEUE),
     Proof(_SPORADIC,   _EDF,    _ONE, _BEHIND, ("alone", "sporadic_edf"),

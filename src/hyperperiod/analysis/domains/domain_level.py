@@ -30,7 +30,7 @@ loads of the outer one, and each is promised its interface if the outer test hol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hyperperiod._analysis import Local, Shape
@@ -44,9 +44,11 @@ from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
+from hyperperiod.analysis.domains.prm_windows import judge_windows
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import Cover, NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.window_loss import WindowLoss
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -63,6 +65,7 @@ NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 MOVING = "gedf: jobs move between the vcpus, which are judged together"
+WHOLE_BUDGET = "overheads may take the whole budget"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -75,8 +78,9 @@ class Promise:
     """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take.
 
     They take `lost_ns` of a budget while the vcpu has work, and `lost_across_hops_ns` while items
-    go from one of its tasks to the next without a gap. `deadline_ns`, which `Sbf.EDP` uses, is when
-    in each period the budget has come, if that is known, and `refused` why it is not.
+    go from one of its tasks to the next without a gap. `windows` is another account of them, by the
+    length of a window (`window_loss`), where there is one. `deadline_ns`, which `Sbf.EDP` uses, is
+    when in each period the budget has come, if that is known, and `refused` why it is not.
     """
 
     rule: Budget
@@ -88,6 +92,7 @@ class Promise:
     lost_across_hops_ns: int = 0
     slack: Slack = Slack.NONE
     scope: Scope = Scope.PARTITIONED
+    windows: WindowLoss | None = None
 
     @property
     def rules(self) -> Rules:
@@ -175,12 +180,30 @@ def supply_of(domain: Domain, promise: Promise, components: Sequence[Component])
     shape = shape_for(promise, interface.period_ns, components)
     budget_ns = interface.budget_ns - promise.lost_ns
     if budget_ns <= 0:
-        raise NotCovered("overheads may take the whole budget")
+        raise NotCovered(WHOLE_BUDGET)
     if promise.sbf is not Sbf.EDP:
         return Supply(shape, interface.period_ns, budget_ns)
     if promise.deadline_ns is None:
         raise NotCovered(promise.refused or NO_RESPONSE_BOUND)
     return Supply(shape, interface.period_ns, budget_ns, promise.deadline_ns)
+
+
+def _supply_if_left(
+    domain: Domain, promise: Promise, components: Sequence[Component]
+) -> Supply | None:
+    """What each vcpu surely gets; None if only the account by windows leaves it anything."""
+    try:
+        return supply_of(domain, promise, components)
+    except NotCovered as error:
+        if promise.windows is None or str(error) != WHOLE_BUDGET:
+            raise
+        return None
+
+
+def _nothing_left(component: Component) -> tuple[Verdict, dict[str, Verdict]]:
+    nothing = Verdict.unknown(WHOLE_BUDGET)
+    names = [*(source.name for source in component.sources), *component.starved]
+    return nothing, dict.fromkeys(names, nothing)
 
 
 def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
@@ -191,7 +214,7 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
             raise NotCovered(BEST_EFFORT)
         cluster = cluster_of(domain)
         components = components_of(domain) if cluster is None else [cluster]
-        supply = supply_of(domain, promise, components)
+        supply = _supply_if_left(domain, promise, components)
         if cluster is not None and promise.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     except NotCovered as error:
@@ -201,11 +224,14 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
     parts: dict[str, Verdict] = {}
     wholes: list[Verdict] = []
     for component in components:
-        whole, verdicts = (
-            judge_component(component, supply)
-            if cluster is None
-            else _judge_cluster(component, supply, domain.vcpus)
-        )
+        if supply is None:
+            whole, verdicts = _nothing_left(component)
+        elif cluster is None:
+            whole, verdicts = judge_component(component, supply)
+        else:
+            whole, verdicts = _judge_cluster(component, supply, domain.vcpus)
+        if cluster is None:
+            whole, verdicts = _with_windows(domain, promise, component, whole, verdicts)
         reason = _only_sufficient(promise)
         if reason:
             whole = _soften(whole, reason)
@@ -217,6 +243,32 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
         wholes.append(whole)
         parts |= verdicts
     return DomainVerdict(all_of(wholes), parts | busy)
+
+
+def _with_windows(
+    domain: Domain,
+    promise: Promise,
+    component: Component,
+    whole: Verdict,
+    verdicts: dict[str, Verdict],
+) -> tuple[Verdict, dict[str, Verdict]]:
+    """What either of the two accounts of overheads shows, with the shorter response bound."""
+    if promise.windows is None or promise.sbf is Sbf.HARMONIC:
+        return whole, verdicts
+    supply = supply_of(domain, replace(promise, lost_ns=0), [component])
+    found = judge_windows(component, supply, promise.windows)
+    if found is None:
+        return whole, verdicts
+    by_name = _by_name(component.sources, found[1])
+    return whole if component.starved else _better(whole, found[0]), {
+        name: _better(verdict, by_name.get(name, verdict)) for name, verdict in verdicts.items()
+    }
+
+
+def _better(one: Verdict, other: Verdict) -> Verdict:
+    if one.holds and other.holds and one.bound_ns is not None and other.bound_ns is not None:
+        return Verdict.yes(min(one.bound_ns, other.bound_ns))
+    return other if other.holds and not one.holds else one
 
 
 def _only_sufficient(promise: Promise) -> str:

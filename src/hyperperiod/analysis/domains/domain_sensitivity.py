@@ -7,7 +7,8 @@ Of the interface: the least budget with which the tests still confirm every dead
 period (`minimal_budget`), and so what could be given back; with a quantum in whole quanta. What
 overheads may take of that budget (`overheads`) is kept. Everything holds under the condition under
 which the domain does: that its server gets its budget. Where it does now, it does with the least
-one, too; and what another budget changes beside itself is taken into account (`tried`).
+one, too; and what another budget changes beside itself is taken into account (`tried`). Overheads
+are those of each budget: where only the account by windows confirms the domain, nothing is said.
 
 Assumptions: those of `domain_level`. Inputs: a domain with an interface, what stands behind it,
 the quantum of the system or None, other budgets tried in the system, if the domain is one of the
@@ -18,7 +19,7 @@ to the period will do). Errors: none; None where no test covers the domain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from hyperperiod.analysis.domains.domain_level import (
     Promise,
     cluster_of,
     components_of,
+    judge_domain,
     supply_of,
 )
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
@@ -68,6 +70,8 @@ def domain_sensitivity(
         supply = supply_of(domain, promise, components)
     except NotCovered:
         return None
+    if cluster is None and _needs_windows(domain, promise):
+        return None
     found = [
         component_sensitivity(component, supply)
         if cluster is None
@@ -95,6 +99,13 @@ def domain_sensitivity(
         confirmed_ns,
         least.exact and confirmed_ns == budget_ns and all(part.exact for part in parts),
     )
+
+
+def _needs_windows(domain: Domain, promise: Promise) -> bool:
+    """Whether the account of overheads by windows confirms what that by budgets does not."""
+    if promise.windows is None or not judge_domain(domain, promise).whole.holds:
+        return False
+    return not judge_domain(domain, replace(promise, windows=None)).whole.holds
 
 
 @dataclass(frozen=True)
