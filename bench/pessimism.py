@@ -36,7 +36,6 @@ from rich.console import Console
 from rich.progress import track
 
 from hyperperiod.analysis import analyze
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Domain,
     Interface,
@@ -49,6 +48,7 @@ from hyperperiod.model import (
     parse_policy,
 )
 from hyperperiod.report.lines import Curve, LineChart, Scale, line_svg
+from hyperperiod.runs import simulate
 
 NUMBERS = TOP / "bench" / "pessimism.json"
 PICTURE = TOP / "docs" / "pictures" / "pessimism.svg"

@@ -25,9 +25,9 @@ from tests.soundness.test_chains import draw_system as draw_chain
 from tests.soundness.test_whole_systems import TICKS, World, claims_of
 
 from hyperperiod import _sim
+from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.proofs import PROOFS, Proof, Rules
 from hyperperiod.analysis.resolve import resolve_what_can_be
-from hyperperiod.hosts.prepare import complete
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import (
     Budget,
@@ -43,6 +43,7 @@ from hyperperiod.model import (
     to_toml,
 )
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.runs import complete
 
 NEVER = 2**64 - 1
 KINDS = ("whole", "chain")
@@ -174,7 +175,7 @@ def attack(drawn: Drawn, seed: int, starts: int, changes: int) -> Tried:
         horizon_ns = drawn.latest_offset_ns + max(flows.values()) + 1
     members = [(one, task) for one in system.domains for task in one.tasks]
     found = _sim.attack(
-        scenario=make_scenario(complete(system), horizon_ns, 1, check=seed % 16 == 0),
+        scenario=make_scenario(complete(Analysis(system)), horizon_ns, 1, check=seed % 16 == 0),
         tasks=[tasks.get(f"{one.name}.{task.name}", NEVER) for one, task in members],
         flows=[flows.get(flow.name, NEVER) for flow in system.flows],
         lossless=[flow.name in kept for flow in system.flows],

@@ -26,7 +26,6 @@ from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.window_loss import WindowLoss, window_loss
-from hyperperiod.hosts.sim import simulate
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -41,6 +40,7 @@ from hyperperiod.model import (
     to_toml,
 )
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, read
 
 HORIZON_NS = 12_000_000
