@@ -2,9 +2,8 @@
 """Checks that modules of the package do not import one another in circles.
 
 A module that knows one that knows it cannot be read, tested or moved alone. What counts is who
-knows whom, not when: imports inside functions and those under TYPE_CHECKING count as all others. A
-circle that must stay is in `ALLOWED`, with the reason; one there that is gone is reported, too. Run
-from the top.
+knows whom, not when: imports inside functions and those under TYPE_CHECKING count as all others.
+Run from the top.
 """
 
 import ast

@@ -104,11 +104,16 @@ Seen look(Loads loads, const Supply &supply, Effort &effort) {
     return seen;
 }
 
+// The jobs of one load that are released and due in a window.
+u64 due_by(const Load &load, u64 length) {
+    return length < load.deadline ? 0 : (length - load.deadline + load.jitter) / load.period + 1;
+}
+
 // What is due in a window, and what may block it.
 Asked asked(Loads loads, const Supply &supply, u64 length) {
     Asked what{length, supply.within(length), 0, {}};
     for (const Load &load : loads) {
-        what.jobs.push_back(due_by(load, length).jobs);
+        what.jobs.push_back(due_by(load, length));
         if (what.jobs.back() != 0 && load.blocking > what.blocking)
             what.blocking = load.blocking;
     }
@@ -121,8 +126,9 @@ u64 far_window(Loads loads, const Trend &trend, const Supply &supply) {
         const u64 cycle = trend.hyperperiod(supply.period);
         return cycle == never ? 0 : cycle;
     }
+    const Deadlines deadlines(loads);
     u64 length = longest_deadline(loads);
-    while (length < limit && demand(loads, length) <= supply.within(length))
+    while (length < limit && deadlines.up_to(length).demand <= supply.within(length))
         length *= 2;
     return length < limit ? length : 0;
 }
