@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hyperperiod.hosts.xen.bootline import xen_arguments
+from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.decisions import DECISION_NS, require_time
 from hyperperiod.model import InputError, System
 

@@ -120,7 +120,7 @@ def test_what_a_guest_could_not_say_is_known(path: Path, tmp_path: Path) -> None
     hops = {task for flow in hops_of(system) for task in flow}
     for placed in tasks_of(system):
         if placed.id in hops:
-            continue  # test_passages.py
+            continue  # test_item_paths.py
         kind = records["kind"] == Kind.RELEASE
         told = records[kind & (records["task"] == placed.id)]
         known = jobs_found.releases[jobs_found.releases["task"] == placed.id]

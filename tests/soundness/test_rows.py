@@ -17,8 +17,9 @@ from tests.soundness.rows import NEVER, ROWS, kinds_of, try_one
 from tests.soundness.test_whole_systems import broken, claims_of
 
 from hyperperiod import _sim
-from hyperperiod.hosts.sim import make_scenario, simulate
+from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import System, load_system
+from hyperperiod.runs import simulate
 
 SEEDS = range(24)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.xen.on_xen import need_xen
 
-from hyperperiod.hosts.xen.bootline import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, Running, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring

@@ -19,7 +19,7 @@ from hyperperiod.hosts.xen.plan import Options
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import MissingError, System
 from hyperperiod.trace.check import check_file
-from hyperperiod.trace.difference import Trace
+from hyperperiod.trace.compare import Trace
 from hyperperiod.trace.format import read
 from hyperperiod.trace.properties import Status
 

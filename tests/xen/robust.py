@@ -33,7 +33,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.policy import PRESETS, Order, Slack
 from hyperperiod.runs import simulate
-from hyperperiod.trace.difference import Trace, difference
+from hyperperiod.trace.compare import Trace, compare
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import intervals
 from hyperperiod.trace.jobs import jobs
@@ -168,7 +168,7 @@ def is_robust(system: System, horizon_ns: int = HORIZON_NS) -> bool:
     expected = sequence(own)
     for version in perturbed(system):
         other = simulated(version, horizon_ns)
-        if sequence(other) != expected or not difference(own, other, DRIFT_NS).agrees:
+        if sequence(other) != expected or not compare(own, other, DRIFT_NS).agrees:
             return False
     return True
 

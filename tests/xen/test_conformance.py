@@ -28,7 +28,7 @@ from tests.xen.robust import (
 
 from hyperperiod.model import System, with_policy
 from hyperperiod.model.policy import PRESETS
-from hyperperiod.trace.difference import difference
+from hyperperiod.trace.compare import compare
 
 COMPARED = 0.85
 """At least this share of the time is farther than the bound from every boundary."""
@@ -37,7 +37,7 @@ COMPARED = 0.85
 def agree(system: System, folder: Path) -> None:
     on_xen = run_on_xen(system, HORIZON_NS, SEED, folder)
     in_simulator = simulated(with_overheads(system), HORIZON_NS)
-    found = difference(in_simulator, on_xen.trace, bound_ns())
+    found = compare(in_simulator, on_xen.trace, bound_ns())
     assert found.agrees, f"{system.name}\n{found.text()}"
     assert found.compared_ns >= COMPARED * found.total_ns, found.text()
     assert sequence(in_simulator) == sequence(on_xen.trace)
@@ -87,7 +87,7 @@ def test_another_policy_is_noticed(tmp_path: Path) -> None:
     """The comparison fails when the two hosts do not do the same."""
     system = candidate("crps", NUMBERS["crps"][0])
     on_xen = run_on_xen(with_policy(system, PRESETS["ptps"]), HORIZON_NS, SEED, tmp_path)
-    found = difference(simulated(with_overheads(system), HORIZON_NS), on_xen.trace, bound_ns())
+    found = compare(simulated(with_overheads(system), HORIZON_NS), on_xen.trace, bound_ns())
     assert not found.agrees
     assert "first divergence: pcpu 0" in found.text()
 

@@ -36,7 +36,7 @@ from hyperperiod.model import SourceKind, System, load_system
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.check import check_file
-from hyperperiod.trace.difference import difference
+from hyperperiod.trace.compare import compare
 from hyperperiod.trace.format import read
 from hyperperiod.trace.items import FlowItem, items
 from hyperperiod.trace.properties import Status
@@ -93,7 +93,7 @@ def test_clients_wait_for_their_answers(tmp_path: Path) -> None:
 def agree(system: System, folder: Path) -> None:
     on_xen = run_on_xen(system, HORIZON_NS, SEED, folder)
     in_simulator = simulated(with_overheads(system), HORIZON_NS)
-    found = difference(in_simulator, on_xen.trace, bound_ns())
+    found = compare(in_simulator, on_xen.trace, bound_ns())
     assert found.agrees, f"{system.name}\n{found.text()}"
     assert found.compared_ns >= COMPARED * found.total_ns, found.text()
     nothing_is_lost(system, on_xen.result)

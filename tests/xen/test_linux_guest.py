@@ -19,7 +19,7 @@ import pytest
 from tests import xen_images
 
 from hyperperiod.analysis import analyze, resolve
-from hyperperiod.hosts.xen.bootline import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, read_ring

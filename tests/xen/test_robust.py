@@ -20,7 +20,7 @@ from tests.xen.robust import (
 
 from hyperperiod.model import TaskKind, with_policy
 from hyperperiod.model.policy import PRESETS
-from hyperperiod.trace.difference import difference
+from hyperperiod.trace.compare import compare
 
 
 def test_every_preset_has_its_robust_systems() -> None:
@@ -64,7 +64,7 @@ def test_a_perturbed_run_agrees(preset: str) -> None:
     system = robust_systems(preset)[0]
     own = simulated(system, HORIZON_NS)
     for version in perturbed(system):
-        found = difference(own, simulated(version, HORIZON_NS), DRIFT_NS)
+        found = compare(own, simulated(version, HORIZON_NS), DRIFT_NS)
         assert found.agrees, found.text()
 
 
@@ -92,7 +92,7 @@ def test_another_policy_does_not_agree(preset: str, other: str) -> None:
     different = 0
     for system in robust_systems(preset):
         wrong = with_policy(system, parse_policy(other))
-        found = difference(simulated(system, HORIZON_NS), simulated(wrong, HORIZON_NS), BOUND_NS)
+        found = compare(simulated(system, HORIZON_NS), simulated(wrong, HORIZON_NS), BOUND_NS)
         if found.divergence is not None:
             different += 1
             assert "first divergence: pcpu 0" in found.text()

@@ -307,7 +307,9 @@ def eventually(happens: Callable[[], object]) -> None:
 
 
 def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hyperperiod.hosts.xen.bootline.items", lambda _system: ["policy=nonsense"])
+    monkeypatch.setattr(
+        "hyperperiod.hosts.xen.command_line.items", lambda _system: ["policy=nonsense"]
+    )
     with pytest.raises(FailedError, match="Xen or a guest does not run this") as error:
         run_on_xen(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)
     assert "nonsense" in error.value.log
@@ -315,7 +317,8 @@ def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPat
 
 def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "hyperperiod.hosts.xen.bootline.guest_words", lambda *_args, **_more: ["memory=nonsense"]
+        "hyperperiod.hosts.xen.command_line.guest_words",
+        lambda *_args, **_more: ["memory=nonsense"],
     )
     with pytest.raises(FailedError, match="does not run this system") as error:
         run_on_xen(load_system(str(SYSTEMS / "overload.toml")), 20 * MS)

@@ -16,7 +16,7 @@ import pytest
 from tests.xen.hostile import GUEST_BYTES, HOSTILE
 from tests.xen.on_xen import need_xen
 
-from hyperperiod.hosts.xen.bootline import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
 from hyperperiod.hosts.xen.rings import (

@@ -149,11 +149,11 @@ def diff(
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import status
     from hyperperiod.cli.screen import Screen
-    from hyperperiod.trace.difference import difference
+    from hyperperiod.trace.compare import compare
 
     first, second = _read(trace_file), _read(other_file)
     with status(f"comparing {trace_file} and {other_file}"):
-        found = difference(first, second, bound_ns)
+        found = compare(first, second, bound_ns)
     if as_json:
         print_json(found.as_json())
     else:

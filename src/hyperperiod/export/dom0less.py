@@ -19,7 +19,8 @@ from pathlib import Path
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen.channels import channels_of
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import (
@@ -31,7 +32,6 @@ from hyperperiod.hosts.xen.machine import (
     lay_out,
 )
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
-from hyperperiod.hosts.xen.wires import wires_of
 from hyperperiod.model import InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 
@@ -53,7 +53,7 @@ class Board:
     """
 
     epoch_ns: int = 2_000_000_000
-    counter_hz: int = bootline.COUNTER_HZ
+    counter_hz: int = command_line.COUNTER_HZ
     base: int = MODULES_BASE
     console: str = "console=dtuart dtuart=/pl011@9000000"
 
@@ -75,7 +75,7 @@ def export_dom0less(
     Raises InputError for what cannot be expressed and MissingError for what is not built.
     """
     refuse(system, horizon_ns, seed)
-    bootline.refuse(system)
+    command_line.refuse(system)
     _refuse_board(board)
     system = complete(Analysis(system))
     machine = _machine(system, horizon_ns, seed, board)
@@ -115,13 +115,13 @@ def _refuse_board(board: Board) -> None:
 
 def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machine:
     ring_bytes = hypervisor_ring_bytes(system, horizon_ns)
-    arguments = bootline.xen_arguments(
+    arguments = command_line.xen_arguments(
         system, epoch_ns=board.epoch_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
     )
     guests = []
     for number, domain in enumerate(system.domains):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
-        words = bootline.guest_words(
+        words = command_line.guest_words(
             system,
             number,
             epoch_ns=board.epoch_ns,
@@ -131,7 +131,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
             rate=0,
             counter_hz=board.counter_hz,
         )
-        line, rest = bootline.split_words(words, bootline.arguments_limit(system, number))
+        line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
         guests.append(Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest))
     return Machine(
         hypervisor(),
@@ -139,7 +139,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
         tuple(guests),
         system.pcpus,
         heap_bytes=HEAP_BYTES + 3 * ring_bytes * system.pcpus,
-        wires=tuple(wires_of(system)),
+        channels=tuple(channels_of(system)),
     )
 
 
@@ -160,10 +160,10 @@ def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
         lines.append(f"  kernel    {guest.image.name} at {place.kernel.address:#x}")
         if place.ramdisk is not None:
             lines.append(f"  ramdisk   {place.ramdisk.size} bytes at {place.ramdisk.address:#x}")
-        for wire, address in zip(machine.wires, layout.wires, strict=True):
-            other = wire.other(number - 1)
+        for channel, address in zip(machine.channels, layout.channels, strict=True):
+            other = channel.other(number - 1)
             if other is not None:
-                size = f"{wire.size >> 10} KiB at {address:#x}"
+                size = f"{channel.size >> 10} KiB at {address:#x}"
                 lines.append(f"  shared    {size} with {system.domains[other].name}")
         lines.append(f"  arguments {guest.arguments}")
     return "\n".join(lines) + "\n"
@@ -201,8 +201,8 @@ def _readme(
     rows = "\n".join(f"| `{one.name}` | `{one.address:#x}` | {one.size} |" for one in placed)
     loads = "\n".join(f"load mmc 0:1 {one.address:#x} {one.name}" for one in placed)
     last = layout.places[-1].memory + machine.guests[-1].memory_bytes
-    if machine.wires:
-        last = layout.wires[-1] + machine.wires[-1].size
+    if machine.channels:
+        last = layout.channels[-1] + machine.channels[-1].size
     return f"""# {system.name}, for Xen without a toolstack
 
 Written by Hyperperiod (`hyperperiod export --to {TARGET}`); [`system.toml`](system.toml) is the

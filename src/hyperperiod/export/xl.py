@@ -21,7 +21,7 @@ from pathlib import Path
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
 from hyperperiod.model.units import NS_PER_UNIT
@@ -51,7 +51,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     for what cannot be expressed.
     """
     refuse(system, 1, 0)
-    bootline.refuse(system)
+    command_line.refuse(system)
     chosen = _pcpus(system, cpus)
     _refuse_times(system)
     for index, domain in enumerate(system.domains):
@@ -200,8 +200,8 @@ def _domain_commands(domain: Domain, pool: Pool, priorities: Priorities) -> Iter
 
 
 def _server(interface: Interface) -> str:
-    period = bootline.exact_time(interface.period_ns)
-    return f"--period {period} --budget {bootline.exact_time(interface.budget_ns)}"
+    period = command_line.exact_time(interface.period_ns)
+    return f"--period {period} --budget {command_line.exact_time(interface.budget_ns)}"
 
 
 def _stop(pools: Sequence[Pool]) -> str:

@@ -25,7 +25,7 @@ from hyperperiod.experiments.latency.figures import Row, clocktick_row, response
 from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.experiments.latency.settings import Scenario, Setting
 from hyperperiod.experiments.latency.simulated import UNDER_TEST, system_of
-from hyperperiod.hosts.xen.bootline import COUNTER_HZ, guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_ring

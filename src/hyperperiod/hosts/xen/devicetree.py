@@ -5,7 +5,7 @@ The board's own tree comes from whoever knows the board (QEMU dumps it, a board'
 it). What Xen is to do stands under /chosen: its arguments, and one node per domain, each with the
 places in memory of its kernel and, if there is one, its ramdisk. With `memory_address` a domain
 gets exactly that memory, so that whoever looks from outside knows where its records are. Two
-domains with a wire between them share memory and have an event channel.
+domains with a channel between them share memory and have an event channel.
 
 Domains are numbered from 1 in the order of their nodes. The format is Xen's:
 docs/misc/arm/device-tree/booting.txt in its source.
@@ -29,11 +29,11 @@ class Module:
 
 
 @dataclass(frozen=True)
-class WireEnd:
-    """A domain's end of a wire: memory and an event channel that it shares with another domain.
+class ChannelEnd:
+    """A domain's end of a channel: memory and an event channel that it shares with another domain.
 
-    `name` is the same at both ends, and no other wire's; `first` is one of them. `place` is where
-    the memory is, `address` where the domain has it.
+    `name` is the same at both ends, and no other channel's; `first` is true at one of them. `place`
+    is where the memory is in the machine, `address` where the domain has it.
     """
 
     name: str
@@ -55,7 +55,7 @@ class DomainNode:
     memory_address: int | None = None
     ramdisk: Module | None = None
     vpl011: bool = False
-    wires: tuple[WireEnd, ...] = ()
+    channels: tuple[ChannelEnd, ...] = ()
 
 
 def chosen(xen_arguments: str, domains: Sequence[DomainNode]) -> str:
@@ -101,11 +101,11 @@ def _domain(number: int, domain: DomainNode) -> str:
         lines.append(f"\txen,static-mem = <{place}>;")
     if domain.vpl011:
         lines.append("\tvpl011;")
-    if domain.wires:
+    if domain.channels:
         # Without this a domain may not use event channels.
         lines.append('\txen,enhanced = "no-xenstore";')
-    for wire in domain.wires:
-        lines += _wire(wire)
+    for channel in domain.channels:
+        lines += _channel(channel)
     lines += _module("kernel", domain.kernel, domain.arguments)
     if domain.ramdisk is not None:
         lines += _module("ramdisk", domain.ramdisk, None)
@@ -113,7 +113,7 @@ def _domain(number: int, domain: DomainNode) -> str:
     return "".join(f"\n\t\t{line}" for line in lines) + "\n"
 
 
-def _wire(end: WireEnd) -> list[str]:
+def _channel(end: ChannelEnd) -> list[str]:
     """The event channel, which names the other end's node, and the memory, nobody's own."""
     own, other = ("a", "b") if end.first else ("b", "a")
     place = f"{_cells(end.place)} {_cells(end.address)} {_cells(end.size)}"

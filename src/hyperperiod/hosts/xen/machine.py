@@ -8,7 +8,7 @@
 
 Memory is laid out here: the hypervisor and the device tree where QEMU puts them, then the images
 of the guests (one that several guests share is there once), then each guest's own memory at an
-address that is known beforehand, then the wires between them, then memory for Xen itself.
+address that is known beforehand, then the channels between them, then memory for Xen itself.
 
 With `icount` and one pcpu the machine counts: an instruction takes one nanosecond, and two runs
 of it are the same in every bit. Nothing that looks at the machine (`read`, even while it runs)
@@ -31,16 +31,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperperiod.hosts.xen.channels import Channel
 from hyperperiod.hosts.xen.devicetree import (
+    ChannelEnd,
     DomainNode,
     Module,
-    WireEnd,
     chosen,
     machine_tree,
 )
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
-from hyperperiod.hosts.xen.wires import Wire
 from hyperperiod.model import FailedError
 
 MIB = 1 << 20
@@ -90,7 +90,7 @@ class Machine:
     heap_bytes: int = 256 * MIB
     qemu_arguments: tuple[str, ...] = ()
     """More of them, such as a plugin that counts."""
-    wires: tuple[Wire, ...] = ()
+    channels: tuple[Channel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything is, wires too; `files` are to be loaded at their addresses."""
+    """Where everything is, channels too; `files` are to be loaded at their addresses."""
 
     places: tuple[Place, ...]
     files: tuple[tuple[Path, int], ...]
     ram_bytes: int
-    wires: tuple[int, ...] = ()
+    channels: tuple[int, ...] = ()
 
 
 class Running:
@@ -260,13 +260,13 @@ def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
     for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
         places.append(Place(end, kernel, loaded))
         end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
-    wires = []
-    for wire in machine.wires:
-        wires.append(end)
-        end = _round_up(end + wire.size, PAGE_BYTES)
+    channels = []
+    for channel in machine.channels:
+        channels.append(end)
+        end = _round_up(end + channel.size, PAGE_BYTES)
     ram_bytes = _round_up(end - RAM_BASE + machine.heap_bytes, 16 * MIB)
     loaded_at = tuple((path, module.address) for path, module in files.items())
-    return Layout(tuple(places), loaded_at, ram_bytes, tuple(wires))
+    return Layout(tuple(places), loaded_at, ram_bytes, tuple(channels))
 
 
 def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
@@ -280,23 +280,23 @@ def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
             memory_address=place.memory,
             ramdisk=place.ramdisk,
             vpl011=guest.vpl011,
-            wires=tuple(_ends(machine, layout, number)),
+            channels=tuple(_ends(machine, layout, number)),
         )
         for number, (guest, place) in enumerate(zip(machine.guests, layout.places, strict=True))
     ]
 
 
-def _ends(machine: Machine, layout: Layout, guest: int) -> Iterator[WireEnd]:
-    """The ends of wires that a guest has."""
-    for wire, place in zip(machine.wires, layout.wires, strict=True):
-        if wire.other(guest) is not None:
-            yield WireEnd(
-                name=wire.name,
-                first=guest == wire.lower,
-                port=wire.port,
+def _ends(machine: Machine, layout: Layout, guest: int) -> Iterator[ChannelEnd]:
+    """The ends of channels that a guest has."""
+    for channel, place in zip(machine.channels, layout.channels, strict=True):
+        if channel.other(guest) is not None:
+            yield ChannelEnd(
+                name=channel.name,
+                first=guest == channel.lower,
+                port=channel.port,
                 place=place,
-                address=wire.address,
-                size=wire.size,
+                address=channel.address,
+                size=channel.size,
             )
 
 

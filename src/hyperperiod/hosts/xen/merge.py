@@ -6,7 +6,7 @@ where the job changes: a piece in which the guest was busy with itself (waking u
 going to sleep) names no task. Jobs are taken from the guests as they say. When a job is released is
 known without them, where it does not hang on others: a guest must have said the same, and what
 one that never had the time did not say is added. Items are followed from guest to guest
-(passages.py). Misses follow from the deadlines.
+(item_paths.py). Misses follow from the deadlines.
 
 A guest's time is that of the tick in which it looked at the counter; all machines read the same
 counter.
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.xen.passages import Sources, follow
+from hyperperiod.hosts.xen.item_paths import Sources, follow
 from hyperperiod.hosts.xen.replay import Replayed
 from hyperperiod.hosts.xen.rings import Ring, new_records
 from hyperperiod.model import FailedError, System, tasks_of

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen import bootline, rings
+from hyperperiod.hosts.xen import command_line, rings
+from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
-from hyperperiod.hosts.xen.wires import hop_places, wires_of
 from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of
 from hyperperiod.trace.format import RECORD
 
@@ -52,29 +52,29 @@ def plan(
     icount = system.pcpus == 1 if options.icount is None else options.icount
     start_ns = boot_times * epoch_ns(len(system.domains), icount=icount)
     ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
-    arguments = bootline.xen_arguments(
+    arguments = command_line.xen_arguments(
         system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
     )
     guests = []
     for number in range(len(system.domains)):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
-        words = bootline.guest_words(
+        words = command_line.guest_words(
             system,
             number,
             epoch_ns=start_ns,
             horizon_ns=horizon_ns,
             seed=seed,
             memory_bytes=memory_bytes,
-            rate=bootline.ICOUNT_RATE if icount else 0,
+            rate=command_line.ICOUNT_RATE if icount else 0,
         )
-        line, rest = bootline.split_words(words, bootline.arguments_limit(system, number))
+        line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
         vcpus = system.domains[number].vcpus
         guests.append(Guest(executive(), line, memory_bytes, vcpus=vcpus, ramdisk=rest))
     return Machine(
         hypervisor=options.hypervisor or hypervisor(),
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),
-        wires=tuple(wires_of(system)),
+        channels=tuple(channels_of(system)),
         pcpus=system.pcpus,
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,

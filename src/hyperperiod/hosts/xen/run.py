@@ -25,7 +25,7 @@ from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.result import Counts, make_result
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.hosts.xen import bootline, rings
+from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
@@ -102,7 +102,7 @@ def run(
     """
     options = options or Options()
     refuse(system, horizon_ns, seed)
-    bootline.refuse(system)
+    command_line.refuse(system)
     require_interfaces(system)
     machine, recorded = _recorded(system, horizon_ns, seed, progress, options)
     replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
@@ -246,7 +246,7 @@ def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
     """What a reader of the trace must allow for."""
     late = {"lateness_ns": lateness_ns(replayed)}
     if machine.icount:
-        job_ns = ITEM_OVERHEAD_NS if machine.wires else JOB_OVERHEAD_NS
+        job_ns = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
         own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": job_ns}
         return {**late, **own}
     return {**late, "timing": "host"}

@@ -43,7 +43,7 @@ class Divergence:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Comparison:
     """What comparing two traces found."""
 
     hosts: tuple[str, str]
@@ -119,7 +119,7 @@ class Difference:
                 yield f" {mark} {row.start_ns:>14} {row.end_ns:>14}  {_said(row)}"
 
 
-def difference(first: Trace, second: Trace, bound_ns: int) -> Difference:
+def compare(first: Trace, second: Trace, bound_ns: int) -> Comparison:
     """Compare two traces of one system.
 
     Raises InputError when they are not of one: other vcpus, tasks or pcpus.
@@ -135,7 +135,7 @@ def difference(first: Trace, second: Trace, bound_ns: int) -> Difference:
     unequal = [it for it in stretches if _said(it.first) != _said(it.second)]
     divergence = next((it for it in unequal if _covered_by_ns(it, until_ns) > bound_ns), None)
     count, response_ns, unequal_jobs = _compare_jobs(first, second, until_ns, bound_ns)
-    return Difference(
+    return Comparison(
         hosts=(first[0]["host"], second[0]["host"]),
         bound_ns=bound_ns,
         total_ns=until_ns * first[0]["pcpus"],

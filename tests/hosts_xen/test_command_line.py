@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import InputError, System, load_system
 from hyperperiod.runs import complete
@@ -45,7 +45,7 @@ def test_items_are_what_the_system_says() -> None:
     change: dict[str, Any] = {
         "change": [{"at": "3s", "domain": "b", "interface": {"period": "20ms", "budget": "8ms"}}]
     }
-    assert bootline.items(system(quantum="500us", **swaps, **change)) == [
+    assert command_line.items(system(quantum="500us", **swaps, **change)) == [
         "policy=ptps",
         "quantum=500us",
         "d1=10ms:2500us:p1",
@@ -64,7 +64,7 @@ def test_weights_are_said() -> None:
         {"name": "c", "best_effort": True, "weight": 300},
     ]
     found = complete(Analysis(System.of({"name": "s", "policy": "sedf", "domain": domains})))
-    assert bootline.items(found) == [
+    assert command_line.items(found) == [
         "policy=sedf", "d1=10ms:2ms:p0", "d2=100ms:75ms:p1", "d3=best-effort:w300",
     ]  # fmt: skip
 
@@ -75,14 +75,18 @@ def test_pins_are_said_where_there_is_a_choice() -> None:
         {"name": "c", "pcpu": 0, "best_effort": True},
     ]
     pinned = System.of({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
-    assert bootline.items(pinned) == ["policy=ptps", "d1=10ms:2ms:p0:cpu1", "d2=best-effort:cpu0"]
+    assert command_line.items(pinned) == [
+        "policy=ptps",
+        "d1=10ms:2ms:p0:cpu1",
+        "d2=best-effort:cpu0",
+    ]
 
 
 def test_scope_is_said_where_the_name_does_not() -> None:
-    listed = bootline.items(complete(Analysis(system("deferrable+edf+none+global", pcpus=2))))
+    listed = command_line.items(complete(Analysis(system("deferrable+edf+none+global", pcpus=2))))
     assert listed[:2] == ["policy=deferrable+edf+none", "scope=global"]
     assert not any("cpu" in item for item in listed)
-    assert "scope=global" not in bootline.items(complete(Analysis(system("rtds"))))
+    assert "scope=global" not in command_line.items(complete(Analysis(system("rtds"))))
 
 
 def test_a_spare_of_nothing_is_a_spare_still() -> None:
@@ -96,13 +100,13 @@ def test_a_spare_of_nothing_is_a_spare_still() -> None:
             ],
         }
     )
-    assert any(item.startswith("spare=") for item in bootline.items(complete(Analysis(full))))
+    assert any(item.startswith("spare=") for item in command_line.items(complete(Analysis(full))))
 
 
 def test_options_fit_into_what_xen_keeps() -> None:
     listed = [f"d{number}=100ms:{number}ms:p{number}" for number in range(1, 65)]
-    lines = bootline.options(listed)
-    assert max(map(len, lines)) <= bootline.OPTION_LIMIT
+    lines = command_line.options(listed)
+    assert max(map(len, lines)) <= command_line.OPTION_LIMIT
     assert all(line.startswith("hyperperiod=") for line in lines)
     said = [item for line in lines for item in line.removeprefix("hyperperiod=").split(",")]
     assert said == listed
@@ -120,18 +124,18 @@ def test_every_example_has_a_command_line(path: Path) -> None:
     found = complete(Analysis(load_system(str(path))))
     if path.stem in TOO_SHORT:
         with pytest.raises(InputError, match=r"interface: budget: found [23]us; allowed: at least"):
-            bootline.xen_arguments(found, epoch_ns=10**8)
+            command_line.xen_arguments(found, epoch_ns=10**8)
         return
-    line = bootline.xen_arguments(found, epoch_ns=10**8, horizon_ns=10**10, ring_bytes=1 << 22)
+    line = command_line.xen_arguments(found, epoch_ns=10**8, horizon_ns=10**10, ring_bytes=1 << 22)
     options = line.split()
     assert options[0] == "sched=hyperperiod"
-    assert max(map(len, options)) <= bootline.OPTION_LIMIT
+    assert max(map(len, options)) <= command_line.OPTION_LIMIT
     assert options[-1].endswith("ring=4M")
     assert line.count("=best-effort") == sum(domain.best_effort for domain in found.domains)
 
 
 def test_a_guest_is_told_its_tasks() -> None:
-    words = bootline.guest_words(
+    words = command_line.guest_words(
         system(), 0, epoch_ns=150_000_000, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
     )
     assert words == [
@@ -149,7 +153,7 @@ def test_a_guest_is_told_its_tasks() -> None:
 
 
 def test_a_hog_is_a_busy_task_without_end() -> None:
-    words = bootline.guest_words(
+    words = command_line.guest_words(
         system(), 2, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
     )
     assert words[-1] == "task=b:0:0:0:0:0:0:0:0"
@@ -173,20 +177,20 @@ def test_ranks_are_the_order_of_the_scheduler(scheduler: str, ranks: list[int]) 
         "task": tasks,
     }
     found = System.of({"name": "s", "policy": "ptps", "domain": [domain]})
-    assert bootline.task_ranks(found.domains[0]) == ranks
+    assert command_line.task_ranks(found.domains[0]) == ranks
 
 
 def test_what_has_no_room_comes_as_a_text() -> None:
     words = [f"task={number:03}" for number in range(300)]
-    line, rest = bootline.split_words(words)
+    line, rest = command_line.split_words(words)
     assert len(line) <= ARGUMENTS_LIMIT < len(line) + len(words[0]) + 1
     assert rest is not None
     assert line.split() + rest.decode().split() == words
-    assert bootline.split_words(words[:10]) == (" ".join(words[:10]), None)
+    assert command_line.split_words(words[:10]) == (" ".join(words[:10]), None)
 
 
 def test_times_are_exact() -> None:
-    assert [bootline.exact_time(time_ns) for time_ns in (0, 1, 1500, 10**6, 90 * 10**9)] == [
+    assert [command_line.exact_time(time_ns) for time_ns in (0, 1, 1500, 10**6, 90 * 10**9)] == [
         "0s",
         "1ns",
         "1500ns",
@@ -223,5 +227,5 @@ def test_too_much_of_anything_is_refused(more: dict[str, int], found: str) -> No
         {"name": "s", "policy": "ptps", "pcpus": more.get("pcpus", 1), "domain": many}
     )
     with pytest.raises(InputError) as error:
-        bootline.refuse(large)
+        command_line.refuse(large)
     assert found in str(error.value)

@@ -8,7 +8,7 @@ import pytest
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.hosts.xen.passages import Passed, follow
+from hyperperiod.hosts.xen.item_paths import Passed, follow
 from hyperperiod.hosts.xen.rings import new_records
 from hyperperiod.model import FailedError, System
 from hyperperiod.runs import complete, simulate

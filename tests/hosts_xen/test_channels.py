@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wires: which domains need one, how large it is, and how Xen and the guests are told of it."""
+"""Channels: which domains need one, how large it is, and how Xen and the guests are told of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hyperperiod.hosts.xen import bootline
+from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.machine import Guest, Machine, domain_nodes, lay_out
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET
-from hyperperiod.hosts.xen.wires import WIRE_LIMIT, hop_places, wires_of
 from hyperperiod.model import InputError, System
 
 
@@ -51,29 +51,29 @@ def flow(name: str, hops: str, **more: Any) -> dict[str, Any]:
 
 def test_a_wire_connects_what_follows_and_the_end_with_the_source() -> None:
     found = system([flow("there", "abc", queue=3), flow("back", "ba", queue=2), flow("own", "cc")])
-    wires = wires_of(found)
-    assert [(wire.lower, wire.higher, wire.room) for wire in wires] == [
+    channels = channels_of(found)
+    assert [(channel.lower, channel.higher, channel.room) for channel in channels] == [
         (0, 1, 8),  # five items at most
         (1, 2, 4),
         (0, 2, 4),  # what has left at c is told to a
     ]
-    assert [wire.port for wire in wires] == [1, 2, 3]
-    assert [wire.offset for wire in wires] == [0x10000, 0x11000, 0x12000]
-    assert wires[0].other(0) == 1
-    assert wires[0].other(1) == 0
-    assert wires[0].other(2) is None
+    assert [channel.port for channel in channels] == [1, 2, 3]
+    assert [channel.offset for channel in channels] == [0x10000, 0x11000, 0x12000]
+    assert channels[0].other(0) == 1
+    assert channels[0].other(1) == 0
+    assert channels[0].other(2) is None
     assert hop_places(found)[0] == [(0, 1), (1, 1), (2, 1)]
 
 
 def test_a_wire_has_room_for_all_that_can_be_on_their_way() -> None:
-    large = wires_of(system([flow("f", "ab", queue=9000)]))[0]
+    large = channels_of(system([flow("f", "ab", queue=9000)]))[0]
     assert large.room == 16384
     assert large.size == 2 * (128 + 16 * 16384) + 4096 - 256
 
 
 def test_flows_inside_a_domain_need_none() -> None:
-    assert wires_of(system([flow("own", "cc")])) == []
-    assert wires_of(system([])) == []
+    assert channels_of(system([flow("own", "cc")])) == []
+    assert channels_of(system([])) == []
 
 
 def test_guests_are_told_of_their_flows_and_wires() -> None:
@@ -81,7 +81,7 @@ def test_guests_are_told_of_their_flows_and_wires() -> None:
     found = system([flow("own", "cc"), flow("there", "ab", queue=3, source=source)])
 
     def told(number: int) -> list[str]:
-        words = bootline.guest_words(
+        words = command_line.guest_words(
             found, number, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
         )
         return words[words.index("rate=1000") + 1 :]
@@ -97,13 +97,13 @@ def test_guests_are_told_of_their_flows_and_wires() -> None:
 def test_the_device_tree_connects_two_ends(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.write_bytes(b"x")
-    wires = tuple(wires_of(system([flow("there", "ab", queue=300)])))
-    machine = Machine(image, "", (Guest(image, "", 8 << 20),) * 3, wires=wires)
+    channels = tuple(channels_of(system([flow("there", "ab", queue=300)])))
+    machine = Machine(image, "", (Guest(image, "", 8 << 20),) * 3, channels=channels)
     layout = lay_out(machine, tmp_path)
-    assert layout.wires[0] == layout.places[-1].memory + (8 << 20)
-    assert layout.ram_bytes > layout.wires[0] + wires[0].size - 0x4000_0000
+    assert layout.channels[0] == layout.places[-1].memory + (8 << 20)
+    assert layout.ram_bytes > layout.channels[0] + channels[0].size - 0x4000_0000
     nodes = chosen("", domain_nodes(machine, layout)).split("domU")
-    at = f"0x0 {layout.wires[0]:#x} 0x1 0x10000 0x0 {wires[0].size:#x}"
+    at = f"0x0 {layout.channels[0]:#x} 0x1 0x10000 0x0 {channels[0].size:#x}"
     for node, own, other in ((nodes[1], "a", "b"), (nodes[2], "b", "a")):
         assert f"wire0_{own}: evtchn@1 {{" in node
         assert f"xen,evtchn = <1 &wire0_{other}>;" in node
@@ -130,9 +130,9 @@ def test_wires_and_arguments_share_a_device_tree() -> None:
         system([flow(other, f"a{other}a") for other in others], 19)
         for others in ("bc", "bcdefghijklmnopqrs")
     )
-    assert bootline.arguments_limit(few, 0) == bootline.arguments_limit(many, 5) == 1000
-    assert bootline.arguments_limit(many, 0) == 110
-    bootline.refuse(many)
+    assert command_line.arguments_limit(few, 0) == command_line.arguments_limit(many, 5) == 1000
+    assert command_line.arguments_limit(many, 0) == 110
+    command_line.refuse(many)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_wires_and_arguments_share_a_device_tree() -> None:
             [flow(f"{a}{b}", a + b) for a in "abcdefghi" for b in "abcdefghi" if a < b],
             9,
             "flow: pairs of domains with items between them",
-            str(WIRE_LIMIT),
+            str(CHANNEL_LIMIT),
         ),
         (
             [flow(other, f"a{other}a") for other in "bcdefghijklmnopqrst"],
@@ -165,7 +165,7 @@ def test_what_has_no_room_is_refused(
     flows: list[dict[str, Any]], domains: int, key: str, allowed: str
 ) -> None:
     with pytest.raises(InputError, match=f"at most {allowed} on Xen") as caught:
-        bootline.refuse(system(flows, domains))
+        command_line.refuse(system(flows, domains))
     assert caught.value.key == key
 
 
@@ -173,5 +173,5 @@ def test_too_many_vcpus_are_refused_as_what_they_are() -> None:
     found = system([], 1)
     domain = found.domains[0].replace(vcpus=40)
     with pytest.raises(InputError, match="found 40; allowed: at most 16 on Xen") as caught:
-        bootline.refuse(found.replace(domains=(domain,)))
+        command_line.refuse(found.replace(domains=(domain,)))
     assert caught.value.key == "domain a: vcpus"

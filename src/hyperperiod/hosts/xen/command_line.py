@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
-from hyperperiod.hosts.xen.wires import WIRE_LIMIT, hop_places, wires_of
 from hyperperiod.model import (
     Change,
     Domain,
@@ -59,9 +59,9 @@ HOP = "h"
 
 TREE_BYTES = 2_774
 VCPU_TREE_BYTES = 96
-WIRE_TREE_BYTES = 148
+CHANNEL_TREE_BYTES = 148
 """A guest's own device tree, which Xen makes, has 4 KiB: what is left beside that of one vcpu, and
-what each further vcpu and each wire take."""
+what each further vcpu and each channel take."""
 
 NO_SPARE = "spare=1s:0s"
 """Of a policy with a spare whose budget is zero: the period does not matter."""
@@ -108,11 +108,11 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
         )
         yield f"{what}clients", clients, GUEST_CLIENT_LIMIT
     between = "flow: pairs of domains with items between them"
-    wires = wires_of(system)
-    yield between, len(wires), WIRE_LIMIT
+    channels = channels_of(system)
+    yield between, len(channels), CHANNEL_LIMIT
     for number, domain in enumerate(system.domains):
-        ends = sum(wire.other(number) is not None for wire in wires)
-        limit = max(0, _tree_room(domain)) // WIRE_TREE_BYTES
+        ends = sum(channel.other(number) is not None for channel in channels)
+        limit = max(0, _tree_room(domain)) // CHANNEL_TREE_BYTES
         yield f"domain {domain.name}: domains that it exchanges items with", ends, limit
 
 
@@ -209,8 +209,8 @@ def guest_words(
 
 def arguments_limit(system: System, number: int) -> int:
     """Characters of arguments that have room in the device tree of a domain (from 0)."""
-    ends = sum(wire.other(number) is not None for wire in wires_of(system))
-    return min(ARGUMENTS_LIMIT, _tree_room(system.domains[number]) - ends * WIRE_TREE_BYTES)
+    ends = sum(channel.other(number) is not None for channel in channels_of(system))
+    return min(ARGUMENTS_LIMIT, _tree_room(system.domains[number]) - ends * CHANNEL_TREE_BYTES)
 
 
 def _tree_room(domain: Domain) -> int:
@@ -287,17 +287,17 @@ def _change(system: System, change: Change, priorities: Priorities) -> str:
 
 
 def _flows(system: System, number: int) -> Iterator[str]:
-    """The flows in which a domain has a part, and its wires."""
+    """The flows in which a domain has a part, and its channels."""
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
         if all(where != number for where, _ in hops):
             continue
         places = ",".join(f"{where}.{task}" for where, task in hops)
         numbers = map(str, (*_source(flow.source), flow.queue))
         yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
-    for wire in wires_of(system):
-        other = wire.other(number)
+    for channel in channels_of(system):
+        other = channel.other(number)
         if other is not None:
-            yield f"wire={other}:{wire.port}:{wire.offset}:{wire.room}"
+            yield f"wire={other}:{channel.port}:{channel.offset}:{channel.room}"
 
 
 def _source(source: Source) -> tuple[int, int, int, int]:

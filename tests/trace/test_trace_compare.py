@@ -10,7 +10,7 @@ from tests.sim.worlds import Run, domain, run, system, task
 
 from hyperperiod.cli import main
 from hyperperiod.model import InputError, Overheads, System
-from hyperperiod.trace.difference import Difference, difference
+from hyperperiod.trace.compare import Comparison, compare
 
 
 def two(policy: str = "ptps", *, wcet: int = 30, **more: int) -> System:
@@ -23,8 +23,8 @@ def two(policy: str = "ptps", *, wcet: int = 30, **more: int) -> System:
     )
 
 
-def compared(first: Run, second: Run, bound: int) -> Difference:
-    return difference((first.header, first.records), (second.header, second.records), bound)
+def compared(first: Run, second: Run, bound: int) -> Comparison:
+    return compare((first.header, first.records), (second.header, second.records), bound)
 
 
 def test_a_trace_agrees_with_itself_at_once() -> None:
