@@ -59,7 +59,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Count:
-    """Of a hypervisor's functions: calls and instructions in a virtual second."""
+    """Calls and instructions of one hypervisor function in a virtual second."""
 
     function: Function
     calls: float

@@ -3,8 +3,8 @@
 
 Sources name their licence in their first lines, and the right one for their place. No text
 names a folder of the machine it was written on or the office around it. Lines of sources have
-at most 100 columns (formatters see to code, this to the rest). Data from elsewhere is left as
-it came.
+at most 100 columns (formatters see to code, this to the rest). A docstring says what it is about:
+none begins with "Of ". Data from elsewhere is left as it came.
 """
 
 import re
@@ -17,6 +17,7 @@ SOURCE_SUFFIXES = {".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".S", ".sh", ".ld"
 SOURCE_NAMES = {"Makefile", "CMakeLists.txt", "pyproject.toml"}
 NOT_OURS = ("LICENSES/", "tests/data/", "uv.lock", "tools/uv.txt")
 MAX_COLUMNS = 100
+RIDDLE = re.compile(r'\s*r?"""Of\b')
 
 CORE_LICENCE = "GPL-2.0-only OR BSD-2-Clause"
 GPL_LICENCE = "GPL-2.0-only"
@@ -79,6 +80,13 @@ def wrong_lines(path: Path, text: str, source: bool) -> Iterator[str]:
                 yield f"{path}:{number}: {match.group()!r} is {meaning}"
 
 
+def wrong_docstrings(path: Path, text: str) -> Iterator[str]:
+    """Docstrings that begin with "Of ": what they are about stands elsewhere, if anywhere."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if path.suffix == ".py" and RIDDLE.match(line):
+            yield f"{path}:{number}: a docstring without a subject; say what it returns or is"
+
+
 def violations(path: Path) -> Iterator[str]:
     """All that is wrong with one file."""
     if str(path).startswith(NOT_OURS):
@@ -91,6 +99,7 @@ def violations(path: Path) -> Iterator[str]:
     if source and text:
         yield from wrong_licence(path, text)
     yield from wrong_lines(path, text, source)
+    yield from wrong_docstrings(path, text)
 
 
 def main() -> int:

@@ -31,7 +31,7 @@
 #define JOB_COST 640u
 #define SHARED_JOB_COST 980u
 /* So many more for the job of an item, and for one that goes on to another domain:
- * docs/xen/wires.md. Most of the latter are the hypervisor's, on behalf of this domain. */
+ * docs/xen/channels.md. Most of the latter are the hypervisor's, on behalf of this domain. */
 #define ITEM_COST 190u
 #define SEND_COST 1750u
 

@@ -47,7 +47,7 @@ def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
 
 
 def verdict(one: System, name: str | None = None) -> tuple[bool | None, str]:
-    """Of a domain, or of the system."""
+    """Whether a domain, or the whole system, is schedulable, and the reason."""
     result = analyze(one)
     found: dict[str, Any] = dict(result)
     if name is not None:

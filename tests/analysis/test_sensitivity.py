@@ -61,7 +61,7 @@ def some_world(draw: random.Random) -> tuple[list[Load], Supply]:
 @pytest.mark.parametrize("local", list(PLAIN))
 @pytest.mark.parametrize("worlds", [60, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_last_value_that_holds(local: Local, worlds: int) -> None:
-    """Of every wcet alone, of all together by a factor, and of the deadlines under EDF."""
+    """What is told of each wcet, of the factor and of EDF deadlines holds, and no more does."""
     draw = random.Random(41)
     confirmed = 0
     for _ in range(worlds):

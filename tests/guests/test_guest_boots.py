@@ -12,7 +12,7 @@ from tests.sim.worlds import alone, run, task
 
 SLACK_NS = 8 * US
 UNSEEN_NS = 361
-"""Of a job that is alone: before its RUN and after its IDLE, counted in instructions."""
+"""What a job that is alone runs before its RUN and after its IDLE, counted in instructions."""
 
 
 def close(found: int, expected: int, slack_ns: int = SLACK_NS) -> bool:

@@ -82,7 +82,7 @@ def followed(system: System, said: Records) -> Passed:
 
 
 def places(records: Records) -> dict[Item, tuple[int, int, int]]:
-    """Of items at hops: task, job, time."""
+    """Task, job and time of each item at a hop."""
     return {
         item_of(int(row["value"])): (int(row["task"]), int(row["job"]), int(row["time_ns"]))
         for row in of(records, Kind.ITEM)

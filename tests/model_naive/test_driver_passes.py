@@ -66,7 +66,10 @@ def ways(policy: Policy, driver: Pair, other: Pair | None) -> Ways:
 def responses(
     policy: Policy, driver: Pair, other: Pair | None, phase: int, come: tuple[Pair, Pair]
 ) -> Iterator[tuple[bool, int]]:
-    """Of the packets that come at each instant, unless there are too many then."""
+    """For each of two batches of packets whether it is the second, and its response in ticks.
+
+    A second batch that comes while too many packets wait is left out.
+    """
     (_, first), (apart, second) = come
     # Who is first matters to fixed priority only, under which the driver is.
     servers = [Params(*driver, 0)] + ([Params(*other, 1)] if other else [])

@@ -53,7 +53,7 @@ def releases(loads: Sequence[Load], attack: Attack, ticks: int) -> dict[int, lis
 def lateness(
     local: Local, loads: Sequence[Load], server: Server, attack: Attack, ticks: int
 ) -> list[int]:
-    """Of each task, the most that a job finished after its deadline (negative: before)."""
+    """For each task how late its latest job finished after its deadline (negative: before)."""
     worst = [NEVER_LATE] * len(loads)
     coming = releases(loads, attack, ticks)
     queue: list[list[int]] = []  # rank, order of release, task, deadline, work left

@@ -51,7 +51,7 @@ POLICIES = legal_policies()
 SCHEDULERS = [Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF, Scheduler.FIFO]
 PACES = ((2, 3, 4, 5, 6, 7, 8, 9, 10, 12), (3, 6, 12), (4, 6, 10), (2, 4, 8), (5, 7, 11), (6,))
 TICKS = 900
-"""Of a run."""
+"""How many ticks a run has."""
 
 
 class World:

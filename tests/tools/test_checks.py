@@ -53,6 +53,17 @@ def test_include_guard_is_no_conditional(tmp_path: Path) -> None:
     assert list(check_core.violations(path)) == []
 
 
+def test_a_docstring_without_a_subject_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    licence = "# SPDX-License-Identifier: BSD-2-Clause\n"
+    path.write_text(f'{licence}def f() -> int:\n    """{"Of"} its bound."""\n    return 1\n')
+    assert [found.split(": ")[0] for found in check_files.violations(path)] == [f"{path}:3"]
+    path.write_text(
+        f'{licence}def f() -> int:\n    """Offset (ns) of its bound."""\n    return 1\n'
+    )
+    assert list(check_files.violations(path)) == []
+
+
 def test_missing_and_wrong_licences_are_found(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\n")

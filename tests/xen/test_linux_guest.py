@@ -120,7 +120,7 @@ def threads_of(console: str) -> dict[str, Thread]:
 
 
 def responses(records: Any) -> list[int]:
-    """Of the bare-metal guest's jobs, in nanoseconds."""
+    """Response times of the bare-metal guest's jobs, in nanoseconds."""
     return [int(value) for value in records["value"][records["kind"] == Kind.COMPLETE]]
 
 

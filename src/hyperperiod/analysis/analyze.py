@@ -211,7 +211,7 @@ class Analysis:
         }
 
     def _spare_bandwidth(self) -> Fraction | None:
-        """Of the spare, where the policy has one."""
+        """The bandwidth of the spare; None under a policy without one."""
         spare = self.system.spare if self.system.policy.slack is Slack.SPARE else None
         return None if spare is None else spare.bandwidth
 

@@ -247,7 +247,7 @@ def _jobs(system: System, domain: Domain, task: Task) -> list[Event]:
 
 
 def _items(system: System, flow: Flow) -> list[Event]:
-    """Of a hop: an item was on its way when the window began, or came from the source in it.
+    """The events of a hop: its item was on its way when the window began, or came in it.
 
     Clients send one each before any of them can send another one.
     """

@@ -74,7 +74,7 @@ class Found:
 
     @property
     def ratio(self) -> float:
-        """Of its bound."""
+        """The longest response found as a share of its bound."""
         return self.response_ns / self.bound_ns
 
 

@@ -37,7 +37,7 @@ from hyperperiod.runs import complete
 
 TARGET = "xen-dom0less"
 ALWAYS = "bootscrub=0 noreboot timer_slop=0"
-"""Of Xen's arguments: start soon, stop at a panic, and put no timer off to go with another."""
+"""Arguments that Xen always has: start soon, stop at a panic, delay no timer to join another."""
 ALIGN = 2 << 20
 HEAP_BYTES = 256 << 20
 """What QEMU's machine has for Xen itself, beside its rings."""

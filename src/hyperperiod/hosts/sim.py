@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 HOST = "sim"
 INSTANTS_AT_ONCE = 1 << 17
-"""Handled between two looks at progress and Ctrl-C: some ten milliseconds."""
+"""How many instants are simulated between two looks at progress and Ctrl-C: about 10 ms."""
 SPARE_PERIOD_NS = 1_000_000_000
-"""Of a spare whose budget is zero: any period will do."""
+"""The period of the spare in systems without one, where its budget is zero: any will do."""
 
 
 def run(

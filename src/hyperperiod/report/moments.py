@@ -100,7 +100,7 @@ class Survey:
         self._see_finished(chunk)
 
     def found(self) -> list[Moment]:
-        """Of each task the first miss, the longest response and a job that was never done."""
+        """Each task's first miss, its longest response and its first late job that never ended."""
         stuck = [self._of_release(WORST_MISS, jobs[0]) for _, jobs in by_task(self._in_flight)]
         late = [moment for moment in stuck if moment.is_late(self._last_ns)]
         return [*self._missed.values(), *self._longest.values(), *late]
@@ -144,7 +144,7 @@ class Survey:
 
 
 def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[Moment]:
-    """Of each flow the first item that was late, and the one that took longest."""
+    """Returns each flow's first item that was late, and the one that took longest."""
     first: dict[int, Moment] = {}
     longest: dict[int, Moment] = {}
     for flow, item in _items(header, pieces):

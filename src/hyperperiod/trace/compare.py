@@ -62,7 +62,7 @@ class Comparison:
     unequal_jobs: tuple[str, ...]
     """Jobs that differ by more than the bound, in words."""
     rows: tuple[tuple[Interval, ...], tuple[Interval, ...]]
-    """Of both traces, around the divergence."""
+    """The intervals of each trace around the divergence."""
 
     @property
     def agrees(self) -> bool:

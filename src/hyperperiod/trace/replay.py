@@ -350,7 +350,7 @@ def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
 
 
 def _departures(together: list[Record]) -> list[Record]:
-    """Of one instant, what comes before its refills: charges and departures."""
+    """Returns those records of one instant that come before its refills: charges, departures."""
     return list(takewhile(lambda record: record.kind in (Kind.CHARGE, Kind.DEPART), together))
 
 

@@ -26,7 +26,7 @@ from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound
 from hyperperiod.analysis.flows.vcpu import Vcpu
 
 ROUNDS = 200
-"""Of the iteration, before those whose bounds still grow are given up."""
+"""How many rounds the iteration has; flows whose bounds still grow after them are given up."""
 
 
 def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Bounds:

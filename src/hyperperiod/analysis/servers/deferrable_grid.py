@@ -27,7 +27,7 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 STEPS = 10_000
-"""Of the iteration, after which the verdict is null."""
+"""How many steps the iteration has; without an end after so many the verdict is null."""
 
 
 def deferrable_grid(group: Group) -> list[Verdict]:
@@ -52,7 +52,7 @@ def most_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, 
 
 
 def _spent(other: Server, refill_ns: int, window_ns: int) -> tuple[int, int]:
-    """With the next refill that far away."""
+    """What `most_spent` returns, for another whose next refill is `refill_ns` away."""
     first_ns = min(other.budget_ns, refill_ns)
     if window_ns < refill_ns:
         spent_ns = min(first_ns, window_ns)

@@ -19,11 +19,11 @@ GAIN = 0.03
 HELP = 0.01
 """A share of the pcpu above this counts as getting of the spare."""
 ROOM = 1.2
-"""Of the largest throughput: where the axis ends, so that words have room above the curves."""
+"""Where the axis ends, as a multiple of the largest throughput: words fit above the curves."""
 
 
 class Judge:
-    """Of the rows of one setting."""
+    """Judges the paper's claims by the rows of one setting."""
 
     def __init__(self, experiment: Workload, setting: Setting) -> None:
         self.experiment = experiment

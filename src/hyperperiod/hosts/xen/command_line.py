@@ -36,7 +36,7 @@ from hyperperiod.model.units import NS_PER_UNIT
 
 OPTION = "hyperperiod="
 OPTION_LIMIT = 120
-"""Characters of one option, of which Xen would take 127."""
+"""How many characters an option has at most; Xen would take 127."""
 
 COUNTER_HZ = 62_500_000
 """How fast the system counter of QEMU's machine runs: a tick is 16 ns."""
@@ -64,10 +64,10 @@ CHANNEL_TREE_BYTES = 148
 what each further vcpu and each channel take."""
 
 NO_SPARE = "spare=1s:0s"
-"""Of a policy with a spare whose budget is zero: the period does not matter."""
+"""The spare of a system that has none, under a policy with a spare: any period will do."""
 
 NEVER = 2**64
-"""The key of a task that comes last."""
+"""The sorting key of a task that comes after all others."""
 
 
 def refuse(system: System) -> None:

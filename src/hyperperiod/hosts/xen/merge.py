@@ -167,13 +167,13 @@ def _unsaid(system: System, released: Records, drawn: Sequence[Sequence[int]]) -
 
 
 def _deadlines(system: System) -> NDArray[np.uint64]:
-    """Of all tasks, relative to the release; 0: none."""
+    """Returns the deadline of each task in ns after the release, by number; 0 where it has none."""
     tasks = (task for domain in system.domains for task in domain.tasks)
     return np.array([task.deadline_ns or 0 for task in tasks], np.uint64)
 
 
 def _misses(system: System, jobs: Jobs, end_ns: int) -> Records:
-    """Of jobs that finished after their deadline, and of those that have not finished by then."""
+    """Returns the MISS records of jobs that finished late or had not finished at their deadline."""
     relative = _deadlines(system)
     done = jobs.completions
     deadline = done["time_ns"] - done["value"] + relative[done["task"]]
@@ -212,7 +212,7 @@ def _with_tasks(part: Replayed, changes: Records, end_ns: int) -> Records:
 
 
 def _last_of_instant(grants: Records) -> Records:
-    """Of several picks in one instant only the last one lasts."""
+    """Returns the grants that lasted: the last one of each instant."""
     times = grants["time_ns"]
     lasting: Records = grants[np.append(times[1:] != times[:-1], True)[: len(grants)]]
     return lasting

@@ -155,7 +155,7 @@ def _items(system: System, flow: Flow, horizon_ns: int) -> int:
 
 
 def _own_jobs(task: Task, horizon_ns: int) -> int:
-    """Of a task that is no hop."""
+    """Returns how many jobs a task that is no hop can have up to the horizon."""
     apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
     return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
 

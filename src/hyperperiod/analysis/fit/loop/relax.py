@@ -88,7 +88,7 @@ class Box:
         return all(len(top) == 1 for top in self.tops)
 
     def best(self) -> list[tuple[int, int]]:
-        """Of each service the slice with the least bandwidth, and its top."""
+        """For each service its slice of least bandwidth, and that slice's top."""
         return [
             min(top.items(), key=lambda pair: (Fraction(pair[0], pair[1]), pair[0]))
             for top in self.tops
