@@ -68,7 +68,7 @@ class Sets:
 
     @classmethod
     def of(cls, sets: Iterable[Sequence[Load]]) -> Sets:
-        """From lists of loads."""
+        """Sets from lists of loads, one list for each set."""
         lists = [list(one) for one in sets]
         starts = np.concatenate(([0], np.cumsum([len(one) for one in lists])))
         rows = [load for one in lists for load in one]
@@ -97,7 +97,7 @@ class Judged:
 
     @property
     def accepted(self) -> int:
-        """How many sets are guaranteed."""
+        """How many of the sets surely meet every deadline."""
         return int(np.count_nonzero(self.verdicts == YES))
 
 

@@ -15,7 +15,7 @@ LOOKS = 100_000_000
 
 
 def looks_for(loads: int) -> int:
-    """What each of some hundred tests of that many loads may spend in one search."""
+    """How many looks each of some hundred tests of that many loads may spend in one search."""
     return max(100 * loads, LOOKS // 100)
 
 

@@ -101,7 +101,7 @@ _LOCALS = {
 
 
 def source_of_task(task: Task) -> Source:
-    """The load of a task with a period."""
+    """The source of the jobs of a task with a period: its load under its name."""
     assert task.wcet_ns is not None, "a busy task is no load"
     assert task.period_ns is not None, "a busy task is no load"
     assert task.deadline_ns is not None, "the model fills deadlines in"

@@ -91,7 +91,7 @@ def resolve(system: System) -> System:
 
 
 def resolve_what_can_be(system: System) -> Resolution:
-    """As `resolve`, but domains without a possible interface stay open, with a reason."""
+    """The system as `resolve` gives it, but domains without a possible interface stay open."""
     require_pins(system)
     resolution = Resolution(system)
     filler = _Filler(resolution, lambda _: 0)
@@ -207,7 +207,7 @@ _SETTLED: dict[str, object] = {
 
 
 def _grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
-    """Where Algorithm 1 looks: whole quanta, or the periods that the domain allows."""
+    """The grid on which Algorithm 1 looks: whole quanta, or the periods that the domain allows."""
     from hyperperiod.analysis.domains.algorithm_1 import Grid
 
     step_ns = quantum_ns or DEFAULT_QUANTUM_NS

@@ -16,17 +16,17 @@ from hyperperiod.hosts import HOSTS
 
 
 def files(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The shell completes names of files."""
+    """One item that tells the shell to complete names of files."""
     return [CompletionItem(begun, type="file")]
 
 
 def folders(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The shell completes names of folders."""
+    """One item that tells the shell to complete names of folders."""
     return [CompletionItem(begun, type="dir")]
 
 
 def policies(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """A policy by name."""
+    """The names of policies that begin like the word."""
     return _matching(_policies(), begun)
 
 

@@ -38,7 +38,7 @@ class Order(NamedTuple):
 
 
 def execute(order: Order) -> int:
-    """Run, write, print; the exit code."""
+    """Runs the system of an order, writes and prints what was asked for; the exit code."""
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(

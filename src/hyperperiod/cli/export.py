@@ -27,7 +27,7 @@ TARGETS = ("xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
 
 
 def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
-    """A whole number, decimal or after 0x."""
+    """Reads an address: a whole number, decimal or after 0x."""
     try:
         return int(text, 0)
     except ValueError:
@@ -35,7 +35,7 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
 
 
 def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[int] | None:
-    """Numbers separated by commas."""
+    """Reads numbers of cpus, separated by commas; None where none were given."""
     if text is None:
         return None
     if not all(part.isdecimal() and len(part) < 5 for part in text.split(",")):

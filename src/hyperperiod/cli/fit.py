@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def _read_range(
     ctx: click.Context, param: click.Parameter, text: str | None
 ) -> tuple[int, int] | None:
-    """LO..HI as two times in nanoseconds."""
+    """Reads LO..HI as two times in nanoseconds; None where it was not given."""
     if text is None:
         return None
     parts = text.split("..")
@@ -44,7 +44,7 @@ def _read_range(
 
 
 def _read_share(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Fraction | None:
-    """A percentage as a fraction."""
+    """Reads a percentage as a fraction; None where it was not given."""
     if text is None:
         return None
     allowed = "a percentage from 0% to 1000%, such as 5%"

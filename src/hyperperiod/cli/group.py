@@ -123,7 +123,7 @@ def _drop_what_nobody_takes() -> None:
 
 
 def _unwritten(error: OSError) -> str:
-    """What the operating system refused, and of which file or stream."""
+    """A sentence about what the operating system refused, and for which file or stream."""
     from hyperperiod.cli.output import error_text
 
     name = error.filename

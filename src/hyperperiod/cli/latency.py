@@ -31,7 +31,7 @@ DEFAULT_POLICIES = "ptps,wcps,crps,ds,polling,sporadic,rtds,ertds,cbs"
 
 
 def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """A time, or None where none was given."""
+    """Reads a time as whole nanoseconds; None where none was given."""
     return None if text is None else read_time(ctx, param, text)
 
 

@@ -53,7 +53,7 @@ class Probe:
 
 
 def examine() -> list[Finding]:
-    """Every probe, in a fixed order."""
+    """What every probe of the machine found, in a fixed order."""
     findings = []
     for probe in PROBES:
         found = probe.look()

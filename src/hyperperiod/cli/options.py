@@ -76,7 +76,7 @@ def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | 
 
 
 def read_policy(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Policy | None:
-    """A policy by name or by rules."""
+    """Reads a policy by name or by rules; None where none was given."""
     return None if text is None else _policy(text)
 
 
@@ -172,7 +172,7 @@ report_option = click.option(
 
 
 def run_options(command: Command) -> Command:
-    """What everything that runs a system takes."""
+    """Adds the options of every command that runs a system."""
     for option in (
         wide_option,
         json_option,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_json(result: Any) -> None:
-    """One object on standard output."""
+    """Prints a result as one JSON object on standard output."""
     import json
 
     sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")

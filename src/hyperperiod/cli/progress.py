@@ -65,7 +65,7 @@ class _Shown:
         self._drawn: Any = None
 
     def update(self, **changed: Any) -> None:
-        """What has changed: `completed` or `description`."""
+        """Notes what has changed of the bar: `completed` or `description`."""
         self._state.update(changed)
         if self._drawn is not None:
             self._drawn.update(0, **changed)

@@ -37,7 +37,7 @@ NAMES = (
 
 
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """A time, or None where none was given."""
+    """Reads a time as whole nanoseconds; None where none was given."""
     return None if text is None else read_time(ctx, param, text)
 
 

@@ -61,7 +61,7 @@ class Screen:
             self._write(self._fitted(one, indent))
 
     def table(self, table: Table) -> None:
-        """A table and a blank line."""
+        """Prints a table, made to fit, and a blank line."""
         self._write(table.lines(self.width, colour=self.colour, ascii_only=self._ascii_only()))
 
     def _fitted(self, line: str, indent: int) -> Iterable[str]:

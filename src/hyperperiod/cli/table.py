@@ -67,12 +67,12 @@ class Table:
     _sections: set[int] = field(default_factory=set)
 
     def add_row(self, *cells: Cell) -> None:
-        """One more row."""
+        """Adds a row, one cell for each column."""
         assert len(cells) == len(self.columns), "one cell for each column"
         self.rows.append(cells)
 
     def add_section(self) -> None:
-        """A blank line before the next row."""
+        """Lets a blank line stand before the next row."""
         self._sections.add(len(self.rows))
 
     def lines(
@@ -121,7 +121,7 @@ class _Block(NamedTuple):
 
 
 def _plan(table: Table, width: int | None) -> tuple[list[_Block], str]:
-    """What is shown in a width, and what a reader must be told about it."""
+    """The blocks of columns that fit a width, and a note on what they leave out."""
     every = list(range(len(table.columns)))
     cells = [_widest(row[index] for row in table.rows) for index in every]
     whole = [
@@ -202,7 +202,7 @@ def _spread(
 
 
 def _note(table: Table, blocks: list[_Block], cells: list[int]) -> str:
-    """What is left out or shortened; empty if nothing is."""
+    """A sentence on the columns that are left out or shortened; empty if none is."""
     shown = {
         index: width
         for block in blocks
@@ -265,7 +265,7 @@ def shortened(text: str, width: int, cut: str = "…") -> str:
 def _row(
     table: Table, block: _Block, cells: Sequence[Sequence[str]], *, colour: bool
 ) -> Iterator[str]:
-    """The lines of one row."""
+    """The lines of one row, its cells aligned in the widths of their columns."""
     gap = " " * block.gap
     for at in range(max(map(len, cells))):
         parts = []

@@ -215,7 +215,7 @@ class _Search:
                 here = heard
 
     def _hear(self, play: Play) -> _Heard:
-        """Runs a play."""
+        """Runs a play: the longest response to each source, as a share of its bound."""
         responses_ns = largest_responses(self.staged(play), self.horizon_ns)
         self.tried += 1
         if self.progress is not None:

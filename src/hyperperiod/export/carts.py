@@ -220,12 +220,12 @@ def _text(system: System, root: ET.Element, domains: Sequence[Domain]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as it may stand in a comment."""
+    """A text as it may stand in an XML comment: without two dashes in a row."""
     return text.replace("--", "- -").rstrip("-")
 
 
 def _notes(system: System, domains: Sequence[Domain]) -> Iterator[str]:
-    """What is not in the file."""
+    """Sentences on what of the system the CARTS file cannot say."""
     if system.policy.slack is not Slack.NONE:
         yield f"The slack rule {system.policy.slack} changes no interface"
     hogs = [domain.name for domain in system.domains if domain.best_effort]

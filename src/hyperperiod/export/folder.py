@@ -88,7 +88,7 @@ def _check(target: Path) -> bool:
 
 
 def _listed(manifest: Path) -> set[str]:
-    """The files of an earlier export."""
+    """The names of the files that an earlier export left in the folder."""
     try:
         found = json.loads(manifest.read_text())["files"]
         return {MANIFEST, *map(str, found)}

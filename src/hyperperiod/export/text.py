@@ -18,5 +18,5 @@ def export_toml(system: System) -> dict[str, str | bytes | Path]:
 
 
 def export_csv(system: System) -> dict[str, str | bytes | Path]:
-    """Its tasks, one per row; InputError for domains that a table cannot say."""
+    """The table of a system's tasks, a row each; InputError for domains that no table can say."""
     return {"tasks.csv": to_table(resolve(system))}

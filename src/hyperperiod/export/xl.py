@@ -83,7 +83,7 @@ def _pcpus(system: System, cpus: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _refuse_times(system: System) -> None:
-    """What happens at an instant, or in steps of time, has no place in a toolstack."""
+    """InputError for swaps, changes and a quantum: a toolstack knows no instants."""
     for key, found, allowed in (
         ("quantum", system.quantum_ns, "no quantum: hyperperiod-xen sets none"),
         ("swap", system.swaps, "no [[swap]]: hyperperiod-xen policy POOL POLICY swaps when called"),

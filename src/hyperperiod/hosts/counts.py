@@ -22,12 +22,12 @@ from hyperperiod.trace.spans import Spans, merged, spans
 
 
 def count_tasks(system: System, records: Records, end_ns: int) -> list[TaskCount]:
-    """All tasks, in file order."""
+    """What each task did in a run that ended at `end_ns`, in the order of the file."""
     return [_task(_of_task(records, placed.id), end_ns) for placed in tasks_of(system)]
 
 
 def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount]:
-    """All flows, in file order."""
+    """What each flow did in a run that ended at `end_ns`, in the order of the file."""
     found: list[list[tuple[Record, Item]]] = [[] for _ in system.flows]
     for record, item in visits(records):
         found[item.flow].append((record, item))
@@ -35,7 +35,7 @@ def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount
 
 
 def count_domains(system: System, records: Records) -> list[DomainCount]:
-    """All domains, in file order."""
+    """What each domain got in a run, in the order of the file."""
     found = _every_span(system, records)
     running = found[found["kind"] == Kind.RUN]
     lengths = running["end_ns"] - running["start_ns"]
@@ -77,7 +77,7 @@ def _task(records: Records, end_ns: int) -> TaskCount:
 
 
 def _flow(records: Sequence[tuple[Record, Item]], flow: Flow, end_ns: int) -> FlowCount:
-    """Its item, drop and complete records."""
+    """What a flow did, from its item, drop and complete records."""
     released: dict[int, int] = {}
     finished: dict[int, int] = {}
     dropped = 0

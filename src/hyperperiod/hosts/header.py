@@ -96,7 +96,7 @@ def _flows(system: System) -> list[dict[str, Any]]:
 
 
 def _clients(source: Source) -> dict[str, Any]:
-    """What only a closed source has."""
+    """The keys of the header that only closed sources have; none for others."""
     if source.clients is None:
         return {}
     least_ns, most_ns = source.think_range_ns

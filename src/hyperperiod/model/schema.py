@@ -21,7 +21,7 @@ SHIPPED_NAME = "system.schema.json"
 
 
 def system_schema() -> dict[str, Any]:
-    """The schema of a system file."""
+    """The JSON Schema of a system file."""
     definitions: dict[str, Any] = {}
     system = schema_of(System, definitions)
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod system"}
@@ -29,5 +29,5 @@ def system_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the file that ships."""
+    """The JSON Schema as the text of the file that ships with the package."""
     return json.dumps(system_schema(), indent=2, ensure_ascii=True) + "\n"

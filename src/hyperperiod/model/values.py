@@ -72,7 +72,7 @@ class Kind:
         raise NotImplementedError
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
-        """Its JSON Schema; `definitions` takes what others may refer to."""
+        """The JSON Schema of this kind of value; `definitions` takes what others may refer to."""
         raise NotImplementedError
 
     def write(self, value: Any) -> Any:

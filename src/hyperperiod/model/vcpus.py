@@ -77,7 +77,7 @@ def vcpus_of(system: System) -> tuple[Vcpu, ...]:
 
 
 def tasks_of(system: System) -> tuple[PlacedTask, ...]:
-    """All tasks of the outermost domains."""
+    """The tasks of all outermost domains, numbered in the order of the file."""
     placed: list[PlacedTask] = []
     for domain_index, domain in enumerate(system.domains):
         for index, task in enumerate(domain.tasks):
@@ -145,7 +145,7 @@ class InterfaceEntry(TypedDict):
 
 
 def bandwidth_of(domain: Domain) -> Fraction:
-    """What all vcpus of a domain are promised together, as a share of a pcpu; 0 if nothing."""
+    """The bandwidth of all vcpus of a domain together, in pcpus; 0 without interface."""
     return domain.interface.bandwidth * domain.vcpus if domain.interface else Fraction(0)
 
 

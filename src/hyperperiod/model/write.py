@@ -29,7 +29,7 @@ _TABLES = (Domain, Task, Flow, Swap, Change)
 
 
 def to_toml(system: System) -> str:
-    """The text of a system file."""
+    """The text of a TOML file that `load_system` reads back as the same system."""
     return "".join(_table(system, ())).lstrip("\n")
 
 

@@ -120,7 +120,7 @@ def cdf_chart(
 
 
 def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
-    """The boxes of several distributions."""
+    """A chart of the boxes of several distributions, one above the other."""
     row, top = 26.0, 22.0
     most = max([1.0, *(one.found.most for one in series)])
     boxes = tuple(

@@ -87,7 +87,7 @@ class Survey:
         self._last_ns = 0
 
     def add(self, chunk: Records) -> None:
-        """Go on over these records."""
+        """Looks for moments in these records, which follow those of the call before."""
         released = np.concatenate((self._in_flight, chunk[chunk["kind"] == Kind.RELEASE]))
         self._in_flight = unfinished(self._in_flight, chunk)
         self._last_ns = end_ns(chunk)

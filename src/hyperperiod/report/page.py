@@ -29,5 +29,5 @@ def fill(template: str, **values: Any) -> str:
 
 
 def render(path: Path, template: str, **values: Any) -> None:
-    """Write the page."""
+    """Writes a page made from the template with these values to `path`."""
     path.write_text(fill(template, **values), encoding="utf-8")

@@ -60,7 +60,7 @@ class State:
         return int(self._remaining_ns[server]) if self._refilled[server] else None
 
     def add(self, chunk: Records) -> None:
-        """Go on over these records."""
+        """Follows the state of the servers over these records."""
         kinds = chunk["kind"]
         decided = chunk[(kinds == Kind.RUN) | (kinds == Kind.IDLE)]
         self._decide(decided)

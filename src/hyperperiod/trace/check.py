@@ -30,7 +30,7 @@ class CheckResult:
 
     @property
     def exit_code(self) -> int:
-        """0: all is well; 1: a property fails."""
+        """The exit code of `trace check`: 0 if all is well, 1 if a property fails."""
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ RECORDS_AT_ONCE: Final = 1 << 14
 
 
 def write_perfetto(header: Header, records: Records, path: Path, progress: Progress) -> None:
-    """Convert the whole trace."""
+    """Writes the trace to `path` as one that Perfetto reads."""
     with path.open("wb") as file:
         writer = _Writer(header, file)
         for chunk in counted(chunks(records, RECORDS_AT_ONCE), progress):
@@ -93,7 +93,7 @@ class _Writer:
                 self._event(record.time_ns, self.machine, name)
 
     def close(self, last_ns: int) -> None:
-        """End every slice that is still open."""
+        """Ends every slice that is still open, at `last_ns`."""
         for pcpu in self.open_pcpus:
             self._end(last_ns, self.pcpu_tracks[pcpu])
         for task, waiting in enumerate(self.waiting):

@@ -49,7 +49,7 @@ _JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM
 
 
 def write_csv(header: Header, records: Records, path: Path, progress: Progress) -> None:
-    """All records as CSV with a heading."""
+    """Writes all records to `path` as CSV with a heading."""
     plain = pa.schema(
         [(field.name, pa.string() if field.type == _NAME else field.type) for field in SCHEMA]
     )
@@ -60,7 +60,7 @@ def write_csv(header: Header, records: Records, path: Path, progress: Progress) 
 
 
 def write_parquet(header: Header, records: Records, path: Path, progress: Progress) -> None:
-    """All records as Parquet."""
+    """Writes all records to `path` as Parquet."""
     with pa_parquet.ParquetWriter(path, SCHEMA) as writer:
         for batch in batches(header, records, progress):
             writer.write_batch(batch)

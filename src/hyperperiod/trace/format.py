@@ -279,7 +279,7 @@ def read(path: Path) -> tuple[Header, Records]:
 
 
 def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
-    """The records piece by piece, in order."""
+    """The records in pieces of at most `size`, in order."""
     for first in range(0, len(records), size):
         yield records[first : first + size]
 
@@ -314,7 +314,7 @@ def item_of(value: int) -> Item:
 
 
 def server_name(header: Header, server: int) -> str:
-    """How a payer is called in everything that users read."""
+    """The name of a payer in everything that users read."""
     if server in (SPARE, NONE):
         return "spare" if server == SPARE else "nobody"
     return header["vcpus"][server]["name"]

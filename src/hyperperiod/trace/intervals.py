@@ -38,7 +38,7 @@ def intervals(header: Header, records: Records) -> Iterator[Interval]:
 
 
 def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
-    """The intervals as CSV with a heading."""
+    """Writes the intervals of a trace to `out` as CSV with a heading."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(Interval._fields)
     writer.writerows(intervals(header, records))

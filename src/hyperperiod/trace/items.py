@@ -31,7 +31,7 @@ class FlowItem:
 
 
 def items(header: Header, records: Records) -> list[FlowItem]:
-    """All items that came in the run."""
+    """All items of flows that came in the run, in the order in which they came."""
     flows = header.get("flows", [])
     found: dict[tuple[int, int], FlowItem] = {}
     for record, item in visits(records):
@@ -49,7 +49,7 @@ def items(header: Header, records: Records) -> list[FlowItem]:
 
 
 def write_items_csv(header: Header, records: Records, out: TextIO) -> None:
-    """The items as CSV with a heading."""
+    """Writes the items of a trace to `out` as CSV with a heading."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(astuple(item) for item in items(header, records))
@@ -61,7 +61,7 @@ def visits(records: Records) -> Iterator[tuple[Record, Item]]:
 
 
 def visits_in(pieces: Iterable[Records]) -> Iterator[tuple[Record, Item]]:
-    """The same for a trace whose records come in pieces."""
+    """Each item at each hop, with its record, of a trace whose records come in pieces."""
     carried: dict[tuple[int, int], Item] = {}
     for piece in pieces:
         kinds = piece["kind"]

@@ -30,7 +30,7 @@ class Job:
 
 
 def jobs(header: Header, records: Records) -> list[Job]:
-    """All jobs released in the run."""
+    """All jobs that were released in the run."""
     found: dict[tuple[int, int], Job] = {}
     for time_ns, value, job, task, kind in _job_records(records):
         key = (task, job)
@@ -47,7 +47,7 @@ def jobs(header: Header, records: Records) -> list[Job]:
 
 
 def write_jobs_csv(header: Header, records: Records, out: TextIO) -> None:
-    """The jobs as CSV with a heading."""
+    """Writes the jobs of a trace to `out` as CSV with a heading."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(astuple(job) for job in jobs(header, records))

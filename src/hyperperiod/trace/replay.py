@@ -229,7 +229,7 @@ class Replay:
             self._remember(pcpu)
 
     def _remember(self, pcpu: int) -> None:
-        """What the pcpu did until now is what it did last."""
+        """Keeps what the pcpu did until now as what it did last."""
         state = self.state
         grant = state.grants[pcpu]
         if grant.pay is not None and grant.pay != SPARE:
@@ -277,7 +277,7 @@ class Replay:
         )
 
     def _swap(self, record: "Record") -> None:
-        """New rules on one pcpu, or on all."""
+        """Puts the rules of a swap record in force, on one pcpu or on all."""
         state = self.state
         state.swaps += 1
         value = record.value
@@ -332,7 +332,7 @@ class Record(NamedTuple):
 
 
 def each(records: Records) -> Iterator[Record]:
-    """The records one by one."""
+    """The records of a trace as objects, one by one."""
     for chunk in chunks(records):
         yield from map(Record._make, chunk.tolist())
 

@@ -58,11 +58,11 @@ class Server:
         return self.remaining_ns > 0
 
     def due_ns(self) -> int:
-        """When its budget or its interface changes, if nothing else happens before."""
+        """The instant (ns) at which its budget or its interface changes if nothing else happens."""
         return min(self.refill_due_ns(), self.change_ns)
 
     def come_due(self, now_ns: int) -> None:
-        """What was due now."""
+        """Does what is due at `now_ns`: the change of its interface, or else the refill."""
         if self.change_ns <= now_ns and self.wanted is not None:
             self.take_wanted(self.wanted)
             self.start_anew(now_ns)
@@ -76,11 +76,11 @@ class Server:
         self.wanted, self.change_ns = None, NEVER
 
     def refill_due_ns(self) -> int:
-        """When its budget comes back."""
+        """The instant (ns) at which the server's budget comes back next."""
         return self.deadline_ns
 
     def refill(self, now_ns: int) -> None:
-        """The refill; a debt is not forgiven."""
+        """Refills the budget at `now_ns`; a debt is not forgiven."""
         debt_ns = min(0, self.remaining_ns) if self.level == 0 else 0
         self.level = 0
         self.remaining_ns = self.budget_ns + debt_ns
@@ -104,12 +104,12 @@ class Server:
             self.remaining_ns += self.budget_ns
 
     def arrive(self, now_ns: int) -> None:
-        """It got work after having none."""
+        """Notes that the server got work after having none."""
         del now_ns
         self.has_work = True
 
     def depart(self) -> None:
-        """It ran out of work."""
+        """Notes that the server ran out of work."""
         self.has_work = False
 
     def settle(self) -> None:
@@ -216,7 +216,7 @@ class Slice(Server):
         return False
 
     def _wake_first(self, now_ns: int) -> None:
-        """The first work of all."""
+        """Starts the first period at the server's first work of all."""
         if now_ns < self.deadline_ns:
             return
         if self.loses:

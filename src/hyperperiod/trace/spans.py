@@ -42,7 +42,7 @@ def spans(records: Records, pcpu: int) -> Spans:
 
 
 def all_spans(header: Header, records: Records) -> list[Spans]:
-    """The spans of every pcpu, by pcpu."""
+    """A list of the spans of each pcpu, in the order of pcpus."""
     return [spans(records, pcpu) for pcpu in range(header["pcpus"])]
 
 

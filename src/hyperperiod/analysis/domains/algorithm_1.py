@@ -57,7 +57,7 @@ class Grid:
 
     @classmethod
     def of_quanta(cls, quantum_ns: int) -> Grid:
-        """The paper's grid."""
+        """The paper's grid: periods and budgets are multiples of the quantum."""
         return cls(quantum_ns, quantum_ns, quantum_ns)
 
 

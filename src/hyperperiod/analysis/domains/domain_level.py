@@ -96,7 +96,7 @@ class Promise:
 
     @property
     def rules(self) -> Rules:
-        """What its proof is about; an inner server has the defaults, as `proofs` says."""
+        """The rules that a row of `proofs` must be about; an inner server has the defaults."""
         return Rules(self.rule, self.order, self.slack, self.scope)
 
 
@@ -113,7 +113,7 @@ def promise_under(policy: Policy, domain: Domain, sbf: Sbf) -> Promise:
 
 
 def promise_inside(sbf: Sbf) -> Promise:
-    """The same of a domain in a domain: its server is periodic, whatever the policy is."""
+    """What stands behind a domain in a domain: its server is periodic, whatever the policy is."""
     return Promise(Budget.PERIODIC, sbf)
 
 
@@ -173,7 +173,7 @@ def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Comp
 
 
 def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
-    """What each vcpu of the domain surely gets."""
+    """The supply that each vcpu of the domain surely gets; NotCovered where nothing is proved."""
     interface = domain.interface
     if interface is None:
         raise NotCovered(BEST_EFFORT)

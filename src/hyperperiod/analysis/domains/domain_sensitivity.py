@@ -135,7 +135,7 @@ class _Given:
         return self.granule_ns * last_holding(enough, most, (needed_ns - 1) // self.granule_ns)
 
     def confirmed_ns(self, least_ns: int) -> int | None:
-        """That budget or, where tests do not confirm it, one on the way to the present one."""
+        """`least_ns` or, where tests do not confirm it, a budget between it and the present one."""
         if self.tried is None or self.tried.accepted(least_ns):
             return least_ns
         working, failing = self.interface.budget_ns // self.granule_ns, least_ns // self.granule_ns

@@ -85,7 +85,7 @@ def _title(domain: Domain, promise: Promise, sbf: Sbf) -> tuple[str, str]:
 
 
 def _harmonic(domain: Domain, promise: Promise, components: Sequence[Component]) -> NamedVerdict:
-    """As the paper has it; sound only where its bound is."""
+    """The test on the harmonic supply as the paper has it; sound only where its bound is."""
     interface = domain.interface
     assert interface is not None, "there is a supply"
     sound = all(

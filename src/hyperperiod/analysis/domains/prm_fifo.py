@@ -23,7 +23,7 @@ from hyperperiod.analysis.verdict import Verdict
 
 
 def fifo(component: Component, supply: Supply) -> list[Verdict]:
-    """One verdict per source."""
+    """One verdict per source of a component under fifo, in its order."""
     if component.fifo_with_busy:
         return [Verdict.unknown("fifo behind a busy task: no test covers it")] * len(
             component.sources

@@ -37,12 +37,12 @@ def least_cost(problem: Problem) -> Fraction:
 
 
 def fewest_bins(problem: Problem) -> int:
-    """No fewer pcpus will do."""
+    """A lower bound of the pcpus that the problem needs: no fewer will do."""
     return ceil(bandwidth_bounds(problem)["relaxation"])
 
 
 def overfull(problem: Problem) -> str:
-    """Why there is no room, or nothing."""
+    """Why the problem's domains have no room on its pcpus, in words; empty if that is not shown."""
     there_is = len(problem.bins) * problem.room
     found = bandwidth_bounds(problem)
     if found["utilization"] > there_is:

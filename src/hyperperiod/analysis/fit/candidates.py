@@ -251,7 +251,7 @@ class Tabulator:
         return self.grid.clip(p for p in tried if p <= high_ns), False
 
     def _periods_of_range(self, domain: Domain, wanted: Iterable[int]) -> tuple[list[int], bool]:
-        """As `_periods`, for a domain whose range the file gives."""
+        """The periods (ns) to try for a domain with a range, and whether they are all."""
         grid = self._whole_grid(domain)
         assert grid.last_ns is not None, "a range has an end"
         low_ns, high_ns = self.grid.low_ns or 0, self.grid.high_ns or grid.last_ns
@@ -364,5 +364,5 @@ def items_of(
 
 
 def _period_ns(domain: Domain) -> int:
-    """The period that the file gives, or 0."""
+    """The period (ns) that the file gives the domain's interface, or 0."""
     return domain.interface.period_ns if domain.interface else domain.interface_period_ns or 0

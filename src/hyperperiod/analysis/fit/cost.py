@@ -54,7 +54,7 @@ class Prices:
 
     @property
     def scale(self) -> int:
-        """What costs per second are multiplied by before they are rounded down."""
+        """The factor by which costs per second are multiplied before they are rounded down."""
         return 1 if self.in_time else 1000
 
 
@@ -109,14 +109,14 @@ class CostModel:
         self._costs: dict[frozenset[tuple[int, int]], Fraction] = {}
 
     def cost(self, members: Iterable[tuple[int, int]]) -> Fraction:
-        """The cost per second of a bin."""
+        """The cost per second of a bin with these members (item, candidate)."""
         key = frozenset(members)
         if key not in self._costs:
             self._costs[key] = self.events(key).cost(self.prices)
         return self._costs[key]
 
     def events(self, members: Iterable[tuple[int, int]]) -> Events:
-        """The events of a bin."""
+        """The events per second of a bin with these members (item, candidate)."""
         items = self.problem.items
         return self.events_of([(items[i], items[i].candidates[c]) for i, c in sorted(members)])
 

@@ -252,7 +252,7 @@ class Master:
         return some
 
     def value(self, choice: Sequence[Place]) -> int:
-        """What the objective is for a choice."""
+        """The value of the objective for a choice."""
         if self.scorer.least is Least.BANDWIDTH:
             return self.problem.weight(choice)
         members = self.problem.members(self._canonical(choice))
@@ -265,7 +265,7 @@ class Master:
             self.model.add_hint(x, int(where[i] == (c, number)))
 
     def _canonical(self, choice: Sequence[Place]) -> list[Place]:
-        """The same choice with like bins numbered in the order in which items come to them."""
+        """The choice with like bins numbered in the order in which items come to them."""
         names: dict[int, int] = {}
         for i, place in enumerate(choice):
             like = place.bin in self.alike and self.problem.items[i].pin is None
@@ -451,5 +451,5 @@ def search(
     seconds: float,
     said: Callable[[Score | None, int], None] = lambda _score, _bound: None,
 ) -> Outcome:
-    """The best choice within the time."""
+    """The best choice that the solver finds within `seconds`, and what is known of better ones."""
     return Search(scorer, begin, Clock.start(seconds), said).run()

@@ -206,7 +206,7 @@ class _Fit:
             count += 1
 
     def _on(self, problem: Problem) -> None:
-        """Search on these bins."""
+        """Searches for the best choice on the bins of a problem, heuristics first."""
         self.fitted.problem = problem
         self.fitted.bandwidth_bounds.pop("search", None)
         test = PcpuTest(problem)

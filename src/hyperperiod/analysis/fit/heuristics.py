@@ -296,7 +296,7 @@ class _Climber:
         return helped
 
     def _try(self, changes: Sequence[tuple[int, Place]]) -> bool:
-        """Make the changes if they help."""
+        """Makes the changes if the score gets better by them; whether it did."""
         members: dict[int, set[tuple[int, int]]] = {}
         for i, place in changes:
             if place == self.choice[i]:

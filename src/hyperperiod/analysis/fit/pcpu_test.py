@@ -93,7 +93,7 @@ class PcpuTest:
         return Judgement(False, budgets, None, whole.reason)
 
     def _accepts(self, group: Group) -> bool:
-        """What `host_level` says, without asking more tests than it takes."""
+        """Whether `host_level` would say yes, without asking more tests than it takes."""
         tests = tests_for(self.problem.system.policy, group)
         return any(all(said.holds for said in test.judge(group)) for test in tests)
 

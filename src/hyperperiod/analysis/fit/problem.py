@@ -51,7 +51,7 @@ class Item:
     whole: bool = False  # the candidates are all that may be chosen
 
     def bandwidth(self, choice: int) -> Fraction:
-        """What the vcpus of the domain are promised together."""
+        """The bandwidth that all vcpus of the domain get together with a choice."""
         one = self.candidates[choice]
         return self.vcpus * Fraction(one.budget_ns, one.period_ns)
 
@@ -78,7 +78,7 @@ class Problem:
 
     @cached_property
     def unit(self) -> int:
-        """How many units of bandwidth a pcpu has."""
+        """How many units of bandwidth a pcpu has: all bandwidths are whole numbers of them."""
         whole = lcm(*(c.period_ns for item in self.items for c in item.candidates))
         return whole if whole <= UNIT_LIMIT else ROUNDED_UNIT
 

@@ -41,7 +41,7 @@ class FitResult(TypedDict, total=False):
 
 
 def result_of(fitted: Fitted) -> FitResult:
-    """The JSON object."""
+    """What `fit` found as the JSON object that docs/formats.md describes."""
     prices = prices_of(fitted.before.overheads)
     before = _before(fitted.before, fitted)
     after = fitted.system
@@ -239,7 +239,7 @@ def _by_pcpu(system: System) -> Iterable[tuple[int | None, list[Domain]]]:
 
 
 def _events_of(system: System | None) -> Events | None:
-    """The events of a complete system."""
+    """The events per second of a complete system; None without one."""
     if system is None:
         return None
     return sum((_count(system, domains) for _, domains in _by_pcpu(system)), Events())
@@ -270,7 +270,7 @@ def _float(value: Fraction | None) -> float | None:
 
 
 def _gap(found: Fraction | None, bound: Fraction | None) -> float | None:
-    """How far above the bound, as a share of it; at least 0."""
+    """How far what was found is above the bound, as a share of the bound; at least 0."""
     if found is None or not bound:
         return None
     return max(0.0, float(found / bound - 1))

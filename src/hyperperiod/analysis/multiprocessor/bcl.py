@@ -37,7 +37,7 @@ from hyperperiod.analysis.verdict import Verdict, all_of
 
 
 def bcl(loads: Sequence[Load], pcpus: int) -> Verdict:
-    """One verdict for all loads."""
+    """Whether all loads meet their deadlines under global EDF: one verdict."""
     sporadic = as_sporadic(loads, pcpus)
     if isinstance(sporadic, Verdict):
         return sporadic

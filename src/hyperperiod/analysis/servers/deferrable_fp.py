@@ -41,7 +41,7 @@ def deferrable_fp(group: Group) -> list[Verdict]:
 
 
 def two_classes(group: Group) -> list[Verdict]:
-    """The same where servers of the last priority are ordered by deadline."""
+    """One verdict per server where those of the last priority are ordered by deadline."""
     return deferrable_fp(replace(group, turns=True))
 
 

@@ -26,7 +26,7 @@ from hyperperiod.analysis.verdict import Verdict
 
 
 def edf_utilization(group: Group) -> Verdict:
-    """Exact comparison of the sum with 1."""
+    """Whether the bandwidths of all servers sum to at most 1, exactly; one verdict for all."""
     if group.overloaded:
         return Verdict.no(f"bandwidths sum to {float(group.bandwidth):.6g}, above 1")
     if not group.overhead or not group.servers:

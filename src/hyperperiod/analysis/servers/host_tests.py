@@ -41,7 +41,7 @@ def _each(module: str, test: str | None = None) -> Judge:
 
 
 def _for_all(module: str, test: str | None = None) -> Judge:
-    """Likewise, of a test that gives one verdict for all servers."""
+    """The test in a file of this folder that gives one verdict for all servers."""
 
     def judge(group: Group) -> list[Verdict]:
         return [cast("Verdict", _loaded(module, test)(group))] * len(group.servers)

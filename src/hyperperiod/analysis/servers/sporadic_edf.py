@@ -38,5 +38,5 @@ from hyperperiod.analysis.verdict import Verdict
 
 
 def sporadic_edf(group: Group) -> Verdict:
-    """Exact comparison of the sum with 1."""
+    """Whether the bandwidths of all servers sum to at most 1, exactly; one verdict for all."""
     return edf_utilization(group)

@@ -38,7 +38,7 @@ from hyperperiod.analysis.verdict import Verdict
 
 
 def qpa(loads: Sequence[Load], *, phased: bool = False) -> Verdict:
-    """Whether all deadlines hold."""
+    """Whether the loads meet all deadlines under EDF on a pcpu of their own: one verdict."""
     found, window = _analysis.judge(Local.EDF, loads, Shape.GENERAL, 1, 1)
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()

@@ -42,7 +42,7 @@ LATE = "released together with all tasks above it, it is not done by its deadlin
 
 
 def response_times(loads: Sequence[Load], *, phased: bool = False) -> list[Verdict]:
-    """One verdict per load."""
+    """One verdict per load, highest priority first, on a pcpu of their own."""
     bounds = judge_sets(Sets.of([loads]), bounds=True).bounds
     assert bounds is not None, "they were asked for"
     return [
@@ -52,7 +52,7 @@ def response_times(loads: Sequence[Load], *, phased: bool = False) -> list[Verdi
 
 
 def utilization(loads: Sequence[Load]) -> Fraction:
-    """What the loads ask for on the whole."""
+    """The share of a pcpu that the loads ask for in the long run."""
     return sum((Fraction(load.wcet, load.period) for load in loads), Fraction(0))
 
 

@@ -115,7 +115,7 @@ def response_row(source: str, policy: str, waits: Times, unanswered: int) -> Row
 
 
 def paper_row(scenario: Scenario, setting: Setting, printed: Figures) -> Row:
-    """What the paper prints, in our terms."""
+    """The row that the paper prints for a setting, in the fields of ours."""
     longest_ns = printed.longest_ns or printed.longest_tick_ns
     time_ns = printed.time_ns or setting.test_time_ns
     response_ns = printed.response_ns

@@ -131,7 +131,7 @@ def settings_rows(settings: Sequence[Measured]) -> list[tuple[Setting, list[Row]
 
 
 def _cut(plan: Plan, setting: Setting) -> Setting:
-    """The setting as the plan wants it."""
+    """The setting with tests as long and as many as the plan wants."""
     longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
     test_time_ns = min(setting.test_time_ns, longest_ns)
     return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or setting.runs)

@@ -45,7 +45,7 @@ TICK_NS: Final = NS_PER_UNIT["s"] // COUNTER_HZ
 def measure_on_xen(
     scenario: Scenario, setting: Setting, policy: Policy, runs: int, seed: int
 ) -> Row:
-    """One setting under one policy."""
+    """Measures one setting under one policy on Xen; a row of the result."""
     system = resolve(system_of(scenario, setting, policy))
     offset_ns = _offset(setting, seed)
     words, span_ns = _test_words(scenario, setting, runs)
@@ -58,7 +58,7 @@ def measure_on_xen(
 
 
 def _offset(setting: Setting, seed: int) -> int:
-    """When the first test begins."""
+    """When the first test begins, in ns after the start of the run."""
     random = Random(f"{setting.name} {seed}")
     return random.randrange(setting.under_test.period_ns) // TICK_NS * TICK_NS
 
@@ -140,7 +140,7 @@ def _of_kind(records: Records, kind: int) -> Records:
 
 
 def _runs(records: Records) -> list[Samples]:
-    """The loops of each test."""
+    """The samples of each test, from the records of the guest under test."""
     found = _of_kind(records, SAMPLE)
     if len(found) == 0:
         return []

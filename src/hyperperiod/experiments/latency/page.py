@@ -44,7 +44,7 @@ class Strip:
 
 
 def write_latency_page(path: Path, host: str, seed: int, outcomes: Sequence[Outcome]) -> None:
-    """Write the page."""
+    """Writes the page of what was measured on a host to `path`."""
     render(
         path,
         "latency.html.j2",

@@ -71,7 +71,10 @@ def _deferrable(server: Server, tick_ns: int, left_ns: int, used_up: bool, armed
 
 
 def _periodic(server: Server, tick_ns: int, left_ns: int, used_up: bool, missed: list[int]) -> int:
-    """As `_deferrable`; `missed` holds the refill that came as the budget ran out."""
+    """What is left (ns) of a periodic server's budget after the tick at `tick_ns`.
+
+    `missed` holds the refill that came as the budget ran out.
+    """
     if missed:
         missed.clear()
         return server.budget_ns

@@ -31,7 +31,7 @@ class Server(Part):
 
     @property
     def interface(self) -> Interface:
-        """What it is given here."""
+        """The interface of the server in the model's terms."""
         return Interface(period_ns=self.period_ns, budget_ns=min(self.budget_ns, self.period_ns))
 
     @property

@@ -42,7 +42,7 @@ def measure_simulated(
     seed: int,
     tick: Tick = PAPER_TICK,
 ) -> Row:
-    """One setting under one policy."""
+    """Measures one setting under one policy in the simulator; a row of the result."""
     system = system_of(scenario, setting, policy)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         trace = Path(folder) / "run.hpt"
@@ -56,7 +56,7 @@ def measure_simulated(
 
 
 def system_of(scenario: Scenario, setting: Setting, policy: Policy) -> System:
-    """The setting as a system."""
+    """The system that a setting describes, under a policy."""
     return System(
         name=f"{scenario.name}: {setting.name}".replace(",", ""),
         policy=policy,

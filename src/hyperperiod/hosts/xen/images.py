@@ -31,7 +31,7 @@ def executive() -> Path:
 
 
 def tool(name: str) -> Path:
-    """A program on the path."""
+    """The path of a program; MissingError where it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise MissingError(f"{name} is not installed", f"apt-get install {PACKAGES[name]}")

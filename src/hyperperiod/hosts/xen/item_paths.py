@@ -95,7 +95,7 @@ class _Way:
             self.dropped[item.flow].add(item.number)
 
     def passed(self, sources: Sources) -> Passed:
-        """All of it."""
+        """The releases, completions and items of the run, with what no guest recorded."""
         for item, job in self.carriers.items():
             if item.hop > 0:
                 self._reached(item, self.released[job])

@@ -165,11 +165,11 @@ class Running:
         raise KeyboardInterrupt
 
     def stop(self) -> None:
-        """Let no further instruction happen."""
+        """Stops the machine: no further instruction happens."""
         self._ask("stop")
 
     def go_on(self) -> None:
-        """The contrary of `stop`."""
+        """Lets a stopped machine go on."""
         self._ask("cont")
 
     def read(self, address: int, size: int) -> bytes:
@@ -203,7 +203,7 @@ class Running:
         return FailedError(f"{what}{where}", "\n".join([*lines, *said.splitlines()]))
 
     def end(self) -> None:
-        """Away with it."""
+        """Ends the machine's process and waits for it."""
         if hasattr(self, "_monitor"):
             self._monitor.close()
 
@@ -287,7 +287,7 @@ def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
 
 
 def _ends(machine: Machine, layout: Layout, guest: int) -> Iterator[ChannelEnd]:
-    """The ends of channels that a guest has."""
+    """The end of each channel that a guest has, with the place of its memory."""
     for channel, place in zip(machine.channels, layout.channels, strict=True):
         if channel.other(guest) is not None:
             yield ChannelEnd(

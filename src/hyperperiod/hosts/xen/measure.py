@@ -94,7 +94,7 @@ class Measured:
         }
 
     def table(self) -> str:
-        """The [overheads] of a system file."""
+        """What was measured as the table [overheads] of a system file."""
         lines = [f"# {name}: {gap}" for name, gap in self.gaps.items()]
         lines = ["# " + TITLE, *lines, "[overheads]"]
         for name, value in vars(self.overheads).items():
@@ -209,7 +209,7 @@ class Observed(NamedTuple):
             before = int(row["value"]), vcpu
 
     def arrivals(self, vcpu: int) -> list[int]:
-        """When a vcpu got work."""
+        """The instants (ns) at which a vcpu got work."""
         chosen = (self.hypervisor["kind"] == Kind.ARRIVE) & (self.hypervisor["vcpu"] == vcpu)
         return [int(time) for time in self.hypervisor["time_ns"][chosen] if time >= SETTLED_NS]
 
@@ -224,7 +224,7 @@ class Observed(NamedTuple):
                 yield release_ns, int(row["time_ns"])
 
     def probe(self, domain: int) -> Probe:
-        """The loops of a probe."""
+        """The loops that the probe in a domain recorded."""
         records = self.guests[domain]
         starts = records["time_ns"][records["kind"] == SAMPLE]
         if len(starts) < 1000:
@@ -288,7 +288,7 @@ def _look_wake(seen: Observed) -> Iterator[tuple[str, int]]:
 
 
 def _runs(granted: list[tuple[int, int | None]], time_ns: int) -> int | None:
-    """Who had the pcpu then."""
+    """The vcpu that had the pcpu at `time_ns`; None while it was idle."""
     return next((vcpu for start, vcpu in reversed(granted) if start < time_ns), None)
 
 

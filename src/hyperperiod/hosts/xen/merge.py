@@ -190,7 +190,7 @@ def _misses(system: System, jobs: Jobs, end_ns: int) -> Records:
 
 
 def _keys(records: Records) -> NDArray[np.uint64]:
-    """Jobs as single numbers."""
+    """A number for each record's job: equal for records of one job."""
     return records["task"].astype(np.uint64) << np.uint64(32) | records["job"].astype(np.uint64)
 
 

@@ -50,7 +50,7 @@ class Monitor:
             raise MonitorError(f"{command}: {error}") from None
 
     def close(self) -> None:
-        """Hang up."""
+        """Closes the connection to the machine's monitor."""
         self._lines.close()
         self._socket.close()
 

@@ -27,5 +27,5 @@ def first(moment: Moment, servers: Iterable[int], last: int | None) -> list[int]
 
 
 def able(moment: Moment, servers: Iterable[int]) -> list[int]:
-    """Those with budget and work."""
+    """Those of the servers that have budget and work at this moment."""
     return [one for one in servers if moment.servers[one].usable and one in moment.work]

@@ -36,7 +36,7 @@ from hyperperiod.trace.spans import Spans, all_spans
 
 
 def check(header: Header, records: Records) -> Finding:
-    """Add up the spans of each job."""
+    """Compares what each job got, the sum of its spans, with what it needs."""
     if header.get("timing") == "host":
         return skipped("execution times are those of a busy machine")
     finding = Finding()

@@ -37,7 +37,7 @@ class Finding:
     violations: list[Violation] = field(default_factory=list)
 
     def add(self, time_ns: int, text: str) -> None:
-        """One more violation."""
+        """Adds a violation at `time_ns`, in words."""
         self.status = Status.FAILS
         self.count += 1
         if len(self.violations) < KEPT:

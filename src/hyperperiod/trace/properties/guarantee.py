@@ -199,7 +199,7 @@ def sbf(terms: Terms, window_ns: int) -> int:
 
 
 def _due_ns(terms: Terms, window_ns: int, *, at_refill: bool) -> int:
-    """What is promised in a window, if every pick is in time."""
+    """How much (ns) a server is due in a window of this length, if every pick is in time."""
     if not at_refill:
         return sbf(terms, window_ns)
     _, _, period_ns, budget_ns = terms

@@ -49,7 +49,7 @@ def _named(moment: Moment, pcpus: list[int], ids: list[int]) -> dict[int, set[in
 
 
 def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int, set[int | None]]:
-    """As above, for the pcpus whose payer is not one of the first m; equals are all right."""
+    """The pcpus whose payer is not one of the first m, and who may pay; equals are all right."""
     best = ranked(moment, able)[: len(pcpus)]
     paying = {moment.grants[pcpu].pay for pcpu in pcpus} - {None}
     right = sorted(moment.rank(vcpu) for vcpu in best)

@@ -28,7 +28,7 @@ class Watcher(ABC):
         """Judge one moment; it is the replay's own and changes afterwards."""
 
     def close(self) -> Finding:
-        """The run is over: the verdict."""
+        """The finding at the end of the run."""
         return self.finding
 
     def wrong(self, moment: Moment, key: object, text: str) -> None:
@@ -53,5 +53,5 @@ def watch_all(
 
 
 def watched(watcher: Watcher, records: Records) -> Finding:
-    """Replay the run before one of them."""
+    """What a watcher finds in a run that is replayed before it."""
     return watch_all([watcher], watcher.header, records)[0]

@@ -27,7 +27,7 @@ LISTS_OLD_S = 24 * 3600
 
 
 def mirror() -> str:
-    """Where Debian is fetched from."""
+    """The address of the mirror that Debian is fetched from."""
     return os.environ.get("DEBIAN_MIRROR", MIRROR)
 
 

@@ -65,15 +65,15 @@ class Flavour:
 
     @property
     def ours(self) -> bool:
-        """Whether the scheduler is in it."""
+        """Whether the scheduler is built into this hypervisor."""
         return "hyperperiod" in self.parts
 
     def folder(self, job: Job) -> Path:
-        """Where its objects and the result are."""
+        """The folder of this hypervisor's objects and result."""
         return job.xen / self.name
 
     def tree(self, job: Job) -> Path:
-        """The source that it is built from."""
+        """The folder of the source that this hypervisor is built from."""
         return hooked(job) if self.ours else plain(job)
 
 
@@ -89,7 +89,7 @@ FLAVOURS = {
 
 
 def plain(job: Job) -> Path:
-    """Xen's source as it is."""
+    """The folder of Xen's source as it is."""
     return job.xen / "source"
 
 

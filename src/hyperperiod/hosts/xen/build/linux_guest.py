@@ -138,7 +138,7 @@ def _is_recent(out: Path, stamp: Path) -> bool:
 
 
 def _key(packages: list[Path]) -> str:
-    """What the results depend on."""
+    """All that the built files depend on, as a text: it changes when one of these does."""
     digest = digest_of([], (INIT, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])
 

@@ -29,7 +29,7 @@ def fetched(downloads: Path) -> Path | None:
 
 
 def fetch(downloads: Path) -> Path:
-    """Debian's tarball of Xen's source."""
+    """Fetches Debian's tarball of Xen's source into a folder; its path."""
     purpose = "fetch Debian's Xen"
     debian.need_apt(f"{purpose} ({OWN_TREE})")
     for command in (["apt-get", "-q", "update"], ["apt-get", "-q", "source", "--tar-only", "xen"]):
