@@ -9,7 +9,9 @@ window is short if that is more than its supply. What it proves depends on the t
   up to the "deadline"); yes, if one up to the deadline is covered (until it is "done");
 - edf: no, if a window is short (the "first", or one "far" out if that is too far to find); yes,
   if the "tightest" is covered;
-- fifo: the job that waits longest until it is "done", or the first late one up to its "deadline".
+- fifo: the job that waits longest until it is "done", or the first late one up to its "deadline";
+- of servers in one of their periods: all that the others can take of that "period" and the budget,
+  which the pcpu must hold. Of several pcpus each gets its part of what is taken.
 
 All times are integers in nanoseconds.
 """
@@ -17,13 +19,12 @@ All times are integers in nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Source
+from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.supply_bound import Supply
 
 
@@ -50,8 +51,7 @@ class Share(NamedTuple):
     each_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A window of time, what it is, and who asks for how much of it."""
 
     what: str
@@ -69,14 +69,14 @@ class Window:
         return self.demand_ns - self.supply_ns
 
 
-@dataclass(frozen=True)
-class Witness:
+class Witness(NamedTuple):
     """What one test found out about one task or server, and by which window.
 
     The first of `windows` decides; there is none if the test decided without one, or not at all.
     The job that decides is released at `release_ns`, due at `deadline_ns` and done at `finish_ns`,
     None where that is not known, or where no single job decides. `complete` is false where a
-    shorter window than the one given might be short, or a tighter one be found.
+    shorter window than the one given might be short, or a tighter one be found. `loads` are those
+    that ask, if the test is one of the kernels; under fixed priority the last is the one meant.
     """
 
     test: str
@@ -86,6 +86,7 @@ class Witness:
     release_ns: int = 0
     finish_ns: int | None = None
     complete: bool = True
+    loads: tuple[Load, ...] = ()
 
 
 TESTS = {Local.FIXED_PRIORITY: "fixed priority", Local.EDF: "edf", Local.FIFO: "fifo"}
@@ -99,8 +100,13 @@ _HOLDS = {
 
 
 def component_witness(component: Component, index: int, supply: Supply) -> Witness:
-    """Why a source of a component is in time on a supply, or not."""
+    """Why a source of a component is in time on a supply, or not.
+
+    Without a window behind a busy task under fifo, of which no test says anything.
+    """
     sources = component.sources
+    if component.fifo_with_busy:
+        return Witness(TESTS[component.local], None, (), sources[index].load.deadline)
     if component.local is Local.FIXED_PRIORITY:
         roles = [Role.HIGHER] * index + [Role.OWN]
     else:
@@ -136,8 +142,16 @@ def kernel_witness(
     deadline_ns = release_ns + sources[index].load.deadline
     if local is Local.EDF and windows:
         deadline_ns = windows[0].window_ns
+    asking = sources[: index + 1] if local is Local.FIXED_PRIORITY else sources
     return Witness(
-        TESTS[local], holds, tuple(windows), deadline_ns, release_ns, finish_ns, complete
+        TESTS[local],
+        holds,
+        tuple(windows),
+        deadline_ns,
+        release_ns,
+        finish_ns,
+        complete,
+        tuple(source.load for source in asking),
     )
 
 

@@ -33,8 +33,12 @@ _DEMAND = {
     "edf": "work that is due",
     "fifo": "work released",
     "deferrable edf": "others at their most, and {name}",
+    "deferrable grid": "others at their most, and {name}",
+    "iterative bcl": "others at their most, and {name}",
     "global fixed priority": "others at their most, and {name}",
     "cbs fixed priority": "others at their most, and {name}",
+    "gfb": "all bandwidths",
+    "a pcpu each": "{name} alone",
 }
 
 
@@ -112,6 +116,8 @@ def _subtitle(found: Json) -> str:
 
 def _supply_name(found: Json) -> str:
     server = found["server"]
+    if found["account"] == "gfb":
+        return "what the bound allows"
     if server is None or server["blackout_ns"] is None:
         return "the pcpu"
     if found["curves"]["blackout_ns"] == 0 and server["budget_ns"] == server["period_ns"]:

@@ -3,9 +3,8 @@
 
 For people who want to see why, and for the plot of demand against supply. `explain` takes a task
 (domain.task), a server (its domain) or a domain inside another one, and gives what
-`analyze --json` prints under "explain". The verdict is that of the analysis; the account beside
-it shows the plain test of the kind of scheduler at hand (`fixed_priority`, `edf`, `fifo`,
-`servers`). Where the analysis knows a sharper test than the account, the text says so.
+`analyze --json` prints under "explain". It searches nothing itself: verdict and window come from
+the same test, as its witness (`analysis.witness`), and are put into words and curves here.
 """
 
 from hyperperiod.analysis.explain.explanation import explain

@@ -7,14 +7,12 @@ is the window. All times are integers in nanoseconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import words
 from hyperperiod.analysis.explain.curves import Curves, curves
-from hyperperiod.analysis.witness import Role, Share, Witness, component_witness
+from hyperperiod.analysis.witness import Role, Share, Witness
 
 
 @dataclass(frozen=True)
@@ -47,17 +45,9 @@ class Provision:
         return tuple(share for share in found if share.time_ns)
 
 
-def account_of_task(component: Component, index: int, supply: Supply) -> Account | None:
-    """The account of a source of a component; None if its test decided without a window."""
-    witness = component_witness(component, index, supply)
+def account_of_task(witness: Witness, name: str, supply: Supply) -> Account | None:
+    """The account of a task on a supply; None if its test decided without a window."""
     if not witness.windows:
         return None
-    if component.local is Local.FIXED_PRIORITY:
-        component = replace(component, sources=component.sources[: index + 1])
-    name, loads = component.sources[index].name, component.loads
-    return Account(
-        witness,
-        words.critical_instant(component.local, name, loads),
-        words.story(component, witness, supply),
-        curves(component.local, loads, witness, supply),
-    )
+    instant, story = words.critical_instant(witness, name), words.story(witness, supply)
+    return Account(witness, instant, story, curves(witness, supply))

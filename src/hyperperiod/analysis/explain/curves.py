@@ -16,12 +16,14 @@ from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.tasks.demand_bound import blocking, dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
-from hyperperiod.analysis.witness import Role, Witness
+from hyperperiod.analysis.witness import TESTS, Role, Witness
 
 Corner = tuple[int, int]
 
 # Corners of a curve; a picture is some 800 dots wide.
 CORNERS = 1600
+# Of a demand that does not grow in jumps.
+SAMPLES = 400
 
 
 @dataclass(frozen=True)
@@ -35,27 +37,33 @@ class Curves:
     stairs: bool = True
 
 
-def curves(local: Local, loads: Sequence[Load], witness: Witness, supply: Supply) -> Curves:
-    """The curves of a witness about these loads, the last of which is meant under fixed priority.
+def curves(witness: Witness, supply: Supply) -> Curves:
+    """The curves of a witness of the kernels.
 
     They reach past what is told: the deadline, the finish if it is near, the longest deadline.
     """
-    due_ns, finish_ns = witness.deadline_ns, witness.finish_ns or 0
-    if local is Local.EDF:
+    loads, due_ns, finish_ns = witness.loads, witness.deadline_ns, witness.finish_ns or 0
+    if witness.test == TESTS[Local.EDF]:
         longest_ns = max(load.deadline for load in loads)
         end_ns = max(due_ns, min(longest_ns, 3 * due_ns)) * 115 // 100 + 1
         jumps = [_arrivals(load, load.deadline, end_ns) for load in loads]
         return _drawn(jumps, lambda at: dbf(loads, at) + blocking(loads, at), supply, end_ns)
-    if local is Local.FIFO:
-        released, asked_ns = loads, max(load.blocking for load in loads)
+    if witness.test == TESTS[Local.FIFO]:
+        far, asked_ns = 3, max(load.blocking for load in loads)
     else:
-        released = loads[:-1]
         own = next(one for one in witness.windows[0].shares if one.role is Role.OWN)
-        asked_ns = own.time_ns + loads[-1].blocking
-    far = 2 if local is Local.FIXED_PRIORITY else 3
+        far, asked_ns, loads = 2, own.time_ns + loads[-1].blocking, loads[:-1]
     end_ns = max(due_ns, min(finish_ns, far * due_ns)) * 108 // 100
-    jumps = [_arrivals(load, 0, end_ns) for load in released]
-    return _drawn(jumps, lambda at: asked_ns + rbf(released, at + 1), supply, end_ns)
+    jumps = [_arrivals(load, 0, end_ns) for load in loads]
+    return _drawn(jumps, lambda at: asked_ns + rbf(loads, at + 1), supply, end_ns)
+
+
+def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due_ns: int) -> Curves:
+    """The curves of a test that looks at one period of a server, up to a little beyond it."""
+    end_ns = due_ns * 108 // 100 + 1
+    places = sorted({*range(0, end_ns, max(1, end_ns // SAMPLES)), due_ns, end_ns})
+    heights = tuple((at, demand(at)) for at in places)
+    return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
 
 
 def _drawn(

@@ -30,13 +30,12 @@ from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
-from hyperperiod.analysis.proofs import NotProved
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.analysis.witness import TESTS, Share, Window
+from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
 from hyperperiod.model import Domain, Task, format_time
 
 FLOWS = "No plain account shows why: items of flows release work in {}, at any distance."
@@ -99,18 +98,16 @@ class _View:
         if own is None:
             reason = self._no_server()
             return _result(self.subject.name, "server", Verdict.unknown(reason))
-        verdict = verdicts.servers[self.group.servers.index(own)]
-        try:
-            account = servers.account(self.system.policy, self.group, own)
-        except NotProved:
+        at = self.group.servers.index(own)
+        verdict = verdicts.servers[at]
+        if not verdicts.deciders:
             return _result(own.name, "server", verdict)
         granule_ns = self.system.quantum_ns or 1
-        at = self.group.servers.index(own)
         return _result(
             own.name,
             "server",
             verdict,
-            account,
+            servers.account(verdicts.deciders[at], self.group, own),
             server={
                 "period_ns": own.period_ns,
                 "budget_ns": own.budget_ns,
@@ -155,11 +152,13 @@ class _View:
             verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
             found = _result(name, kind, verdict, task=_task(task))
             return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
-        account = account_of_task(place.component, place.index, place.provision.supply)
+        supply = place.provision.supply
+        witness = component_witness(place.component, place.index, supply)
+        account = account_of_task(witness, place.component.sources[place.index].name, supply)
         verdict = self._under(around, verdict)
         if account is not None and place.domain.name in self.resolution.failures:
             account = replace(account, story=(*account.story, _without_interface(account)))
-        supply = place.provision.nominal
+        nominal = place.provision.nominal
         return _result(
             name,
             kind,
@@ -167,10 +166,10 @@ class _View:
             account,
             task=_load(place, task),
             server={
-                "period_ns": supply.period_ns,
-                "budget_ns": supply.budget_ns,
+                "period_ns": nominal.period_ns,
+                "budget_ns": nominal.budget_ns,
                 "lost_ns": place.lost_ns,
-                "blackout_ns": place.provision.supply.blackout_ns,
+                "blackout_ns": supply.blackout_ns,
             },
             enough=self._enough(place),
             test=TESTS[place.component.local],
@@ -353,13 +352,11 @@ def _result(
         "task": task,
         "server": server,
         "enough": enough or {},
-        **_told(account, provision, _differs(kind, verdict, account)),
+        **_told(account, provision),
     }
 
 
-def _told(
-    account: Account | None, provision: Provision | None, more: Sequence[str]
-) -> dict[str, Any]:
+def _told(account: Account | None, provision: Provision | None) -> dict[str, Any]:
     """The part of the object that is about the account, if there is one."""
     if account is None:
         return {"account": "", "critical_instant": "", "story": [], "windows": [], "curves": None}
@@ -367,7 +364,7 @@ def _told(
     return {
         "account": witness.test,
         "critical_instant": account.instant + (_supply_instant(provision) if provision else ""),
-        "story": [*account.story, *more],
+        "story": list(account.story),
         "windows": [_window(window, provision) for window in witness.windows],
         "curves": {
             "demand": [list(corner) for corner in curves.demand],
@@ -380,17 +377,6 @@ def _told(
             "end_ns": curves.end_ns,
         },
     }
-
-
-def _differs(kind: str, verdict: Verdict, account: Account | None) -> list[str]:
-    """A sentence where the analysis says more, or less, than the plain account does."""
-    if account is None:
-        return []
-    if verdict.holds and not account.witness.holds:
-        return ["A sharper test than this account shows that it holds all the same."]
-    if not verdict.holds and account.witness.holds and kind == "server":
-        return ["This window is covered, but no test confirms that it is the worst."]
-    return []
 
 
 def _window(window: Window, provision: Provision | None) -> dict[str, Any]:

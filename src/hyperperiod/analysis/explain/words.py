@@ -1,52 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A witness in whole sentences: the critical instant, and the window that decides.
 
-Inputs: a witness that has a window, and the loads that it is about; under fixed priority the one
-that is meant comes last. Errors: none.
+Inputs: a witness that has a window, the name of the task or server. Errors: none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from fractions import Fraction
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.witness import Role, Witness
+from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
 
-_EARLY = ", later jobs as early as their jitter allows"
 
-
-def critical_instant(local: Local, name: str, loads: Sequence[Load]) -> str:
-    """When the worst case begins, for tasks."""
-    early = _EARLY if any(load.jitter for load in loads) else ""
-    if local is Local.FIFO:
+def critical_instant(witness: Witness, name: str) -> str:
+    """When the worst case of a task begins."""
+    loads = witness.loads
+    jittery = any(load.jitter for load in loads)
+    early = ", later jobs as early as their jitter allows" if jittery else ""
+    if witness.test == TESTS[Local.FIFO]:
         return "everything is released together, then as often as it may be"
-    if local is Local.EDF:
+    if witness.test == TESTS[Local.EDF]:
         return f"everything is released together{early}"
-    above, together = _all_above(loads)
     blocked = ", while work of lower priority holds it up" if loads[-1].blocking else ""
-    return f"{name}{above} released{together}{early}{blocked}"
+    return f"{_all_above(witness, name, 'released')}{early}{blocked}"
 
 
-def instant_of_server(name: str, loads: Sequence[Load]) -> str:
-    """The same for a server under fixed priority."""
-    above, together = _all_above(loads)
-    late = any(load.jitter for load in loads)
+def instant_of_server(witness: Witness, name: str) -> str:
+    """When the worst case of a server under fixed priority begins."""
+    late = any(load.jitter for load in witness.loads)
     twice = ", those above have just spent a budget and do so again" if late else ""
-    return f"{name}{above} refilled{together}{twice}"
+    return f"{_all_above(witness, name, 'refilled')}{twice}"
 
 
-def _all_above(loads: Sequence[Load]) -> tuple[str, str]:
-    return (" and everything above it are", " together") if len(loads) > 1 else (" is", "")
+def _all_above(witness: Witness, name: str, what: str) -> str:
+    if len(witness.loads) == 1:
+        return f"{name} is {what}"
+    return f"{name} and everything above it are {what} together"
 
 
-def story(component: Component, witness: Witness, supply: Supply) -> tuple[str, ...]:
-    """What the window shows, for tasks."""
-    if component.local is Local.EDF:
-        return tuple(_of_edf(component, witness, supply))
-    if component.local is Local.FIFO:
+def story(witness: Witness, supply: Supply) -> tuple[str, ...]:
+    """What the window shows of a task."""
+    if witness.test == TESTS[Local.EDF]:
+        return tuple(_of_edf(witness, supply))
+    if witness.test == TESTS[Local.FIFO]:
         return (_of_fifo(witness),)
     own = next(share for share in witness.windows[0].shares if share.role is Role.OWN)
     job = "its first job" if own.jobs == 1 else f"its job number {own.jobs}"
@@ -68,11 +67,10 @@ def story(component: Component, witness: Witness, supply: Supply) -> tuple[str, 
 
 
 def story_of_server(witness: Witness) -> tuple[str, ...]:
-    """The same for a server under fixed priority."""
+    """What the window shows of a server under fixed priority."""
     if witness.holds:
         assert witness.finish_ns is not None, "a budget spent in time is spent at some time"
-        spent = format_time(witness.finish_ns)
-        before = _before(witness)
+        spent, before = format_time(witness.finish_ns), _before(witness)
         return (f"Its budget is spent {spent} after the refill, {before} before the next.",)
     missing = (
         f"No window up to its next refill at {format_time(witness.deadline_ns)} has room for its"
@@ -99,7 +97,7 @@ def _too_late(witness: Witness) -> str:
     return f"{format_time(finish_ns)}, {format_time(finish_ns - witness.deadline_ns)} too late."
 
 
-def _of_edf(component: Component, witness: Witness, supply: Supply) -> Iterator[str]:
+def _of_edf(witness: Witness, supply: Supply) -> Iterator[str]:
     window = witness.windows[0]
     length = format_time(window.window_ns)
     if not witness.holds:
@@ -115,9 +113,10 @@ def _of_edf(component: Component, witness: Witness, supply: Supply) -> Iterator[
             f"No window asks for more than is supplied. {seen}, of {length},"
             f" leaves {format_time(-window.short_ns)}."
         )
-    if component.utilization > supply.bandwidth:
+    asked = sum((Fraction(load.wcet, load.period) for load in witness.loads), Fraction(0))
+    if asked > supply.bandwidth:
         yield (
-            f"In the long run {float(component.utilization):.4g} of a pcpu is asked for and"
+            f"In the long run {float(asked):.4g} of a pcpu is asked for and"
             f" {float(supply.bandwidth):.4g} supplied."
         )
 

@@ -31,7 +31,7 @@ from hyperperiod.analysis.verdict import Verdict
 def deferrable_edf(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
     loads = [Load(s.budget_ns, s.period_ns, s.period_ns) for s in group.servers]
-    spare_ns = [s.period_ns - s.budget_ns - group.lost_ns(s.period_ns) + 1 for s in group.servers]
+    spare_ns = [spare_in(group, one, one.period_ns) for one in group.servers]
     holds = _analysis.bcl(loads, [max(0, spare) for spare in spare_ns], group.pcpus)
     return [
         Verdict.yes() if confirmed else _unconfirmed(server)
@@ -43,6 +43,11 @@ def most_work(other: Server, period_ns: int) -> int:
     """W_k: what the other can spend, with deadlines inside, in a period of this length."""
     periods, rest_ns = divmod(period_ns, other.period_ns)
     return periods * other.budget_ns + min(other.budget_ns, rest_ns)
+
+
+def spare_in(group: Group, own: Server, window_ns: int) -> int:
+    """L - B_i + 1, less what overheads take, for a window L; above 0 only if there is some room."""
+    return window_ns - own.budget_ns - group.lost_ns(window_ns) + 1
 
 
 def _unconfirmed(server: Server) -> Verdict:

@@ -47,7 +47,7 @@ def two_classes(group: Group) -> list[Verdict]:
 
 def _judge(group: Group, own: Server) -> Verdict:
     above = [
-        _interference(other)
+        interference(other)
         for other in group.servers
         if other is not own and other.priority <= own.priority
     ]
@@ -60,6 +60,7 @@ def _judge(group: Group, own: Server) -> Verdict:
     return verdict
 
 
-def _interference(server: Server) -> Load:
+def interference(server: Server) -> Load:
+    """A server that may spend a budget at the end of a period and the next one right after it."""
     late_ns = server.period_ns - server.budget_ns
     return Load(server.budget_ns, server.period_ns, server.period_ns, late_ns)

@@ -17,11 +17,10 @@ Inputs: a group on one pcpu. Result: one verdict for all its servers. Errors: no
 
 from __future__ import annotations
 
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
-from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.servers.server import WHOLE_PCPU, Group
 from hyperperiod.analysis.verdict import Verdict
 
 
@@ -31,6 +30,14 @@ def edf_utilization(group: Group) -> Verdict:
         return Verdict.no(f"bandwidths sum to {float(group.bandwidth):.6g}, above 1")
     if not group.overhead or not group.servers:
         return Verdict.yes()
+    verdict = edf(as_tasks(group), WHOLE_PCPU)
+    if verdict.holds:
+        return verdict
+    return Verdict.unknown("with overheads the test is only sufficient")
+
+
+def as_tasks(group: Group) -> Component:
+    """Budgets as work due at the end of each period, and overheads as demand of their own."""
     shortest_ns = min(server.period_ns for server in group.servers)
     sources = [
         Source(server.name, Load(server.budget_ns, server.period_ns, server.period_ns))
@@ -38,10 +45,7 @@ def edf_utilization(group: Group) -> Verdict:
     ]
     # Windows that matter hold at least one server's deadline; shorter ones need no entry.
     sources += [
-        Source("overhead", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
+        Source("overheads", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
         for load in group.overhead
     ]
-    verdict = edf(Component(Local.EDF, tuple(sources)), Supply(Shape.GENERAL, 1, 1))
-    if verdict.holds:
-        return verdict
-    return Verdict.unknown("with overheads the test is only sufficient")
+    return Component(Local.EDF, tuple(sources))

@@ -34,11 +34,11 @@ def fp_response_time(group: Group) -> list[Verdict]:
 
 
 def _judge(group: Group, own: Server) -> Verdict:
-    above = [_as_load(other) for other in group.servers if other.priority < own.priority]
+    above = [as_load(other) for other in group.servers if other.priority < own.priority]
     equal = [
         other for other in group.servers if other.priority == own.priority and other is not own
     ]
-    verdict = respond(own, [*group.overhead, *above, *map(_as_load, equal)])
+    verdict = respond(own, [*group.overhead, *above, *map(as_load, equal)])
     if verdict.holds is not False:
         return verdict
     if group.overhead:
@@ -54,13 +54,14 @@ def _first_job(server: Server) -> Load:
     return Load(server.budget_ns, 2**61, server.period_ns)
 
 
-def _as_load(server: Server) -> Load:
+def as_load(server: Server) -> Load:
+    """A server that is charged as a task that always runs."""
     return Load(server.budget_ns, server.period_ns, server.period_ns)
 
 
 def respond(own: Server, above: list[Load]) -> Verdict:
     """Whether the server spends its budget within its period below these loads."""
-    found, bound_ns = _analysis.last_response([*above, _as_load(own)], Shape.GENERAL, 1, 1)
+    found, bound_ns = _analysis.last_response([*above, as_load(own)], Shape.GENERAL, 1, 1)
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes(bound_ns)
     if found is _analysis.Verdict.UNKNOWN:

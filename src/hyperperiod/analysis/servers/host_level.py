@@ -41,13 +41,15 @@ class HostVerdict(NamedTuple):
     """One verdict per server of the group, the test that gave them, and what every test says.
 
     The chosen test is the first of `tests`; those that do not count come last. `overload` says how
-    far bandwidths are above the pcpus; empty if they are not.
+    far bandwidths are above the pcpus; empty if they are not. `deciders` are the tests that gave
+    the verdicts, one per server; none where no test fits.
     """
 
     test: str
     servers: tuple[Verdict, ...]
     tests: tuple[NamedVerdict, ...] = ()
     overload: str = ""
+    deciders: tuple[HostTest, ...] = ()
 
     @property
     def whole(self) -> Verdict:
@@ -63,22 +65,25 @@ def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> H
         return HostVerdict(NO_TEST, (Verdict.unknown(str(reason)),) * len(group.servers))
     asked = [*tests_for(policy, group), *tests_of_the_papers(policy, group, spare)]
     judged = [(test, test.judge(group)) for test in asked]
-    name, servers = _choose(policy, group, [(t, said) for t, said in judged if t.sound])
+    sound = [(test, said) for test, said in judged if test.sound]
+    name, servers, deciders = _choose(policy, group, sound)
     judged.sort(key=lambda pair: (not pair[0].sound, pair[0].name != name))
     tests = (NamedVerdict(t.name, t.source, t.sound, all_of(said)) for t, said in judged)
-    return HostVerdict(name, tuple(servers), tuple(tests), _overload(group))
+    return HostVerdict(name, tuple(servers), tuple(tests), _overload(group), tuple(deciders))
 
 
 def _choose(
     policy: Policy, group: Group, judged: Sequence[Judged]
-) -> tuple[str, Sequence[Verdict]]:
+) -> tuple[str, Sequence[Verdict], Sequence[HostTest]]:
     """The first test that accepts all, else for each server what the tests together know."""
     for test, verdicts in judged:
         if all(verdict.holds for verdict in verdicts):
-            return test.name, verdicts
+            return test.name, verdicts, [test] * len(verdicts)
     name = ", ".join(test.name for test, _ in judged) or NO_TEST
-    verdicts = _together(policy, group, judged)
-    return name, _of_overloaded(policy, group, verdicts) if group.overloaded else verdicts
+    verdicts, deciders = _together(policy, group, judged)
+    if group.overloaded:
+        verdicts = _of_overloaded(policy, group, verdicts)
+    return name, verdicts, deciders
 
 
 def _overload(group: Group) -> str:
@@ -99,11 +104,15 @@ def _of_overloaded(policy: Policy, group: Group, verdicts: Sequence[Verdict]) ->
     return [verdict if verdict.holds else short for verdict in verdicts]
 
 
-def _together(policy: Policy, group: Group, judged: Sequence[Judged]) -> list[Verdict]:
+def _together(
+    policy: Policy, group: Group, judged: Sequence[Judged]
+) -> tuple[list[Verdict], list[HostTest]]:
     """A sound yes or no of any test counts; else the reason of the first."""
     if not judged:
-        return [Verdict.unknown(f"no test covers {policy.rules}")] * len(group.servers)
-    return [
-        next((said for said in verdicts if said.holds is not None), verdicts[0])
-        for verdicts in zip(*(verdicts for _, verdicts in judged), strict=True)
+        none = Verdict.unknown(f"no test covers {policy.rules}")
+        return [none] * len(group.servers), []
+    chosen = [
+        next((one for one in judged if one[1][at].holds is not None), judged[0])
+        for at in range(len(group.servers))
     ]
+    return [said[at] for at, (_, said) in enumerate(chosen)], [test for test, _ in chosen]
