@@ -9,12 +9,23 @@ from fractions import Fraction
 import pytest
 from tests.analysis import plain
 
+from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.witnesses import server_witness
 from hyperperiod.analysis.witness import Role, Window, Witness
-from hyperperiod.model import parse_policy
+from hyperperiod.model import (
+    Domain,
+    Interface,
+    Overheads,
+    Scheduler,
+    System,
+    Task,
+    parse_policy,
+)
+
+MS = 1_000_000
 
 SEEDS = range(20)
 ROUNDS = 8
@@ -216,3 +227,54 @@ def test_the_draws_reach_every_kind_of_witness() -> None:
     assert {test for test, _ in seen} == set(CHECKS)
     for kind in ("fixed priority", "edf", "deferrable edf", "global fixed priority"):
         assert {(kind, True), (kind, False)} <= seen
+
+
+def system_of(draw: random.Random, policy: str) -> System:
+    """Domains under several schedulers, some with too small a budget, sometimes with overheads."""
+    domains = []
+    for number in range(draw.randrange(1, 4)):
+        period = draw.choice([10, 15, 20, 50]) * MS
+        tasks = tuple(
+            Task(
+                name=f"t{at}",
+                wcet_ns=draw.randrange(1, 6) * MS,
+                period_ns=draw.choice([40, 60, 100, 200]) * MS,
+                jitter_ns=draw.choice([0, 0, MS]),
+                blocking_ns=draw.choice([0, 0, MS]),
+            )
+            for at in range(draw.randrange(1, 4))
+        )
+        domains.append(
+            Domain(
+                name=f"d{number}",
+                scheduler=draw.choice([Scheduler.RM, Scheduler.EDF, Scheduler.FIFO]),
+                tasks=tasks,
+                interface=Interface(
+                    period_ns=period, budget_ns=draw.randrange(1, 7) * period // 10
+                ),
+            )
+        )
+    switch_ns = draw.choice([0, 0, 10_000, MS // 2])
+    costs = Overheads(context_switch_ns=switch_ns)
+    return System(name="s", policy=parse_policy(policy), domains=tuple(domains), overheads=costs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_told_agrees_with_the_verdict(seed: int) -> None:
+    """A subject that holds has a covered window, a server that may not has a short one."""
+    draw = random.Random(f"told {seed}")
+    policy = ("ptps", "periodic+edf", "ds", "polling", "deferrable+edf+none")[seed % 5]
+    one = system_of(draw, policy)
+    for domain in one.domains:
+        check_told(one, domain.name)
+        for task in domain.tasks:
+            check_told(one, f"{domain.name}.{task.name}")
+
+
+def check_told(one: System, name: str) -> None:
+    found = analyze(one, explain=name)["explain"]
+    for window in found["windows"][:1]:
+        if found["schedulable"]:
+            assert window["short_ns"] <= 0, found["text"]
+        elif found["kind"] == "server":
+            assert window["short_ns"] > 0, found["text"]
