@@ -144,8 +144,9 @@ def draw(generator: random.Random, policy: str) -> Small:
 
 def bounds(system: System) -> list[int] | None:
     """The response bound of each task of the first domain; None if one has none."""
-    found = [task["response_bound_ns"] for task in analyze(system)["domains"][0]["tasks"]]
-    return None if None in found else found
+    found = [task.response_bound_ns for task in analyze(system).domains[0].tasks]
+    known = [bound_ns for bound_ns in found if bound_ns is not None]
+    return known if len(known) == len(found) else None
 
 
 def worst_case(program: Path, small: Small) -> list[Worst] | None:
@@ -187,9 +188,9 @@ def replayed(small: Small, number: int, worst: Worst) -> int:
     jobs = [own or [never] for own in jobs]
     result = simulate(small.system(jobs), max(time for _, time, _ in worst.events) + 1000)
     return max(
-        int(task["response_ns"]["max"])
-        for task in result["domains"][0]["tasks"]
-        if task["name"].startswith(f"j{number}n")
+        task.response_ns.max
+        for task in result.domains[0].tasks
+        if task.response_ns and task.name.startswith(f"j{number}n")
     )
 
 

@@ -84,7 +84,7 @@ def seconds(system: System, horizon_ns: int, trace: Path | None) -> tuple[float,
         begin = time.process_time()
         result = simulate(system, horizon_ns, trace_path=trace)
         best = min(best, time.process_time() - begin)
-        jobs = sum(task["jobs"] for domain in result["domains"] for task in domain["tasks"])
+        jobs = sum(task.jobs for domain in result.domains for task in domain.tasks)
     return best, jobs
 
 

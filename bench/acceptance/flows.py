@@ -98,10 +98,10 @@ def holds_hop_by_hop(one: System) -> bool:
 
 def worst(one: System, phases: Phases) -> int:
     """The longest response in thousandths of its deadline; above that if an item is dropped."""
-    flows = simulate(shifted(one, phases), HORIZON, phases.seed)["flows"]
-    if any(each["dropped"] for each in flows):
+    flows = simulate(shifted(one, phases), HORIZON, phases.seed).flows
+    if any(each.dropped for each in flows):
         return 2000
-    longest = (each["response_ns"]["max"] if each["response_ns"] else 0 for each in flows)
+    longest = (each.response_ns.max if each.response_ns else 0 for each in flows)
     return max(
         -(-1000 * response // each.deadline_ns)
         for response, each in zip(longest, one.flows, strict=True)

@@ -59,7 +59,7 @@ def _more(domain: Domain) -> Interface | None:
 
 
 def accounted(system: System) -> bool:
-    return analyze(system)["schedulable"] is True
+    return analyze(system).schedulable is True
 
 
 def survives(system: System) -> bool:
@@ -67,10 +67,10 @@ def survives(system: System) -> bool:
         return False
     generator = random.Random(to_toml(system))
     return all(
-        task["misses"] == 0
+        task.misses == 0
         for number in range(RUNS)
-        for domain in simulate(_moved(generator, system, number), HORIZON_NS, number)["domains"]
-        for task in domain["tasks"]
+        for domain in simulate(_moved(generator, system, number), HORIZON_NS, number).domains
+        for task in domain.tasks
     )
 
 

@@ -10,8 +10,8 @@ the package costs next to nothing:
     import hyperperiod
 
     system = hyperperiod.load_system("systems/flight-control.toml")
-    hyperperiod.analyze(system)["schedulable"]
-    hyperperiod.simulate(system, horizon_ns=10**9)["domains"]
+    hyperperiod.analyze(system).schedulable
+    hyperperiod.simulate(system, horizon_ns=10**9).misses
 
 The tests themselves, one module each, are in `hyperperiod.analysis`; systems are made of the
 classes in `hyperperiod.model`.

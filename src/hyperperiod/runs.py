@@ -9,7 +9,7 @@ an `Analysis` of the system already hands it in, so that nothing is computed twi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts.refuse import refuse
@@ -18,6 +18,7 @@ from hyperperiod.model import System, with_policy
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hyperperiod.hosts.result import RunResult
     from hyperperiod.hosts.xen.plan import Options
 
 
@@ -31,7 +32,7 @@ def simulate(
     analysis: Analysis | None = None,
     histograms: bool = False,
     check: bool = False,
-) -> dict[str, Any]:
+) -> RunResult:
     """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
 
     Missing interfaces are computed first; `analysis` is that of `system`, where there is one
@@ -66,7 +67,7 @@ def run_on_xen(
     *,
     analysis: Analysis | None = None,
     options: Options | None = None,
-) -> dict[str, Any]:
+) -> RunResult:
     """Run `system` on Xen from 0 to `horizon_ns` and return the result object.
 
     `analysis` and `progress` are as for `simulate`. Raises InputError for what cannot be run,

@@ -115,16 +115,17 @@ def judge(system: System, seed: int, counts: Counter[str]) -> None:
         run = simulate(resolve(system), 500_000_000, seed)
     except InputError:
         return  # no interface serves the tasks
-    for said, seen in zip(promised["domains"], run["domains"], strict=True):
-        for claim, result in zip(said["tasks"], seen["tasks"], strict=True):
-            if not claim["schedulable"]:
+    for said, seen in zip(promised.domains, run.domains, strict=True):
+        for claim, result in zip(said.tasks, seen.tasks, strict=True):
+            if not claim.schedulable:
                 continue
             counts["schedulable"] += 1
-            where = (to_toml(system), seed, said["name"], claim, result)
-            assert result["misses"] == 0, where
-            if result["response_ns"]:
-                assert result["response_ns"]["max"] <= claim["response_bound_ns"], where
-                counts["jobs"] += result["jobs"]
+            where = (to_toml(system), seed, said.name, claim, result)
+            assert result.misses == 0, where
+            if result.response_ns:
+                assert claim.response_bound_ns is not None, where
+                assert result.response_ns.max <= claim.response_bound_ns, where
+                counts["jobs"] += result.jobs
 
 
 def test_promises_are_kept() -> None:

@@ -14,6 +14,7 @@ from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface, search_text
 from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.result import OptimumResult
 from hyperperiod.model import Budget
 
 FARTHEST = 150
@@ -138,10 +139,12 @@ def test_the_bound_leaves_periods_out() -> None:
     assert optimum.periods_tried < 300
     assert optimum.exact
     told = search_text(
-        periods_tried=optimum.periods_tried,
-        periods_pruned=optimum.periods_pruned,
-        bound_ns=optimum.bound_ns,
-        exact=optimum.exact,
+        OptimumResult(
+            periods_tried=optimum.periods_tried,
+            periods_pruned=optimum.periods_pruned,
+            bound_ns=optimum.bound_ns,
+            exact=optimum.exact,
+        )
     )
     assert told == (
         f"{optimum.periods_tried} periods tried,"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hyperperiod.analysis import analyze, resolve
+from hyperperiod.analysis.result import MinimalBudgetResult, SpareResult
 from hyperperiod.model import (
     Change,
     Domain,
@@ -49,10 +50,10 @@ def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
 def verdict(one: System, name: str | None = None) -> tuple[bool | None, str]:
     """Whether a domain, or the whole system, is schedulable, and the reason."""
     result = analyze(one)
-    found: dict[str, Any] = dict(result)
-    if name is not None:
-        found = next(entry for entry in result["domains"] if entry["name"] == name)
-    return found["schedulable"], found.get("reason", "")
+    if name is None:
+        return result.schedulable, result.reason
+    found = next(entry for entry in result.domains if entry.name == name)
+    return found.schedulable, found.reason
 
 
 def test_the_object() -> None:
@@ -61,7 +62,7 @@ def test_the_object() -> None:
         domain("control", task("fast", 1, 20), task("slow", 6, 40), interface=interface(5, 10)),
         domain("rest", best_effort=True),
     )
-    assert json.loads(json.dumps(analyze(one))) == {
+    assert json.loads(analyze(one).to_json()) == {
         "system": "s",
         "policy": "ptps",
         "schedulable": True,
@@ -149,9 +150,9 @@ def test_the_object() -> None:
 def test_too_small_an_interface_is_false() -> None:
     small = system(domain("d", task("t", 5, 20), interface=interface(4, 10)))
     assert verdict(small)[0] is False
-    result = analyze(small)["domains"][0]
-    assert result["tasks"][0]["schedulable"] is False
-    assert result["tasks"][0]["response_bound_ns"] is None
+    result = analyze(small).domains[0]
+    assert result.tasks[0].schedulable is False
+    assert result.tasks[0].response_bound_ns is None
 
 
 def test_jitter_offsets_and_blocking_make_no_a_maybe() -> None:
@@ -177,12 +178,12 @@ def test_what_the_host_does_not_promise_the_domain_does_not_have() -> None:
         domain("low", task("t", 1, 100), interface=interface(6, 12)),
     )
     result = analyze(one)
-    assert result["schedulable"] is False
-    assert [entry["schedulable"] for entry in result["domains"]] == [True, False]
-    low = result["domains"][1]["tasks"][0]
-    assert low["schedulable"] is None
-    assert low["response_bound_ns"] is None
-    assert "low may not get its budget" in low["reason"]
+    assert result.schedulable is False
+    assert [entry.schedulable for entry in result.domains] == [True, False]
+    low = result.domains[1].tasks[0]
+    assert low.schedulable is None
+    assert low.response_bound_ns is None
+    assert "low may not get its budget" in low.reason
 
 
 def test_busy_tasks() -> None:
@@ -213,16 +214,19 @@ def test_several_vcpus_need_pinned_tasks() -> None:
     )
     one = system(pinned, pcpus=2, policy="rtds")
     result = analyze(one)
-    assert result["schedulable"] is True
+    assert result.schedulable is True
     # b alone decides: the interface is the same for both vcpus.
     alone = system(domain("d", task("b", 4, 40), interface_period_ns=10 * MS))
-    entry, half = result["domains"][0], analyze(alone)["domains"][0]["interface"]
-    assert entry["vcpus"] == 2
+    entry, half = result.domains[0], analyze(alone).domains[0].interface
+    assert half is not None
+    assert entry.interface is not None
+    assert entry.vcpus == 2
     # Period and budget are of each vcpu, the bandwidth of both together.
-    assert entry["interface"] == {**half, "bandwidth": pytest.approx(2 * half["bandwidth"])}
-    assert entry["interface_overhead"] == pytest.approx(
-        entry["interface"]["bandwidth"] - entry["utilization"]
-    )
+    assert entry.interface.to_dict() == {
+        **half.to_dict(),
+        "bandwidth": pytest.approx(2 * half.bandwidth),
+    }
+    assert entry.interface_overhead == pytest.approx(entry.interface.bandwidth - entry.utilization)
     loose = domain("d", task("a", 2, 40), vcpus=2, interface=interface(5, 10))
     holds, reason = verdict(system(loose, pcpus=2, policy="rtds"), "d")
     assert holds is None
@@ -240,25 +244,26 @@ def test_domains_of_domains() -> None:
     outer = Domain(name="outer", scheduler=Scheduler.EDF, domains=tuple(inner))
     one = system(outer, quantum_ns=MS)
     result = analyze(one)
-    assert result["schedulable"] is True
-    entry = result["domains"][0]
-    assert [child["name"] for child in entry["domains"]] == ["left", "right"]
-    assert all(child["schedulable"] for child in entry["domains"])
-    assert "algorithm1" in entry
-    demand = sum(Fraction(child["interface"]["bandwidth"]) for child in entry["domains"])
-    assert demand <= entry["interface"]["bandwidth"]
+    assert result.schedulable is True
+    entry = result.domains[0]
+    assert [child.name for child in entry.domains] == ["left", "right"]
+    assert all(child.schedulable for child in entry.domains)
+    assert entry.algorithm1 is not None
+    assert entry.interface is not None
+    demand = sum(Fraction(one.interface.bandwidth) for one in entry.domains if one.interface)
+    assert demand <= entry.interface.bandwidth
     tight = outer.replace(interface=interface(1, 20))
     result = analyze(system(tight, quantum_ns=MS))
-    assert result["schedulable"] is False
-    assert result["domains"][0]["domains"][0]["schedulable"] is None
+    assert result.schedulable is False
+    assert result.domains[0].domains[0].schedulable is None
 
 
 def test_no_interface_serves_the_tasks() -> None:
     one = system(domain("d", task("a", 30, 40), task("b", 20, 40)))
     result = analyze(one)
-    assert result["schedulable"] is False
-    assert result["domains"][0]["interface"] is None
-    assert "1.25" in result["domains"][0]["reason"]
+    assert result.schedulable is False
+    assert result.domains[0].interface is None
+    assert "1.25" in result.domains[0].reason
     with pytest.raises(InputError, match="domain d: interface"):
         resolve(one)
     hasty = [task(name, 3, 40, deadline_ns=5 * MS) for name in "ab"]
@@ -286,13 +291,13 @@ def test_work_that_is_too_long_is_the_reason(late: Task, why: str, scheduler: st
     fine = task("fine", 1, 100)
     given = domain("d", fine, late, interface=interface(10, 10), **others)
     for one in (given, *_without_interface(late, fine, others)):
-        result = analyze(system(one, pcpus=2, policy="rtds"))["domains"][0]
-        assert why in result["reason"], one
-        told = next(part for part in result["tasks"] if part["name"] == "t")
-        assert why in told["reason"]
+        result = analyze(system(one, pcpus=2, policy="rtds")).domains[0]
+        assert why in result.reason, one
+        told = next(part for part in result.tasks if part.name == "t")
+        assert why in told.reason
         if "deadline" in why or scheduler == "rm":
-            assert result["schedulable"] is False
-    assert "fine" not in analyze(system(given, pcpus=2, policy="rtds"))["domains"][0]["reason"]
+            assert result.schedulable is False
+    assert "fine" not in analyze(system(given, pcpus=2, policy="rtds")).domains[0].reason
 
 
 def _without_interface(late: Task, fine: Task, others: dict[str, object]) -> list[Domain]:
@@ -328,9 +333,10 @@ def test_computed_interfaces_are_filled_in_and_stay() -> None:
     assert all(entry.interface is not None for entry in full.domains)
     assert resolve(full) == full
     result = analyze(one)
-    assert result["domains"][1]["minimal_budget"] == {"exact": True}
-    tried = result["domains"][2]["algorithm1"]
-    assert tried["periods_tried"] + tried["periods_pruned"] == 40
+    assert result.domains[1].minimal_budget == MinimalBudgetResult(exact=True)
+    tried = result.domains[2].algorithm1
+    assert tried is not None
+    assert tried.periods_tried + tried.periods_pruned == 40
     best = full.domains[2].interface
     assert best is not None
     assert best.period_ns % MS == 0
@@ -437,17 +443,17 @@ def test_the_ertds_paper_beside_the_sound_verdict() -> None:
     ]
     one = system(*domains, policy="ertds", pcpus=2)
     result = analyze(one)
-    assert result["spare"] == {
-        "period_ns": 30 * MS,
-        "budget_ns": 2_790_000,
-        "paper_budget_ns": 2_790_000,
-        "certain_budget_ns": 7_957_500,
-    }
-    paper = [row["paper"]["schedulable"] for row in result["pcpus"]]
+    assert result.spare == SpareResult(
+        period_ns=30 * MS,
+        budget_ns=2_790_000,
+        paper_budget_ns=2_790_000,
+        certain_budget_ns=7_957_500,
+    )
+    paper = [row.paper.schedulable for row in result.pcpus if row.paper]
     assert paper == [True, True]
     printed = one.replace(spare=interface(8.415, 30))
     result = analyze(printed)
-    assert [row["paper"]["schedulable"] for row in result["pcpus"]] == [False, False]
+    assert [row.paper.schedulable for row in result.pcpus if row.paper] == [False, False]
 
 
 def test_a_spare_without_a_period_that_fits_is_refused() -> None:
@@ -469,9 +475,9 @@ def test_fifo_may_hold_but_never_fails_for_sure() -> None:
         "d", task("a", 1, 50), task("b", 1, 60), scheduler="fifo", interface=interface(5, 10)
     )
     result = analyze(system(calm))
-    assert result["schedulable"] is True
+    assert result.schedulable is True
     # Two jobs at once wait 10 for supply and need 2.
-    assert {t["response_bound_ns"] for t in result["domains"][0]["tasks"]} == {12 * MS}
+    assert {t.response_bound_ns for t in result.domains[0].tasks} == {12 * MS}
     tight = domain(
         "d", task("a", 1, 50), task("b", 1, 11), scheduler="fifo", interface=interface(5, 10)
     )
@@ -500,22 +506,22 @@ def with_flow(period_ms: int, **more: Any) -> System:
 def test_a_flow_is_bounded_end_to_end() -> None:
     """Up to 10 ms without supply in `a`, up to 16 in `b`, and each time 1 ms of its own."""
     result = analyze(with_flow(50))
-    assert result["schedulable"] is True
-    (flow,) = result["flows"]
-    assert flow["schedulable"] is True
-    assert [hop["response_bound_ns"] for hop in flow["hops"]] == [11 * MS, 17 * MS]
-    assert flow["response_bound_ns"] == 28 * MS
+    assert result.schedulable is True
+    (flow,) = result.flows
+    assert flow.schedulable is True
+    assert [hop.response_bound_ns for hop in flow.hops] == [11 * MS, 17 * MS]
+    assert flow.response_bound_ns == 28 * MS
 
 
 def test_a_flow_that_floods_leaves_what_is_below_it_unknown() -> None:
     """An item a millisecond, of which the queue lets one in: it waits for none of its own."""
     result = analyze(with_flow(1))
-    assert [entry["schedulable"] for entry in result["domains"]] == [None, True]
-    (hop, below) = result["domains"][0]["tasks"]
-    assert (hop["response_bound_ns"], below["response_bound_ns"]) == (11 * MS, None)
-    (flow,) = result["flows"]
-    assert (flow["schedulable"], flow["response_bound_ns"]) == (None, 28 * MS)
-    assert "items may be dropped" in flow["reason"]
+    assert [entry.schedulable for entry in result.domains] == [None, True]
+    (hop, below) = result.domains[0].tasks
+    assert (hop.response_bound_ns, below.response_bound_ns) == (11 * MS, None)
+    (flow,) = result.flows
+    assert (flow.schedulable, flow.response_bound_ns) == (None, 28 * MS)
+    assert "items may be dropped" in flow.reason
 
 
 def test_a_flow_needs_the_budgets_of_its_hops() -> None:
@@ -528,32 +534,36 @@ def test_a_flow_needs_the_budgets_of_its_hops() -> None:
             ),
         }
     )
-    flow = analyze(late)["flows"][0]
-    assert flow["schedulable"] is None
-    assert flow["response_bound_ns"] is None
+    flow = analyze(late).flows[0]
+    assert flow.schedulable is None
+    assert flow.response_bound_ns is None
 
 
 def test_with_swaps_to_come_flows_are_unknown_too() -> None:
     swapped = with_flow(50, swaps=(Swap(at_ns=MS, policy=parse_policy("crps")),))
-    flow = analyze(swapped)["flows"][0]
-    assert flow["schedulable"] is None
-    assert "swaps" in flow["reason"]
+    flow = analyze(swapped).flows[0]
+    assert flow.schedulable is None
+    assert "swaps" in flow.reason
 
 
 def test_sensitivity_is_shown_when_asked_for() -> None:
     """Supply 5 in 10: `a` may take 5 of the first 20, and 4 of 5 ms of budget would do for 4."""
     one = system(domain("d", task("a", 4, 20), interface=interface(5, 10)))
-    assert "sensitivity" not in analyze(one)["domains"][0]
-    (entry,) = analyze(one, sensitivity=True)["domains"]
-    assert entry["tasks"][0]["sensitivity"]["largest_wcet_ns"] == 5 * MS
-    assert entry["tasks"][0]["sensitivity"]["extra_wcet_ns"] == 1 * MS
-    assert entry["sensitivity"]["wcet_factor_exact"] == "5/4"
-    least_ns = entry["sensitivity"]["least_budget_ns"]
-    assert entry["sensitivity"]["spare_budget_ns"] == 5 * MS - least_ns
+    assert "sensitivity" not in analyze(one).domains[0].to_dict()
+    (domain_entry,) = analyze(one, sensitivity=True).domains
+    task_margin, margin = domain_entry.tasks[0].sensitivity, domain_entry.sensitivity
+    assert task_margin
+    assert margin
+    assert task_margin.largest_wcet_ns == 5 * MS
+    assert task_margin.extra_wcet_ns == 1 * MS
+    assert margin.wcet_factor_exact == "5/4"
+    least_ns = margin.least_budget_ns
+    assert least_ns is not None
+    assert margin.spare_budget_ns == 5 * MS - least_ns
     at_least = system(
         domain("d", task("a", 4, 20), interface=Interface(period_ns=10 * MS, budget_ns=least_ns))
     )
-    assert analyze(at_least)["schedulable"] is True
+    assert analyze(at_least).schedulable is True
 
 
 def test_what_cannot_be_decided_is_not_called_impossible() -> None:

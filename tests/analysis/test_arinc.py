@@ -44,9 +44,9 @@ def test_table_1(number: int, seed: int) -> None:
     system = arinc_workload(number, PTPS, seed=seed)
     assert resolve(system).sbf is Sbf.HARMONIC
     result = analyze(system)
-    assert result["schedulable"] is True
-    with_budgets = sum(domain["interface"]["bandwidth"] for domain in result["domains"])
-    tasks = sum(domain["utilization"] for domain in result["domains"])
+    assert result.schedulable is True
+    with_budgets = sum(domain.interface.bandwidth for domain in result.domains if domain.interface)
+    tasks = sum(domain.utilization for domain in result.domains)
     one = TABLES["table_1"]
     assert with_budgets == pytest.approx(one["U_RM"][number - 1], abs=0.000_51)
     assert tasks == pytest.approx(one["U_W"][number - 1], abs=0.000_51)
@@ -61,7 +61,7 @@ def test_table_1(number: int, seed: int) -> None:
 
 def test_domains_of_workload_2() -> None:
     result = analyze(arinc_workload(2, PTPS))
-    found = [round(1000 * domain["interface_overhead"]) for domain in result["domains"]]
+    found = [round(1000 * (domain.interface_overhead or 0)) for domain in result.domains]
     assert found == [TABLE_2[domain] for domain in range(1, 7)]
 
 
@@ -69,7 +69,7 @@ def test_the_general_bound_cannot_serve_them() -> None:
     """A task with the period of its interface would need the whole pcpu for itself."""
     for number in range(1, 7):
         system = arinc_workload(number, PTPS).replace(sbf=Sbf.GENERAL)
-        assert analyze(system)["schedulable"] is False
+        assert analyze(system).schedulable is False
 
 
 def test_a_workload_that_the_paper_does_not_have() -> None:
@@ -86,7 +86,7 @@ def misses(policy: str, switch_ns: int) -> tuple[int, ...]:
         "overheads": Overheads(context_switch_ns=switch_ns),
     }
     run = simulate(resolved.replace(**costly), 10_000_000_000, 1)
-    return tuple(sum(task["misses"] for task in domain["tasks"]) for domain in run["domains"])
+    return tuple(sum(task.misses for task in domain.tasks) for domain in run.domains)
 
 
 def test_low_overhead_domains_miss_first() -> None:

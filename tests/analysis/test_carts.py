@@ -194,5 +194,5 @@ def depth(domain: Domain) -> int:
 def test_the_example_with_jitter() -> None:
     """Each partition has an interface; together they ask for more than the pcpu."""
     result = analyze(load_system(DATA / "example_periodic_jitter_offset_arinc_EDP.xml"))
-    assert [domain["schedulable"] for domain in result["domains"]] == [True, False, True]
-    assert result["pcpus"][0]["bandwidth"] > 1
+    assert [domain.schedulable for domain in result.domains] == [True, False, True]
+    assert result.pcpus[0].bandwidth > 1

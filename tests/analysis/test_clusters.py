@@ -15,6 +15,7 @@ from hyperperiod.analysis.domains.domain_level import Promise, cluster_of
 from hyperperiod.analysis.domains.domain_sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.result import DmprResult, DomainResult
 from hyperperiod.model import Budget, InputError, Sbf, System, load_system
 from hyperperiod.runs import simulate
 
@@ -44,8 +45,8 @@ def gedf(tmp_path: Path) -> Gedf:
     return make
 
 
-def only(system: System) -> dict[str, object]:
-    (domain,) = analyze(system)["domains"]
+def only(system: System) -> DomainResult:
+    (domain,) = analyze(system).domains
     return domain
 
 
@@ -53,37 +54,34 @@ def test_a_system_file_with_clusters() -> None:
     system = resolve(load_system(EXAMPLES / "virtual-cluster.toml"))
     budgets = [domain.interface.budget_ns for domain in system.domains if domain.interface]
     assert budgets == [48_000_000, 32_000_000]
-    assert analyze(system)["schedulable"] is True
+    assert analyze(system).schedulable is True
 
 
 def test_the_deterministic_form_stands_beside_it() -> None:
     """One whole pcpu and 46 ms in 50 beside two vcpus of 48."""
-    vision, planning = analyze(load_system(EXAMPLES / "virtual-cluster.toml"))["domains"]
-    assert vision["dmpr"] == {"whole_pcpus": 1, "budget_ns": 46_000_000, "bandwidth": 1.92}
-    assert "dmpr" not in planning
+    vision, planning = analyze(load_system(EXAMPLES / "virtual-cluster.toml")).domains
+    assert vision.dmpr == DmprResult(whole_pcpus=1, budget_ns=46_000_000, bandwidth=1.92)
+    assert planning.dmpr is None
 
 
 def test_whole_pcpus_and_parts_of_them(gedf: Gedf) -> None:
-    assert only(gedf('interface = { period = "5ms", budget = "5ms" }'))["schedulable"] is True
+    assert only(gedf('interface = { period = "5ms", budget = "5ms" }')).schedulable is True
     part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))
-    assert part["schedulable"] is None
-    assert "only sufficient" in str(part["reason"])
+    assert part.schedulable is None
+    assert "only sufficient" in str(part.reason)
     small = only(gedf('interface = { period = "500us", budget = "450us" }'))
-    assert small["schedulable"] is True
-    tasks = small["tasks"]
-    assert isinstance(tasks, list)
-    assert [task["response_bound_ns"] for task in tasks] == [6_000_000] * 3
+    assert small.schedulable is True
+    tasks = small.tasks
+    assert [task.response_bound_ns for task in tasks] == [6_000_000] * 3
 
 
 def test_every_test_of_a_cluster_beside_the_others(gedf: Gedf) -> None:
-    tests = only(gedf('interface = { period = "5ms", budget = "5ms" }'))["tests"]
-    assert isinstance(tests, list)
+    tests = only(gedf('interface = { period = "5ms", budget = "5ms" }')).tests
     names = ["gedf, mpr", "gedf, gfb", "gedf, bcl", "gedf, iterative bcl", "gedf, baker"]
-    assert [test["test"] for test in tests] == names
-    assert [test["schedulable"] for test in tests] == [True, True, True, True, True]
-    part = only(gedf('interface = { period = "5ms", budget = "3ms" }'))["tests"]
-    assert isinstance(part, list)
-    assert [test["test"] for test in part] == names[:1]
+    assert [test.test for test in tests] == names
+    assert [test.schedulable for test in tests] == [True, True, True, True, True]
+    part = only(gedf('interface = { period = "5ms", budget = "3ms" }')).tests
+    assert [test.test for test in part] == names[:1]
 
 
 def test_how_far_a_cluster_is_from_its_edge(gedf: Gedf) -> None:
@@ -123,8 +121,8 @@ def test_how_far_a_cluster_is_from_its_edge(gedf: Gedf) -> None:
 
 def test_a_budget_is_computed_for_a_given_period_only(gedf: Gedf) -> None:
     open_period = only(gedf(""))
-    assert open_period["schedulable"] is None
-    assert "given period" in str(open_period["reason"])
+    assert open_period.schedulable is None
+    assert "given period" in str(open_period.reason)
     computed = resolve(gedf('interface_period = "500us"', top='quantum = "10us"')).domains[0]
     assert computed.interface is not None
     assert computed.interface.budget_ns % 10_000 == 0
@@ -137,14 +135,14 @@ def test_one_vcpu_under_gedf_is_edf(gedf: Gedf) -> None:
             domain.replace(scheduler=type(domain.scheduler).EDF) for domain in cluster.domains
         )
     )
-    assert only(cluster)["schedulable"] == only(edf)["schedulable"] is True
+    assert only(cluster).schedulable == only(edf).schedulable is True
 
 
 def test_harmonic_supply_is_refused(gedf: Gedf) -> None:
     whole = 'interface = { period = "50ms", budget = "50ms" }'
     harmonic = only(gedf(whole, top='sbf = "harmonic"'))
-    assert harmonic["schedulable"] is None
-    assert "harmonic" in str(harmonic["reason"])
+    assert harmonic.schedulable is None
+    assert "harmonic" in str(harmonic.reason)
 
 
 def test_domains_inside_a_cluster(gedf: Gedf) -> None:
@@ -156,9 +154,9 @@ def test_domains_inside_a_cluster(gedf: Gedf) -> None:
         for name in ("x", "y")
     )
     outer = only(gedf('interface = { period = "1ms", budget = "1ms" }', inside=inner))
-    assert outer["schedulable"] is True
+    assert outer.schedulable is True
     three = only(gedf('interface = { period = "1ms", budget = "1ms" }', vcpus=1, inside=inner))
-    assert three["schedulable"] is False
+    assert three.schedulable is False
 
 
 def test_an_inner_domain_without_an_interface_leaves_the_cluster_unknown(gedf: Gedf) -> None:
@@ -167,9 +165,9 @@ def test_an_inner_domain_without_an_interface_leaves_the_cluster_unknown(gedf: G
         'name = "t"\nperiod = "5ms"\nwcet = "4ms"\ndeadline = "3ms"\n'
     )
     outer = only(gedf('interface = { period = "4ms", budget = "3ms" }', inside=inner))
-    assert outer["schedulable"] is not True
-    assert "dmpr" not in outer
-    assert "the wcet of t, 4ms, is above its deadline, 3ms" in str(outer["reason"])
+    assert outer.schedulable is not True
+    assert outer.dmpr is None
+    assert "the wcet of t, 4ms, is above its deadline, 3ms" in str(outer.reason)
 
 
 def test_hosts_refuse_and_pins_are_refused(gedf: Gedf) -> None:

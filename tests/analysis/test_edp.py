@@ -181,8 +181,8 @@ def test_servers_whose_budget_comes_early(policy: str) -> None:
     """The response bound of the lower server is 60: its blackout 180, not 320."""
     general = analyze(two_domains(policy, Sbf.GENERAL))
     early = analyze(two_domains(policy, Sbf.EDP))
-    assert [d["tasks"][0]["response_bound_ns"] for d in general["domains"]] == [170, 360]
-    assert [d["tasks"][0]["response_bound_ns"] for d in early["domains"]] == [90, 220]
+    assert [d.tasks[0].response_bound_ns for d in general.domains] == [170, 360]
+    assert [d.tasks[0].response_bound_ns for d in early.domains] == [90, 220]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_servers_whose_budget_comes_early(policy: str) -> None:
     ],
 )
 def test_refused_where_it_is_not_sound(policy: str, why: str) -> None:
-    for entry in analyze(two_domains(policy, Sbf.EDP))["domains"]:
-        assert entry["schedulable"] is None
-        assert why in entry["reason"]
+    for entry in analyze(two_domains(policy, Sbf.EDP)).domains:
+        assert entry.schedulable is None
+        assert why in entry.reason
 
 
 def test_refused_without_a_bound_from_the_host() -> None:
@@ -209,10 +209,10 @@ def test_refused_without_a_bound_from_the_host() -> None:
             one_task("low", 500, 20, Interface(period_ns=110, budget_ns=60)),
         ),
     )
-    low = analyze(crowded)["domains"][1]
-    assert low["schedulable"] is False
-    assert low["tasks"][0]["schedulable"] is None
-    assert "no response bound" in low["tasks"][0]["reason"]
+    low = analyze(crowded).domains[1]
+    assert low.schedulable is False
+    assert low.tasks[0].schedulable is None
+    assert "no response bound" in low.tasks[0].reason
 
 
 def test_inner_servers_have_the_bound_of_the_test_around_them() -> None:
@@ -225,11 +225,11 @@ def test_inner_servers_have_the_bound_of_the_test_around_them() -> None:
     )
     for sbf, outer_bound, bound in ((Sbf.GENERAL, 70, 380), (Sbf.EDP, 45, 225)):
         system = System(name="deep", policy=parse_policy("ptps"), sbf=sbf, domains=(outer,))
-        entry = analyze(system)["domains"][0]
+        entry = analyze(system).domains[0]
         assert outer_bound == Supply(
             Shape.GENERAL, 50, 25, None if sbf is Sbf.GENERAL else 25
         ).time_for(20)
-        assert entry["domains"][0]["tasks"][0]["response_bound_ns"] == bound
+        assert entry.domains[0].tasks[0].response_bound_ns == bound
 
 
 def smallest(system: System, index: int) -> int | None:
@@ -241,7 +241,7 @@ def smallest(system: System, index: int) -> int | None:
         domains = list(system.domains)
         domains[index] = domains[index].replace(interface=interface)
         changed = system.replace(domains=tuple(domains))
-        if analyze(changed)["domains"][index]["schedulable"]:
+        if analyze(changed).domains[index].schedulable:
             return budget
     return None
 
@@ -257,12 +257,12 @@ def test_computed_budgets_are_the_least_with_their_deadline() -> None:
             for i, period in enumerate(periods)
         )
         system = System(name="s", policy=policy, sbf=Sbf.EDP, domains=domains)
-        if analyze(system)["schedulable"] is not True:
+        if analyze(system).schedulable is not True:
             continue
         equal += len(set(periods)) < len(periods)
         trimmed = resolve(system)
         general = resolve(system.replace(sbf=Sbf.GENERAL))
-        assert analyze(trimmed)["schedulable"] is True
+        assert analyze(trimmed).schedulable is True
         for index, domain in enumerate(trimmed.domains):
             assert domain.interface is not None
             assert domain.interface.budget_ns == smallest(trimmed, index)

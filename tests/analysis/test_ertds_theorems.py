@@ -55,12 +55,10 @@ def test_what_the_theorem_accepts_breaks(story: Story) -> None:
     paper = paper_verdict(group, system.spare.bandwidth if with_spare and system.spare else None)
     assert (paper.theorem, paper.schedulable) == (f"ERTDS paper, {story.theorem}", True)
     result = simulate(system, story.horizon_ms * MS)
-    late = {
-        domain["name"] for domain in result["domains"] for task in domain["tasks"] if task["misses"]
-    }
+    late = {domain.name for domain in result.domains for task in domain.tasks if task.misses}
     assert late == {story.late}
-    (found,) = [entry for entry in analyze(system)["domains"] if entry["name"] == story.late]
-    assert found["schedulable"] is None
+    (found,) = [entry for entry in analyze(system).domains if entry.name == story.late]
+    assert found.schedulable is None
 
 
 @pytest.mark.parametrize("spare", [None, Fraction(1, 2)])

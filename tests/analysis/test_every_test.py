@@ -31,8 +31,8 @@ def system(
 
 def said_of(one: System) -> dict[str, tuple[bool, Any]]:
     """Whether each test counts, and what it says."""
-    entry = analyze(one)["domains"][0]
-    return {test["test"]: (test["sound"], test["schedulable"]) for test in entry["tests"]}
+    entry = analyze(one).domains[0]
+    return {test.test: (test.sound, test.schedulable) for test in entry.tests}
 
 
 def test_a_time_driven_server_has_all_three() -> None:
@@ -74,6 +74,6 @@ def test_inner_domains_have_theirs() -> None:
     inner = Domain(name="d", tasks=(task,), interface=Interface(period_ns=50, budget_ns=10))
     outer = Domain(name="outer", interface=Interface(period_ns=10, budget_ns=4), domains=(inner,))
     deep = System(name="s", policy=parse_policy("ptps"), domains=(outer,))
-    entry = analyze(deep)["domains"][0]
-    names = [test["test"] for test in entry["domains"][0]["tests"]]
+    entry = analyze(deep).domains[0]
+    names = [test.test for test in entry.domains[0].tests]
     assert names == ["rm, periodic resource", "rm, harmonic", "rm, edp resource"]

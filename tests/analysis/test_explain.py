@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis import analyze
+from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import enough
+from hyperperiod.analysis.result import Explanation
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import (
@@ -108,13 +109,13 @@ def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
     return System(name="s", policy=parse_policy(policy), domains=domains, **more)
 
 
-def explained(one: System, name: str) -> dict[str, Any]:
-    found = analyze(one, explain=name)["explain"]
+def explained(one: System, name: str) -> Explanation:
+    found = Analysis(one).explanation(name)
     assert all(len(line) <= 100 for line in found["text"].splitlines()), found["text"]
     return found
 
 
-def words(found: dict[str, Any]) -> str:
+def words(found: Explanation) -> str:
     """The text in one line."""
     return " ".join(found["text"].split())
 
@@ -180,7 +181,7 @@ def test_what_the_words_promise_is_so() -> None:
     for change, holds in ((0, True), (-1, False)):
         promised = Interface(period_ns=10 * MS, budget_ns=budget_ns + change)
         domain = BRAKES.replace(interface=promised)
-        assert analyze(system(domain))["schedulable"] is holds
+        assert analyze(system(domain)).schedulable is holds
 
 
 def test_a_task_in_time() -> None:
@@ -200,7 +201,7 @@ def test_the_slack_of_a_task_counts_those_below() -> None:
     for change, holds in ((0, True), (1, False)):
         wheel = task("wheel", 2, 20).replace(wcet_ns=wcet_ns + change)
         changed = domain.replace(tasks=(wheel, *domain.tasks[1:]))
-        assert analyze(system(changed))["schedulable"] is holds
+        assert analyze(system(changed)).schedulable is holds
 
 
 def test_a_server_names_who_takes_its_time() -> None:
@@ -322,7 +323,7 @@ def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
     )
     one = system(domain, policy="periodic+edf+none+global", pcpus=2)
     found = explained(one, "d.t0")
-    assert found["schedulable"] is analyze(one)["domains"][0]["tasks"][0]["schedulable"] is True
+    assert found["schedulable"] is analyze(one).domains[0].tasks[0].schedulable is True
     assert "jobs move between the vcpus" in words(found)
     assert found["curves"] is None
 
@@ -372,14 +373,14 @@ def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
             ),
         }
     )
-    said = analyze(system, explain="d.t")
-    (domain,) = said["domains"]
-    (entry,) = domain["tasks"]
-    found = said["explain"]
+    said = Analysis(system)
+    (domain,) = said.result().domains
+    (entry,) = domain.tasks
+    found = said.explanation("d.t")
     # The item's way of 20 is the task's deadline; with 19 nothing is proved.
-    assert (entry["response_bound_ns"], found["schedulable"]) == (20, True)
+    assert (entry.response_bound_ns, found["schedulable"]) == (20, True)
     assert (found["account"], found["windows"], found["enough"]) == ("", [], {})
     assert "items of flows" in found["story"][0]
     shorter = task.replace(deadline_ns=19)
     tight = system.replace(domains=(system.domains[0].replace(tasks=(shorter,)),))
-    assert analyze(tight, explain="d.t")["explain"]["schedulable"] is None
+    assert Analysis(tight).explanation("d.t")["schedulable"] is None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.sim.test_flows import closed, event, flow
-from tests.sim.worlds import domain, server, system, task
+from tests.sim.worlds import domain, longest_ns, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
 
 from hyperperiod import _analysis
@@ -20,10 +20,11 @@ from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
-from hyperperiod.analysis.flows.entries import flow_entries
+from hyperperiod.analysis.flows.results import flow_results
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.result import FlowResult, HopResult
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Change, Overheads, load_system, parse_policy
 from hyperperiod.runs import simulate
@@ -180,7 +181,7 @@ def test_through_a_driver_and_back() -> None:
         phases = Phases((offset,), (0, 0, 0, other), 1)
         assert outcome(one, found, phases).broken == ""
         result = simulate(shifted(one, phases), 300)
-        worst = max(worst, result["flows"][0]["response_ns"]["max"])
+        worst = max(worst, longest_ns(result.flows[0]))
     assert worst == 14
 
 
@@ -245,14 +246,14 @@ def test_a_server_that_may_starve_bounds_nothing_elsewhere() -> None:
     behind = domain("y", (100, 100), event("u", 30, 100), low, pcpu=1, priority=0)
     items = flow("f", 100, "x.t", "y.u", queue=8, deadline=2000)
     one = system("ptps", hog, starved, behind, pcpus=2, flow=(items,))
-    seen = simulate(one, 20_000, 1)["domains"][2]["tasks"][1]
-    said = analyze(one)["domains"][2]
-    assert seen["response_ns"]["max"] == 160
+    seen = simulate(one, 20_000, 1).domains[2].tasks[1]
+    said = analyze(one).domains[2]
+    assert longest_ns(seen) == 160
     if_it_were_kept = analyze_flows(one, promises_of(one)).domains["y"].parts["low"]
     assert if_it_were_kept.bound_ns is not None
     assert if_it_were_kept.bound_ns < 160
-    claim = said["tasks"][1]
-    assert claim["schedulable"] is None or claim["response_bound_ns"] >= 160
+    claim = said.tasks[1]
+    assert claim.schedulable is None or (claim.response_bound_ns or 0) >= 160
 
 
 def test_edf_the_deadline_or_the_busy_window() -> None:
@@ -366,16 +367,18 @@ def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
     one = load_system(SYSTEMS / "stability-control.toml")
     found = analyze_flows(one, promises_of(one))
     unknown = {each.name: Verdict.unknown("its servers") for each in one.domains}
-    entries = flow_entries(found, unknown)
-    assert all(entry["schedulable"] is True for entry in entries)
-    assert all(entry["paper"]["schedulable"] is True for entry in entries)
+    entries = flow_results(found, unknown)
+    assert all(entry.schedulable is True for entry in entries)
+    assert all(entry.paper and entry.paper.schedulable for entry in entries)
     for entry, general in zip(entries, found.flows, strict=True):
-        assert entry["response_bound_ns"] <= entry["deadline_ns"]
-        assert general.bound_ns is None or entry["response_bound_ns"] < general.bound_ns
+        assert entry.response_bound_ns is not None
+        assert entry.deadline_ns is not None
+        assert entry.response_bound_ns <= entry.deadline_ns
+        assert general.bound_ns is None or entry.response_bound_ns < general.bound_ns
     later = Change(at_ns=1, domain=one.domains[0].name, interface=server(1, 2))
     changed = one.replace(changes=(later,))
     found = analyze_flows(changed, promises_of(changed))
-    assert all(entry["schedulable"] is None for entry in flow_entries(found, unknown))
+    assert all(entry.schedulable is None for entry in flow_results(found, unknown))
 
 
 @pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
@@ -401,10 +404,10 @@ def test_clients_that_overload_a_hop_wait_for_one_another_only(scheduler: str) -
     one = system("ptps", whole("d", event("t", 5, 10), scheduler=scheduler), flow=(items,))
     (found,) = analysis_of(one).flows
     assert (found.bound_ns, found.verdict.holds) == (20, True)
-    (entry,) = flow_entries(analysis_of(one), {"d": Verdict.yes()})
-    assert entry["throughput_bound_hz"] == 4 * 10**9 / 20
-    result = simulate(one, 1000)["flows"][0]
-    assert (result["response_ns"]["max"], result["finished"]) == (20, 200)
+    (entry,) = flow_results(analysis_of(one), {"d": Verdict.yes()})
+    assert entry.throughput_bound_hz == 4 * 10**9 / 20
+    result = simulate(one, 1000).flows[0]
+    assert (longest_ns(result), result.finished) == (20, 200)
 
 
 def test_an_item_counts_once_at_a_task_that_it_visits_twice() -> None:
@@ -495,16 +498,16 @@ def test_overheads_count_what_clients_cause() -> None:
 def test_entries() -> None:
     one = system("ptps", whole("d", event("t", 2, 20)), flow=(flow("f", 20, "d.t"),))
     found = analysis_of(one)
-    assert flow_entries(found, {"d": Verdict.yes()}) == [
-        {
-            "name": "f",
-            "deadline_ns": 1000,
-            "response_bound_ns": 2,
-            "schedulable": True,
-            "hops": [{"domain": "d", "task": "t", "response_bound_ns": 2}],
-        }
-    ]
-    (entry,) = flow_entries(found, {"d": Verdict.no("d may not get its budget")})
-    assert entry["schedulable"] is None
-    assert entry["response_bound_ns"] is None
-    assert "budget" in entry["reason"]
+    assert flow_results(found, {"d": Verdict.yes()}) == (
+        FlowResult(
+            name="f",
+            deadline_ns=1000,
+            response_bound_ns=2,
+            schedulable=True,
+            hops=(HopResult(domain="d", task="t", response_bound_ns=2),),
+        ),
+    )
+    (entry,) = flow_results(found, {"d": Verdict.no("d may not get its budget")})
+    assert entry.schedulable is None
+    assert entry.response_bound_ns is None
+    assert "budget" in entry.reason

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sim.worlds import longest_ns
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
@@ -127,13 +128,13 @@ def test_turns_to_pay_and_to_run_end_apart(policy: str) -> None:
             overheads=costs,
             domains=(Domain(name="d", interface_period_ns=period, tasks=(task,)),),
         )
-        said = analyze(one)["domains"][0]
-        if said["tasks"][0]["schedulable"] is not True:
+        said = analyze(one).domains[0]
+        if said.tasks[0].schedulable is not True:
             break
-        seen = simulate(one, 60 * MS)["domains"][0]["tasks"][0]
-        assert seen["misses"] == 0
-        assert seen["response_ns"]["max"] <= said["tasks"][0]["response_bound_ns"]
-    assert said["interface"] is None
+        seen = simulate(one, 60 * MS).domains[0].tasks[0]
+        assert seen.misses == 0
+        assert 0 < longest_ns(seen) <= (said.tasks[0].response_bound_ns or 0)
+    assert said.interface is None
     assert wcet_us > 8000
 
 
@@ -270,11 +271,13 @@ def test_measured_costs_go_into_a_file_and_its_verdict(tmp_path: Path, policy: s
     assert read.overheads == found
     assert found.pick_ns > 0
     said = analyze(read)
-    assert said["schedulable"] is True
+    assert said.schedulable is True
     free = analyze(read.replace(overheads=Overheads()))
-    for priced, plain in zip(said["domains"], free["domains"], strict=True):
-        assert priced["interface"]["budget_ns"] > plain["interface"]["budget_ns"]
+    for priced, plain in zip(said.domains, free.domains, strict=True):
+        assert priced.interface is not None
+        assert plain.interface is not None
+        assert priced.interface.budget_ns > plain.interface.budget_ns
     run = simulate(read, 400 * MS)
-    for seen, claim in zip(run["domains"], said["domains"], strict=True):
-        assert seen["tasks"][0]["misses"] == 0
-        assert seen["tasks"][0]["response_ns"]["max"] <= claim["tasks"][0]["response_bound_ns"]
+    for seen, claim in zip(run.domains, said.domains, strict=True):
+        assert seen.tasks[0].misses == 0
+        assert 0 < longest_ns(seen.tasks[0]) <= (claim.tasks[0].response_bound_ns or 0)

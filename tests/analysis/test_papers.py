@@ -45,7 +45,7 @@ def example(name: str) -> System:
 def missed(system: System, horizon_ns: int) -> set[str]:
     """The domains in which a deadline is missed in a run."""
     result = simulate(system, horizon_ns)
-    return {one["name"] for one in result["domains"] for task in one["tasks"] if task["misses"]}
+    return {one.name for one in result.domains for task in one.tasks if task.misses}
 
 
 def supplied(system: System, folder: Path, name: str, start_ns: int, end_ns: int) -> int:
@@ -97,18 +97,18 @@ def test_csa_lemma_1(use_floor: bool, from_zero: bool, accepted: bool) -> None:
     )
     assert found is accepted
     assert missed(system, 80 * MS) == {"overcommitted"}
-    assert analyze(system)["schedulable"] is False
+    assert analyze(system).schedulable is False
 
 
 def test_csa_lemma_1_as_we_read_it_is_what_the_analysis_says() -> None:
     for name in ("systems/brake-by-wire.toml", "docs/examples/csa-lemma-1.toml"):
         system = example(name)
-        for domain, entry in zip(system.domains, analyze(system)["domains"], strict=True):
+        for domain, entry in zip(system.domains, analyze(system).domains, strict=True):
             if domain.scheduler == "rm" and domain.interface is not None:
                 said = printed_lemma_1(
                     domain.tasks, domain.interface, use_floor=False, from_zero=False
                 )
-                inside = all(task["schedulable"] for task in entry["tasks"])
+                inside = all(task.schedulable for task in entry.tasks)
                 assert said is inside
 
 
@@ -188,7 +188,7 @@ def test_ertds_theorems_promise_what_is_not_kept(theorem: str, tmp_path: Path) -
     got_ns = supplied(system, tmp_path, broken.server, broken.start_ms * MS, broken.end_ms * MS)
     assert got_ns == broken.got_ns < domain.interface.budget_ns
     assert missed(system, broken.end_ms * MS) == {broken.server}
-    assert analyze(system)["schedulable"] is None
+    assert analyze(system).schedulable is None
 
 
 def always_busy(name: str, budget_ms: int, period_ms: int) -> Domain:
@@ -228,7 +228,7 @@ def test_ertds_theorems_refuse_what_is_kept(theorem: str) -> None:
     system = ONLY_IF[theorem]
     assert not printed_theorem(system)
     assert missed(system, 200 * MS) == set()
-    assert all(pcpu["schedulable"] for pcpu in analyze(system)["pcpus"])
+    assert all(pcpu.schedulable for pcpu in analyze(system).pcpus)
 
 
 # ERTDS: Experiment C

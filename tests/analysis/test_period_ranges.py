@@ -100,7 +100,8 @@ def test_ranges_of_carts_files_bind(tmp_path: Path) -> None:
         '<component name="c" scheduler="DM" min_period="12" max_period="20">'
         '<task name="t" p="50" d="50" e="3"/></component></system>'
     )
-    entry = analyze(load_system(path))["domains"][0]
-    assert 12_000_000 <= entry["interface"]["period_ns"] <= 20_000_000
-    assert entry["interface"]["budget_ns"] % 1_000_000 == 0
-    assert entry["schedulable"] is True
+    entry = analyze(load_system(path)).domains[0]
+    assert entry.interface is not None
+    assert 12_000_000 <= entry.interface.period_ns <= 20_000_000
+    assert entry.interface.budget_ns % 1_000_000 == 0
+    assert entry.schedulable is True

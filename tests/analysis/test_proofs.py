@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from tests.sim.worlds import domain, system, task
 
-from hyperperiod.analysis import analyze, proofs
+from hyperperiod.analysis import Analysis, analyze, proofs
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.proofs import PROOFS, Cover, Proof, Rules
 from hyperperiod.analysis.servers.host_level import host_level
@@ -20,6 +20,7 @@ from hyperperiod.analysis.servers.host_tests import TESTS
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Flow, InputError, Order, Overheads, Scope, Slack, System
 from hyperperiod.model.policy import LEGAL_SLACK, Policy, Rule, legal_policies, parse_policy
+from hyperperiod.model.result_object import to_json
 
 TOP = Path(__file__).resolve().parents[2]
 ANY_RULE = TypeVar("ANY_RULE", bound=Rule)
@@ -76,6 +77,7 @@ def under(one: System, policy: Policy) -> System:
 
 def verdicts_in(found: Any) -> Iterator[Any]:
     """Every verdict at any depth of a result."""
+    found = to_json(found)
     if isinstance(found, dict):
         yield from (value for key, value in found.items() if key == "schedulable")
         found = list(found.values())
@@ -147,7 +149,7 @@ def test_every_sound_test_has_a_row() -> None:
 
 def test_a_known_policy_is_schedulable_here() -> None:
     """Otherwise what is unknown below would show nothing."""
-    assert analyze(small())["schedulable"] is True
+    assert analyze(small()).schedulable is True
 
 
 @pytest.mark.parametrize("servers", [1, 2, 5])
@@ -169,10 +171,10 @@ def test_nothing_is_promised_under_a_new_rule() -> None:
     for policy in NEW_POLICIES:
         found = analyze(under(small(), policy), sensitivity=True)
         assert set(verdicts_in(found)) == {None}, policy
-        assert "imaginary" in found["reason"]
-        for inside in found["domains"]:
-            assert inside["sensitivity"] is None
-            assert "imaginary" in inside["reason"]
+        assert "imaginary" in found.reason
+        for inside in found.domains:
+            assert inside.sensitivity is None
+            assert "imaginary" in inside.reason
 
 
 def test_no_interface_is_computed_for_a_new_rule() -> None:
@@ -180,16 +182,16 @@ def test_no_interface_is_computed_for_a_new_rule() -> None:
         one = under(small(), policy)
         open_ = tuple(inside.replace(interface=None) for inside in one.domains)
         found = analyze(one.replace(domains=open_))
-        assert set(verdicts_in(found["domains"])) == {None} == {found["schedulable"]}, policy
-        assert all(inside["interface"] is None for inside in found["domains"])
-        assert all("imaginary" in inside["reason"] for inside in found["domains"])
+        assert set(verdicts_in(found.domains)) == {None} == {found.schedulable}, policy
+        assert all(inside.interface is None for inside in found.domains)
+        assert all("imaginary" in inside.reason for inside in found.domains)
 
 
 @pytest.mark.parametrize("name", ["a", "a.t"])
 def test_explain_says_that_nothing_is_known(name: str) -> None:
-    assert analyze(small(), name)["explain"]["windows"] != []
+    assert Analysis(small()).explanation(name)["windows"] != []
     for policy in NEW_POLICIES:
-        told = analyze(under(small(), policy), name)["explain"]
+        told = Analysis(under(small(), policy)).explanation(name)
         assert told["schedulable"] is None, policy
         assert "imaginary" in told["reason"]
         assert "imaginary" in told["text"]
@@ -208,13 +210,13 @@ def test_flows_have_no_bound_under_a_new_rule() -> None:
             }),
         ),
     )  # fmt: skip
-    assert analyze(one)["flows"][0]["schedulable"] is True
+    assert analyze(one).flows[0].schedulable is True
     for policy in NEW_POLICIES:
         found = analyze(under(one, policy))
         assert set(verdicts_in(found)) == {None}, policy
-        (flow,) = found["flows"]
-        assert flow["response_bound_ns"] is None
-        assert [hop["response_bound_ns"] for hop in flow["hops"]] == [None, None]
+        (flow,) = found.flows
+        assert flow.response_bound_ns is None
+        assert [hop.response_bound_ns for hop in flow.hops] == [None, None]
 
 
 @pytest.mark.parametrize("new", NEW_RULES[:3], ids=lambda new: "+".join(new))
@@ -224,8 +226,8 @@ def test_a_driver_loop_is_unknown_under_a_new_rule(name: str, new: dict[str, Rul
 
     loop = load_system(TOP / "systems" / f"{name}.toml")
     found = analyze(under(loop, loop.policy.replace(**new)))
-    assert {flow["schedulable"] for flow in found["flows"]} == {None}
-    assert not any("paper" in flow for flow in found["flows"])
+    assert {flow.schedulable for flow in found.flows} == {None}
+    assert not any(flow.paper for flow in found.flows)
 
 
 @pytest.mark.parametrize("new", NEW_RULES, ids=lambda new: "+".join(new))
@@ -260,12 +262,12 @@ def test_what_a_proof_does_not_cover_is_unknown(
         (first, second) = one.domains
         longer = first.tasks[0].replace(blocking_ns=1)
         one = one.replace(domains=(first.replace(tasks=(longer,)), second))
-    assert analyze(one)["schedulable"] is True
+    assert analyze(one).schedulable is True
     plain = analyze(small())
     without(monkeypatch, cover)
     found = analyze(one)
-    assert found["schedulable"] is None
-    assert f"does not cover {cover}" in found["reason"]
+    assert found.schedulable is None
+    assert f"does not cover {cover}" in found.reason
     assert analyze(small()) == plain
 
 

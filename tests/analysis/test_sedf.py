@@ -11,8 +11,9 @@ import pytest
 from tests.model_naive.driver_loop import Passage, Shape, passages
 from tests.model_naive.slices import Order, Wakes, World
 from tests.model_naive.slices import Slice as Vcpu
+from tests.sim.worlds import longest_ns
 
-from hyperperiod.analysis import analyze
+from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
@@ -306,8 +307,8 @@ def test_the_first_wake_of_all_waits_for_a_slice() -> None:
     assert flow.hops_ns is not None
     assert flow.hops_ns[1] == 2_000_000
     result = simulate(system, 100_000_000)
-    assert result["flows"][0]["response_ns"]["max"] == 2_200_000
-    assert result["domains"][1]["tasks"][0]["response_ns"]["max"] == 1_900_000
+    assert longest_ns(result.flows[0]) == 2_200_000
+    assert longest_ns(result.domains[1].tasks[0]) == 1_900_000
 
 
 def test_the_bound_of_sedf_prime_is_nearly_reached() -> None:
@@ -358,8 +359,8 @@ def test_other_systems_are_not_driver_loops() -> None:
 def test_analyze_knows_the_policies(policy: str, test: str) -> None:
     system = with_policy(load_system(SYSTEMS / "brake-by-wire.toml"), parse_policy(policy))
     result = analyze(system)
-    assert result["policy"] == policy
-    assert result["pcpus"][0]["test"] == test
+    assert result.policy == policy
+    assert result.pcpus[0].test == test
 
 
 def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:
@@ -385,17 +386,19 @@ def test_nothing_is_said_of_items_that_go_on_inside_a_domain() -> None:
 def test_a_loop_explains_its_tasks(policy: str, task: str, said: str) -> None:
     """By the bounds of the loop, as the verdicts beside it."""
     system = with_policy(load_system(SYSTEMS / "stability-control.toml"), parse_policy(policy))
-    result = analyze(system, explain=task)
-    assert result["schedulable"] is True
-    assert result["explain"]["schedulable"] is True
-    assert said in " ".join(result["explain"]["text"].split())
+    known = Analysis(system)
+    told = known.explanation(task)
+    assert known.result().schedulable is True
+    assert told["schedulable"] is True
+    assert said in " ".join(told["text"].split())
 
 
 def test_a_loop_that_is_not_proved_explains_why() -> None:
-    found = analyze(load_system(SYSTEMS / "psedf-counterexample.toml"), explain="wheel-1.control")
-    assert found["explain"]["schedulable"] is None
-    assert "1.42ms" in found["explain"]["text"]
-    assert "above its deadline of 1.5ms" in " ".join(found["explain"]["text"].split())
+    known = Analysis(load_system(SYSTEMS / "psedf-counterexample.toml"))
+    told = known.explanation("wheel-1.control")
+    assert told["schedulable"] is None
+    assert "1.42ms" in told["text"]
+    assert "above its deadline of 1.5ms" in " ".join(told["text"].split())
 
 
 @pytest.mark.parametrize(
@@ -437,11 +440,11 @@ def with_office(**more: Any) -> System:
 def test_ordinary_domains_change_no_real_time_verdict() -> None:
     alone = analyze(load_system(SYSTEMS / "stability-control.toml"))
     beside = analyze(with_office(interface={"period": "10ms", "budget": "10ms"}))
-    assert beside["flows"] == alone["flows"]
-    assert beside["domains"][:-1] == alone["domains"]
-    assert beside["domains"][-1]["schedulable"] is not True
+    assert beside.flows == alone.flows
+    assert beside.domains[:-1] == alone.domains
+    assert beside.domains[-1].schedulable is not True
     raised = analyze(with_office(priority=0))
-    assert raised["flows"] != alone["flows"]
+    assert raised.flows != alone.flows
 
 
 @pytest.mark.parametrize(("priority", "bound_ns"), [(9, 19 * MS), (None, 20 * MS)])
@@ -450,7 +453,7 @@ def test_the_slice_of_an_ordinary_domain_may_be_lost(priority: int | None, bound
     network, *_, office = with_office(priority=priority).domains
     system = load_system(SYSTEMS / "stability-control.toml")
     found = analyze(system.replace(flows=(), domains=(network, office)))
-    assert found["domains"][-1]["tasks"][0]["response_bound_ns"] == bound_ns
+    assert found.domains[-1].tasks[0].response_bound_ns == bound_ns
 
 
 def test_a_loop_through_an_ordinary_domain_is_no_loop_of_psedf() -> None:

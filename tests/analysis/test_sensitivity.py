@@ -20,9 +20,9 @@ from hyperperiod.analysis.domains.component_sensitivity import (
 )
 from hyperperiod.analysis.domains.domain_level import Promise
 from hyperperiod.analysis.domains.domain_sensitivity import (
-    domain_entry,
+    domain_result,
     domain_sensitivity,
-    task_entry,
+    task_result,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.model import (
@@ -134,20 +134,20 @@ def test_a_domain_can_give_back_budget() -> None:
     """Nothing for 10, then 5, in every 10: a task of 4 due at 40 needs 2 (16 without, 8 more)."""
     found = domain_sensitivity(domain(task("t", 4, 40)), PERIODIC)
     assert found is not None
-    entry = domain_entry(found)
-    assert entry is not None
+    entry = domain_result(found)
     assert found.tasks["t"].largest_wcet_ns == 15 * MS
     assert found.tasks["t"].slack_ns == 26 * MS
     assert found.factor == Fraction(15, 4)
-    least_ns = entry["least_budget_ns"]
+    least_ns = entry.least_budget_ns
+    assert least_ns is not None
     assert Supply(Shape.GENERAL, 10 * MS, least_ns).sbf(40 * MS) >= 4 * MS
     assert Supply(Shape.GENERAL, 10 * MS, least_ns - 1).sbf(40 * MS) < 4 * MS
-    assert entry["spare_budget_ns"] == 5 * MS - least_ns
+    assert entry.spare_budget_ns == 5 * MS - least_ns
     whole = domain_sensitivity(domain(task("t", 4, 40)), PERIODIC, MS)
     assert whole is not None
     assert whole.least_budget_ns == -(-least_ns // MS) * MS
-    shown = task_entry(found.tasks["t"], 40 * MS)
-    assert shown == {
+    shown = task_result(found.tasks["t"], 40 * MS)
+    assert shown.to_dict() == {
         "shortest_deadline_ns": 14 * MS,
         "slack_ns": 26 * MS,
         "largest_wcet_ns": 15 * MS,
@@ -174,8 +174,6 @@ def test_no_test_no_sensitivity() -> None:
     assert domain_sensitivity(domain(busy, low, scheduler=Scheduler.FP), PERIODIC) is None
     only = domain(task("t", 4, 40))
     assert domain_sensitivity(only, Promise(Budget.POLLING, Sbf.HARMONIC)) is None
-    assert domain_entry(None) is None
-    assert task_entry(None, 40 * MS) is None
 
 
 def test_several_vcpus_and_fifo() -> None:
@@ -222,8 +220,10 @@ def test_smaller_budgets_are_used_up_more_often() -> None:
         one = Domain(name="d", extra=True, tasks=(work,), interface=given)
         return System(name="one", policy=policy, pcpus=2, overheads=cost, domains=(one,))
 
-    told = analyze(with_budget(127_000), sensitivity=True)["domains"][0]["sensitivity"]
-    least_ns = told["least_budget_ns"]
-    assert told["exact"]
-    assert analyze(with_budget(least_ns))["schedulable"] is True
-    assert analyze(with_budget(least_ns - 1))["schedulable"] is None
+    told = analyze(with_budget(127_000), sensitivity=True).domains[0].sensitivity
+    assert told
+    least_ns = told.least_budget_ns
+    assert least_ns is not None
+    assert told.exact
+    assert analyze(with_budget(least_ns)).schedulable is True
+    assert analyze(with_budget(least_ns - 1)).schedulable is None

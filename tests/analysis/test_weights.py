@@ -62,7 +62,7 @@ def test_two_share_what_a_third_leaves() -> None:
         "two": (50 * MS, 100 * MS),
         "one": (25 * MS, 100 * MS),
     }
-    assert analyze(found)["schedulable"] is True
+    assert analyze(found).schedulable is True
 
 
 def test_other_policies_compute_an_interface(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hyperperiod.cli.output import require_different, whole_file
 from hyperperiod.cli.tables.cells import interface_text, share_text, time_text
 from hyperperiod.model import InputError
+from hyperperiod.model.vcpus import InterfaceResult
 
 
 def test_a_file_appears_when_the_work_is_done(tmp_path: Path) -> None:
@@ -94,4 +95,6 @@ def test_shares_and_interfaces_for_people() -> None:
     assert share_text(None) == "-"
     assert share_text(0.12345) == "12.35 %"
     assert interface_text(None) == "best effort"
-    assert interface_text({"period_ns": 10_000_000, "budget_ns": 1_500}) == "1.5us in 10ms"
+    one = InterfaceResult(period_ns=10_000_000, budget_ns=1_500, bandwidth=0.000_15)
+    assert interface_text(one) == "1.5us in 10ms"
+    assert interface_text(one, 2) == "2 x 1.5us in 10ms"

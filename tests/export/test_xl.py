@@ -127,7 +127,7 @@ def test_computed_budgets_are_rounded_up_to_microseconds(tmp_path: Path) -> None
     assert interface is not None
     assert interface.budget_ns % 1000 == 0
     assert f"--budget {interface.budget_ns // 1000}us" in called(folder, "start.sh")[3]
-    assert analyze(again)["schedulable"] is True
+    assert analyze(again).schedulable is True
 
 
 CHANGE = {"at": 5 * MS, "domain": "a", "interface": server(1, 10)}

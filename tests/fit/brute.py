@@ -36,7 +36,7 @@ def least_budget(system: System, domain: Domain, period_ns: int, step_ns: int) -
         interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
         alone = domain.replace(interface=interface, pcpu=pcpu)
         update = {"domains": (alone,), "pcpus": 1}
-        if analyze(system.replace(**update))["schedulable"] is True:
+        if analyze(system.replace(**update)).schedulable is True:
             return budget_ns
     return None
 
@@ -108,7 +108,7 @@ def best(
         price = cost(complete) if limit is None or width <= limit else None
         better = least is None or width < least
         cheaper = price is not None and (cheapest is None or price < cheapest)
-        if (better or cheaper) and analyze(complete)["schedulable"] is True:
+        if (better or cheaper) and analyze(complete).schedulable is True:
             least = width if better else least
             cheapest = price if cheaper else cheapest
     return Best(least, cheapest)

@@ -53,13 +53,13 @@ def check_sound(system: System, fitted: Fitted) -> None:
     """The answer keeps what was given, is proved, and misses nothing when it runs."""
     if fitted.system is None:
         return
-    assert analyze(fitted.system)["schedulable"] is True
+    assert analyze(fitted.system).schedulable is True
     for before, after in zip(system.domains, fitted.system.domains, strict=True):
         assert before.interface in (None, after.interface)
         assert before.pcpu in (None, after.pcpu)
         assert after.tasks == before.tasks
     result = simulate(fitted.system, horizon_ns=400 * MS, seed=3)
-    assert all(task["misses"] == 0 for domain in result["domains"] for task in domain["tasks"])
+    assert all(task.misses == 0 for domain in result.domains for task in domain.tasks)
 
 
 def check(system: System) -> None:

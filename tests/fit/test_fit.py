@@ -56,16 +56,16 @@ def system_of(*domains: Domain, policy: str = "ptps", pcpus: int = 2, **more: An
 def counters(system: System) -> tuple[int, int]:
     """Switches and picks of four simulated seconds, as long as the paper ran."""
     result = simulate(system, horizon_ns=4_000 * MS, seed=1)
-    assert all(t["misses"] == 0 for d in result["domains"] for t in d["tasks"])
+    assert all(t.misses == 0 for d in result.domains for t in d.tasks)
     return (
-        sum(pcpu["switches"] for pcpu in result["pcpus"]),
-        sum(pcpu["picks"] for pcpu in result["pcpus"]),
+        sum(pcpu.switches for pcpu in result.pcpus),
+        sum(pcpu.picks for pcpu in result.pcpus),
     )
 
 
 def fitted_of(fitted: Fitted) -> System:
     assert fitted.system is not None, fitted.reason
-    assert analyze(fitted.system)["schedulable"] is True
+    assert analyze(fitted.system).schedulable is True
     return fitted.system
 
 
@@ -277,7 +277,7 @@ def test_an_order_that_periods_do_not_give() -> None:
         policy="ds",
         pcpus=1,
     )
-    assert analyze(system)["schedulable"] is None
+    assert analyze(system).schedulable is None
     found = fitted_of(fit(system, QUICK))
     assert [one.priority for one in found.domains] == [1, 0]
 
@@ -344,8 +344,8 @@ def test_nested_domains() -> None:
     inner = (domain("x", 40, 2), domain("y", 60, 3))
     outer = Domain(name="outer", domains=inner)
     system = system_of(outer, domain("b", 30, 6))
-    outer_found = analyze(fitted_of(fit(system, QUICK)))["domains"][0]
-    assert [child["schedulable"] for child in outer_found["domains"]] == [True, True]
+    outer_found = analyze(fitted_of(fit(system, QUICK))).domains[0]
+    assert [child.schedulable for child in outer_found.domains] == [True, True]
 
 
 def test_several_vcpus_in_one_domain() -> None:
@@ -422,5 +422,5 @@ def test_candidates_serve_their_domains() -> None:
                 interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
                 one = alone.replace(interface=interface)
                 update = {"domains": (one,), "pcpus": 1}
-                assert analyze(system.replace(**update))["schedulable"] is True
+                assert analyze(system.replace(**update)).schedulable is True
                 assert item.least <= interface.bandwidth

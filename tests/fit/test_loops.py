@@ -132,7 +132,7 @@ def test_stability_control_by_the_sound_bounds() -> None:
     for fitted in found.values():
         assert fitted.status == "optimal"
         assert fitted.system is not None
-        assert analyze(fitted.system)["schedulable"] is True
+        assert analyze(fitted.system).schedulable is True
         result = result_of(fitted)
         assert result["bandwidth"]["gap"] == 0
         assert all(flow["holds"] for flow in result["flows"])
@@ -293,7 +293,7 @@ def attacked(name: str, draw: random.Random) -> Trial:
     fitted = fit(system, Options(step_ns=1, limit_s=2.0))
     if fitted.system is None:
         return Trial(accepted=False)
-    if analyze(fitted.system)["schedulable"] is not True:
+    if analyze(fitted.system).schedulable is not True:
         return Trial(accepted=True, counterexample=f"not proved: {fitted.system}")
     placed = placed_of(fitted.system)
     assert placed is not None
@@ -344,6 +344,6 @@ def test_the_simulator_agrees(name: str) -> None:
         found += 1
         for seed in range(3):
             run = simulate(fitted.system, 20_000 * US, seed)
-            assert sum(flow["misses"] + flow["dropped"] for flow in run["flows"]) == 0
-            assert sum(t["misses"] for one in run["domains"] for t in one["tasks"]) == 0
+            assert sum(flow.misses + flow.dropped for flow in run.flows) == 0
+            assert sum(t.misses for one in run.domains for t in one.tasks) == 0
     assert found >= 3

@@ -61,7 +61,7 @@ def said(system: System, tmp_path_factory: pytest.TempPathFactory) -> Records:
     """A run of the simulator, with items dropped."""
     path = tmp_path_factory.mktemp("run") / "run.hpt"
     result = simulate(system, END_NS, SEED, path)
-    assert 0 < result["flows"][0]["dropped"] < result["flows"][0]["items"]
+    assert 0 < result.flows[0].dropped < result.flows[0].items
     return np.array(read(path)[1])
 
 

@@ -2,12 +2,13 @@
 """A small system whose trace is written by hand, with what a run and an analysis would say."""
 
 from pathlib import Path
-from typing import Any
 
 from tests.trace import examples
 
-from hyperperiod.analysis import analyze
+from hyperperiod.analysis import AnalysisResult, analyze
+from hyperperiod.hosts.result import Responses, RunDomain, RunPcpu, RunResult, RunTask
 from hyperperiod.model import System, load_system
+from hyperperiod.model.vcpus import InterfaceResult
 
 SYSTEM = """
 name = "by-hand"
@@ -39,47 +40,55 @@ def system(folder: Path) -> System:
     return load_system(path)
 
 
-def analysis(folder: Path) -> Any:
+def analysis(folder: Path) -> AnalysisResult:
     """What the analysis says about it."""
     return analyze(system(folder))
 
 
-def result(policy: str = "ptps", misses: int = 0) -> dict[str, Any]:
+def result(policy: str = "ptps", misses: int = 0) -> RunResult:
     """The result object of its run."""
 
-    def task(name: str, jobs: int, missed: int, *response_ns: int) -> dict[str, Any]:
-        keys = ("min", "mean", "p50", "p99", "max")
-        return {
-            "name": name,
-            "jobs": jobs,
-            "misses": missed,
-            "dmr": missed / jobs,
-            "response_ns": dict(zip(keys, response_ns, strict=True)),
-        }
+    def task(name: str, jobs: int, missed: int, each_ns: int) -> RunTask:
+        response_ns = Responses(min=each_ns, mean=each_ns, p50=each_ns, p99=each_ns, max=each_ns)
+        return RunTask(
+            name=name, jobs=jobs, misses=missed, dmr=missed / jobs, response_ns=response_ns
+        )
 
-    def domain(name: str, period_ns: int, budget_ns: int, supply_ns: int, one: Any) -> Any:
+    def domain(
+        name: str, period_ns: int, budget_ns: int, supply_ns: int, one: RunTask
+    ) -> RunDomain:
         bandwidth = budget_ns / period_ns
-        interface = {"period_ns": period_ns, "budget_ns": budget_ns, "bandwidth": bandwidth}
-        return {
-            "name": name,
-            "interface": interface,
-            "supply_ns": supply_ns,
-            "donated_ns": 0,
-            "tasks": [one],
-        }
+        return RunDomain(
+            name=name,
+            vcpus=1,
+            interface=InterfaceResult(
+                period_ns=period_ns, budget_ns=budget_ns, bandwidth=bandwidth
+            ),
+            supply_ns=supply_ns,
+            donated_ns=0,
+            tasks=(one,),
+        )
 
-    return {
-        "system": "by-hand",
-        "host": "sim",
-        "policy": policy,
-        "horizon_ns": 40,
-        "seed": 1,
-        "domains": [
-            domain("high", 10, 4, 6, task("t", 2, 0, 3, 3, 3, 3, 3)),
-            domain("low", 20, 10, 8, task("u", 1, misses, 16, 16, 16, 16, 16)),
-        ],
-        "pcpus": [{"id": 0, "busy_ns": 14, "idle_ns": 26, "switches": 6, "picks": 14}],
-    }
+    return RunResult(
+        system="by-hand",
+        host="sim",
+        policy=policy,
+        horizon_ns=40,
+        seed=1,
+        interrupted=False,
+        preemptions=0,
+        migrations=0,
+        response_error=0.0,
+        domains=(
+            domain("high", 10, 4, 6, task("t", 2, 0, 3)),
+            domain("low", 20, 10, 8, task("u", 1, misses, 16)),
+        ),
+        pcpus=(
+            RunPcpu(
+                id=0, busy_ns=14, idle_ns=26, switches=6, picks=14, preemptions=0, migrations=0
+            ),
+        ),
+    )
 
 
 def trace(folder: Path) -> Path:

@@ -9,7 +9,8 @@ import pytest
 from tests.report.test_report_browser import opened
 from tests.report.test_report_page import Page
 
-from hyperperiod.analysis import analyze
+from hyperperiod.analysis import Analysis
+from hyperperiod.analysis.result import Explanation
 from hyperperiod.model import InputError, load_system
 from hyperperiod.report import explain_page, explain_picture
 from hyperperiod.report.folding import ROWS
@@ -19,8 +20,8 @@ EXAMPLE = TOP / "docs" / "examples" / "explain.toml"
 SUBJECTS = ("brakes.fuse", "brakes.wheel", "plan.map", "log.send", "log", "brakes")
 
 
-def found(name: str) -> dict[str, object]:
-    return analyze(load_system(EXAMPLE), explain=name)["explain"]
+def found(name: str) -> Explanation:
+    return Analysis(load_system(EXAMPLE)).explanation(name)
 
 
 def words(picture: str) -> str:
@@ -34,7 +35,7 @@ def test_a_picture_shows_the_verdict_and_the_gap(name: str, tmp_path: Path) -> N
     explain_picture(path, found(name), "system.toml")
     shown = words(path.read_text())
     assert name in shown
-    for window in analyze(load_system(EXAMPLE), explain=name)["explain"]["windows"]:
+    for window in found(name)["windows"]:
         if window["short_ns"] > 0:
             assert f"short by {window['short_ns'] // 1_000_000}" in shown
 
@@ -66,7 +67,7 @@ def test_a_long_breakdown_is_folded_and_complete(tmp_path: Path) -> None:
     system = tmp_path / "long.toml"
     interface = 'interface = { period = "10ms", budget = "9ms" }'
     system.write_text(f'name = "x"\npolicy = "ds"\n[[domain]]\nname = "d"\n{interface}\n{tasks}')
-    explained = analyze(load_system(system), explain="d.t39")["explain"]
+    explained = Analysis(load_system(system)).explanation("d.t39")
     path = tmp_path / "why.html"
     explain_page(path, explained, "system.toml")
     shares = explained["windows"][0]["shares"]

@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
 def report(folder: Path, **changed: Any) -> Page:
     path = folder / "report.html"
-    parts = {
+    parts: dict[str, Any] = {
         "system": sample.system(folder),
         "analysis": sample.analysis(folder),
         "result": sample.result(),
@@ -77,7 +77,7 @@ def test_misses_are_told(tmp_path: Path) -> None:
     [(False, "Analysis: not schedulable"), (None, "Analysis: not decided")],
 )
 def test_other_verdicts_say_why(verdict: bool | None, title: str, tmp_path: Path) -> None:
-    analysis = sample.analysis(tmp_path) | {"schedulable": verdict, "reason": "too little"}
+    analysis = sample.analysis(tmp_path).replace(schedulable=verdict, reason="too little")
     page = report(tmp_path, analysis=analysis)
     assert title in page.text
     assert "Why: too little." in page.text
@@ -113,7 +113,7 @@ def test_without_a_trace_there_is_no_timeline(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
-    result = {**sample.result(), "interrupted": True}
+    result = sample.result().replace(interrupted=True)
     assert "The run was interrupted" in report(tmp_path, result=result).text
     assert "The run was interrupted" not in report(tmp_path).text
 

@@ -72,7 +72,7 @@ def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     system = late_system(folder)
     trace, page = folder / "late.hpt", folder / "late.html"
     result = simulate(system, 4_000_000_000, trace_path=trace)
-    assert [row["misses"] for domain in result["domains"] for row in domain["tasks"]] == [0, 1, 0]
+    assert [row.misses for domain in result.domains for row in domain.tasks] == [0, 1, 0]
     write_report(page, system, analyze(system), result, trace)
     return page
 
@@ -120,7 +120,8 @@ def test_numbers_of_flows_lead_to_their_items(tmp_path: Path) -> None:
     trace, page = tmp_path / "run.hpt", tmp_path / "page.html"
     result = simulate(system, 200_000_000, trace_path=trace)
     write_report(page, system, analyze(system), result, trace)
-    longest_ns = result["flows"][0]["response_ns"]["max"]
+    assert result.flows[0].response_ns is not None
+    longest_ns = result.flows[0].response_ns.max
     moments = [one for window in data_of(page)["windows"] for one in window["moments"]]
     items = [one for one in moments if one["task"] == -1]
     assert longest_ns in [one["finish"] - one["release"] for one in items]

@@ -107,7 +107,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
 def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut_short(*arguments: Any) -> Any:
-        return {**simulate(*arguments), "interrupted": True}
+        return simulate(*arguments).replace(interrupted=True)
 
     monkeypatch.setattr(on_host, "simulate", cut_short)
     cut = experiment().reproduce(FEW, lambda _done: None)

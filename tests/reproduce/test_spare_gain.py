@@ -92,7 +92,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
         nonlocal done
         done += 1
         result = simulate(*arguments)
-        return {**result, "interrupted": True} if done == 7 else result
+        return result.replace(interrupted=True) if done == 7 else result
 
     monkeypatch.setattr(on_host, "simulate", cut_short)
     figure = load_experiment("ertds-fig6").reproduce(few, lambda _done: None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.sim.worlds import longest_ns
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer
@@ -63,9 +64,7 @@ def test_it_finds_what_trying_everything_finds(policy: str) -> None:
     """Every phase of the packet and the work beside it, and every distance of that up to 14."""
     search = _Search(small(policy), seed=1)
     worst = max(
-        simulate(search.staged((Beat(at, 40), Beat(begin, gap))), 150)["flows"][0]["response_ns"][
-            "max"
-        ]
+        longest_ns(simulate(search.staged((Beat(at, 40), Beat(begin, gap))), 150).flows[0])
         for at, begin, gap in product(range(12), range(14), range(6, 14))
     )
     found = latest_answer(small(policy), plays=1500)
@@ -76,8 +75,8 @@ def test_it_finds_what_trying_everything_finds(policy: str) -> None:
 def test_the_play_is_a_system_that_runs() -> None:
     found = latest_answer(small("sedf"), plays=200)
     result = simulate(found.system, found.horizon_ns)
-    flow = next(flow for flow in result["flows"] if flow["name"] == found.flow)
-    assert flow["response_ns"]["max"] == found.response_ns
+    flow = next(flow for flow in result.flows if flow.name == found.flow)
+    assert longest_ns(flow) == found.response_ns
     for task in found.system.domains[2].tasks:
         assert task.period_ns is not None
         assert task.period_ns >= 6

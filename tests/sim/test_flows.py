@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
-from tests.sim.worlds import Run, domain, run, server, swap, system, task
+from tests.sim.worlds import Run, domain, longest_ns, run, server, swap, system, task
 
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -79,7 +80,7 @@ def test_an_item_goes_from_hop_to_hop_at_once() -> None:
     assert ran.drawn().startswith("0 in 2 control 5 out 6 - 10 in 12")
     assert [item.finish_ns for item in came(ran, "f")] == [6, 16, 26]
     assert ran.releases("control") == [2, 12, 22]
-    assert ran.result["flows"][0]["response_ns"]["max"] == 6
+    assert longest_ns(ran.result.flows[0]) == 6
 
 
 def test_hops_in_two_domains() -> None:
@@ -99,15 +100,15 @@ def test_more_than_the_queue_is_dropped_and_counted() -> None:
     ran = run(whole(event("t", 25), flow=(flow("f", 10, "d.t", queue=2),)), 100)
     found = came(ran, "f")
     assert [item.item for item in found if item.dropped] == [2, 4, 6, 7, 9]
-    (result,) = ran.result["flows"]
-    assert (result["items"], result["dropped"]) == (10, 5)
+    (result,) = ran.result.flows
+    assert (result.items, result.dropped) == (10, 5)
     assert [item.finish_ns for item in found if item.finish_ns] == [25, 50, 75, 100]
-    assert ran.task("t")["jobs"] == 5
+    assert ran.task("t").jobs == 5
 
 
 def test_an_item_that_leaves_makes_room_at_that_instant() -> None:
     ran = run(whole(event("t", 10), flow=(flow("f", 10, "d.t", queue=1),)), 100)
-    assert ran.result["flows"][0]["dropped"] == 0
+    assert ran.result.flows[0].dropped == 0
 
 
 def test_bursts() -> None:
@@ -120,11 +121,11 @@ def test_bursts() -> None:
 def test_deadlines_count_from_the_release_and_unfinished_items_miss_too() -> None:
     """Work of 8 in each 6: responses 8, 10, 12, 14, ... A deadline of 11 holds twice."""
     one = whole(event("t", 8), flow=(flow("f", 6, "d.t", queue=100, deadline=11),))
-    (result,) = run(one, 40).result["flows"]
+    (result,) = run(one, 40).result.flows
     # Items 0 to 4 finish at 8, 16, 24, 32, 40; item 5 came at 30: its deadline 41 is not over.
-    assert (result["items"], result["misses"]) == (7, 3)
-    assert result["dmr"] == 3 / 5
-    assert result["response_ns"] == {"min": 8, "mean": 12, "p50": 12, "p99": 16, "max": 16}
+    assert (result.items, result.misses) == (7, 3)
+    assert result.dmr == 3 / 5
+    assert result.response_ns == Responses(min=8, mean=12, p50=12, p99=16, max=16)
 
 
 def test_a_hop_of_two_flows_serves_items_in_the_order_in_which_they_come() -> None:
@@ -152,8 +153,8 @@ def test_two_hops_in_one_task() -> None:
 def test_the_own_deadline_of_a_hop_counts_from_its_own_release() -> None:
     one = whole(event("t", 4, 20, deadline=4), flow=(flow("f", 10, "d.t", burst=2, queue=2),))
     ran = run(one, 20)
-    assert ran.task("t")["misses"] == 2
-    assert ran.result["flows"][0]["misses"] == 0
+    assert ran.task("t").misses == 2
+    assert ran.result.flows[0].misses == 0
 
 
 def test_an_item_takes_the_same_at_a_hop_whatever_came_before() -> None:
@@ -183,29 +184,29 @@ def test_the_whole_trace_checks_with_swaps_and_several_vcpus() -> None:
         spare=server(1, 60),
     )
     ran = run(one, 4000)
-    assert ran.result["flows"][0]["items"] > 200
+    assert ran.result.flows[0].items > 200
     assert violations(ran) == []
 
 
 def test_histograms() -> None:
     one = whole(event("t", 2), flow=(flow("f", 10, "d.t"),))
-    assert simulate(one, 50, histograms=True)["flows"][0]["histogram"] == [(2, 2, 5)]
-    assert "flows" not in simulate(whole(task("t", 10, 2)), 50)
+    assert simulate(one, 50, histograms=True).flows[0].histogram == ((2, 2, 5),)
+    assert "flows" not in simulate(whole(task("t", 10, 2)), 50).to_dict()
 
 
 def test_a_client_waits_for_its_item_and_thinks() -> None:
     ran = run(whole(event("t", 3), flow=(closed("f", 1, 5, "d.t", offset=2),)), 40)
     assert [item.release_ns for item in came(ran, "f")] == [7, 15, 23, 31, 39]
-    (result,) = ran.result["flows"]
-    assert (result["items"], result["finished"], result["dropped"]) == (5, 4, 0)
-    assert result["throughput_hz"] == 4 * 10**9 / 40
+    (result,) = ran.result.flows
+    assert (result.items, result.finished, result.dropped) == (5, 4, 0)
+    assert result.throughput_hz == 4 * 10**9 / 40
     assert violations(ran) == []
 
 
 def test_clients_that_never_think_keep_the_pcpu_busy() -> None:
     """Each item waits for the two before it; the first of all does not."""
     ran = run(whole(event("t", 3), event("u", 1), flow=(closed("f", 3, 0, "d.t", "d.u"),)), 48)
-    assert ran.result["pcpus"][0]["idle_ns"] == 0
+    assert ran.result.pcpus[0].idle_ns == 0
     # rm, equal periods: t serves all three, then u does, and all of them come again at once.
     assert [item.finish_ns for item in came(ran, "f")][:6] == [10, 14, 18, 22, 26, 30]
     assert violations(ran) == []
@@ -242,7 +243,7 @@ def test_more_clients_do_not_lower_the_throughput_and_queue_at_the_bottleneck() 
             flow=(closed("f", clients, 70, "a.t", "b.u"),),
             pcpus=2,
         )
-        rates.append(run(one, 100_000).result["flows"][0]["finished"])
+        rates.append(run(one, 100_000).result.flows[0].finished)
     assert rates == [1000, 1999, 3997, 4996]
 
 
@@ -409,8 +410,8 @@ def agree(one: System, seed: int, ticks: int) -> None:
         assert [item.item for item in found if item.dropped] == out.dropped[number]
         finished = {item.item: item.finish_ns for item in found if item.finish_ns is not None}
         assert finished == out.finished[number]
-        assert ran.result["flows"][number]["dropped"] == len(out.dropped[number])
-        assert ran.result["flows"][number]["finished"] == len(out.finished[number])
+        assert ran.result.flows[number].dropped == len(out.dropped[number])
+        assert ran.result.flows[number].finished == len(out.finished[number])
         if each.source.kind is SourceKind.CLOSED:
             assert [item.release_ns for item in found] == out.sent[number]
     for placed, jobs in zip(tasks_of(one), out.jobs, strict=True):

@@ -16,7 +16,7 @@ from hyperperiod.trace.format import Kind
 def test_rm_prefers_the_short_period() -> None:
     ran = run(alone("rm", task("slow", 20, 6), task("fast", 5, 2)), 20)
     assert ran.drawn() == "0 fast 2 slow 5 fast 7 slow 10 fast 12 - 15 fast 17 - 20"
-    assert ran.result["preemptions"] == 1
+    assert ran.result.preemptions == 1
 
 
 def test_rm_breaks_ties_by_the_file() -> None:
@@ -45,7 +45,7 @@ def test_edf_lets_the_running_job_go_on_in_a_tie() -> None:
     for tasks in ((a, b), (b, a)):
         ran = run(alone("edf", *tasks), 20)
         assert ran.drawn() == "0 a 5 b 8 - 20"
-        assert ran.result["preemptions"] == 0
+        assert ran.result.preemptions == 0
 
 
 def test_edf_breaks_other_ties_by_the_file() -> None:
@@ -60,7 +60,7 @@ def test_fifo_goes_by_release_and_never_preempts() -> None:
     one = alone("fifo", task("slow", 40, 8), task("fast", 5, 1, offset=1))
     ran = run(one, 20)
     assert ran.drawn() == "0 slow 8 fast 10 - 11 fast 12 - 16 fast 17 - 20"
-    assert ran.result["preemptions"] == 0
+    assert ran.result.preemptions == 0
 
 
 def test_fifo_breaks_ties_by_the_file() -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.sim.worlds import domain, system, task
 
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import System, Task
 from hyperperiod.runs import simulate
 
@@ -24,9 +24,8 @@ def peer_tasks(name: str) -> tuple[list[Task], int, int]:
     return tasks, found["horizon_us"] * 1000, found["jobs_expected"]
 
 
-def jobs_and_misses(result: dict[str, Any]) -> tuple[int, int]:
-    tasks = [task for domain in result["domains"] for task in domain["tasks"]]
-    return sum(task["jobs"] for task in tasks), sum(task["misses"] for task in tasks)
+def jobs_and_misses(result: RunResult) -> tuple[int, int]:
+    return sum(task.jobs for task in result.tasks), result.misses
 
 
 def one_domain(scheduler: str) -> tuple[System, int, int]:
@@ -48,7 +47,7 @@ def test_rate_monotonic_on_one_pcpu() -> None:
     one, horizon, jobs = one_domain("rm")
     result = simulate(one, horizon)
     assert jobs_and_misses(result) == (jobs, 0)
-    assert result["preemptions"] == 59_803
+    assert result.preemptions == 59_803
 
 
 def test_edf_on_one_pcpu() -> None:
@@ -56,7 +55,7 @@ def test_edf_on_one_pcpu() -> None:
     one, horizon, jobs = one_domain("edf")
     result = simulate(one, horizon)
     assert jobs_and_misses(result) == (jobs, 0)
-    assert result["preemptions"] == pytest.approx(59_546, rel=0.001)
+    assert result.preemptions == pytest.approx(59_546, rel=0.001)
 
 
 def test_global_edf_on_four_pcpus() -> None:
@@ -64,8 +63,8 @@ def test_global_edf_on_four_pcpus() -> None:
     one, horizon, jobs = global_edf()
     result = simulate(one, horizon)
     assert jobs_and_misses(result) == (jobs, 0)
-    assert result["preemptions"] == 34_431
-    assert 0.9 * 22_249 < result["migrations"] < 22_249
+    assert result.preemptions == 34_431
+    assert 0.9 * 22_249 < result.migrations < 22_249
 
 
 def test_a_hundred_seconds_take_much_less_than_one() -> None:

@@ -104,9 +104,9 @@ def test_extra_time_needs_permission() -> None:
     hog = task("hog", kind="busy")
     with_it = run(system("rtds", domain("d", (2, 10), hog, extra=True)), 30)
     assert with_it.paid() == [(0, 30, "d", "d")]
-    assert with_it.domain("d")["donated_ns"] == 0
+    assert with_it.domain("d").donated_ns == 0
     without = run(system("rtds", domain("d", (2, 10), hog)), 30)
-    assert without.domain("d")["supply_ns"] == 6
+    assert without.domain("d").supply_ns == 6
 
 
 def test_ertds_example_3_interval_by_interval() -> None:
@@ -131,7 +131,7 @@ def test_ertds_example_3_interval_by_interval() -> None:
     ]
     ran = run(load_system(ROOT / "systems/ertds-example3.toml"), 48 * us)
     assert ran.paid() == expected
-    assert ran.result["domains"][0]["donated_ns"] == 8 * us
+    assert ran.result.domains[0].donated_ns == 8 * us
 
 
 def test_best_effort_fills_what_is_idle() -> None:
@@ -145,7 +145,7 @@ def test_best_effort_fills_what_is_idle() -> None:
         (12, 14, "rest", "d"),
         (14, 20, "rest", ""),
     ]
-    assert ran.domain("rest")["supply_ns"] == ran.domain("rest")["donated_ns"] == 16
+    assert ran.domain("rest").supply_ns == ran.domain("rest").donated_ns == 16
 
 
 def test_best_effort_takes_turns_of_a_millisecond() -> None:
@@ -163,7 +163,7 @@ def test_best_effort_with_tasks() -> None:
     rest = domain("rest", None, task("late", 20, 9, deadline=8), scheduler="edf")
     ran = run(system("ptps", domain("d", (4, 10), task("t", 10, 4)), rest), 20)
     assert ran.drawn() == "0 t 4 late 10 t 14 late 17 - 20"
-    assert ran.task("late")["misses"] == 1
+    assert ran.task("late").misses == 1
 
 
 def test_partitioned_pcpus_do_not_meet() -> None:
@@ -192,10 +192,10 @@ def test_global_edf_places_and_migrates() -> None:
     ran = run(one, 10)
     assert ran.drawn(0) == "0 a 3 b 8 - 10"
     assert ran.drawn(1) == "0 b 1 c 5 - 10"
-    assert ran.result["preemptions"] == 1
-    assert ran.result["migrations"] == 1
-    assert ran.result["pcpus"][0]["migrations"] == 1
-    assert ran.result["pcpus"][1]["preemptions"] == 1
+    assert ran.result.preemptions == 1
+    assert ran.result.migrations == 1
+    assert ran.result.pcpus[0].migrations == 1
+    assert ran.result.pcpus[1].preemptions == 1
 
 
 def test_a_completion_is_no_preemption() -> None:
@@ -205,7 +205,7 @@ def test_a_completion_is_no_preemption() -> None:
         domain("low", (20, 20), task("t", 20, 4), priority=1),
         domain("high", (20, 20), task("u", 20, 4, offset=4), priority=0),
     )
-    assert run(one, 20).result["preemptions"] == 0
+    assert run(one, 20).result.preemptions == 0
 
 
 def test_a_hot_swap() -> None:

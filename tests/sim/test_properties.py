@@ -141,19 +141,17 @@ def lawful(one: System, seed: int) -> Run:
 
 def conserved(ran: Run) -> None:
     """What the result says is what the trace says: supply, busy time, charges."""
-    for pcpu, counted in enumerate(ran.result["pcpus"]):
+    for pcpu, counted in enumerate(ran.result.pcpus):
         rows = ran.paid(pcpu)
         assert rows[0][0] == 0
         assert rows[-1][1] == HORIZON
-        assert counted["busy_ns"] == sum(
-            end - start for start, end, who, _ in rows if who != "idle"
-        )
-    supply = sum(one["supply_ns"] for one in ran.result["domains"])
-    assert supply == sum(pcpu["busy_ns"] for pcpu in ran.result["pcpus"])
+        assert counted.busy_ns == sum(end - start for start, end, who, _ in rows if who != "idle")
+    supply = sum(one.supply_ns for one in ran.result.domains)
+    assert supply == sum(pcpu.busy_ns for pcpu in ran.result.pcpus)
     charged = sum(int(row["value"]) for row in ran.records if row["kind"] == Kind.CHARGE)
     paid = sum(
         (end - start) * len(pay.split(";"))
-        for pcpu in range(len(ran.result["pcpus"]))
+        for pcpu in range(len(ran.result.pcpus))
         for start, end, _, pay in ran.paid(pcpu)
         if pay
     )
@@ -300,14 +298,9 @@ def what_the_analysis_accepts_misses_nothing(data: st.DataObject) -> None:
         one = resolve(one)
     except InputError:
         assume(False)
-    assume(analyze(one)["schedulable"] is True)
+    assume(analyze(one).schedulable is True)
     ran = run(one, 4000, data.draw(st.integers(0, 9)), check=False)
-    missed = [
-        entry["name"]
-        for each in ran.result["domains"]
-        for entry in each["tasks"]
-        if entry["misses"]
-    ]
+    missed = [entry.name for each in ran.result.domains for entry in each.tasks if entry.misses]
     assert missed == []
 
 
@@ -355,13 +348,13 @@ def test_the_strategies_reach_what_they_should() -> None:
 
     def look(data: st.DataObject) -> None:
         ran = run(system("crps", *data.draw(some(pcpus=1))), HORIZON)
-        for each in ran.result["domains"]:
-            seen["donated"] += each["donated_ns"] > 0
-            for entry in each["tasks"]:
-                seen["jobs"] += entry["jobs"]
-                seen["misses"] += entry["misses"]
-        seen["idle"] += ran.result["pcpus"][0]["idle_ns"] > 0
-        seen["preemptions"] += ran.result["preemptions"]
+        for each in ran.result.domains:
+            seen["donated"] += each.donated_ns > 0
+            for entry in each.tasks:
+                seen["jobs"] += entry.jobs
+                seen["misses"] += entry.misses
+        seen["idle"] += ran.result.pcpus[0].idle_ns > 0
+        seen["preemptions"] += ran.result.preemptions
 
     searched(look, 20)
     assert all(count > 5 for count in seen.values()), seen
@@ -378,7 +371,7 @@ def test_each_policy_once(policy: str) -> None:
         **spare([policy]),
     )
     ran = lawful(one, 1)
-    assert ran.task("x")["jobs"] == HORIZON // 20
+    assert ran.task("x").jobs == HORIZON // 20
     assert {int(row["payer"]) for row in ran.records if row["kind"] == Kind.CHARGE} <= {
         0,
         1,

@@ -33,7 +33,7 @@ def test_seeds(seed: int) -> None:
 
 
 def test_the_largest_seed() -> None:
-    assert simulate(alone("rm", task("t", 10, 5, etf=0.5)), 100, 2**64 - 1)["seed"] == 2**64 - 1
+    assert simulate(alone("rm", task("t", 10, 5, etf=0.5)), 100, 2**64 - 1).seed == 2**64 - 1
 
 
 def test_a_trace_that_cannot_be_written(tmp_path: Path) -> None:

@@ -11,16 +11,24 @@ import pytest
 from tests.sim.worlds import alone, domain, run, system, task
 
 from hyperperiod import _sim
-from hyperperiod.hosts.result import Counts, DomainCount, PcpuCount, TaskCount, make_result
+from hyperperiod.hosts.result import (
+    Counts,
+    DomainCount,
+    PcpuCount,
+    Responses,
+    TaskCount,
+    make_result,
+)
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import System
+from hyperperiod.model.vcpus import InterfaceResult
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, is_interrupted, read
 
 
 def counts(one: System, horizon: int, name: str = "t") -> tuple[int, int, float | None]:
     found = run(one, horizon).task(name)
-    return found["jobs"], found["misses"], found["dmr"]
+    return found.jobs, found.misses, found.dmr
 
 
 def test_jobs_are_those_released_before_the_horizon() -> None:
@@ -36,7 +44,7 @@ def test_finishing_at_the_deadline_is_in_time() -> None:
 def test_finishing_at_the_horizon_counts() -> None:
     """The job that ends exactly at the horizon is finished, not missed."""
     ran = run(alone("rm", task("t", 10, 10)), 10)
-    assert ran.task("t")["response_ns"] == {"min": 10, "mean": 10, "p50": 10, "p99": 10, "max": 10}
+    assert ran.task("t").response_ns == Responses(min=10, mean=10, p50=10, p99=10, max=10)
     assert ran.finishes("t") == [10]
 
 
@@ -70,7 +78,7 @@ def test_dmr_of_events_with_long_deadlines() -> None:
     one = alone("rm", task("t", 10, 2, kind="event", deadline=40))
     for horizon, due in [(39, 0), (40, 1), (52, 2), (60, 2), (64, 3)]:
         found = run(one, horizon).task("t")
-        assert found["dmr"] == (0 if due else None)
+        assert found.dmr == (0 if due else None)
 
 
 @pytest.mark.parametrize("kind", ["periodic", "sporadic", "event"])
@@ -89,13 +97,13 @@ def test_dmr_against_the_trace(kind: str) -> None:
             job for job in due if job.finish_ns is None or job.finish_ns > (job.deadline_ns or 0)
         ]
         found = ran.task("t")
-        assert found["jobs"] == len(jobs)
-        assert found["misses"] == len(missed)
-        assert found["dmr"] == (len(missed) / len(due) if due else None)
+        assert found.jobs == len(jobs)
+        assert found.misses == len(missed)
+        assert found.dmr == (len(missed) / len(due) if due else None)
 
 
 def test_no_response_without_a_finished_job() -> None:
-    assert run(alone("rm", task("t", 100, 50)), 20).task("t")["response_ns"] is None
+    assert run(alone("rm", task("t", 100, 50)), 20).task("t").response_ns is None
 
 
 def test_response_times_against_the_trace() -> None:
@@ -104,27 +112,29 @@ def test_response_times_against_the_trace() -> None:
     responses = np.array(
         [job.finish_ns - job.release_ns for job in ran.jobs("t") if job.finish_ns is not None]
     )
-    found = ran.task("t")["response_ns"]
-    assert found["min"] == responses.min()
-    assert found["max"] == responses.max()
-    assert found["mean"] == int(responses.sum() / len(responses) + 0.5)
-    for percent in (50, 99):
+    found = ran.task("t").response_ns
+    assert found is not None
+    assert found.min == responses.min()
+    assert found.max == responses.max()
+    assert found.mean == int(responses.sum() / len(responses) + 0.5)
+    for percent, shown in ((50, found.p50), (99, found.p99)):
         exact = np.sort(responses)[-(-percent * len(responses) // 100) - 1]
-        assert abs(found[f"p{percent}"] - exact) <= ran.result["response_error"] * exact
+        assert abs(shown - exact) <= ran.result.response_error * exact
 
 
 def test_histograms_hold_every_response() -> None:
     one = alone("rm", task("hog", 1300, 600, etf=0.1), task("t", 1000, 300, etf=0.1))
     ran = run(one, 500_000, histograms=True)
-    found = ran.task("t")
+    found = ran.task("t").histogram
+    assert found is not None
     responses = [
         job.finish_ns - job.release_ns for job in ran.jobs("t") if job.finish_ns is not None
     ]
-    for low, high, count in found["histogram"]:
+    for low, high, count in found:
         assert count == sum(low <= response <= high for response in responses)
-        assert (high - low) / 2 <= ran.result["response_error"] * max(low, 1)
-    assert sum(count for _, _, count in found["histogram"]) == len(responses)
-    assert "histogram" not in simulate(one, 500_000)["domains"][0]["tasks"][0]
+        assert (high - low) / 2 <= ran.result.response_error * max(low, 1)
+    assert sum(count for _, _, count in found) == len(responses)
+    assert simulate(one, 500_000).domains[0].tasks[0].histogram is None
 
 
 def test_the_mean_is_exact_beyond_64_bits() -> None:
@@ -142,9 +152,9 @@ def test_the_mean_is_exact_beyond_64_bits() -> None:
         p99_ns=1,
     )
     result = make_result(one, _counts(one, task_count))
-    responses = result["domains"][0]["tasks"][0]["response_ns"]
+    responses = result.domains[0].tasks[0].response_ns
     assert responses is not None
-    assert responses["mean"] == 2**64
+    assert responses.mean == 2**64
 
 
 def _counts(one: System, task_count: TaskCount) -> Counts:
@@ -170,12 +180,12 @@ def test_supply_and_donations() -> None:
         domain("low", (2, 10), task("hog", kind="busy"), priority=1),
     )
     ran = run(one, 100)
-    assert ran.domain("high")["supply_ns"] == 10
-    assert ran.domain("high")["donated_ns"] == 0
-    assert ran.domain("low")["supply_ns"] == 50
-    assert ran.domain("low")["donated_ns"] == 30
-    pcpu = ran.result["pcpus"][0]
-    assert (pcpu["busy_ns"], pcpu["idle_ns"]) == (60, 40)
+    assert ran.domain("high").supply_ns == 10
+    assert ran.domain("high").donated_ns == 0
+    assert ran.domain("low").supply_ns == 50
+    assert ran.domain("low").donated_ns == 30
+    pcpu = ran.result.pcpus[0]
+    assert (pcpu.busy_ns, pcpu.idle_ns) == (60, 40)
 
 
 def test_lent_time_is_paid_by_the_borrower_too() -> None:
@@ -185,13 +195,13 @@ def test_lent_time_is_paid_by_the_borrower_too() -> None:
         domain("low", (2, 10), task("hog", kind="busy"), priority=1),
     )
     ran = run(one, 100)
-    assert ran.domain("low")["supply_ns"] == 20
-    assert ran.domain("low")["donated_ns"] == 0
+    assert ran.domain("low").supply_ns == 20
+    assert ran.domain("low").donated_ns == 0
 
 
 def test_the_object_has_the_documented_keys() -> None:
     ran = run(system("ptps", domain("d", (5, 10), task("t", 10, 1)), domain("b", None)), 20)
-    assert list(ran.result) == [
+    assert list(ran.result.to_dict()) == [
         "system",
         "host",
         "policy",
@@ -204,9 +214,9 @@ def test_the_object_has_the_documented_keys() -> None:
         "domains",
         "pcpus",
     ]
-    assert ran.domain("d")["interface"] == {"period_ns": 10, "budget_ns": 5, "bandwidth": 0.5}
-    assert ran.domain("b")["interface"] is None
-    assert ran.task("hog")["jobs"] == 1
+    assert ran.domain("d").interface == InterfaceResult(period_ns=10, budget_ns=5, bandwidth=0.5)
+    assert ran.domain("b").interface is None
+    assert ran.task("hog").jobs == 1
 
 
 class Interrupt:
@@ -242,12 +252,12 @@ def test_an_interrupted_run_is_a_shorter_run(tmp_path: Path, kind: str) -> None:
             super().__call__(_now_ns)
 
     cut = simulate(one, 100_000, 3, tmp_path / "cut.hpt", Noting(7))
-    assert cut["interrupted"] is True
-    assert cut["horizon_ns"] == seen[-1] < 100_000
+    assert cut.interrupted is True
+    assert cut.horizon_ns == seen[-1] < 100_000
     assert seen == sorted(seen)
-    whole = simulate(one, cut["horizon_ns"], 3, tmp_path / "whole.hpt")
-    assert whole["interrupted"] is False
-    assert cut | {"interrupted": False} == whole
+    whole = simulate(one, cut.horizon_ns, 3, tmp_path / "whole.hpt")
+    assert whole.interrupted is False
+    assert cut.replace(interrupted=False) == whole
     header, cut_records = read(tmp_path / "cut.hpt")
     assert is_interrupted(header, cut_records)
     assert not is_interrupted(*read(tmp_path / "whole.hpt"))

@@ -54,11 +54,11 @@ def made_later(system: System) -> int:
     done: list[int] = []
     for policy in ("rtds", "ertds"):
         result = simulate(with_policy(system, parse_policy(policy)), 48 * MS)
-        steady = result["domains"][1]
-        response = steady["tasks"][0]["response_ns"]
-        if response is None or steady["donated_ns"]:
+        steady = result.domains[1]
+        response = steady.tasks[0].response_ns
+        if response is None or steady.donated_ns:
             return 0
-        done.append(response["max"])
+        done.append(response.max)
     return max(0, done[1] - done[0])
 
 

@@ -29,7 +29,7 @@ def drawn(ran: Run) -> str:
 
 
 def supplied(ran: Run) -> dict[str, int]:
-    return {one["name"]: one["supply_ns"] for one in ran.result["domains"]}
+    return {one.name: one.supply_ns for one in ran.result.domains}
 
 
 def test_best_effort_shares_by_weight() -> None:

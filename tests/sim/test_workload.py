@@ -83,7 +83,7 @@ def test_a_busy_task_never_ends() -> None:
     ran = run(alone("rm", task("hog", kind="busy", offset=4), task("t", 10, 2)), 20)
     assert ran.drawn() == "0 t 2 - 4 hog 10 t 12 hog 20"
     hog = ran.task("hog")
-    assert (hog["jobs"], hog["misses"], hog["dmr"], hog["response_ns"]) == (1, 0, None, None)
+    assert (hog.jobs, hog.misses, hog.dmr, hog.response_ns) == (1, 0, None, None)
 
 
 def test_busy_jobs_come_back_to_back() -> None:
@@ -108,7 +108,7 @@ def test_draws_do_not_depend_on_the_schedule() -> None:
     one, two = run(small, 20_000), run(other, 20_000)
     for name in ("t", "s"):
         assert one.releases(name) == two.releases(name)
-    assert one.domain("d")["supply_ns"] == pytest.approx(two.domain("d")["supply_ns"], abs=40)
+    assert one.domain("d").supply_ns == pytest.approx(two.domain("d").supply_ns, abs=40)
 
 
 def test_the_seed_changes_the_draws() -> None:
@@ -135,5 +135,5 @@ def test_the_same_seed_gives_the_same_bytes(policy: str, monkeypatch: pytest.Mon
 def test_memory_does_not_grow_with_a_backlog() -> None:
     """Twice as much work as time: half of all jobs wait in the end, and none is kept anywhere."""
     ran = run(alone("rm", task("t", 10, 20, deadline=1000)), 100_000)
-    assert ran.task("t")["jobs"] == 10_000
+    assert ran.task("t").jobs == 10_000
     assert len([finish for finish in ran.finishes("t") if finish is not None]) == 5_000

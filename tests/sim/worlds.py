@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hyperperiod.hosts.result import RunDomain, RunFlow, RunResult, RunTask
 from hyperperiod.model import Change, Domain, Interface, Swap, System, Task, parse_policy
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read, server_name
@@ -54,7 +55,7 @@ def alone(scheduler: str, *tasks: Task, **more: Any) -> System:
 class Run:
     """The result of a run and its trace."""
 
-    result: dict[str, Any]
+    result: RunResult
     header: Header
     records: Records
     trace: bytes
@@ -72,7 +73,7 @@ class Run:
             if name != last:
                 words += [str(row["time_ns"]), name]
             last = name
-        return " ".join([*words, str(self.result["horizon_ns"])])
+        return " ".join([*words, str(self.result.horizon_ns)])
 
     def paid(self, pcpu: int = 0) -> list[tuple[int, int, str, str]]:
         """The schedule as `trace intervals` gives it: start, end, run, pay."""
@@ -87,18 +88,12 @@ class Run:
     def finishes(self, name: str) -> list[int | None]:
         return [job.finish_ns for job in self.jobs(name)]
 
-    def task(self, name: str) -> dict[str, Any]:
-        found = [
-            entry
-            for one in self.result["domains"]
-            for entry in one["tasks"]
-            if entry["name"] == name
-        ]
-        assert len(found) == 1
-        return dict(found[0])
+    def task(self, name: str) -> RunTask:
+        (found,) = [task for task in self.result.tasks if task.name == name]
+        return found
 
-    def domain(self, name: str) -> dict[str, Any]:
-        return dict(next(one for one in self.result["domains"] if one["name"] == name))
+    def domain(self, name: str) -> RunDomain:
+        return next(one for one in self.result.domains if one.name == name)
 
     def times_of(self, kind: Kind) -> list[int]:
         return [int(row["time_ns"]) for row in self.records if row["kind"] == kind]
@@ -106,6 +101,12 @@ class Run:
     def payer_of(self, row: Any) -> str:
         payer = int(row["payer"])
         return "" if payer == NONE else server_name(self.header, payer)
+
+
+def longest_ns(of: RunTask | RunFlow) -> int:
+    """The longest response of what has finished at least once."""
+    assert of.response_ns is not None
+    return of.response_ns.max
 
 
 def run(one: System, horizon: int, seed: int = 1, *, check: bool = True, **more: Any) -> Run:

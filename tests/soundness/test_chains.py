@@ -149,10 +149,10 @@ def lateness(one: System, found: FlowAnalysis, where: Placed) -> tuple[int, str]
     judged = found.flows[0]
     assert judged.bound_ns is not None
     horizon = where.source + judged.bound_ns + 1
-    response = simulate(placed(one, where), horizon, 1)["flows"][0]["response_ns"]
+    response = simulate(placed(one, where), horizon, 1).flows[0].response_ns
     if response is None:
         return 0, f"not done by its bound of {judged.bound_ns}"
-    return 1_000_000 * response["max"] // judged.bound_ns, ""
+    return 1_000_000 * response.max // judged.bound_ns, ""
 
 
 def attack(one: System, found: FlowAnalysis, rng: random.Random, starts: int, steps: int) -> str:
@@ -225,9 +225,9 @@ def test_a_chain_that_no_single_window_bounds(policy: str) -> None:
         domain("b", other, *beside, scheduler="fifo", **priorities[1]),
         flow=(flow,),
     )
-    seen = simulate(one, 10_000, 1)["flows"][0]["response_ns"]
+    seen = simulate(one, 10_000, 1).flows[0].response_ns
     assert seen is not None
-    assert seen["max"] == response
+    assert seen.max == response
     bound_ns = analysis_of(one).flows[0].bound_ns
     assert bound_ns is not None
     assert bound_ns >= response
@@ -243,8 +243,9 @@ def test_wakes_of_hops_are_paid_for() -> None:
         flow=(flow,),
         overheads={"wake": 10_000},
     )
-    seen = simulate(one, 10**9, 1)["flows"][0]
-    assert seen["response_ns"]["max"] == 1_995_000
+    seen = simulate(one, 10**9, 1).flows[0]
+    assert seen.response_ns is not None
+    assert seen.response_ns.max == 1_995_000
     bound_ns = analysis_of(one).flows[0].bound_ns
     assert bound_ns is not None
     assert bound_ns >= 1_995_000

@@ -296,19 +296,19 @@ def some_system(draw: random.Random) -> System:
 def simulated(draw: random.Random) -> Trial:
     system = some_system(draw)
     promised = analyze(system)
-    sure = [task for domain in promised["domains"] for task in domain["tasks"]]
-    if not any(task["schedulable"] for task in sure):
+    sure = [task for domain in promised.domains for task in domain.tasks]
+    if not any(task.schedulable for task in sure):
         return Trial(accepted=False)
-    served = [domain for domain in promised["domains"] if domain["name"] != "rest"]
-    if any(domain["interface"] is None for domain in served):
+    served = [domain for domain in promised.domains if domain.name != "rest"]
+    if any(domain.interface is None for domain in served):
         return Trial(accepted=False)
     run = simulate(resolve(system), 60_000_000, draw.randint(0, 99))
-    seen = [task for domain in run["domains"] for task in domain["tasks"]]
+    seen = [task for domain in run.domains for task in domain.tasks]
     for claim, result in zip(sure, seen, strict=True):
-        if not claim["schedulable"]:
+        if not claim.schedulable:
             continue
-        longest = result["response_ns"]["max"] if result["response_ns"] else 0
-        if result["misses"] or longest > claim["response_bound_ns"]:
+        longest = result.response_ns.max if result.response_ns else 0
+        if result.misses or longest > (claim.response_bound_ns or 0):
             return Trial(True, f"{to_toml(system)}: {claim} {result}")
     return Trial(accepted=True)
 

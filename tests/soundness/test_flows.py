@@ -22,6 +22,7 @@ from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import Domain, Flow, System, Task, TaskKind
 from hyperperiod.runs import simulate
 
@@ -194,35 +195,35 @@ def outcome(one: System, found: FlowAnalysis, phases: Phases, horizon: int = HOR
     nearest = 0
     broken = []
 
-    def compare(what: str, response: dict[str, int] | None, bound: int | None) -> None:
+    def compare(what: str, response: Responses | None, bound: int | None) -> None:
         nonlocal nearest
         if response is None or bound is None:
             return
-        nearest = max(nearest, 1000 * response["max"] // bound)
-        if response["max"] > bound:
-            broken.append(f"{what} takes {response['max']}, its bound is {bound}")
+        nearest = max(nearest, 1000 * response.max // bound)
+        if response.max > bound:
+            broken.append(f"{what} takes {response.max}, its bound is {bound}")
 
-    for judged, flow in zip(found.flows, result["flows"], strict=True):
-        compare(f"flow {flow['name']}", flow["response_ns"], judged.bound_ns)
-        if judged.verdict.holds and (flow["misses"] or flow["dropped"]):
-            broken.append(f"{flow['name']}: {flow['misses']} missed, {flow['dropped']} dropped")
+    for judged, flow in zip(found.flows, result.flows, strict=True):
+        compare(f"flow {flow.name}", flow.response_ns, judged.bound_ns)
+        if judged.verdict.holds and (flow.misses or flow.dropped):
+            broken.append(f"{flow.name}: {flow.misses} missed, {flow.dropped} dropped")
         least = least_finished(judged, horizon)
-        if flow["finished"] < least:
-            broken.append(f"{flow['name']}: {flow['finished']} finished, at least {least} must")
+        if flow.finished < least:
+            broken.append(f"{flow.name}: {flow.finished} finished, at least {least} must")
     bounds = {
         f"{hop.domain}.{hop.task}": hop.bound_ns for verdict in found.flows for hop in verdict.hops
     }
-    for each in result["domains"]:
-        parts = found.domains[each["name"]].parts if each["name"] in found.domains else {}
-        for member in each["tasks"]:
-            name = f"{each['name']}.{member['name']}"
-            compare(name, member["response_ns"], bounds.get(name))
-            if member["name"] not in parts:
+    for each in result.domains:
+        parts = found.domains[each.name].parts if each.name in found.domains else {}
+        for member in each.tasks:
+            name = f"{each.name}.{member.name}"
+            compare(name, member.response_ns, bounds.get(name))
+            if member.name not in parts:
                 continue
-            verdict = parts[member["name"]]
-            compare(name, member["response_ns"], verdict.bound_ns)
-            if verdict.holds and member["misses"]:
-                broken.append(f"{name} misses {member['misses']}")
+            verdict = parts[member.name]
+            compare(name, member.response_ns, verdict.bound_ns)
+            if verdict.holds and member.misses:
+                broken.append(f"{name} misses {member.misses}")
     return Outcome(nearest, "; ".join(broken))
 
 

@@ -65,15 +65,15 @@ def proved(system: System) -> dict[str, bool]:
 def refused(system: System) -> Iterator[str]:
     """Least budgets that are not accepted although the servers get them."""
     said = analyze(system, sensitivity=True)
-    for index, entry in enumerate(said["domains"]):
-        told = entry["sensitivity"]
-        if told is None or told["least_budget_ns"] is None:
+    for index, entry in enumerate(said.domains):
+        told = entry.sensitivity
+        if not told or told.least_budget_ns is None:
             continue
-        changed = with_budget(system, index, told["least_budget_ns"])
-        name = entry["name"]
+        changed = with_budget(system, index, told.least_budget_ns)
+        name = entry.name
         kept = all(holds for server, holds in proved(changed).items() if of(server, name))
-        again = analyze(changed)["domains"][index]["schedulable"]
-        if again is not True and (kept or entry["schedulable"]):
+        again = analyze(changed).domains[index].schedulable
+        if again is not True and (kept or entry.schedulable):
             yield f"{name}: {told} put back in is {again}"
 
 

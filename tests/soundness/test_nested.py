@@ -17,6 +17,7 @@ from typing import Any
 from tests.soundness.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
+from hyperperiod.analysis.result import DomainResult
 from hyperperiod.model import Domain, Interface, Sbf, Scheduler, System, Task, parse_policy, to_toml
 
 # Servers run before the tasks come, so that the first jobs meet them in any state.
@@ -169,14 +170,14 @@ def one_run(draw: random.Random, outer: Domain, *, at_once: bool) -> dict[str, i
     return {name: leaf.longest for name, leaf in leaves(root)}
 
 
-def promised(entry: dict[str, Any]) -> dict[str, int]:
+def promised(entry: DomainResult) -> dict[str, int]:
     """The bounds of all tasks in a domain that are called schedulable."""
     bounds = {
-        f"{entry['name']}.{task['name']}": task["response_bound_ns"]
-        for task in entry["tasks"]
-        if task["schedulable"]
+        f"{entry.name}.{task.name}": task.response_bound_ns
+        for task in entry.tasks
+        if task.schedulable and task.response_bound_ns is not None
     }
-    for inner in entry.get("domains", ()):
+    for inner in entry.domains:
         bounds |= promised(inner)
     return bounds
 
@@ -186,7 +187,7 @@ def trial(draw: random.Random, levels: int) -> Trial:
     outer = some_domain(draw, "d", levels, draw.randint(2, 5), share)
     sbf = draw.choice([Sbf.GENERAL, Sbf.EDP])
     system = System(name="s", policy=parse_policy("ptps"), sbf=sbf, domains=(outer,))
-    bounds = promised(analyze(system)["domains"][0])
+    bounds = promised(analyze(system).domains[0])
     if not bounds:
         return Trial(accepted=False)
     for _ in range(6):

@@ -104,25 +104,21 @@ def trial(draw: random.Random) -> Trial:
         return Trial(accepted=False)
     promised = analyze(system)
     claims = [
-        (domain["name"], task)
-        for domain in promised["domains"]
-        for task in domain["tasks"]
-        if task["schedulable"]
+        (domain.name, task)
+        for domain in promised.domains
+        for task in domain.tasks
+        if task.schedulable
     ]
     if not claims:
         return Trial(accepted=False)
     run = simulate(system, HORIZON_NS, draw.randrange(1000))
-    seen = {
-        (domain["name"], task["name"]): task
-        for domain in run["domains"]
-        for task in domain["tasks"]
-    }
+    seen = {(domain.name, task.name): task for domain in run.domains for task in domain.tasks}
     for name, claim in claims:
-        result = seen[name, claim["name"]]
-        latest_ns = result["response_ns"]["max"] if result["response_ns"] else 0
-        if result["misses"] or latest_ns > claim["response_bound_ns"]:
+        result = seen[name, claim.name]
+        latest_ns = result.response_ns.max if result.response_ns else 0
+        if result.misses or latest_ns > (claim.response_bound_ns or 0):
             text = to_toml(system)
-            return Trial(True, f"{name}.{claim['name']} took {latest_ns}: {claim} in {text}")
+            return Trial(True, f"{name}.{claim.name} took {latest_ns}: {claim} in {text}")
     return Trial(accepted=True)
 
 

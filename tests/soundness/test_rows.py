@@ -102,9 +102,9 @@ def test_what_is_broken_is_told_as_files_that_show_it(
                 if kind == "chain":
                     tasks = {}
                 late = [
-                    flow["name"]
-                    for flow in run.get("flows", [])
-                    if flow["name"] in bounds and flow["finished"] < flow["items"]
+                    flow.name
+                    for flow in run.flows
+                    if flow.name in bounds and flow.finished < flow.items
                 ]
                 assert late or list(broken(run, (tasks, kept, bounds))), text
     assert found > 2 * len(ROWS)

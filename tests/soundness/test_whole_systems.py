@@ -24,6 +24,7 @@ from tests.soundness.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -276,35 +277,34 @@ def claims_of(system: System) -> tuple[dict[str, int], dict[str, int], dict[str,
     """Bounds of tasks that are schedulable, of such flows, and of flows that have one."""
     said = analyze(system)
     tasks = {
-        f"{domain['name']}.{task['name']}": task["response_bound_ns"]
-        for domain in said["domains"]
-        for task in domain["tasks"]
-        if task["schedulable"]
+        f"{domain.name}.{task.name}": task.response_bound_ns
+        for domain in said.domains
+        for task in domain.tasks
+        if task.schedulable and task.response_bound_ns is not None
     }
-    flows = said.get("flows", [])
-    kept = {flow["name"]: flow["deadline_ns"] for flow in flows if flow["schedulable"]}
-    bounds = {f["name"]: f["response_bound_ns"] for f in flows if f["response_bound_ns"]}
+    kept = {flow.name: flow.deadline_ns for flow in said.flows if flow.schedulable}
+    bounds = {f.name: f.response_bound_ns for f in said.flows if f.response_bound_ns}
     return tasks, kept, bounds
 
 
-def broken(run: dict[str, Any], claims: Any) -> Iterator[str]:
+def broken(run: RunResult, claims: Any) -> Iterator[str]:
     """Which claims a run contradicts."""
     tasks, kept, bounds = claims
-    for domain in run["domains"]:
-        for task in domain["tasks"]:
-            name = f"{domain['name']}.{task['name']}"
+    for domain in run.domains:
+        for task in domain.tasks:
+            name = f"{domain.name}.{task.name}"
             bound_ns = tasks.get(name)
             if bound_ns is None:
                 continue
-            latest_ns = task["response_ns"]["max"] if task["response_ns"] else 0
-            if task["misses"] or latest_ns > bound_ns:
-                yield f"{name} took {latest_ns} (bound {bound_ns}), {task['misses']} misses"
-    for flow in run.get("flows", []):
-        latest_ns = flow["response_ns"]["max"] if flow["response_ns"] else 0
-        if latest_ns > bounds.get(flow["name"], latest_ns):
-            yield f"flow {flow['name']} took {latest_ns}, bound {bounds[flow['name']]}"
-        if flow["name"] in kept and (flow["misses"] or flow["dropped"]):
-            yield f"flow {flow['name']}: {flow['misses']} misses, {flow['dropped']} dropped"
+            latest_ns = task.response_ns.max if task.response_ns else 0
+            if task.misses or latest_ns > bound_ns:
+                yield f"{name} took {latest_ns} (bound {bound_ns}), {task.misses} misses"
+    for flow in run.flows:
+        latest_ns = flow.response_ns.max if flow.response_ns else 0
+        if latest_ns > bounds.get(flow.name, latest_ns):
+            yield f"flow {flow.name} took {latest_ns}, bound {bounds[flow.name]}"
+        if flow.name in kept and (flow.misses or flow.dropped):
+            yield f"flow {flow.name}: {flow.misses} misses, {flow.dropped} dropped"
 
 
 def failed_properties(system: System, horizon_ns: int, seed: int) -> list[str]:

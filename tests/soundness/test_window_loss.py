@@ -161,10 +161,10 @@ def trial(draw: random.Random) -> Trial:
     system = tightest(some_system(draw))
     promised = analyze(system)
     claims = {
-        (domain["name"], task["name"]): task["response_bound_ns"]
-        for domain in promised["domains"]
-        for task in domain["tasks"]
-        if task["schedulable"]
+        (domain.name, task.name): task.response_bound_ns
+        for domain in promised.domains
+        for task in domain.tasks
+        if task.schedulable
     }
     if not claims:
         return Trial(accepted=False)
@@ -173,12 +173,12 @@ def trial(draw: random.Random) -> Trial:
     def score(offsets: tuple[int, ...]) -> int:
         """The longest response in millionths of its bound, above that if a deadline is missed."""
         worst = 0
-        for domain in simulate(shifted(system, offsets), HORIZON_NS, seed)["domains"]:
-            for task in domain["tasks"]:
-                bound_ns = claims.get((domain["name"], task["name"]))
+        for domain in simulate(shifted(system, offsets), HORIZON_NS, seed).domains:
+            for task in domain.tasks:
+                bound_ns = claims.get((domain.name, task.name))
                 if bound_ns is not None:
-                    seen_ns = task["response_ns"]["max"] if task["response_ns"] else 0
-                    worst = max(worst, 10**6 * seen_ns // bound_ns, 10**7 * bool(task["misses"]))
+                    seen_ns = task.response_ns.max if task.response_ns else 0
+                    worst = max(worst, 10**6 * seen_ns // bound_ns, 10**7 * bool(task.misses))
                     worst += seen_ns > bound_ns
         return worst
 

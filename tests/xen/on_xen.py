@@ -6,13 +6,13 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.xen_images import guest, image
 
 from hyperperiod import runs
 from hyperperiod.analysis.overheads import event_cost_ns
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.measure import Measured, measure
 from hyperperiod.hosts.xen.plan import Options
@@ -57,7 +57,7 @@ def bound_ns() -> int:
 class OnXen:
     """The result of a run and its trace."""
 
-    result: dict[str, Any]
+    result: RunResult
     trace: Trace
 
 

@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 from tests.xen.on_xen import need_xen, run_on_xen, with_overheads
 
-from hyperperiod.analysis import AnalyzeResult, analyze, resolve
+from hyperperiod.analysis import AnalysisResult, analyze, resolve
+from hyperperiod.analysis.result import FlowResult, TaskResult
+from hyperperiod.hosts.result import RunFlow, RunTask
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -105,7 +107,7 @@ def _flow(draw: random.Random, number: int, period_ns: int) -> Flow:
     )
 
 
-def schedulable(preset: str) -> Iterator[tuple[System, AnalyzeResult]]:
+def schedulable(preset: str) -> Iterator[tuple[System, AnalysisResult]]:
     """Generated systems that the analysis accepts."""
     for number in range(TRIED):
         try:
@@ -113,24 +115,25 @@ def schedulable(preset: str) -> Iterator[tuple[System, AnalyzeResult]]:
         except InputError:
             continue
         verdict = analyze(system)
-        if verdict["schedulable"] is True:
+        if verdict.schedulable is True:
             yield system, verdict
 
 
 def keeps_its_promise(
-    system: System, verdict: AnalyzeResult, horizon_ns: int, folder: Path
+    system: System, verdict: AnalysisResult, horizon_ns: int, folder: Path
 ) -> None:
     """Nothing is late or dropped on Xen, and nothing takes longer than its bound."""
     result = run_on_xen(system, horizon_ns, 1, folder).result
-    pairs = list(zip(verdict["flows"], result["flows"], strict=True))
-    assert all(flow["items"] > 0 and flow["dropped"] == 0 for _, flow in pairs)
-    for promised, domain in zip(verdict["domains"], result["domains"], strict=True):
-        pairs += list(zip(promised["tasks"], domain["tasks"], strict=True))
+    assert all(flow.items > 0 and flow.dropped == 0 for flow in result.flows)
+    pairs: list[tuple[TaskResult | FlowResult, RunTask | RunFlow]]
+    pairs = list(zip(verdict.flows, result.flows, strict=True))
+    for promised, domain in zip(verdict.domains, result.domains, strict=True):
+        pairs += list(zip(promised.tasks, domain.tasks, strict=True))
     for bound, found in pairs:
-        where = f"{system.name} {found['name']}"
-        assert found["misses"] == 0, where
-        if bound["response_bound_ns"] is not None and found["response_ns"] is not None:
-            assert found["response_ns"]["max"] <= bound["response_bound_ns"], where
+        where = f"{system.name} {found.name}"
+        assert found.misses == 0, where
+        if bound.response_bound_ns is not None and found.response_ns is not None:
+            assert found.response_ns.max <= bound.response_bound_ns, where
 
 
 @pytest.mark.parametrize("preset", ["crps", "psedf"])

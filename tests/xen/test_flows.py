@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sim.worlds import longest_ns
 from tests.xen.on_xen import (
     OnXen,
     bound_ns,
@@ -30,6 +31,7 @@ from tests.xen.robust_flows import FOUND, candidate
 from hyperperiod import runs
 from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.overheads import event_cost_ns
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.plan import Options
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import SourceKind, System, load_system
@@ -58,10 +60,10 @@ def both(
     return on_xen, items(*on_xen.trace), items(*read(folder / "sim.hpt"))
 
 
-def nothing_is_lost(system: System, result: dict[str, Any]) -> None:
+def nothing_is_lost(system: System, result: RunResult) -> None:
     """Every item was dropped, has left, or is one of at most `queue` on their way."""
-    for flow, found in zip(system.flows, result["flows"], strict=True):
-        on_way = found["items"] - found["dropped"] - found["finished"]
+    for flow, found in zip(system.flows, result.flows, strict=True):
+        on_way = found.items - found.dropped - found.finished
         assert 0 <= on_way <= flow.queue, flow.name
 
 
@@ -81,13 +83,13 @@ def test_clients_wait_for_their_answers(tmp_path: Path) -> None:
     """A closed loop over three domains: as many pages per second as in the simulator."""
     system = load_system(SYSTEMS / "request-response.toml")
     on_xen, there, here = both(system, 1000 * MS, tmp_path)
-    requests = on_xen.result["flows"][0]
-    assert requests["dropped"] == 0
+    requests = on_xen.result.flows[0]
+    assert requests.dropped == 0
     nothing_is_lost(system, on_xen.result)
     assert 0.9 * len(here) < len(there) < 1.1 * len(here)
     # Whoever has not been served yet thought as long as in the simulator.
     assert [one.release_ns for one in there[:5]] == [one.release_ns for one in here[:5]]
-    assert requests["finished"] > 50
+    assert requests.finished > 50
 
 
 def agree(system: System, folder: Path) -> None:
@@ -146,9 +148,9 @@ def stability(*, load: bool, apart: bool) -> System:
 
 def longest(on_xen: OnXen) -> list[int]:
     """The longest response of each flow, none of which may have lost an item."""
-    flows = on_xen.result["flows"]
-    assert all(flow["misses"] == flow["dropped"] == 0 for flow in flows)
-    return [flow["response_ns"]["max"] for flow in flows]
+    flows = on_xen.result.flows
+    assert all(flow.misses == flow.dropped == 0 for flow in flows)
+    return [longest_ns(flow) for flow in flows]
 
 
 def with_event_costs(system: System) -> System:
@@ -167,12 +169,12 @@ def with_event_costs(system: System) -> System:
 def keeps_its_bounds(horizon_ns: int, folder: Path) -> None:
     random = stability(load=True, apart=False)
     verdict = analyze(random)
-    assert verdict["schedulable"] is True
-    assert analyze(with_event_costs(random))["schedulable"] is True
+    assert verdict.schedulable is True
+    assert analyze(with_event_costs(random)).schedulable is True
     loaded = longest(run_on_xen(random, horizon_ns, SEED, folder))
-    for flow, found_ns in zip(verdict["flows"], loaded, strict=True):
-        assert flow["response_bound_ns"] is not None
-        assert found_ns <= flow["response_bound_ns"], flow["name"]
+    for flow, found_ns in zip(verdict.flows, loaded, strict=True):
+        assert flow.response_bound_ns is not None
+        assert found_ns <= flow.response_bound_ns, flow.name
     alone = longest(run_on_xen(stability(load=False, apart=False), horizon_ns, SEED, folder))
     for with_load_ns, without_ns in zip(loaded, alone, strict=True):
         assert abs(with_load_ns - without_ns) <= event_cost_ns(measured().overheads)
@@ -229,9 +231,9 @@ def test_a_flow_through_domains_with_several_vcpus(tmp_path: Path) -> None:
     )
     on_xen = run_on_xen(system, 300 * MS, SEED, tmp_path)
     nothing_is_lost(system, on_xen.result)
-    found = on_xen.result["flows"][0]
-    assert found["dropped"] > 10
-    assert found["finished"] > 50
+    found = on_xen.result.flows[0]
+    assert found.dropped > 10
+    assert found.finished > 50
 
 
 def test_items_of_domains_that_have_no_time_are_known(tmp_path: Path) -> None:
@@ -258,7 +260,7 @@ def test_items_of_domains_that_have_no_time_are_known(tmp_path: Path) -> None:
     )
     on_xen, there, here = both(system, 50 * MS, tmp_path)
     assert there == here
-    found = [(flow["items"], flow["dropped"], flow["misses"]) for flow in on_xen.result["flows"]]
+    found = [(flow.items, flow.dropped, flow.misses) for flow in on_xen.result.flows]
     assert found == [(20, 17, 3), (3, 0, 3)]
 
 
@@ -290,19 +292,19 @@ def test_as_many_domains_around_one_as_there_can_be(tmp_path: Path) -> None:
             ],
         }
     )
-    flows = run_on_xen(system, 50 * MS, SEED, tmp_path).result["flows"]
-    assert [flow["finished"] for flow in flows] == [5] * 18
+    flows = run_on_xen(system, 50 * MS, SEED, tmp_path).result.flows
+    assert [flow.finished for flow in flows] == [5] * 18
 
 
 def test_packets_from_another_pcpu(tmp_path: Path) -> None:
     """The paper's set-up: the network domain has a pcpu of its own. Times are this host's."""
     system = load_system(SYSTEMS / "stability-control.toml")
     result = on_several_pcpus(system, 200 * MS, tmp_path)
-    assert all(flow["items"] > 40 for flow in result["flows"])
-    assert any(flow["finished"] > 0 for flow in result["flows"])
+    assert all(flow.items > 40 for flow in result.flows)
+    assert any(flow.finished > 0 for flow in result.flows)
 
 
-def on_several_pcpus(system: System, horizon_ns: int, folder: Path) -> dict[str, Any]:
+def on_several_pcpus(system: System, horizon_ns: int, folder: Path) -> RunResult:
     """The result of a run whose items must all be where they belong, whenever they get there."""
     path = folder / "run.hpt"
     try:
@@ -311,7 +313,7 @@ def on_several_pcpus(system: System, horizon_ns: int, folder: Path) -> dict[str,
         )
     except BusyError as error:
         pytest.skip(str(error))
-    assert result["timing"] == "host"
+    assert result.timing == "host"
     nothing_is_lost(system, result)
     for one, finding in check_file(path).findings:
         if one.name in ("releases", "jobs"):
@@ -352,7 +354,7 @@ def test_messages_between_pcpus_as_fast_as_they_come(pcpus: int, tmp_path: Path)
         }
     )
     result = on_several_pcpus(system, 3000 * MS, tmp_path)
-    assert all(flow["finished"] > 20 for flow in result["flows"])
+    assert all(flow.finished > 20 for flow in result.flows)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.xen.on_xen import need_xen, run_on_xen, with_overheads
 
-from hyperperiod.analysis import AnalyzeResult, analyze, resolve
+from hyperperiod.analysis import AnalysisResult, analyze, resolve
 from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind
 from hyperperiod.model.policy import PRESETS, Budget
 
@@ -77,7 +77,7 @@ def _task(draw: random.Random, name: str, share: float, scheduler: Scheduler) ->
     )
 
 
-def schedulable(preset: str) -> Iterator[tuple[System, AnalyzeResult]]:
+def schedulable(preset: str) -> Iterator[tuple[System, AnalysisResult]]:
     """Generated systems that the analysis accepts and that are not all but idle."""
     for number in count():
         try:
@@ -86,23 +86,23 @@ def schedulable(preset: str) -> Iterator[tuple[System, AnalyzeResult]]:
             continue
         verdict = analyze(system)
         used = sum(domain.utilization for domain in system.domains)
-        if verdict["schedulable"] is True and used >= LEAST_UTILIZATION:
+        if verdict.schedulable is True and used >= LEAST_UTILIZATION:
             yield system, verdict
 
 
 def keeps_its_promise(
-    system: System, verdict: AnalyzeResult, horizon_ns: int, folder: Path
+    system: System, verdict: AnalysisResult, horizon_ns: int, folder: Path
 ) -> None:
     """No miss on Xen, and no response beyond its bound."""
     result = run_on_xen(system, horizon_ns, 1, folder).result
-    for promised, domain in zip(verdict["domains"], result["domains"], strict=True):
-        for bound, task in zip(promised["tasks"], domain["tasks"], strict=True):
-            where = f"{system.name} {domain['name']}.{task['name']}"
-            assert task["misses"] == 0, where
-            if bound["response_bound_ns"] is not None and task["response_ns"] is not None:
-                longest_ns = task["response_ns"]["max"]
-                assert longest_ns is None or longest_ns <= bound["response_bound_ns"], where
-    assert sum(task["jobs"] for domain in result["domains"] for task in domain["tasks"]) > 20
+    for promised, domain in zip(verdict.domains, result.domains, strict=True):
+        for bound, task in zip(promised.tasks, domain.tasks, strict=True):
+            where = f"{system.name} {domain.name}.{task.name}"
+            assert task.misses == 0, where
+            if bound.response_bound_ns is not None and task.response_ns is not None:
+                longest_ns = task.response_ns.max
+                assert longest_ns is None or longest_ns <= bound.response_bound_ns, where
+    assert sum(task.jobs for domain in result.domains for task in domain.tasks) > 20
 
 
 @pytest.mark.parametrize("preset", ["crps", "ds", "rtds"])

@@ -127,9 +127,10 @@ def responses(records: Any) -> list[int]:
 def bounds(system: System) -> dict[str, int]:
     """The response bounds of the tasks, by domain.task."""
     return {
-        f"{domain['name']}.{task['name']}": task["response_bound_ns"]
-        for domain in analyze(system)["domains"]
-        for task in domain["tasks"]
+        f"{domain.name}.{task.name}": task.response_bound_ns
+        for domain in analyze(system).domains
+        for task in domain.tasks
+        if task.response_bound_ns is not None
     }
 
 
@@ -143,7 +144,7 @@ def with_interface(system: System, name: str, interface: Interface) -> System:
 
 def test_threads_in_linux_hold_their_deadlines(tmp_path: Path) -> None:
     system = resolve(load_system(EXAMPLE))
-    assert analyze(system)["schedulable"] is True
+    assert analyze(system).schedulable is True
     seen = run(system, tmp_path, hp_span=500 * MS, hp_cyclictest=200)
     bound = bounds(system)
     for name, (period_ns, wcet_ns) in THREADS.items():

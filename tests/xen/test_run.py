@@ -57,15 +57,13 @@ def test_the_result_is_the_simulator_s_and_the_numbers_nearly(tmp_path: Path) ->
     horizon_ns = 400 * MS
     predicted = simulate(system, horizon_ns)
     measured = run_on_xen(system, horizon_ns, trace_path=tmp_path / "run.hpt")
-    assert keys(measured) == keys(predicted)
-    assert (measured["host"], measured["horizon_ns"]) == ("xen", horizon_ns)
-    for one, other in zip(tasks(measured), tasks(predicted), strict=True):
-        assert [one[key] for key in ("name", "jobs", "misses", "dmr")] == [
-            other[key] for key in ("name", "jobs", "misses", "dmr")
-        ]
-        if one["response_ns"] is not None:
+    assert keys(measured.to_dict()) == keys(predicted.to_dict())
+    assert (measured.host, measured.horizon_ns) == ("xen", horizon_ns)
+    for one, other in zip(measured.tasks, predicted.tasks, strict=True):
+        assert one.replace(response_ns=None) == other.replace(response_ns=None)
+        if one.response_ns is not None and other.response_ns is not None:
             # Some microseconds for each switch on the way.
-            gap_ns = one["response_ns"]["max"] - other["response_ns"]["max"]
+            gap_ns = one.response_ns.max - other.response_ns.max
             assert 0 < gap_ns < 200_000
     header, records = read(tmp_path / "run.hpt")
     assert not is_interrupted(header, records)
@@ -99,7 +97,7 @@ def test_a_run_is_the_same_every_time_whoever_looks(
         assert seen == sorted(seen)
         found.add(
             (
-                json.dumps(result),
+                result.to_json(),
                 folder.with_suffix(".hpt").read_bytes(),
                 (folder / "console.log").read_bytes(),
             )
@@ -131,7 +129,7 @@ def test_swaps_and_changes_happen_on_the_way(tmp_path: Path) -> None:
         }
     )
     result = run_on_xen(system, 240 * MS, trace_path=tmp_path / "run.hpt")
-    assert sum(task["misses"] for task in tasks(result)) == 0
+    assert sum(task.misses for task in result.tasks) == 0
     header, records = read(tmp_path / "run.hpt")
     assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
     assert int((records["kind"] == 12).sum()) == 4
@@ -145,7 +143,7 @@ def test_tasks_that_do_not_fit_into_the_device_tree() -> None:
     domain = {"name": "a", "interface": {"period": "10ms", "budget": "9ms"}, "task": many}
     system = System.of({"name": "many", "policy": "ptps", "domain": [domain]})
     result = run_on_xen(system, 100 * MS)
-    assert [task["jobs"] for task in tasks(result)] == [3] * 40
+    assert [task.jobs for task in result.tasks] == [3] * 40
 
 
 def test_a_domain_without_time_misses_its_deadlines_all_the_same(tmp_path: Path) -> None:
@@ -173,8 +171,8 @@ def test_a_domain_without_time_misses_its_deadlines_all_the_same(tmp_path: Path)
     system = load_system(str(tmp_path / "starved.toml"))
     predicted = simulate(system, 100 * MS, 3)
     measured = run_on_xen(system, 100 * MS, 3, tmp_path / "run.hpt")
-    assert tasks(measured) == tasks(predicted)
-    assert tasks(measured)[1]["misses"] > 2
+    assert measured.tasks == predicted.tasks
+    assert measured.tasks[1].misses > 2
     header, records = read(tmp_path / "run.hpt")
     assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
 
@@ -193,10 +191,10 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
         result = run_on_xen(system, 200 * MS, trace_path=tmp_path / "run.hpt")
     except BusyError as error:
         pytest.skip(str(error))
-    assert result["timing"] == "host"
-    assert len(result["pcpus"]) == 2
-    assert [task["jobs"] for task in tasks(result)] == [10] * 3
-    assert all(domain["supply_ns"] > 0 for domain in result["domains"])
+    assert result.timing == "host"
+    assert len(result.pcpus) == 2
+    assert [task.jobs for task in result.tasks] == [10] * 3
+    assert all(domain.supply_ns > 0 for domain in result.domains)
     header, _ = read(tmp_path / "run.hpt")
     assert header["pcpus"] == 2
 
@@ -331,7 +329,7 @@ def test_a_guest_that_is_late_gets_more_time(
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", 10 * MS)
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_PER_GUEST_NS", 1)
     system = load_system(str(SYSTEMS / "overload.toml"))
-    assert run_on_xen(system, 20 * MS, options=Options(folder=tmp_path))["horizon_ns"] == 20 * MS
+    assert run_on_xen(system, 20 * MS, options=Options(folder=tmp_path)).horizon_ns == 20 * MS
     assert "passed already" not in (tmp_path / "console.log").read_text()
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", MS)
     with pytest.raises(FailedError, match="a guest was not ready at the epoch"):

@@ -49,7 +49,7 @@ def systems() -> Iterator[System]:
     """
     for system, _ in schedulable("wcps"):
         others = [with_policy(system, PRESETS[name]) for name in ("ptps", "crps")]
-        if all(analyze(other)["schedulable"] for other in others):
+        if all(analyze(other).schedulable for other in others):
             yield others[0]
 
 
@@ -61,9 +61,9 @@ def test_the_round_visits_all_ordered_pairs() -> None:
 def nothing_is_lost(seen: OnXen, system: System, horizon_ns: int) -> None:
     header, records = seen.trace
     assert int((records["kind"] == Kind.SWAP).sum()) == len(system.swaps)
-    for domain in seen.result["domains"]:
-        for task in domain["tasks"]:
-            assert task["misses"] == 0, (system.name, domain["name"], task["name"])
+    for domain in seen.result.domains:
+        for task in domain.tasks:
+            assert task.misses == 0, (system.name, domain.name, task.name)
     for job in jobs(header, records):
         if job.deadline_ns is not None and job.deadline_ns <= horizon_ns:
             assert job.finish_ns is not None, job

@@ -7,7 +7,8 @@ Each test is a module of its own, named after it; `host_level` and `domain_level
 them. Verdicts are true, false or null with a reason, and are decided in exact arithmetic.
 """
 
-from hyperperiod.analysis.analyze import Analysis, AnalyzeResult, analyze
+from hyperperiod.analysis.analyze import Analysis, analyze
 from hyperperiod.analysis.resolve import resolve
+from hyperperiod.analysis.result import AnalysisResult
 
-__all__ = ["Analysis", "AnalyzeResult", "analyze", "resolve"]
+__all__ = ["Analysis", "AnalysisResult", "analyze", "resolve"]

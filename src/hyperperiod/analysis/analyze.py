@@ -15,9 +15,10 @@ All decisions are made in integers and fractions; floats appear only in what is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Required, TypedDict, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
@@ -25,34 +26,37 @@ from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
+from hyperperiod.analysis.result import (
+    AnalysisResult,
+    DmprResult,
+    DomainResult,
+    DomainSensitivityResult,
+    Explanation,
+    FlowResult,
+    MinimalBudgetResult,
+    OptimumResult,
+    PaperResult,
+    PcpuResult,
+    SpareResult,
+    TaskResult,
+    TaskSensitivityResult,
+    TestResult,
+)
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Scheduler, Slack, System, Task
-from hyperperiod.model.vcpus import bandwidth_of, interface_entry
+from hyperperiod.model.result_object import ABSENT, Absent
+from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.tried import Tried
 
 
-class AnalyzeResult(TypedDict, total=False):
-    """What `hyperperiod analyze --json` prints; "reason" stands beside every false and null."""
-
-    system: Required[str]
-    policy: Required[str]
-    schedulable: Required[bool | None]
-    reason: str
-    pcpus: Required[list[dict[str, Any]]]
-    domains: Required[list[dict[str, Any]]]
-    flows: list[dict[str, Any]]
-    spare: dict[str, Any]
-    explain: dict[str, Any]
-
-
 def analyze(
     system: System, explain: str | None = None, *, sensitivity: bool = False
-) -> AnalyzeResult:
+) -> AnalysisResult:
     """Interfaces and verdicts.
 
     `explain` names a task or a server whose test is shown. With `sensitivity` domains and tasks
@@ -120,45 +124,46 @@ class Analysis:
             for index in members
         }
 
-    def result(self, explain: str | None = None, *, sensitivity: bool = False) -> AnalyzeResult:
+    def result(self, explain: str | None = None, *, sensitivity: bool = False) -> AnalysisResult:
         """Verdicts of the whole system; the options are those of `analyze`."""
-        domains = [
+        domains = tuple(
             self._domain(index, domain, sensitivity=sensitivity)
             for index, domain in enumerate(self.system.domains)
-        ]
+        )
         counted = [
-            (entry["schedulable"], _of_domain(entry["name"], entry.get("reason", "")))
-            for entry, domain in zip(domains, self.system.domains, strict=True)
+            (found.schedulable, _of_domain(found.name, found.reason))
+            for found, domain in zip(domains, self.system.domains, strict=True)
             if not domain.best_effort
         ]
-        flows = self._flow_entries() if self.system.flows else []
-        counted += [(one["schedulable"], _of_flow(one)) for one in flows]
+        flows = self._flow_results() if self.system.flows else ()
+        counted += [(one.schedulable, f"flow {one.name}: {one.reason}") for one in flows]
         whole = all_of(
             [Verdict(holds, "" if holds else reason) for holds, reason in counted]
             + [host.whole for host in self._open_hosts()]
         )
-        result: dict[str, Any] = {
-            "system": self.system.name,
-            "policy": str(self.system.policy),
-            **_said(whole),
-            "pcpus": self._pcpus(),
-            "domains": domains,
-        }
-        if flows:
-            result["flows"] = flows
-        if self.system.policy.slack is Slack.SPARE:
-            result["spare"] = self._spare()
-        if explain is not None:
-            # Loaded where it is asked for: it has as many modules as all the tests.
-            from hyperperiod.analysis.explain import explain as explain_subject
+        return AnalysisResult(
+            system=self.system.name,
+            policy=str(self.system.policy),
+            schedulable=whole.holds,
+            reason=whole.reason,
+            pcpus=self._pcpus(),
+            domains=domains,
+            flows=flows,
+            spare=self._spare() if self.system.policy.slack is Slack.SPARE else None,
+            explain=None if explain is None else self.explanation(explain),
+        )
 
-            result["explain"] = explain_subject(self.resolution, explain, self.flows, self.kept)
-        return cast(AnalyzeResult, result)
+    def explanation(self, name: str) -> Explanation:
+        """Why the task or server of that name is in time or not; InputError if there is none."""
+        # Loaded where it is asked for: it has as many modules as all the tests.
+        from hyperperiod.analysis.explain import explain
 
-    def _flow_entries(self) -> list[dict[str, Any]]:
-        from hyperperiod.analysis.flows.entries import flow_entries
+        return explain(self.resolution, name, self.flows, self.kept)
 
-        return flow_entries(self.flows, self._outside())
+    def _flow_results(self) -> tuple[FlowResult, ...]:
+        from hyperperiod.analysis.flows.results import flow_results
+
+        return flow_results(self.flows, self._outside())
 
     def _open_hosts(self) -> list[HostVerdict]:
         """Hosts that say more than their domains.
@@ -177,50 +182,53 @@ class Analysis:
             host for number, host in enumerate(self.hosts) if host.overload and number not in proved
         ]
 
-    def _pcpus(self) -> list[dict[str, Any]]:
-        """One row per pcpu; under a global policy each has its share of the bandwidth."""
-        rows = []
-        for number, (group, host) in enumerate(zip(self.groups, self.hosts, strict=True)):
-            row = {
-                "bandwidth": float(group.bandwidth / group.pcpus),
-                "test": host.test,
-                **_said(host.whole),
-                **self._paper(group),
-                "tests": [_told(named) for named in host.tests],
-            }
-            first = number * group.pcpus
-            rows += [{"id": pcpu, **row} for pcpu in range(first, first + group.pcpus)]
-        return rows
+    def _pcpus(self) -> tuple[PcpuResult, ...]:
+        """One per pcpu; under a global policy each has its share of the bandwidth."""
+        found: list[PcpuResult] = []
+        for group, host in zip(self.groups, self.hosts, strict=True):
+            whole, paper = host.whole, self._paper(group)
+            tests = tuple(_test_result(named) for named in host.tests)
+            found += [
+                PcpuResult(
+                    id=pcpu,
+                    bandwidth=float(group.bandwidth / group.pcpus),
+                    test=host.test,
+                    schedulable=whole.holds,
+                    reason=whole.reason,
+                    paper=paper,
+                    tests=tests,
+                )
+                for pcpu in range(len(found), len(found) + group.pcpus)
+            ]
+        return tuple(found)
 
-    def _paper(self, group: Group) -> dict[str, Any]:
+    def _paper(self, group: Group) -> PaperResult | None:
         """The ERTDS paper's verdict, where its theorems claim to apply."""
         policy = self.system.policy
         about = policy.budget is Budget.DEFERRABLE and policy.order is Order.EDF
         if not about or find_proof(Rules.of(policy)) is None:
-            return {}
+            return None
         from hyperperiod.analysis.servers.ertds import paper_verdict
 
         paper = paper_verdict(group, self._spare_bandwidth())
-        return {
-            "paper": {
-                "theorem": paper.theorem,
-                "schedulable": paper.schedulable,
-                "total": float(paper.total),
-                "bound": float(paper.bound),
-            }
-        }
+        return PaperResult(
+            theorem=paper.theorem,
+            schedulable=paper.schedulable,
+            total=float(paper.total),
+            bound=float(paper.bound),
+        )
 
     def _spare_bandwidth(self) -> Fraction | None:
         """The bandwidth of the spare; None under a policy without one."""
         spare = self.system.spare if self.system.policy.slack is Slack.SPARE else None
         return None if spare is None else spare.bandwidth
 
-    def _spare(self) -> dict[str, Any]:
+    def _spare(self) -> SpareResult:
         """The spare server, beside the largest by the paper's formula and what it surely gets."""
         spare = self.system.spare
         groups = [group for group in self.groups if group.servers]
         if spare is None or not groups:
-            return {"period_ns": None, "budget_ns": None}
+            return SpareResult(period_ns=None, budget_ns=None)
         from hyperperiod.analysis.servers.ertds import certain_spare_ns, paper_spare_ns
 
         period_ns = spare.period_ns
@@ -230,19 +238,19 @@ class Analysis:
             period_ns % server.period_ns == 0 for group in groups for server in group.servers
         )
         certain = on_grid and whole and not any(group.overhead for group in groups)
-        return {
-            "period_ns": period_ns,
-            "budget_ns": spare.budget_ns,
-            "paper_budget_ns": min(paper_spare_ns(group, period_ns) for group in groups),
-            "certain_budget_ns": min(certain_spare_ns(group, period_ns) for group in groups)
+        return SpareResult(
+            period_ns=period_ns,
+            budget_ns=spare.budget_ns,
+            paper_budget_ns=min(paper_spare_ns(group, period_ns) for group in groups),
+            certain_budget_ns=min(certain_spare_ns(group, period_ns) for group in groups)
             if certain
             else None,
-        }
+        )
 
-    def _domain(self, index: int, domain: Domain, *, sensitivity: bool) -> dict[str, Any]:
+    def _domain(self, index: int, domain: Domain, *, sensitivity: bool) -> DomainResult:
         proved = domain.name in self.flows.proved
         host = Verdict.yes() if proved else self.kept[index]
-        return self._entry(domain, host, sensitivity=sensitivity)
+        return self._domain_under(host, domain, sensitivity=sensitivity)
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
@@ -262,39 +270,47 @@ class Analysis:
         group, host = self.groups[number], self.hosts[number]
         return all_of(_verdicts_of(index, group, host))
 
-    def _entry(self, domain: Domain, host: Verdict, *, sensitivity: bool) -> dict[str, Any]:
+    def _domain_under(self, host: Verdict, domain: Domain, *, sensitivity: bool) -> DomainResult:
+        """A domain whose servers get their budgets if `host` holds, and those inside it."""
         inside = self._inside(domain, self.promises[domain.name])
         unsettled = self._unsettled()
-        whole = all_of([inside.whole, *unsettled, *([] if domain.best_effort else [host])])
         parts = {
             name: _under(all_of([*unsettled, host]), verdict)
             for name, verdict in inside.parts.items()
         }
-        entry: dict[str, Any] = {
-            "name": domain.name,
-            "vcpus": domain.vcpus,
-            "utilization": float(domain.utilization),
-            "interface": interface_entry(domain),
-            "interface_overhead": None
+        inner = tuple(
+            self._domain_under(parts[child.name], child, sensitivity=sensitivity)
+            for child in domain.domains
+        )
+        whole = all_of(
+            [
+                inside.whole,
+                *unsettled,
+                *([] if domain.best_effort else [host]),
+                all_of(Verdict(child.schedulable, child.reason) for child in inner),
+            ]
+        )
+        margins = self._sensitivity(domain) if sensitivity else _NOT_ASKED
+        return DomainResult(
+            name=domain.name,
+            vcpus=domain.vcpus,
+            utilization=float(domain.utilization),
+            interface=interface_result(domain),
+            interface_overhead=None
             if domain.interface is None
             else float(bandwidth_of(domain) - domain.utilization),
-            **_said(whole),
-            "tests": [_told(one) for one in self._tests(domain)],
-            "tasks": [self._task(task, parts[task.name]) for task in domain.tasks],
-            **self._how(domain),
-        }
-        if sensitivity:
-            self._add_sensitivity(entry, domain)
-        if domain.domains:
-            entry["domains"] = [
-                self._entry(child, parts[child.name], sensitivity=sensitivity)
-                for child in domain.domains
-            ]
-            worst = all_of(
-                Verdict(child["schedulable"], child.get("reason", "")) for child in entry["domains"]
-            )
-            entry |= _said(all_of([whole, worst]))
-        return entry
+            schedulable=whole.holds,
+            reason=whole.reason,
+            tests=tuple(_test_result(one) for one in self._tests(domain)),
+            tasks=tuple(
+                _task_result(task, parts[task.name], margins.of(task)) for task in domain.tasks
+            ),
+            algorithm1=self._optimum(domain),
+            minimal_budget=self._minimal_budget(domain),
+            dmpr=self._dmpr(domain),
+            sensitivity=margins.domain,
+            domains=inner,
+        )
 
     def _inside(self, domain: Domain, promise: Promise) -> DomainVerdict:
         failures = self.resolution.failures
@@ -317,23 +333,26 @@ class Analysis:
             return ()
         return every_test(domain, self.promises[domain.name])
 
-    def _add_sensitivity(self, entry: dict[str, Any], domain: Domain) -> None:
+    def _sensitivity(self, domain: Domain) -> _Margins:
         """How far the domain and its tasks are from their edge: null where nothing is known."""
         from hyperperiod.analysis.domains.domain_sensitivity import (
-            domain_entry,
+            domain_result,
             domain_sensitivity,
-            task_entry,
+            task_result,
         )
 
-        known = domain.interface is not None and domain.name not in self.flows.domains
+        if domain.interface is None or domain.name in self.flows.domains:
+            return _Margins(None, {})
         promise, quantum_ns = self.promises[domain.name], self.system.quantum_ns
-        found = (
-            domain_sensitivity(domain, promise, quantum_ns, self._tried(domain)) if known else None
-        )
-        entry["sensitivity"] = domain_entry(found)
-        for task in entry["tasks"]:
-            own = found.tasks.get(task["name"]) if found else None
-            task["sensitivity"] = task_entry(own, task["deadline_ns"])
+        found = domain_sensitivity(domain, promise, quantum_ns, self._tried(domain))
+        if found is None:
+            return _Margins(None, {})
+        tasks = {
+            task.name: task_result(found.tasks[task.name], task.deadline_ns)
+            for task in domain.tasks
+            if task.name in found.tasks and task.deadline_ns is not None
+        }
+        return _Margins(domain_result(found), tasks)
 
     def _tried(self, domain: Domain) -> Tried | None:
         """Other budgets for a domain of the host; those of inner ones change nothing else."""
@@ -346,44 +365,50 @@ class Analysis:
         promise = self.promises[domain.name]
         return Tried(self.system, index, promise, self.groups[number], self.hosts[number])
 
-    def _task(self, task: Task, verdict: Verdict) -> dict[str, Any]:
-        return {
-            "name": task.name,
-            "deadline_ns": task.deadline_ns,
-            "response_bound_ns": verdict.bound_ns if verdict.holds else None,
-            **_said(verdict),
-        }
-
-    def _how(self, domain: Domain) -> dict[str, Any]:
-        """How the interface was computed, if it was."""
+    def _optimum(self, domain: Domain) -> OptimumResult | None:
+        """How Algorithm 1 found the interface, if it did."""
         optimum = self.resolution.optima.get(domain.name)
-        found = self.resolution.budgets.get(domain.name)
-        how: dict[str, Any] = {}
-        if optimum is not None:
-            how["algorithm1"] = {
-                "periods_tried": optimum.periods_tried,
-                "periods_pruned": optimum.periods_pruned,
-                "bound_ns": optimum.bound_ns,
-                "exact": optimum.exact,
-            }
-        elif found is not None:
-            how["minimal_budget"] = {"exact": found.exact}
-        if domain.scheduler is Scheduler.GEDF:
-            from hyperperiod.analysis.domains.dmpr import dmpr_entry
+        if optimum is None:
+            return None
+        return OptimumResult(
+            periods_tried=optimum.periods_tried,
+            periods_pruned=optimum.periods_pruned,
+            bound_ns=optimum.bound_ns,
+            exact=optimum.exact,
+        )
 
-            beside = dmpr_entry(domain, self.promises[domain.name], self.system.quantum_ns)
-            if beside is not None:
-                how["dmpr"] = beside
-        return how
+    def _minimal_budget(self, domain: Domain) -> MinimalBudgetResult | None:
+        """How the budget of a given period was computed, if it was."""
+        found = self.resolution.budgets.get(domain.name)
+        if found is None or domain.name in self.resolution.optima:
+            return None
+        return MinimalBudgetResult(exact=found.exact)
+
+    def _dmpr(self, domain: Domain) -> DmprResult | None:
+        """What whole vcpus and a part of one would need, beside a domain under gedf."""
+        if domain.scheduler is not Scheduler.GEDF:
+            return None
+        from hyperperiod.analysis.domains.dmpr import dmpr_result
+
+        return dmpr_result(domain, self.promises[domain.name], self.system.quantum_ns)
+
+
+class _Margins(NamedTuple):
+    """How far a domain and its tasks, by name, are from their edge; None: not known."""
+
+    domain: DomainSensitivityResult | Absent | None
+    tasks: Mapping[str, TaskSensitivityResult] | None
+
+    def of(self, task: Task) -> TaskSensitivityResult | Absent | None:
+        return ABSENT if self.tasks is None else self.tasks.get(task.name)
+
+
+_NOT_ASKED = _Margins(ABSENT, None)
 
 
 def _of_domain(name: str, reason: str) -> str:
     """Reasons from the host level begin with the name of the server already."""
     return reason if reason.startswith(name) else f"domain {name}: {reason}"
-
-
-def _of_flow(entry: dict[str, Any]) -> str:
-    return f"flow {entry['name']}: {entry.get('reason', '')}"
 
 
 def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
@@ -401,17 +426,25 @@ def _under(outside: Verdict, verdict: Verdict) -> Verdict:
     return Verdict.unknown(outside.reason)
 
 
-def _told(named: NamedVerdict) -> dict[str, Any]:
-    """One test among several, as a program reads it."""
-    return {
-        "test": named.test,
-        "source": named.source,
-        "sound": named.sound,
-        **_said(named.verdict),
-    }
+def _test_result(named: NamedVerdict) -> TestResult:
+    """One test among several."""
+    return TestResult(
+        test=named.test,
+        source=named.source,
+        sound=named.sound,
+        schedulable=named.verdict.holds,
+        reason=named.verdict.reason,
+    )
 
 
-def _said(verdict: Verdict) -> dict[str, Any]:
-    if verdict.holds:
-        return {"schedulable": True}
-    return {"schedulable": verdict.holds, "reason": verdict.reason}
+def _task_result(
+    task: Task, verdict: Verdict, sensitivity: TaskSensitivityResult | Absent | None
+) -> TaskResult:
+    return TaskResult(
+        name=task.name,
+        deadline_ns=task.deadline_ns,
+        response_bound_ns=verdict.bound_ns if verdict.holds else None,
+        schedulable=verdict.holds,
+        reason=verdict.reason,
+        sensitivity=sensitivity,
+    )

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +18,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis import AnalyzeResult
+    from hyperperiod.analysis.result import AnalysisResult, Explanation
     from hyperperiod.model import Policy
 
 
@@ -74,17 +73,17 @@ def analyze(
 
     with about(system_file), status(f"{system.name}: analyzing"):
         result = analyze_system(system, explain=explain, sensitivity=sensitivity)
-    if plot is not None:
-        _plot(plot, result["explain"], system_file)
+    if plot is not None and result.explain is not None:
+        _plot(plot, result.explain, system_file)
     if as_json:
         print_json(result)
     else:
         _show(result, tests=tests)
-    if result["schedulable"] is not True:
+    if result.schedulable is not True:
         ctx.exit(EXIT_MISSED)
 
 
-def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
+def _plot(plot: str, found: Explanation, system_file: str) -> None:
     from hyperperiod.cli.output import whole_file
     from hyperperiod.model.load import shown_name
     from hyperperiod.report import explain_page, explain_picture
@@ -95,29 +94,30 @@ def _plot(plot: str, found: Mapping[str, Any], system_file: str) -> None:
         write(path, found, shown_name(system_file))
 
 
-def _show(result: AnalyzeResult, *, tests: bool) -> None:
+def _show(result: AnalysisResult, *, tests: bool) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.analysis import analysis_tables, reasons, searches, tests_table
-    from hyperperiod.cli.tables.cells import interface_text, verdict_text
+    from hyperperiod.cli.tables.cells import budget_text, verdict_text
 
     screen = Screen()
-    title = f"{result['system']} under {result['policy']}: schedulable? "
-    screen.line(title, verdict_text(result["schedulable"]))
+    title = f"{result.system} under {result.policy}: schedulable? "
+    screen.line(title, verdict_text(result.schedulable))
     for table in analysis_tables(result):
         screen.table(table)
     if tests:
         screen.table(tests_table(result))
     for line in searches(result):
         screen.line(line)
-    spare = result.get("spare")
+    spare = result.spare
     if spare:
-        known = spare["budget_ns"] is not None
-        text = interface_text(spare) if known else "unknown, as not every interface is known"
+        text = "unknown, as not every interface is known"
+        if spare.period_ns is not None and spare.budget_ns is not None:
+            text = budget_text(spare.period_ns, spare.budget_ns)
         screen.line(f"spare: {text}")
-    if result["schedulable"] is not True:
+    if result.schedulable is not True:
         for reason in reasons(result):
             screen.line(f"- {reason}")
-    if "explain" in result:
+    if result.explain is not None:
         from hyperperiod.analysis.explain.tell import WIDTH, tell
 
-        screen.line(tell(result["explain"], min(WIDTH, screen.width or WIDTH)))
+        screen.line(tell(result.explain, min(WIDTH, screen.width or WIDTH)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +23,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from hyperperiod.hosts.result import RunResult
     from hyperperiod.model import Policy, System
 
 
@@ -67,20 +68,22 @@ def compare(
     """
     from hyperperiod.cli.output import print_json, require_different, whole_file
     from hyperperiod.cli.systems import about
-    from hyperperiod.hosts.result import is_well
+    from hyperperiod.hosts.result import ComparisonResult
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
         results = _results(systems, hosts or ["sim"], horizon_ns, seed, report_path)
-    interrupted = bool(results[-1].get("interrupted"))
+    found = ComparisonResult(
+        system=systems[0].name, interrupted=results[-1].interrupted, results=tuple(results)
+    )
     if as_json:
-        print_json({"system": systems[0].name, "interrupted": interrupted, "results": results})
+        print_json(found)
     else:
         _show(systems[0].name, results)
-    if interrupted:
+    if found.interrupted:
         ctx.exit(EXIT_INTERRUPTED)
-    if not all(is_well(result) for result in results):
+    if not all(result.is_well for result in results):
         ctx.exit(EXIT_MISSED)
 
 
@@ -103,11 +106,11 @@ def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool)
 
 def _results(
     systems: list[System], hosts: list[str], horizon_ns: int, seed: int, report_path: Path | None
-) -> list[dict[str, Any]]:
+) -> list[RunResult]:
     """One run after the other, until one is interrupted; a report needs their traces."""
     from hyperperiod.cli.execute import run_on
 
-    results: list[dict[str, Any]] = []
+    results: list[RunResult] = []
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         runs = [(system, host) for system in systems for host in hosts]
         traces = [
@@ -115,7 +118,7 @@ def _results(
         ]
         for (system, host), trace in zip(runs, traces, strict=True):
             results.append(run_on(host, system, horizon_ns, seed, trace))
-            if results[-1].get("interrupted"):
+            if results[-1].interrupted:
                 break
         if report_path is not None:
             from hyperperiod.cli.progress import reading_bar
@@ -126,15 +129,15 @@ def _results(
     return results
 
 
-def _show(name: str, results: list[dict[str, Any]]) -> None:
+def _show(name: str, results: list[RunResult]) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.compare import comparison_tables
     from hyperperiod.cli.tables.run import misses_text
 
     screen = Screen()
-    several = len({result["host"] for result in results}) > 1
+    several = len({result.host for result in results}) > 1
     for result in results:
-        where = f" on {result['host']}" if several else ""
-        screen.line(f"{name} under {result['policy']}{where}: ", misses_text(result))
+        where = f" on {result.host}" if several else ""
+        screen.line(f"{name} under {result.policy}{where}: ", misses_text(result))
     for table in comparison_tables(results):
         screen.table(table)

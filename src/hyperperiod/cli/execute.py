@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.output import print_json, require_different, whole_file
 from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.hosts.result import is_well
 from hyperperiod.model import Policy, System, format_time
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.analysis import Analysis
+    from hyperperiod.hosts.result import RunResult
 
 
 class Order(NamedTuple):
@@ -70,7 +70,7 @@ def run_on(
     seed: int,
     trace_path: Path | None,
     analysis: Analysis | None = None,
-) -> dict[str, Any]:
+) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
         if host == "xen":
@@ -94,8 +94,7 @@ def _run_on_xen(
     trace_path: Path | None,
     progress: Progress,
     analysis: Analysis | None,
-) -> dict[str, Any]:
-    import json
+) -> RunResult:
     import shutil
 
     from hyperperiod.export.folder import made_folder
@@ -125,7 +124,7 @@ def _run_on_xen(
                 result_file.unlink(missing_ok=True)
         with whole_file(str(result_file), "out") as path:
             assert path is not None, "it was named"
-            path.write_text(json.dumps(result, ensure_ascii=False) + "\n")
+            path.write_text(result.to_json() + "\n")
     if trace_path is not None:
         with writing(trace_path):
             shutil.copyfile(trace, trace_path)
@@ -144,11 +143,11 @@ def xen_folder(name: str) -> Path:
     return Path("out") / f"{name.replace(' ', '-')}-xen"
 
 
-def exit_code(result: dict[str, Any]) -> int:
+def exit_code(result: RunResult) -> int:
     """Interrupted before missed before well."""
-    if result.get("interrupted"):
+    if result.interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_WELL if is_well(result) else EXIT_MISSED
+    return EXIT_WELL if result.is_well else EXIT_MISSED
 
 
 @contextlib.contextmanager
@@ -165,7 +164,7 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
 
 
 def _write_report(
-    path: Path, system: System, analysis: Analysis, result: dict[str, Any], trace: Path | None
+    path: Path, system: System, analysis: Analysis, result: RunResult, trace: Path | None
 ) -> None:
     from hyperperiod.report import write_report
 
@@ -173,21 +172,21 @@ def _write_report(
         write_report(path, system, analysis.result(), result, trace, progress)
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: RunResult) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import OPEN, Styled
     from hyperperiod.cli.tables.run import misses_text, run_tables
 
     screen = Screen()
-    title = f"{result['system']} under {result['policy']} on {result['host']}"
-    horizon = format_time(result["horizon_ns"])
+    title = f"{result.system} under {result.policy} on {result.host}"
+    horizon = format_time(result.horizon_ns)
     screen.line(f"{title}, {horizon}: ", misses_text(result))
-    if result.get("interrupted"):
+    if result.interrupted:
         screen.line(Styled("interrupted: the results are those up to this instant", OPEN))
-    if result.get("timing") == "host":
+    if result.timing == "host":
         text = "several pcpus: times are those of this machine, which has other things to do"
         screen.line(Styled(text, OPEN))
     for table in run_tables(result):
         screen.table(table)
-    if result["host"] == "xen":
-        screen.line(f"console log, trace and result are in {xen_folder(result['system'])}")
+    if result.host == "xen":
+        screen.line(f"console log, trace and result are in {xen_folder(result.system)}")

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def print_json(result: Any) -> None:
-    """Prints a result as one JSON object on standard output."""
+    """Prints a result as one JSON object on standard output; result objects in it as their JSON."""
     import json
 
-    sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+    from hyperperiod.model.result_object import to_json
+
+    sys.stdout.write(json.dumps(to_json(result), ensure_ascii=False) + "\n")
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

@@ -123,9 +123,9 @@ class _Search:
         self.tried = 0
         self.best: list[_Heard] = []
         """Each later than all before it."""
-        flows = analyze(self.system).get("flows", [])
-        self.bounds_ns = [flow["response_bound_ns"] for flow in flows]
-        if not self.bounds_ns or not all(self.bounds_ns):
+        flows = analyze(self.system).flows
+        self.bounds_ns = [flow.response_bound_ns for flow in flows if flow.response_bound_ns]
+        if not flows or len(self.bounds_ns) < len(flows):
             found = "no flow, or one without a bound"
             raise InputError(system.name, None, "flow", found, "flows that have bounds")
         if any(flow.source.kind is SourceKind.CLOSED for flow in system.flows):

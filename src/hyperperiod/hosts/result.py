@@ -11,17 +11,22 @@ and off by at most `response_error` of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple
 
 from hyperperiod.model import System
-from hyperperiod.model.vcpus import InterfaceEntry, interface_entry
+from hyperperiod.model.result_object import ResultObject
+from hyperperiod.model.vcpus import InterfaceResult, interface_result
 
 NS_PER_S = 1_000_000_000
 
 
-class Responses(TypedDict):
+Histogram = tuple[tuple[int, int, int], ...]
+"""Response times in classes: (lowest, highest, how many)."""
+
+
+class Responses(ResultObject):
     """Response times in nanoseconds."""
 
     min: int
@@ -31,7 +36,7 @@ class Responses(TypedDict):
     max: int
 
 
-class TaskResult(TypedDict):
+class RunTask(ResultObject):
     """What the jobs of one task came to."""
 
     name: str
@@ -39,10 +44,10 @@ class TaskResult(TypedDict):
     misses: int
     dmr: float | None
     response_ns: Responses | None
-    histogram: NotRequired[list[tuple[int, int, int]]]
+    histogram: Histogram | None = None
 
 
-class FlowResult(TypedDict):
+class RunFlow(ResultObject):
     """What the items of one flow came to: `misses` are among those that were not dropped.
 
     `throughput_hz` is `finished` per second of the run.
@@ -56,21 +61,21 @@ class FlowResult(TypedDict):
     misses: int
     dmr: float | None
     response_ns: Responses | None
-    histogram: NotRequired[list[tuple[int, int, int]]]
+    histogram: Histogram | None = None
 
 
-class DomainResult(TypedDict):
+class RunDomain(ResultObject):
     """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers."""
 
     name: str
     vcpus: int
-    interface: InterfaceEntry | None
+    interface: InterfaceResult | None
     supply_ns: int
     donated_ns: int
-    tasks: list[TaskResult]
+    tasks: tuple[RunTask, ...]
 
 
-class PcpuResult(TypedDict):
+class RunPcpu(ResultObject):
     """What a pcpu did."""
 
     id: int
@@ -82,11 +87,11 @@ class PcpuResult(TypedDict):
     migrations: int
 
 
-class Result(TypedDict):
+class RunResult(ResultObject):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
     `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
-    `flows` is there if the system has any.
+    `flows` are there if the system has any.
     """
 
     system: str
@@ -98,10 +103,39 @@ class Result(TypedDict):
     preemptions: int
     migrations: int
     response_error: float
-    domains: list[DomainResult]
-    pcpus: list[PcpuResult]
-    flows: NotRequired[list[FlowResult]]
-    timing: NotRequired[str]
+    domains: tuple[RunDomain, ...]
+    pcpus: tuple[RunPcpu, ...]
+    flows: tuple[RunFlow, ...] = ()
+    timing: str | None = None
+
+    @property
+    def tasks(self) -> list[RunTask]:
+        """The tasks of all domains."""
+        return [task for domain in self.domains for task in domain.tasks]
+
+    @property
+    def misses(self) -> int:
+        """All missed deadlines, those of flows among them."""
+        late = [one.misses for one in self.tasks] + [flow.misses for flow in self.flows]
+        return sum(late)
+
+    @property
+    def dropped(self) -> int:
+        """All items of flows that were dropped."""
+        return sum(flow.dropped for flow in self.flows)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing was late and nothing was dropped."""
+        return self.misses == 0 and self.dropped == 0
+
+
+class ComparisonResult(ResultObject):
+    """Runs of one system side by side, up to the one that was interrupted."""
+
+    system: str
+    interrupted: bool
+    results: tuple[RunResult, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +150,7 @@ class ResponseCount:
     max_ns: int | None = None
     p50_ns: int | None = None
     p99_ns: int | None = None
-    histogram: list[tuple[int, int, int]] | None = None
+    histogram: Histogram | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,23 +197,24 @@ class Counts(NamedTuple):
     domains: Sequence[DomainCount]
     pcpus: Sequence[PcpuCount]
     flows: Sequence[FlowCount] = ()
+    timing: str | None = None
 
 
-def make_result(system: System, counts: Counts) -> Result:
+def make_result(system: System, counts: Counts) -> RunResult:
     """The result object of a run of `system`, whose interfaces must be known."""
     tasks = iter(counts.tasks)
-    domains = [
-        DomainResult(
+    domains = tuple(
+        RunDomain(
             name=domain.name,
             vcpus=domain.vcpus,
-            interface=interface_entry(domain),
+            interface=interface_result(domain),
             supply_ns=given.supply_ns,
             donated_ns=given.donated_ns,
-            tasks=[_task(task.name, next(tasks)) for task in domain.tasks],
+            tasks=tuple(_task(task.name, next(tasks)) for task in domain.tasks),
         )
         for domain, given in zip(system.domains, counts.domains, strict=True)
-    ]
-    result = Result(
+    )
+    return RunResult(
         system=system.name,
         host=counts.host,
         policy=str(system.policy),
@@ -190,58 +225,37 @@ def make_result(system: System, counts: Counts) -> Result:
         migrations=sum(pcpu.migrations for pcpu in counts.pcpus),
         response_error=counts.response_error,
         domains=domains,
-        pcpus=[_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)],
-    )
-    if counts.flows:
-        result["flows"] = [
+        pcpus=tuple(_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)),
+        flows=tuple(
             _flow(flow.name, count, counts.end_ns)
             for flow, count in zip(system.flows, counts.flows, strict=True)
-        ]
-    return result
+        ),
+        timing=counts.timing,
+    )
 
 
-def misses(result: Mapping[str, Any]) -> int:
-    """All missed deadlines of a run, those of flows among them."""
-    late = [task["misses"] for domain in result["domains"] for task in domain["tasks"]]
-    return sum(late + [flow["misses"] for flow in result.get("flows", ())])
-
-
-def dropped(result: Mapping[str, Any]) -> int:
-    """All items of flows that were dropped."""
-    return sum(flow["dropped"] for flow in result.get("flows", ()))
-
-
-def is_well(result: Mapping[str, Any]) -> bool:
-    """Whether nothing was late and nothing was dropped."""
-    return misses(result) == 0 and dropped(result) == 0
-
-
-def series_names(results: Sequence[Mapping[str, Any]]) -> list[str]:
+def series_names(results: Sequence[RunResult]) -> list[str]:
     """What runs side by side are called: by policy, by host, or by both if both differ."""
-    hosts = {result["host"] for result in results}
-    policies = {result["policy"] for result in results}
-    if len(hosts) == 1:
-        return [str(result["policy"]) for result in results]
-    if len(policies) == 1:
-        return [str(result["host"]) for result in results]
-    return [f"{result['policy']} on {result['host']}" for result in results]
+    if len({result.host for result in results}) == 1:
+        return [result.policy for result in results]
+    if len({result.policy for result in results}) == 1:
+        return [result.host for result in results]
+    return [f"{result.policy} on {result.host}" for result in results]
 
 
-def _task(name: str, count: TaskCount) -> TaskResult:
-    result = TaskResult(
+def _task(name: str, count: TaskCount) -> RunTask:
+    return RunTask(
         name=name,
         jobs=count.jobs,
         misses=count.misses,
         dmr=_ratio(count),
         response_ns=_responses(count),
+        histogram=count.histogram,
     )
-    if count.histogram is not None:
-        result["histogram"] = count.histogram
-    return result
 
 
-def _flow(name: str, count: FlowCount, end_ns: int) -> FlowResult:
-    result = FlowResult(
+def _flow(name: str, count: FlowCount, end_ns: int) -> RunFlow:
+    return RunFlow(
         name=name,
         items=count.items,
         dropped=count.dropped,
@@ -250,10 +264,8 @@ def _flow(name: str, count: FlowCount, end_ns: int) -> FlowResult:
         misses=count.misses,
         dmr=_ratio(count),
         response_ns=_responses(count),
+        histogram=count.histogram,
     )
-    if count.histogram is not None:
-        result["histogram"] = count.histogram
-    return result
 
 
 def _ratio(count: ResponseCount) -> float | None:
@@ -278,8 +290,8 @@ def _responses(count: ResponseCount) -> Responses | None:
     )
 
 
-def _pcpu(number: int, count: PcpuCount, end_ns: int) -> PcpuResult:
-    return PcpuResult(
+def _pcpu(number: int, count: PcpuCount, end_ns: int) -> RunPcpu:
+    return RunPcpu(
         id=number,
         busy_ns=count.busy_ns,
         idle_ns=end_ns - count.busy_ns,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from hyperperiod import _sim
 from hyperperiod.hosts.priorities import Priorities
@@ -21,6 +21,7 @@ from hyperperiod.hosts.result import (
     DomainCount,
     FlowCount,
     PcpuCount,
+    RunResult,
     TaskCount,
     make_result,
 )
@@ -55,7 +56,7 @@ def run(
     guarantees: bool = False,
     histograms: bool = False,
     check: bool = False,
-) -> dict[str, Any]:
+) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
     `progress` is called with the instant that the run has reached. `guarantees` says in the trace
@@ -75,7 +76,7 @@ def run(
     except ValueError as error:
         raise _cannot(system, str(error)) from None
     counts = _counts(native, seed, interrupted=interrupted, histograms=histograms)
-    return cast("dict[str, Any]", make_result(system, counts))
+    return make_result(system, counts)
 
 
 def largest_responses(system: System, horizon_ns: int) -> list[int]:
@@ -216,11 +217,11 @@ def _drive(run: _sim.Run, horizon_ns: int, progress: Callable[[int], None] | Non
 
 def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) -> Counts:
     tasks = [
-        TaskCount(**count, histogram=run.responses(task) if histograms else None)
+        TaskCount(**count, histogram=tuple(run.responses(task)) if histograms else None)
         for task, count in enumerate(run.tasks())
     ]
     flows = [
-        FlowCount(**count, histogram=run.flow_responses(flow) if histograms else None)
+        FlowCount(**count, histogram=tuple(run.flow_responses(flow)) if histograms else None)
         for flow, count in enumerate(run.flows())
     ]
     return Counts(

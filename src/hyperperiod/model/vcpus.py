@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypedDict
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PRIORITY_LIMIT
 from hyperperiod.model.policy import Order, Policy
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.system import System
 from hyperperiod.model.task import Task
 
@@ -136,7 +136,7 @@ def _period_ns(domain: Domain) -> int | None:
     return domain.interface.period_ns if domain.interface else domain.interface_period_ns
 
 
-class InterfaceEntry(TypedDict):
+class InterfaceResult(ResultObject):
     """An interface in results: period and budget of each vcpu, bandwidth of all of them."""
 
     period_ns: int
@@ -149,11 +149,11 @@ def bandwidth_of(domain: Domain) -> Fraction:
     return domain.interface.bandwidth * domain.vcpus if domain.interface else Fraction(0)
 
 
-def interface_entry(domain: Domain) -> InterfaceEntry | None:
+def interface_result(domain: Domain) -> InterfaceResult | None:
     """A domain's interface as results show it."""
     if domain.interface is None:
         return None
-    return InterfaceEntry(
+    return InterfaceResult(
         period_ns=domain.interface.period_ns,
         budget_ns=domain.interface.budget_ns,
         bandwidth=float(bandwidth_of(domain)),

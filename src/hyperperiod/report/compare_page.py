@@ -9,9 +9,8 @@ of its result.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from hyperperiod.hosts.result import series_names
+from hyperperiod.hosts.result import RunFlow, RunResult, RunTask, series_names
 from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart, points_each
 from hyperperiod.report.distribution import (
     Distribution,
@@ -21,12 +20,9 @@ from hyperperiod.report.distribution import (
 )
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.numbers import dig
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
 from hyperperiod.trace.format import Header, Records, read
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -36,59 +32,63 @@ class Run:
     name: str
     color: str
     dash: str
-    result: Json
+    result: RunResult
     found: Mapping[Task, Distribution]
 
     @property
     def jobs(self) -> int:
-        return sum(task["jobs"] for task in self._tasks())
+        return sum(task.jobs for task in self.result.tasks)
 
     @property
     def misses(self) -> int:
-        return sum(task["misses"] for task in self._tasks())
+        return sum(task.misses for task in self.result.tasks)
 
     @property
     def donated(self) -> float:
         """Share of the horizon that vcpus ran without their own servers paying."""
-        return float(sum(domain.get("donated_ns", 0) for domain in self._domains())) / self._span_ns
+        return sum(domain.donated_ns for domain in self.result.domains) / self.result.horizon_ns
 
     @property
     def idle(self) -> float:
         """Share of all pcpu time that nobody used."""
-        pcpus = self.result["pcpus"]
-        return float(sum(pcpu["idle_ns"] for pcpu in pcpus)) / len(pcpus) / self._span_ns
+        pcpus = self.result.pcpus
+        return sum(pcpu.idle_ns for pcpu in pcpus) / len(pcpus) / self.result.horizon_ns
 
     @property
     def switches(self) -> int:
-        return sum(pcpu["switches"] for pcpu in self.result["pcpus"])
+        return sum(pcpu.switches for pcpu in self.result.pcpus)
 
     @property
     def worst(self) -> float | None:
         """The largest response time / deadline of all jobs."""
         return max((found.most for found in self.found.values()), default=None)
 
-    def task(self, key: Task) -> Json:
-        """The result of one task."""
-        for domain in self._domains():
-            for task in domain["tasks"]:
-                if (domain["name"], task["name"]) == key:
-                    return dict(task)
-        return {}
 
-    @property
-    def _span_ns(self) -> int:
-        return int(self.result["horizon_ns"])
+@dataclass(frozen=True)
+class Cell:
+    """What one run came to in one row."""
 
-    def _domains(self) -> Sequence[Json]:
-        return list(self.result["domains"])
+    misses: int
+    dmr: float | None
+    mean_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
 
-    def _tasks(self) -> list[Json]:
-        return [task for domain in self._domains() for task in domain["tasks"]]
+
+@dataclass(frozen=True)
+class Row:
+    """One task or flow in every run; `best` is the least of the longest responses that differ."""
+
+    domain: str
+    task: str
+    cells: tuple[Cell, ...]
+    best: int | None
+    trouble: float
 
 
 def compare_report(
     path: Path,
-    results: Sequence[Json],
+    results: Sequence[RunResult],
     traces: Sequence[Path | None] | None = None,
     progress: Progress = silent,
 ) -> None:
@@ -104,12 +104,8 @@ def compare_report(
             zip(series_names(results), results, opened, strict=True)
         )
     ]
-    keys = [
-        (domain["name"], task["name"])
-        for domain in results[0]["domains"]
-        for task in domain["tasks"]
-    ]
-    rows = [_row(runs, key) for key in keys] + _flow_rows(runs)
+    keys = [(domain.name, task.name) for domain in results[0].domains for task in domain.tasks]
+    rows = _task_rows(results) + _flow_rows(results)
     drawn = [(key, series) for key in keys if (series := _series(runs, key))]
     points = points_each(len(drawn) * len(runs))
     trouble = [max(one.found.most for one in series) for _, series in drawn]
@@ -118,19 +114,21 @@ def compare_report(
     render(
         path,
         "compare.html.j2",
-        title=results[0]["system"],
+        title=results[0].system,
         differs=_differs(results),
         runs=runs,
-        rows=fold(rows, [row["trouble"] for row in rows]),
+        rows=fold(rows, [row.trouble for row in rows]),
         overall=_overall(runs),
         charts=fold(charts, trouble),
         boxes_of=fold(boxes, trouble),
     )
 
 
-def _differs(results: Sequence[Json]) -> list[str]:
+def _differs(results: Sequence[RunResult]) -> list[str]:
     """What is not the same in all runs; one run alone is about its policy."""
-    found = [key for key in ("policy", "host") if len({result[key] for result in results}) > 1]
+    found = [
+        key for key in ("policy", "host") if len({getattr(result, key) for result in results}) > 1
+    ]
     return found or ["policy"]
 
 
@@ -140,33 +138,36 @@ def _distributions(
     return {} if trace is None else from_trace(trace[0], trace[1], meter)
 
 
-def _row(runs: Sequence[Run], key: Task) -> dict[str, Any]:
-    """One task under every policy; the best worst case is marked."""
-    return _row_of(*key, [run.task(key) for run in runs])
-
-
-def _flow_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The flows, each from end to end."""
-    flows = [run.result.get("flows", ()) for run in runs]
-    return [_row_of("flow", same[0]["name"], same) for same in zip(*flows, strict=True)]
-
-
-def _row_of(domain: str, task: str, results: Sequence[Json]) -> dict[str, Any]:
-    cells = [
-        {
-            "misses": one.get("misses", 0),
-            "dmr": dig(one, "dmr"),
-            "mean_ns": dig(one, "response_ns", "mean"),
-            "p99_ns": dig(one, "response_ns", "p99"),
-            "max_ns": dig(one, "response_ns", "max"),
-        }
-        for one in results
+def _task_rows(results: Sequence[RunResult]) -> list[Row]:
+    """The tasks, each under every policy."""
+    domains = zip(*(result.domains for result in results), strict=True)
+    return [
+        _row_of(same[0].name, tasks[0].name, tasks)
+        for same in domains
+        for tasks in zip(*(domain.tasks for domain in same), strict=True)
     ]
-    known = [cell["max_ns"] for cell in cells if cell["max_ns"] is not None]
+
+
+def _flow_rows(results: Sequence[RunResult]) -> list[Row]:
+    """The flows, each from end to end."""
+    flows = zip(*(result.flows for result in results), strict=True)
+    return [_row_of("flow", same[0].name, same) for same in flows]
+
+
+def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> Row:
+    """One task or flow; the best longest response is marked."""
+    known = [one.response_ns.max for one in results if one.response_ns]
     best = min(known) if known and len(set(known)) > 1 else None
-    trouble = sum(cell["dmr"] or 0 for cell in cells) * 1e6
+    trouble = sum(one.dmr or 0 for one in results) * 1e6
     trouble += max(known) / min(known) if best else 0
-    return {"domain": domain, "task": task, "cells": cells, "best": best, "trouble": trouble}
+    return Row(domain, task, tuple(_cell(one) for one in results), best, trouble)
+
+
+def _cell(one: RunTask | RunFlow) -> Cell:
+    seen = one.response_ns
+    if seen is None:
+        return Cell(one.misses, one.dmr, None, None, None)
+    return Cell(one.misses, one.dmr, seen.mean, seen.p99, seen.max)
 
 
 def _overall(runs: Sequence[Run]) -> CdfChart | None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers as people read them. Exact values stay in the result objects."""
 
-from collections.abc import Mapping
 from typing import Final
 
 NOTHING: Final = "–"
@@ -37,13 +36,3 @@ def whole(value: int | None) -> str:
 def times(count: int, one: str, many: str | None = None) -> str:
     """A count with its word: `1 job`, `3 jobs`."""
     return f"{whole(count)} {one if count == 1 else many or one + 's'}"
-
-
-def dig(source: Mapping[str, object] | None, *keys: str) -> float | None:
-    """A number deep inside a result object, or None where there is none."""
-    found: object = source
-    for key in keys:
-        if not isinstance(found, Mapping):
-            return None
-        found = found.get(key)
-    return found if isinstance(found, int | float) else None

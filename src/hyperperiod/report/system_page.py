@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from hyperperiod.analysis.result import AnalysisResult, PaperResult
+from hyperperiod.hosts.result import RunFlow, RunResult
 from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, Responses, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
 from hyperperiod.report.moments import Survey, flow_moments
-from hyperperiod.report.numbers import dig, duration, times, whole
+from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.trace.format import end_ns, is_interrupted, read
-
-Json = Mapping[str, Any]
 
 _VERDICTS: Final = {
     True: ("good", "schedulable"),
@@ -101,11 +101,47 @@ class DomainRow:
         return 0.0 if self.best_effort else float(self.schedulable is not True)
 
 
+@dataclass(frozen=True)
+class FlowRow:
+    """One flow: what was promised and what was seen."""
+
+    name: str
+    hops: Sequence[str]
+    schedulable: bool | None
+    reason: str
+    deadline_ns: int | None
+    bound_ns: int | None
+    came: int
+    per_second: float | None
+    dropped: int
+    misses: int
+    dmr: float | None
+    mean_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+
+
+@dataclass(frozen=True)
+class PcpuRow:
+    """One pcpu: what its servers were promised and how it was used."""
+
+    id: int
+    bandwidth: float
+    test: str
+    reason: str
+    paper: PaperResult | None
+    schedulable: bool | None
+    busy: float
+    idle: float
+    switches: int
+    picks: int
+
+
 def write_report(
     path: Path,
     system: System,
-    analysis: Json,
-    result: Json,
+    analysis: AnalysisResult,
+    result: RunResult,
     trace_path: Path | None,
     progress: Progress = silent,
 ) -> None:
@@ -118,7 +154,7 @@ def write_report(
     read_trace = None if trace_path is None else _read_trace(trace_path, progress)
     found = {} if read_trace is None else read_trace.responses
     chosen = None if read_trace is None else read_trace.chosen
-    cut = bool(result.get("interrupted")) or not (read_trace is None or read_trace.complete)
+    cut = result.interrupted or not (read_trace is None or read_trace.complete)
     domains = domain_rows(system, analysis, result, colors)
     tasks = task_rows(system, analysis, result, colors)
     flows = flow_rows(system, analysis, result)
@@ -132,11 +168,11 @@ def write_report(
         result=result,
         rules=_rules(system),
         verdicts=verdicts(analysis, result),
-        spare=analysis.get("spare"),
+        spare=analysis.spare,
         domains=fold(domains, [row.trouble for row in domains]),
         tasks=fold(tasks, [row.trouble for row in tasks]),
-        flows=fold(flows, [row["misses"] + row["dropped"] for row in flows]),
-        pcpus=fold(pcpus, [row["schedulable"] is not True for row in pcpus]),
+        flows=fold(flows, [row.misses + row.dropped for row in flows]),
+        pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
         overheads=_overheads(system),
         data=None if read_trace is None else read_trace.data,
         shown_records=0 if chosen is None else sum(one.last - one.first for one in chosen.windows),
@@ -152,7 +188,7 @@ def write_report(
 class ReadTrace:
     """What a page takes from a trace."""
 
-    data: Json
+    data: Mapping[str, Any]
     chosen: Chosen
     responses: Mapping[Task, Distribution]
     complete: bool
@@ -176,174 +212,154 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
 
 
-def verdicts(analysis: Json, result: Json) -> list[Verdict]:
+def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Verdict]:
     """What the analysis proves, what the run saw, and whether they agree."""
     return [_analysis_verdict(analysis), _run_verdict(result)]
 
 
-def _analysis_verdict(analysis: Json) -> Verdict:
-    schedulable = analysis["schedulable"]
-    tone, word = _VERDICTS[schedulable]
+def _analysis_verdict(analysis: AnalysisResult) -> Verdict:
+    tone, word = _VERDICTS[analysis.schedulable]
     text = {
         True: "Every task meets every deadline, whatever the jobs within their limits do.",
         False: "Not every promise can be kept: deadlines can be missed. The tables show where.",
         None: "No test decides this system: deadlines may or may not be missed.",
-    }[schedulable]
-    return Verdict(tone, f"Analysis: {word}", text, str(analysis.get("reason") or "").rstrip("."))
+    }[analysis.schedulable]
+    return Verdict(tone, f"Analysis: {word}", text, analysis.reason.rstrip("."))
 
 
-def _run_verdict(result: Json) -> Verdict:
-    tasks = [task for domain in result["domains"] for task in domain["tasks"]]
-    jobs = sum(task["jobs"] for task in tasks)
-    misses = sum(task["misses"] for task in tasks)
-    seconds = duration(result["horizon_ns"])
-    what = "Simulation" if result["host"] == "sim" else f"Run on {result['host']}"
-    if lost := _lost(result.get("flows", ())):
+def _run_verdict(result: RunResult) -> Verdict:
+    jobs = sum(task.jobs for task in result.tasks)
+    misses = sum(task.misses for task in result.tasks)
+    seconds = duration(result.horizon_ns)
+    what = "Simulation" if result.host == "sim" else f"Run on {result.host}"
+    if lost := _lost(result.flows):
         return Verdict("bad", f"{what}: not every item in time", f"{lost} in {seconds}.")
     if misses == 0:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
         return Verdict("good", f"{what}: no deadline missed", text)
-    late = [task for task in tasks if task["misses"]]
+    late = [task for task in result.tasks if task.misses]
     share = f"{times(misses, 'job')} of {whole(jobs)} late"
     text = f"{share} in {seconds}, in {times(len(late), 'task')}."
     return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
 
 
-def _lost(flows: Sequence[Json]) -> str:
+def _lost(flows: Sequence[RunFlow]) -> str:
     """What flows have lost: empty if nothing."""
-    late = sum(flow["misses"] for flow in flows)
-    dropped = sum(flow["dropped"] for flow in flows)
+    late = sum(flow.misses for flow in flows)
+    dropped = sum(flow.dropped for flow in flows)
     found = [f"{times(late, 'item')} late"] if late else []
     return ", ".join(found + ([f"{times(dropped, 'item')} dropped"] if dropped else []))
 
 
 def domain_rows(
-    system: System, analysis: Json, result: Json, colors: Mapping[str, str]
+    system: System, analysis: AnalysisResult, result: RunResult, colors: Mapping[str, str]
 ) -> list[DomainRow]:
     """The interfaces, in the order of the file."""
-    promised = _by_name(analysis["domains"])
-    received = _by_name(result["domains"])
-    horizon_ns = result["horizon_ns"]
-    rows = []
-    for domain in system.domains:
-        promise, receipt = promised.get(domain.name, {}), received.get(domain.name, {})
-        interface = promise.get("interface") or receipt.get("interface")
-        supply_ns, donated_ns = dig(receipt, "supply_ns"), dig(receipt, "donated_ns")
-        rows.append(
-            DomainRow(
-                name=domain.name,
-                color=colors[domain.name],
-                scheduler=str(domain.scheduler),
-                vcpus=domain.vcpus,
-                best_effort=domain.best_effort,
-                period_ns=dig(interface, "period_ns"),
-                budget_ns=dig(interface, "budget_ns"),
-                bandwidth=dig(interface, "bandwidth"),
-                utilization=dig(promise, "utilization") or None,
-                overhead=dig(promise, "interface_overhead"),
-                schedulable=promise.get("schedulable"),
-                reason=str(promise.get("reason") or ""),
-                supply=None if supply_ns is None else supply_ns / horizon_ns,
-                donated=None if donated_ns is None else donated_ns / horizon_ns,
-            )
+    return [
+        DomainRow(
+            name=domain.name,
+            color=colors[domain.name],
+            scheduler=str(domain.scheduler),
+            vcpus=domain.vcpus,
+            best_effort=domain.best_effort,
+            period_ns=given.interface.period_ns if given.interface else None,
+            budget_ns=given.interface.budget_ns if given.interface else None,
+            bandwidth=given.interface.bandwidth if given.interface else None,
+            utilization=found.utilization or None,
+            overhead=found.interface_overhead,
+            schedulable=found.schedulable,
+            reason=found.reason,
+            supply=given.supply_ns / result.horizon_ns,
+            donated=given.donated_ns / result.horizon_ns,
         )
-    return rows
+        for domain, found, given in zip(
+            system.domains, analysis.domains, result.domains, strict=True
+        )
+    ]
 
 
 def task_rows(
-    system: System, analysis: Json, result: Json, colors: Mapping[str, str]
+    system: System, analysis: AnalysisResult, result: RunResult, colors: Mapping[str, str]
 ) -> list[TaskRow]:
     """The tasks, in the order of the file."""
-    promised = _by_name(analysis["domains"])
-    received = _by_name(result["domains"])
-    rows = []
-    for domain in system.domains:
-        promises = _by_name(promised.get(domain.name, {}).get("tasks", ()))
-        receipts = _by_name(received.get(domain.name, {}).get("tasks", ()))
-        for task in domain.tasks:
-            promise, seen = promises.get(task.name, {}), receipts.get(task.name, {})
-            rows.append(
-                TaskRow(
-                    domain=domain.name,
-                    name=task.name,
-                    color=colors[domain.name],
-                    kind=str(task.kind),
-                    period_ns=task.period_ns,
-                    wcet_ns=task.wcet_ns,
-                    deadline_ns=task.deadline_ns,
-                    bound_ns=dig(promise, "response_bound_ns"),
-                    schedulable=promise.get("schedulable"),
-                    jobs=seen.get("jobs", 0),
-                    misses=seen.get("misses", 0),
-                    dmr=dig(seen, "dmr"),
-                    mean_ns=dig(seen, "response_ns", "mean"),
-                    p99_ns=dig(seen, "response_ns", "p99"),
-                    max_ns=dig(seen, "response_ns", "max"),
-                )
-            )
-    return rows
+    return [
+        TaskRow(
+            domain=domain.name,
+            name=task.name,
+            color=colors[domain.name],
+            kind=str(task.kind),
+            period_ns=task.period_ns,
+            wcet_ns=task.wcet_ns,
+            deadline_ns=task.deadline_ns,
+            bound_ns=found.response_bound_ns,
+            schedulable=found.schedulable,
+            jobs=seen.jobs,
+            misses=seen.misses,
+            dmr=seen.dmr,
+            mean_ns=seen.response_ns.mean if seen.response_ns else None,
+            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
+            max_ns=seen.response_ns.max if seen.response_ns else None,
+        )
+        for domain, judged, given in zip(
+            system.domains, analysis.domains, result.domains, strict=True
+        )
+        for task, found, seen in zip(domain.tasks, judged.tasks, given.tasks, strict=True)
+    ]
 
 
-def flow_rows(system: System, analysis: Json, result: Json) -> list[dict[str, Any]]:
+def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> list[FlowRow]:
     """The flows, in the order of the file: what was promised and what was seen."""
-    promised = _by_name(analysis.get("flows", ()))
-    received = _by_name(result.get("flows", ()))
-    rows = []
-    for flow in system.flows:
-        promise, seen = promised.get(flow.name, {}), received.get(flow.name, {})
-        rows.append(
-            {
-                "name": flow.name,
-                "hops": flow.hops,
-                "schedulable": promise.get("schedulable"),
-                "reason": str(promise.get("reason") or ""),
-                "deadline_ns": flow.deadline_ns,
-                "bound_ns": dig(promise, "response_bound_ns"),
-                "came": seen.get("items", 0),
-                "per_second": dig(seen, "throughput_hz"),
-                "dropped": seen.get("dropped", 0),
-                "misses": seen.get("misses", 0),
-                "dmr": dig(seen, "dmr"),
-                "mean_ns": dig(seen, "response_ns", "mean"),
-                "p99_ns": dig(seen, "response_ns", "p99"),
-                "max_ns": dig(seen, "response_ns", "max"),
-            }
+    return [
+        FlowRow(
+            name=flow.name,
+            hops=flow.hops,
+            schedulable=found.schedulable,
+            reason=found.reason,
+            deadline_ns=flow.deadline_ns,
+            bound_ns=found.response_bound_ns,
+            came=seen.items,
+            per_second=seen.throughput_hz,
+            dropped=seen.dropped,
+            misses=seen.misses,
+            dmr=seen.dmr,
+            mean_ns=seen.response_ns.mean if seen.response_ns else None,
+            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
+            max_ns=seen.response_ns.max if seen.response_ns else None,
         )
-    return rows
+        for flow, found, seen in zip(system.flows, analysis.flows, result.flows, strict=True)
+    ]
 
 
-def pcpu_rows(analysis: Json, result: Json) -> list[dict[str, Any]]:
+def pcpu_rows(analysis: AnalysisResult, result: RunResult) -> list[PcpuRow]:
     """Promise and use of each pcpu."""
-    promised = {pcpu["id"]: pcpu for pcpu in analysis["pcpus"]}
-    horizon_ns = result["horizon_ns"]
-    rows = []
-    for pcpu in result["pcpus"]:
-        promise = promised.get(pcpu["id"], {})
-        rows.append(
-            {
-                "id": pcpu["id"],
-                "bandwidth": dig(promise, "bandwidth"),
-                "test": str(promise.get("test") or ""),
-                "reason": str(promise.get("reason") or ""),
-                "paper": promise.get("paper"),
-                "schedulable": promise.get("schedulable"),
-                "busy": pcpu["busy_ns"] / horizon_ns,
-                "idle": pcpu["idle_ns"] / horizon_ns,
-                "switches": pcpu["switches"],
-                "picks": pcpu["picks"],
-            }
+    return [
+        PcpuRow(
+            id=used.id,
+            bandwidth=found.bandwidth,
+            test=found.test,
+            reason=found.reason,
+            paper=found.paper,
+            schedulable=found.schedulable,
+            busy=used.busy_ns / result.horizon_ns,
+            idle=used.idle_ns / result.horizon_ns,
+            switches=used.switches,
+            picks=used.picks,
         )
-    return rows
+        for found, used in zip(analysis.pcpus, result.pcpus, strict=True)
+    ]
 
 
 def _charts(
-    found: Mapping[Task, Distribution], system: System, analysis: Json, colors: Mapping[str, str]
+    found: Mapping[Task, Distribution],
+    system: System,
+    analysis: AnalysisResult,
+    colors: Mapping[str, str],
 ) -> list[CdfChart]:
     """One distribution per task with a deadline and at least one finished job."""
     bounds = {
-        (domain["name"], task["name"]): task.get("response_bound_ns")
-        for domain in analysis["domains"]
-        for task in domain["tasks"]
+        (domain.name, task.name): task.response_bound_ns
+        for domain in analysis.domains
+        for task in domain.tasks
     }
     deadlines_ns = {
         (domain.name, task.name): task.deadline_ns
@@ -370,7 +386,3 @@ def _overheads(system: System) -> list[tuple[str, int]]:
     """The overheads that are not zero, by the name that files give them."""
     values = vars(system.overheads).items()
     return [(name.removesuffix("_ns").replace("_", " "), cost) for name, cost in values if cost]
-
-
-def _by_name(rows: Sequence[Json]) -> dict[str, Json]:
-    return {row["name"]: row for row in rows}

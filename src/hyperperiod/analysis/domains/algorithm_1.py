@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
+from hyperperiod.analysis.result import OptimumResult
 from hyperperiod.model import format_time
 
 
@@ -82,9 +83,10 @@ def optimal_interface(components: Sequence[Component], shape: Shape, grid: Grid)
     return Optimum(period_ns, budget_ns or None, tried, pruned, bound_ns, exact)
 
 
-def search_text(*, periods_tried: int, periods_pruned: int, bound_ns: int, exact: bool) -> str:
+def search_text(found: OptimumResult) -> str:
     """How the interface was found, for people: what was tried, and what the bound saved."""
-    text = f"{periods_tried} periods tried"
-    if periods_pruned:
-        text += f", {periods_pruned} above {format_time(bound_ns)} ruled out by Theorem 1"
-    return text if exact else f"{text}; some were too hard to judge"
+    text = f"{found.periods_tried} periods tried"
+    if found.periods_pruned:
+        bound = format_time(found.bound_ns)
+        text += f", {found.periods_pruned} above {bound} ruled out by Theorem 1"
+    return text if found.exact else f"{text}; some were too hard to judge"

@@ -14,7 +14,6 @@ Assumptions, inputs, results and errors: those of `mpr`; `supply` is that of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
@@ -22,6 +21,7 @@ from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, clust
 from hyperperiod.analysis.domains.minimal_budget import Found
 from hyperperiod.analysis.domains.mpr import judge_cluster, least_cluster_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.result import DmprResult
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain
 
@@ -38,7 +38,7 @@ def minimal_dmpr_budget(
     return least_cluster_budget(loads, shape, period_ns, (1, vcpus - 1), granule_ns)
 
 
-def dmpr_entry(domain: Domain, promise: Promise, quantum_ns: int | None) -> dict[str, Any] | None:
+def dmpr_result(domain: Domain, promise: Promise, quantum_ns: int | None) -> DmprResult | None:
     """Beside a domain under gedf: all vcpus but one whole, the last with the least budget.
 
     At the domain's own period and under its budget rule; null without an interface, of its own or
@@ -62,4 +62,4 @@ def dmpr_entry(domain: Domain, promise: Promise, quantum_ns: int | None) -> dict
     ).budget_ns
     whole = domain.vcpus - 1
     bandwidth = None if found is None else whole + found / period_ns
-    return {"whole_pcpus": whole, "budget_ns": found, "bandwidth": bandwidth}
+    return DmprResult(whole_pcpus=whole, budget_ns=found, bandwidth=bandwidth)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
@@ -39,6 +39,7 @@ from hyperperiod.analysis.domains.domain_level import (
 )
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
+from hyperperiod.analysis.result import DomainSensitivityResult, TaskSensitivityResult
 from hyperperiod.model import Domain, Interface
 
 if TYPE_CHECKING:
@@ -152,29 +153,25 @@ class _Given:
         return self.promise.lost_ns if self.tried is None else self.tried.lost_ns(budget_ns)
 
 
-def domain_entry(found: DomainSensitivity | None) -> dict[str, Any] | None:
-    """What stands beside a domain in the result of `analyze`; None (null) if nothing is known."""
-    if found is None:
-        return None
+def domain_result(found: DomainSensitivity) -> DomainSensitivityResult:
+    """What stands beside a domain in the result of `analyze`."""
     least_ns = found.least_budget_ns
-    return {
-        "wcet_factor": None if found.factor is None else float(found.factor),
-        "wcet_factor_exact": None if found.factor is None else str(found.factor),
-        "least_budget_ns": least_ns,
-        "spare_budget_ns": None if least_ns is None else found.budget_ns - least_ns,
-        "exact": found.exact,
-    }
+    return DomainSensitivityResult(
+        wcet_factor=None if found.factor is None else float(found.factor),
+        wcet_factor_exact=None if found.factor is None else str(found.factor),
+        least_budget_ns=least_ns,
+        spare_budget_ns=None if least_ns is None else found.budget_ns - least_ns,
+        exact=found.exact,
+    )
 
 
-def task_entry(found: TaskSensitivity | None, deadline_ns: int | None) -> dict[str, Any] | None:
-    """What stands beside a task in the result of `analyze`; None (null) if nothing is known."""
-    if found is None or deadline_ns is None:
-        return None
+def task_result(found: TaskSensitivity, deadline_ns: int) -> TaskSensitivityResult:
+    """What stands beside a task with that deadline in the result of `analyze`."""
     largest_ns = found.largest_wcet_ns
-    return {
-        "shortest_deadline_ns": None if found.slack_ns is None else deadline_ns - found.slack_ns,
-        "slack_ns": found.slack_ns,
-        "largest_wcet_ns": largest_ns,
-        "extra_wcet_ns": None if largest_ns is None else largest_ns - found.wcet_ns,
-        "exact": found.exact,
-    }
+    return TaskSensitivityResult(
+        shortest_deadline_ns=None if found.slack_ns is None else deadline_ns - found.slack_ns,
+        slack_ns=found.slack_ns,
+        largest_wcet_ns=largest_ns,
+        extra_wcet_ns=None if largest_ns is None else largest_ns - found.wcet_ns,
+        exact=found.exact,
+    )

@@ -110,9 +110,9 @@ class Tabulator:
         if domain.interface is not None:
             one = domain.interface
             found = analyze(self.alone(domain))
-            if found["schedulable"] is not True:
-                reason = f"its interface does not serve it: {found['reason']}"
-                return Table({}, one.bandwidth, None, Verdict(found["schedulable"], reason))
+            if found.schedulable is not True:
+                reason = f"its interface does not serve it: {found.reason}"
+                return Table({}, one.bandwidth, None, Verdict(found.schedulable, reason))
             only = {one.period_ns: one.budget_ns}
             return Table(only, one.bandwidth, one.period_ns, whole=True)
         assert domain.interface_period_ns is not None, "that is what given means"

@@ -311,11 +311,11 @@ class _Fit:
             return
         system = final_system(fitted.problem, choice, fewest=self.options.fewest)
         result = analyze(system)
-        if result["schedulable"] is True:
+        if result.schedulable is True:
             fitted.system = system
             return
         fitted.status, fitted.choice = "not found", None
-        fitted.reason = f"what was chosen is not proved: {result['reason']}"
+        fitted.reason = f"what was chosen is not proved: {result.reason}"
 
 
 def _better(scorer: Scorer, one: tuple[Choice, Score], other: tuple[Choice, Score]) -> bool:

@@ -179,8 +179,8 @@ class PcpuTest:
             domains[place] = domains[place].replace(interface=rounded)
         system = resolution.system.replace(domains=tuple(domains))
         result = analyze(system)
-        if result["schedulable"] is not True:
-            return Judgement(False, {}, reason=result["reason"])
+        if result.schedulable is not True:
+            return Judgement(False, {}, reason=result.reason)
         return Judgement(True, budgets)
 
     def _alone(self, members: Members, number: int) -> System:

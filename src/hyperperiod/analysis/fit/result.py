@@ -20,7 +20,7 @@ from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.model import Domain, InputError, Scope, System
-from hyperperiod.model.vcpus import bandwidth_of, interface_entry
+from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
 class FitResult(TypedDict, total=False):
@@ -187,7 +187,7 @@ def _domain(
             )
             if value is not None
         ],
-        "before": interface_entry(before.domains[index]) if before else None,
+        "before": interface_result(before.domains[index]) if before else None,
     }
     items = fitted.problem.items if fitted.problem else ()
     item = next((item for item in items if item.index == index), None)
@@ -196,7 +196,7 @@ def _domain(
     if after is not None:
         chosen = after.domains[index]
         entry |= {
-            "interface": interface_entry(chosen),
+            "interface": interface_result(chosen),
             "pcpu": chosen.pcpu,
             "priority": chosen.priority,
         }

@@ -39,10 +39,13 @@ def deferrable_edf(group: Group) -> list[Verdict]:
     ]
 
 
-def most_work(other: Server, period_ns: int) -> int:
-    """W_k: what the other can spend, with deadlines inside, in a period of this length."""
-    periods, rest_ns = divmod(period_ns, other.period_ns)
-    return periods * other.budget_ns + min(other.budget_ns, rest_ns)
+def most_work(other: Server, window_ns: int, slack_ns: int = 0) -> int:
+    """W_k: what the other can spend, with deadlines inside, in a window of this length.
+
+    `slack_ns`: each of its budgets is spent so long before its deadline.
+    """
+    periods, rest_ns = divmod(window_ns, other.period_ns)
+    return periods * other.budget_ns + min(other.budget_ns, max(0, rest_ns - slack_ns))
 
 
 def spare_in(group: Group, own: Server, window_ns: int) -> int:

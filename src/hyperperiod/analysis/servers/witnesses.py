@@ -27,7 +27,6 @@ from math import ceil, floor
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load, Source
-from hyperperiod.analysis.multiprocessor.bcl import most_work as most_due
 from hyperperiod.analysis.servers import host_tests
 from hyperperiod.analysis.servers.deferrable_edf import most_work, spare_in
 from hyperperiod.analysis.servers.deferrable_fp import interference
@@ -166,7 +165,7 @@ def _global_fp(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
 
 def _iterative_bcl(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     parts = (
-        (one.name, Role.OTHER, most_due(as_load(one), window_ns, one.period_ns - bound_ns))
+        (one.name, Role.OTHER, most_work(one, window_ns, one.period_ns - bound_ns))
         for one, bound_ns in zip(group.servers, _bounds(group), strict=True)
         if one is not own
     )

@@ -6,69 +6,78 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from hyperperiod.analysis.result import (
+    AnalysisResult,
+    DomainResult,
+    FlowResult,
+    PaperResult,
+    PcpuResult,
+    TaskResult,
+    TestResult,
+)
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
     NO_VALUE,
-    Json,
     interface_text,
     rate_text,
     share_text,
     time_text,
     verdict_text,
 )
+from hyperperiod.model.result_object import ABSENT
 
+Promised = PcpuResult | DomainResult | TaskResult | FlowResult
 SHOWN_SUBJECTS = 6
 
 
-def analysis_tables(analysis: Json) -> Iterable[Table]:
+def analysis_tables(analysis: AnalysisResult) -> Iterable[Table]:
     """pcpus, domains, tasks; flows and sensitivities where there are some."""
-    yield _pcpu_verdicts(analysis["pcpus"])
-    yield _domain_verdicts(analysis["domains"])
-    yield _task_verdicts(analysis["domains"])
-    if "flows" in analysis:
-        yield _flow_verdicts(analysis["flows"])
-    if any("sensitivity" in domain for domain in analysis["domains"]):
-        yield _domain_sensitivities(analysis["domains"])
-        yield _task_sensitivities(analysis["domains"])
+    yield _pcpu_verdicts(analysis.pcpus)
+    yield _domain_verdicts(analysis.domains)
+    yield _task_verdicts(analysis.domains)
+    if analysis.flows:
+        yield _flow_verdicts(analysis.flows)
+    if any(domain.sensitivity is not ABSENT for domain in analysis.domains):
+        yield _domain_sensitivities(analysis.domains)
+        yield _task_sensitivities(analysis.domains)
 
 
-def searches(analysis: Json) -> Iterable[str]:
+def searches(analysis: AnalysisResult) -> Iterable[str]:
     """How interfaces were found that nothing was given of."""
-    for _, domain in _all_depths(analysis["domains"]):
-        if "algorithm1" in domain:
+    for _, domain in _all_depths(analysis.domains):
+        if domain.algorithm1 is not None:
             from hyperperiod.analysis.domains.algorithm_1 import search_text
 
-            yield f"{domain['name']}: {search_text(**domain['algorithm1'])}"
+            yield f"{domain.name}: {search_text(domain.algorithm1)}"
 
 
-def tests_table(analysis: Json) -> Table:
+def tests_table(analysis: AnalysisResult) -> Table:
     """Every test that applies, beside each other: pcpus, then domains."""
     source = Column("published in", rank=1, folds=20)
     columns = [*words("of", "test"), source, *words("counts", "schedulable")]
     table = Table("tests", columns)
-    for name, part in _tested(analysis):
-        for one in part.get("tests", ()):
-            counts = "yes" if one["sound"] else "no"
-            verdict = verdict_text(one["schedulable"])
-            table.add_row(name, one["test"], one["source"], counts, verdict)
+    for name, tests in _tested(analysis):
+        for one in tests:
+            counts = "yes" if one.sound else "no"
+            verdict = verdict_text(one.schedulable)
+            table.add_row(name, one.test, one.source, counts, verdict)
     return table
 
 
-def _tested(analysis: Json) -> Iterable[tuple[str, Json]]:
-    """What has tests, by name; pcpus of which the same is said stand together."""
-    for _, alike in groupby(analysis["pcpus"], key=lambda pcpu: pcpu["tests"]):
-        pcpus = list(alike)
-        yield f"pcpu {', '.join(str(pcpu['id']) for pcpu in pcpus)}", pcpus[0]
-    for _, domain in _all_depths(analysis["domains"]):
-        yield domain["name"], domain
+def _tested(analysis: AnalysisResult) -> Iterable[tuple[str, Sequence[TestResult]]]:
+    """The tests of each part, by its name; pcpus of which the same is said stand together."""
+    for tests, alike in groupby(analysis.pcpus, key=lambda pcpu: pcpu.tests):
+        yield f"pcpu {', '.join(str(pcpu.id) for pcpu in alike)}", tests
+    for _, domain in _all_depths(analysis.domains):
+        yield domain.name, domain.tests
 
 
-def reasons(analysis: Json) -> Iterable[str]:
+def reasons(analysis: AnalysisResult) -> Iterable[str]:
     """Why what is promised is not proven: each reason once, behind all that it is about."""
     subjects: dict[str, list[str]] = {}
     for name, part in _promised(analysis):
-        if part.get("reason"):
-            subject, reason = _of_whom(part["reason"], name)
+        if part.reason:
+            subject, reason = _of_whom(part.reason, name)
             named = subjects.setdefault(reason, [])
             # A domain comes after its tasks, which say more.
             if subject not in named and not any(one.startswith(f"{subject}.") for one in named):
@@ -85,57 +94,59 @@ def _of_whom(reason: str, name: str) -> tuple[str, str]:
     return (subject, rest) if found and " " not in subject else (name, reason)
 
 
-def _promised(analysis: Json) -> Iterable[tuple[str, Json]]:
+def _promised(analysis: AnalysisResult) -> Iterable[tuple[str, Promised]]:
     """The parts with a verdict, by name: not best effort, not without a deadline; flows last."""
-    for pcpu in analysis["pcpus"]:
-        yield f"pcpu {pcpu['id']}", pcpu
-    for _, domain in _all_depths(analysis["domains"]):
+    for pcpu in analysis.pcpus:
+        yield f"pcpu {pcpu.id}", pcpu
+    for _, domain in _all_depths(analysis.domains):
         if _is_best_effort(domain):
             continue
-        for task in domain["tasks"]:
-            if task["deadline_ns"] is not None:
-                yield f"{domain['name']}.{task['name']}", task
-        yield domain["name"], domain
-    for flow in analysis.get("flows", ()):
-        yield f"flow {flow['name']}", flow
+        for task in domain.tasks:
+            if task.deadline_ns is not None:
+                yield f"{domain.name}.{task.name}", task
+        yield domain.name, domain
+    for flow in analysis.flows:
+        yield f"flow {flow.name}", flow
 
 
-def _is_best_effort(domain: Json) -> bool:
+def _is_best_effort(domain: DomainResult) -> bool:
     """Whether a domain has no interface because it wants none; the analysis says why."""
-    return domain["interface"] is None and str(domain.get("reason")).startswith("best effort")
+    return domain.interface is None and domain.reason.startswith("best effort")
 
 
-def _all_depths(domains: Iterable[Json], depth: int = 0) -> Iterable[tuple[int, Json]]:
+def _all_depths(
+    domains: Iterable[DomainResult], depth: int = 0
+) -> Iterable[tuple[int, DomainResult]]:
     """Domains and those inside them, outer ones first, with how deep they are."""
     for domain in domains:
         yield depth, domain
-        yield from _all_depths(domain.get("domains", ()), depth + 1)
+        yield from _all_depths(domain.domains, depth + 1)
 
 
-def _pcpu_verdicts(pcpus: Sequence[Json]) -> Table:
-    papers = any("paper" in pcpu for pcpu in pcpus)
+def _pcpu_verdicts(pcpus: Sequence[PcpuResult]) -> Table:
+    papers = any(pcpu.paper for pcpu in pcpus)
     theirs = words("the paper says", rank=2) if papers else []
     columns = [*words("pcpu", "test", "schedulable"), *theirs, *numbers("bandwidth")]
     table = Table("pcpus", columns)
     for pcpu in pcpus:
         table.add_row(
-            str(pcpu["id"]),
-            str(pcpu["test"]),
-            verdict_text(pcpu["schedulable"]),
-            *([_paper_text(pcpu.get("paper"))] if papers else []),
-            share_text(pcpu["bandwidth"]),
+            str(pcpu.id),
+            pcpu.test,
+            verdict_text(pcpu.schedulable),
+            *([_paper_text(pcpu.paper)] if papers else []),
+            share_text(pcpu.bandwidth),
         )
     return table
 
 
-def _paper_text(paper: Json | None) -> str:
+def _paper_text(paper: PaperResult | None) -> str:
     """What a paper's own test says; it never counts, it is shown for comparison."""
     if paper is None:
         return NO_VALUE
-    return verdict_text(paper["schedulable"], f" ({paper['theorem']})")
+    return verdict_text(paper.schedulable, f" ({paper.theorem})")
 
 
-def _domain_verdicts(domains: Iterable[Json]) -> Table:
+def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
     columns = [
         *words("domain"),
         *words("interface", rank=1),
@@ -144,39 +155,39 @@ def _domain_verdicts(domains: Iterable[Json]) -> Table:
     ]
     table = Table("domains", columns)
     for depth, domain in _all_depths(domains):
-        interface = domain["interface"]
+        interface = domain.interface
         table.add_row(
-            "  " * depth + domain["name"],
-            interface_text(interface, domain["vcpus"])
+            "  " * depth + domain.name,
+            interface_text(interface, domain.vcpus)
             if interface or _is_best_effort(domain)
             else "none",
-            NO_VALUE if _is_best_effort(domain) else verdict_text(domain["schedulable"]),
-            share_text(interface["bandwidth"] if interface else None),
-            share_text(domain["utilization"]),
-            share_text(domain["interface_overhead"]),
+            NO_VALUE if _is_best_effort(domain) else verdict_text(domain.schedulable),
+            share_text(interface.bandwidth if interface else None),
+            share_text(domain.utilization),
+            share_text(domain.interface_overhead),
         )
     return table
 
 
-def _task_verdicts(domains: Iterable[Json]) -> Table:
+def _task_verdicts(domains: Iterable[DomainResult]) -> Table:
     columns = [*words("domain", "task", "schedulable"), *numbers("deadline", "response bound")]
     table = Table("tasks", columns)
     for _, domain in _all_depths(domains):
-        for task in domain["tasks"]:
-            due = task["deadline_ns"] is not None
+        for task in domain.tasks:
+            due = task.deadline_ns is not None
             table.add_row(
-                domain["name"],
-                task["name"],
-                verdict_text(task["schedulable"]) if due else NO_VALUE,
-                time_text(task["deadline_ns"]),
-                time_text(task["response_bound_ns"]),
+                domain.name,
+                task.name,
+                verdict_text(task.schedulable) if due else NO_VALUE,
+                time_text(task.deadline_ns),
+                time_text(task.response_bound_ns),
             )
     return table
 
 
-def _flow_verdicts(flows: Sequence[Json]) -> Table:
-    papers = any("paper" in flow for flow in flows)
-    closed = any("throughput_bound_hz" in flow for flow in flows)
+def _flow_verdicts(flows: Sequence[FlowResult]) -> Table:
+    papers = any(flow.paper for flow in flows)
+    closed = any(flow.throughput_bound_hz is not ABSENT for flow in flows)
     columns = [
         *words("flow"),
         Column("path", rank=1, folds=36),
@@ -187,46 +198,45 @@ def _flow_verdicts(flows: Sequence[Json]) -> Table:
     ]
     table = Table("flows", columns)
     for flow in flows:
-        paper = flow.get("paper")
-        theirs = verdict_text(paper["schedulable"]) if paper else NO_VALUE
+        theirs = verdict_text(flow.paper.schedulable) if flow.paper else NO_VALUE
         table.add_row(
-            flow["name"],
-            " > ".join(f"{hop['domain']}.{hop['task']}" for hop in flow["hops"]),
-            verdict_text(flow["schedulable"]),
+            flow.name,
+            " > ".join(f"{hop.domain}.{hop.task}" for hop in flow.hops),
+            verdict_text(flow.schedulable),
             *([theirs] if papers else []),
-            time_text(flow["deadline_ns"]),
-            time_text(flow["response_bound_ns"]),
-            *([rate_text(flow.get("throughput_bound_hz"))] if closed else []),
+            time_text(flow.deadline_ns),
+            time_text(flow.response_bound_ns),
+            *([rate_text(flow.throughput_bound_hz or None)] if closed else []),
         )
     return table
 
 
-def _domain_sensitivities(domains: Iterable[Json]) -> Table:
+def _domain_sensitivities(domains: Iterable[DomainResult]) -> Table:
     columns = [*words("domain"), *numbers("least budget", "to spare", "all work may grow to")]
     table = Table("what could be spared", columns)
     for _, domain in _all_depths(domains):
-        found = domain["sensitivity"] or {}
+        found = domain.sensitivity
         table.add_row(
-            domain["name"],
-            time_text(found.get("least_budget_ns")),
-            time_text(found.get("spare_budget_ns")),
-            share_text(found.get("wcet_factor")),
+            domain.name,
+            time_text(found.least_budget_ns if found else None),
+            time_text(found.spare_budget_ns if found else None),
+            share_text(found.wcet_factor if found else None),
         )
     return table
 
 
-def _task_sensitivities(domains: Iterable[Json]) -> Table:
+def _task_sensitivities(domains: Iterable[DomainResult]) -> Table:
     figures = numbers("largest wcet", "more than now", "shortest deadline", "less than now")
     table = Table("how far tasks are from their edge", [*words("domain", "task"), *figures])
     for _, domain in _all_depths(domains):
-        for task in domain["tasks"]:
-            found = task["sensitivity"] or {}
+        for task in domain.tasks:
+            found = task.sensitivity
             table.add_row(
-                domain["name"],
-                task["name"],
-                time_text(found.get("largest_wcet_ns")),
-                time_text(found.get("extra_wcet_ns")),
-                time_text(found.get("shortest_deadline_ns")),
-                time_text(found.get("slack_ns")),
+                domain.name,
+                task.name,
+                time_text(found.largest_wcet_ns if found else None),
+                time_text(found.extra_wcet_ns if found else None),
+                time_text(found.shortest_deadline_ns if found else None),
+                time_text(found.slack_ns if found else None),
             )
     return table

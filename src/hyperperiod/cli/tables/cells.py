@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.model.units import NS_PER_UNIT, format_time
+from hyperperiod.model.vcpus import InterfaceResult
 
 Json = Mapping[str, Any]
 
@@ -43,12 +44,17 @@ def share_text(value: Any) -> str:
     return NO_VALUE if value is None else f"{100 * float(value):.2f} %"
 
 
-def interface_text(interface: Json | None, vcpus: int = 1) -> str:
+def interface_text(interface: InterfaceResult | None, vcpus: int = 1) -> str:
     """(period, budget), exactly, and how many vcpus have it where there are several."""
-    if not interface:
+    if interface is None:
         return "best effort"
-    each = f"{format_time(interface['budget_ns'])} in {format_time(interface['period_ns'])}"
+    each = budget_text(interface.period_ns, interface.budget_ns)
     return each if vcpus == 1 else f"{vcpus} x {each}"
+
+
+def budget_text(period_ns: int, budget_ns: int) -> str:
+    """What a server has, exactly."""
+    return f"{format_time(budget_ns)} in {format_time(period_ns)}"
 
 
 def count_text(count: int) -> str:

@@ -83,7 +83,7 @@ def _domains(result: Json) -> Table:
             *([_before(domain)] if alone else []),
             interface_text(interface, domain["vcpus"]) + given,
             *([_priority(domain)] if numbered else []),
-            share_text(interface["bandwidth"] if interface else None),
+            share_text(interface.bandwidth if interface else None),
             *([share_text(domain.get("least_bandwidth"))] if alone else []),
         )
     return table

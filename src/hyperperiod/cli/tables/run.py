@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from hyperperiod.cli.styled import BAD, GOOD, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
-    Json,
     count_text,
     interface_text,
     rate_text,
     share_text,
     time_text,
 )
-from hyperperiod.hosts.result import dropped, is_well, misses
+from hyperperiod.hosts.result import Responses, RunDomain, RunFlow, RunPcpu, RunResult
 
 _RESPONSE = ("min", "mean", "p50", "p99", "max")
 # On a narrow screen the longest response stays, then the mean and the 99th percentile.
@@ -24,32 +23,32 @@ _RESPONSE_COLUMNS = [
 ]
 
 
-def run_tables(result: Json) -> Iterable[Table]:
+def run_tables(result: RunResult) -> Iterable[Table]:
     """Responses of tasks and flows, what domains received, how busy pcpus were."""
-    yield _tasks(result["domains"])
-    if result.get("flows"):
-        yield _flows(result["flows"])
-    yield _domains(result["domains"], result["horizon_ns"])
-    yield _pcpus(result["pcpus"], result["horizon_ns"])
+    yield _tasks(result.domains)
+    if result.flows:
+        yield _flows(result.flows)
+    yield _domains(result.domains, result.horizon_ns)
+    yield _pcpus(result.pcpus, result.horizon_ns)
 
 
-def _tasks(domains: Iterable[Json]) -> Table:
+def _tasks(domains: Iterable[RunDomain]) -> Table:
     counts = [*numbers("jobs", rank=3), *numbers("misses", rank=1), *numbers("dmr", rank=2)]
     table = Table("responses", [*words("domain", "task"), *counts, *_RESPONSE_COLUMNS])
     for domain in domains:
-        for task in domain["tasks"]:
+        for task in domain.tasks:
             table.add_row(
-                domain["name"],
-                task["name"],
-                str(task["jobs"]),
-                count_text(task["misses"]),
-                share_text(task["dmr"]),
-                *_responses(task),
+                domain.name,
+                task.name,
+                str(task.jobs),
+                count_text(task.misses),
+                share_text(task.dmr),
+                *_responses(task.response_ns),
             )
     return table
 
 
-def _flows(flows: Iterable[Json]) -> Table:
+def _flows(flows: Iterable[RunFlow]) -> Table:
     counts = [
         *numbers("items", "per second", rank=3),
         *numbers("dropped", "misses", rank=1),
@@ -58,57 +57,56 @@ def _flows(flows: Iterable[Json]) -> Table:
     table = Table("flows", [*words("flow"), *counts, *_RESPONSE_COLUMNS])
     for flow in flows:
         table.add_row(
-            flow["name"],
-            str(flow["items"]),
-            rate_text(flow["throughput_hz"]),
-            count_text(flow["dropped"]),
-            count_text(flow["misses"]),
-            share_text(flow["dmr"]),
-            *_responses(flow),
+            flow.name,
+            str(flow.items),
+            rate_text(flow.throughput_hz),
+            count_text(flow.dropped),
+            count_text(flow.misses),
+            share_text(flow.dmr),
+            *_responses(flow.response_ns),
         )
     return table
 
 
-def _responses(row: Json) -> Iterable[str]:
-    response = row["response_ns"] or {}
-    return (time_text(response.get(key)) for key in _RESPONSE)
+def _responses(found: Responses | None) -> Iterable[str]:
+    return (time_text(getattr(found, key, None)) for key in _RESPONSE)
 
 
-def _domains(domains: Iterable[Json], horizon_ns: int) -> Table:
+def _domains(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
     columns = [*words("domain"), *words("interface", rank=1), *numbers("supply", "donated to it")]
     table = Table("domains", columns)
     for domain in domains:
         table.add_row(
-            domain["name"],
-            interface_text(domain.get("interface"), domain.get("vcpus", 1)),
-            share_text(domain["supply_ns"] / horizon_ns),
-            share_text(domain["donated_ns"] / horizon_ns),
+            domain.name,
+            interface_text(domain.interface, domain.vcpus),
+            share_text(domain.supply_ns / horizon_ns),
+            share_text(domain.donated_ns / horizon_ns),
         )
     return table
 
 
-def _pcpus(pcpus: Iterable[Json], horizon_ns: int) -> Table:
+def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
     table = Table("pcpus", [*words("pcpu"), *numbers("busy", "idle", "switches", "picks")])
     for pcpu in pcpus:
         table.add_row(
-            str(pcpu["id"]),
-            share_text(pcpu["busy_ns"] / horizon_ns),
-            share_text(pcpu["idle_ns"] / horizon_ns),
-            str(pcpu["switches"]),
-            str(pcpu["picks"]),
+            str(pcpu.id),
+            share_text(pcpu.busy_ns / horizon_ns),
+            share_text(pcpu.idle_ns / horizon_ns),
+            str(pcpu.switches),
+            str(pcpu.picks),
         )
     return table
 
 
-def misses_text(result: Json) -> Styled:
+def misses_text(result: RunResult) -> Styled:
     """The verdict of a run."""
-    if is_well(result):
+    if result.is_well:
         return Styled("no deadline missed", GOOD)
     found = [
         f"{count} {what}{'s' if count > 1 else ''} {how}"
         for count, what, how in (
-            (misses(result), "deadline", "missed"),
-            (dropped(result), "item", "dropped"),
+            (result.misses, "deadline", "missed"),
+            (result.dropped, "item", "dropped"),
         )
         if count
     ]

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hyperperiod.model import System
 from hyperperiod.runs import run_on_xen, simulate
 
+if TYPE_CHECKING:
+    from hyperperiod.hosts.result import RunResult
+
 Host = Literal["sim", "xen"]
 
 
-def run_on(host: Host, system: System, horizon_ns: int, seed: int) -> dict[str, Any]:
+def run_on(host: Host, system: System, horizon_ns: int, seed: int) -> RunResult:
     """The result object of a run.
 
     KeyboardInterrupt if Ctrl-C ended it: part of a run is no measurement. Errors are those of the
@@ -19,6 +22,6 @@ def run_on(host: Host, system: System, horizon_ns: int, seed: int) -> dict[str, 
     """
     run = simulate if host == "sim" else run_on_xen
     result = run(system, horizon_ns, seed)
-    if result["interrupted"]:
+    if result.interrupted:
         raise KeyboardInterrupt
     return result

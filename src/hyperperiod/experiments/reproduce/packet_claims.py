@@ -238,7 +238,7 @@ class Judge:
             for domain in self.base.domains
         )
         longer = self.base.replace(domains=domains)
-        flows = {flow["name"]: flow["response_bound_ns"] for flow in analyze(longer)["flows"]}
+        flows = {flow.name: flow.response_bound_ns for flow in analyze(longer).flows}
         return {controller(flow): flows[flow.name] for flow in self.base.flows}
 
     def _left(self) -> Fraction:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -66,7 +67,7 @@ def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[Row]:
     KeyboardInterrupt if Ctrl-C ended it.
     """
     system = _system(bench, policy, way, load)
-    flows = run_on(bench.host, system, _horizon(bench, way), bench.seed)["flows"]
+    flows = run_on(bench.host, system, _horizon(bench, way), bench.seed).flows
     return [
         {
             "policy": str(policy),
@@ -76,10 +77,10 @@ def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[Row]:
             "switch_ns": way.switch_ns,
             "load": load,
             "domain": controller(flow),
-            "packets": found["items"],
-            "dropped": found["dropped"],
-            "misses": found["misses"] + found["dropped"],
-            "response_ns": _times(found["response_ns"]),
+            "packets": found.items,
+            "dropped": found.dropped,
+            "misses": found.misses + found.dropped,
+            "response_ns": response_row(found.response_ns),
         }
         for flow, found in zip(system.flows, flows, strict=True)
     ]
@@ -106,8 +107,9 @@ def work_ns(base: System) -> int:
     return sum(wcets[hop] for hop in base.flows[0].hops)
 
 
-def _times(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if found is None else {key: found[key] for key in ("min", "mean", "max")}
+def response_row(found: Responses | None) -> Row | None:
+    """The response times that a row shows; None without any."""
+    return None if found is None else {"min": found.min, "mean": found.mean, "max": found.max}
 
 
 def _horizon(bench: Bench, way: Way) -> int:

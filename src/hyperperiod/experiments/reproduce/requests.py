@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
@@ -29,6 +29,7 @@ from hyperperiod.experiments.reproduce.measured import Row
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import Judge
 from hyperperiod.experiments.reproduce.request_workload import Hop, Run, Setting, Workload
+from hyperperiod.hosts.result import RunFlow
 from hyperperiod.model import (
     PRESETS,
     Domain,
@@ -141,23 +142,23 @@ class Bench:
         """One session. InputError if no request was completed in it."""
         before = run_on(self.host, system, self.setting.ramp_ns, seed)
         after = run_on(self.host, system, self.setting.ramp_ns + self.horizon_ns, seed)
-        (ramp,), (whole,) = before["flows"], after["flows"]
-        completed = whole["finished"] - ramp["finished"]
+        (ramp,), (whole,) = before.flows, after.flows
+        completed = whole.finished - ramp.finished
         if completed == 0:
             found = f"{format_time(self.horizon_ns)}, in which no request was completed"
             allowed = f"some of {format_time(self.setting.think_ns)}"
             raise InputError("", None, "--horizon", found, allowed)
         donated = {
-            domain["name"]: (domain["donated_ns"] - earlier["donated_ns"]) / self.horizon_ns
-            for domain, earlier in zip(after["domains"], before["domains"], strict=True)
+            domain.name: (domain.donated_ns - earlier.donated_ns) / self.horizon_ns
+            for domain, earlier in zip(after.domains, before.domains, strict=True)
         }
         response_ns = (_total_ns(whole) - _total_ns(ramp)) / completed
         return Session(completed * NS_PER_S / self.horizon_ns, response_ns, donated)
 
 
-def _total_ns(flow: Mapping[str, Any]) -> int:
+def _total_ns(flow: RunFlow) -> int:
     """All response times together, to half a nanosecond each."""
-    return int(flow["finished"] * flow["response_ns"]["mean"]) if flow["response_ns"] else 0
+    return flow.finished * flow.response_ns.mean if flow.response_ns else 0
 
 
 def _mean(sessions: Sequence[Session]) -> Session:

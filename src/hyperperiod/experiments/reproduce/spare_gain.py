@@ -193,13 +193,12 @@ class SpareGain(Measured):
         """
         horizon_ns = self._horizon(asked)
         result = run_on(host, system, horizon_ns, asked.seed)
-        tasks = [task for domain in result["domains"] for task in domain["tasks"]]
-        means = [task["response_ns"]["mean"] for task in tasks if task["response_ns"]]
+        means = [task.response_ns.mean for task in result.tasks if task.response_ns]
         if not means:
             found = f"{format_time(horizon_ns)}, in which no job finished"
             raise InputError("", None, "--horizon", found, "some of the longest period, 200ms")
-        last = [one for one in result["domains"] if one["name"] == self.vms[-1].name]
-        return Mean(fmean(means), sum(one["donated_ns"] for one in last))
+        last = [one for one in result.domains if one.name == self.vms[-1].name]
+        return Mean(fmean(means), sum(one.donated_ns for one in last))
 
     def _system(self, policy: Policy, draw: str, load: int, run: Run) -> System:
         lends = policy.slack is Slack.SPARE

@@ -23,7 +23,7 @@ from hyperperiod.analysis.driver_loop.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
-from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller
+from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller, response_row
 from hyperperiod.model import (
     System,
     format_time,
@@ -217,7 +217,7 @@ _PERIODS = {"sedf": 4, "sedf-prime": 2}
 
 def _rows(result: _Result) -> Iterator[Row]:
     """The control domains in the play that was latest."""
-    found = simulate(result.found.system, result.found.horizon_ns)["flows"]
+    found = simulate(result.found.system, result.found.horizon_ns).flows
     own = {controller(flow) for flow in result.system.flows}
     drivers = {flow.hops[0].partition(".")[0] for flow in result.system.flows}
     others = sum(
@@ -226,15 +226,14 @@ def _rows(result: _Result) -> Iterator[Row]:
         if domain.name not in own | drivers and domain.interface is not None
     )
     for flow, counts in zip(result.system.flows, found, strict=True):
-        times = counts["response_ns"]
         row = {
             "policy": result.policy,
             "host": "sim",
             "load": round(100 * others / result.system.pcpus),
             "domain": controller(flow),
-            "packets": counts["items"],
-            "misses": counts["misses"] + counts["dropped"],
-            "response_ns": times and {key: times[key] for key in ("min", "mean", "max")},
+            "packets": counts.items,
+            "misses": counts.misses + counts.dropped,
+            "response_ns": response_row(counts.response_ns),
         }
         yield {key: row[key] for key in KEYS}
 

@@ -18,12 +18,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.refuse import refuse, require_interfaces
-from hyperperiod.hosts.result import Counts, make_result
+from hyperperiod.hosts.result import Counts, RunResult, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.changes import changes_made
@@ -90,7 +90,7 @@ def run(
     *,
     guarantees: bool = False,
     options: Options | None = None,
-) -> dict[str, Any]:
+) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
     `guarantees` says in the trace that the servers are guaranteed their budgets, so that its
@@ -116,9 +116,10 @@ def run(
             write_header(trace_path, header)
             with trace_path.open("ab") as file:
                 file.write(records.tobytes())
-    result = _result(system, seed, recorded, replayed, records)
+    timing = None if machine.icount else "host"
+    result = make_result(system, _counts(system, seed, recorded, replayed, records, timing))
     _require_life(recorded, result, 0 if machine.icount else lateness_ns(replayed))
-    return result if machine.icount else {**result, "timing": "host"}
+    return result
 
 
 def _recorded(
@@ -268,15 +269,15 @@ def _header(
     return {**header, "changes": made, **measured}
 
 
-def _require_life(recorded: Recorded, result: dict[str, Any], late_ns: int) -> None:
+def _require_life(recorded: Recorded, result: RunResult, late_ns: int) -> None:
     """FailedError for a guest that was given time and did nothing with it.
 
     On several pcpus the machine's time is that of this host, which may have passed without an
     instruction of the guest: then picks came late, too, and the message says so.
     """
-    for domain, ring in zip(result["domains"], recorded.guests, strict=True):
-        if domain["supply_ns"] > MS and len(ring.records) == 0 and not ring.header.ended:
-            message = f"the guest of domain {domain['name']} had time and recorded nothing"
+    for domain, ring in zip(result.domains, recorded.guests, strict=True):
+        if domain.supply_ns > MS and len(ring.records) == 0 and not ring.header.ended:
+            message = f"the guest of domain {domain.name} had time and recorded nothing"
             if late_ns > TOO_LATE_NS:
                 raise BusyError(
                     f"{message}: this host is too busy, a pick came {late_ns / MS:.0f} ms late"
@@ -284,15 +285,16 @@ def _require_life(recorded: Recorded, result: dict[str, Any], late_ns: int) -> N
             raise FailedError(message)
 
 
-def _result(
+def _counts(
     system: System,
     seed: int,
     recorded: Recorded,
     replayed: list[Replayed],
     records: Records,
-) -> dict[str, Any]:
+    timing: str | None,
+) -> Counts:
     picks = [count for part in replayed for count in part.picks(recorded.end_ns)]
-    counts = Counts(
+    return Counts(
         host=HOST,
         end_ns=recorded.end_ns,
         seed=seed,
@@ -302,5 +304,5 @@ def _result(
         domains=count_domains(system, records),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, recorded.end_ns),
+        timing=timing,
     )
-    return cast("dict[str, Any]", make_result(system, counts))

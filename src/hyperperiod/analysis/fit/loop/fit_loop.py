@@ -101,9 +101,9 @@ class _FitLoop:
             if failed is not None:
                 return Verdict(failed.holds, f"domain {domain.name}: {failed.reason}")
             alone = analyze(resolution.system)
-            if alone["schedulable"] is not True:
-                reason = f"domain {domain.name}: its interface does not serve it: {alone['reason']}"
-                return Verdict(alone["schedulable"], reason)
+            if alone.schedulable is not True:
+                reason = f"domain {domain.name}: its interface does not serve it: {alone.reason}"
+                return Verdict(alone.schedulable, reason)
             one = resolution.system.domains[0].interface
             assert one is not None, "nothing failed"
             number = numbers[domain.name]
@@ -159,9 +159,9 @@ class _FitLoop:
         _, setting, found = best
         fitted.status, fitted.system = "fitted", setting.completed(*found)
         result = analyze(fitted.system)
-        if result["schedulable"] is not True:
+        if result.schedulable is not True:
             doubt = why_not(setting, *found)
-            fitted.status, fitted.reason = "not proved", doubt[1] if doubt else result["reason"]
+            fitted.status, fitted.reason = "not proved", doubt[1] if doubt else result.reason
 
     # -- the sound ones --------------------------------------------------------------------------
 
@@ -183,8 +183,8 @@ class _FitLoop:
         best = found.best
         system = best.setting.completed(best.driver, best.services)
         result = analyze(system)
-        if result["schedulable"] is not True:
-            fitted.reason = f"what was chosen is not proved: {result['reason']}"
+        if result.schedulable is not True:
+            fitted.reason = f"what was chosen is not proved: {result.reason}"
             return
         fitted.status = "optimal" if found.done and whole else "fitted"
         fitted.system = system

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The result of an analysis: what `analyze` returns and `--json` prints.
+
+`schedulable` is true, false or null (`verdict`), and `reason` stands beside every false and null.
+Times are whole nanoseconds. docs/formats.md has every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hyperperiod.model.result_object import ABSENT, Absent, ResultObject
+from hyperperiod.model.vcpus import InterfaceResult
+
+Explanation = Mapping[str, Any]
+"""What stands under "explain"; see `explain`."""
+
+
+class TestResult(ResultObject):
+    """What one published test says: `sound` is whether a yes of it counts."""
+
+    __test__ = False  # of pytest, which would take the name for one of its own
+
+    test: str
+    source: str
+    sound: bool
+    schedulable: bool | None
+    reason: str = ""
+
+
+class PaperResult(ResultObject):
+    """The ERTDS paper's own verdict on the servers of a pcpu; it never counts."""
+
+    theorem: str
+    schedulable: bool
+    total: float
+    bound: float
+
+
+class PcpuResult(ResultObject):
+    """Whether the servers of a pcpu get their budgets; under a global policy all say the same."""
+
+    id: int
+    bandwidth: float
+    test: str
+    schedulable: bool | None
+    reason: str = ""
+    paper: PaperResult | None = None
+    tests: tuple[TestResult, ...]
+
+
+class TaskSensitivityResult(ResultObject):
+    """How far a task is from its edge, the others as they are; null where that is not known."""
+
+    shortest_deadline_ns: int | None
+    slack_ns: int | None
+    largest_wcet_ns: int | None
+    extra_wcet_ns: int | None
+    exact: bool
+
+
+class TaskResult(ResultObject):
+    """Whether a task meets its deadline, and a bound on its response where one is proved."""
+
+    name: str
+    deadline_ns: int | None
+    response_bound_ns: int | None
+    schedulable: bool | None
+    reason: str = ""
+    sensitivity: TaskSensitivityResult | Absent | None = ABSENT
+
+
+class OptimumResult(ResultObject):
+    """How Algorithm 1 found an interface."""
+
+    periods_tried: int
+    periods_pruned: int
+    bound_ns: int
+    exact: bool
+
+
+class MinimalBudgetResult(ResultObject):
+    """How the least budget of a given period was found: exactly, or up to what was too hard."""
+
+    exact: bool
+
+
+class DmprResult(ResultObject):
+    """Instead of equal vcpus: whole ones, and a last one with a budget in the same period."""
+
+    whole_pcpus: int
+    budget_ns: int | None
+    bandwidth: float | None
+
+
+class DomainSensitivityResult(ResultObject):
+    """How far a domain is from its edge: all its work, and its budget in the same period."""
+
+    wcet_factor: float | None
+    wcet_factor_exact: str | None
+    least_budget_ns: int | None
+    spare_budget_ns: int | None
+    exact: bool
+
+
+class DomainResult(ResultObject):
+    """A domain: its interface, whether its tasks are served, and the domains inside it."""
+
+    name: str
+    vcpus: int
+    utilization: float
+    interface: InterfaceResult | None
+    interface_overhead: float | None
+    schedulable: bool | None
+    reason: str = ""
+    tests: tuple[TestResult, ...]
+    tasks: tuple[TaskResult, ...]
+    algorithm1: OptimumResult | None = None
+    minimal_budget: MinimalBudgetResult | None = None
+    dmpr: DmprResult | None = None
+    sensitivity: DomainSensitivityResult | Absent | None = ABSENT
+    domains: tuple[DomainResult, ...] = ()
+
+
+class HopResult(ResultObject):
+    """One hop of a flow: its bound is from the release there to the completion there."""
+
+    domain: str
+    task: str
+    response_bound_ns: int | None
+
+
+class FlowPaperResult(ResultObject):
+    """A paper's own verdict on a driver loop; it never counts."""
+
+    test: str
+    schedulable: bool
+
+
+class FlowResult(ResultObject):
+    """Whether the items of a flow are in time from end to end."""
+
+    name: str
+    deadline_ns: int
+    response_bound_ns: int | None
+    schedulable: bool | None
+    reason: str = ""
+    paper: FlowPaperResult | None = None
+    throughput_bound_hz: float | Absent | None = ABSENT
+    hops: tuple[HopResult, ...]
+
+
+class SpareResult(ResultObject):
+    """The spare server, beside the largest by the paper's formula and what it surely gets."""
+
+    period_ns: int | None
+    budget_ns: int | None
+    paper_budget_ns: int | None = None
+    certain_budget_ns: int | Absent | None = ABSENT
+
+
+class AnalysisResult(ResultObject):
+    """What is known of a system before it runs."""
+
+    system: str
+    policy: str
+    schedulable: bool | None
+    reason: str = ""
+    pcpus: tuple[PcpuResult, ...]
+    domains: tuple[DomainResult, ...]
+    flows: tuple[FlowResult, ...] = ()
+    spare: SpareResult | None = None
+    explain: Explanation | None = None

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Result objects from JSON, and their JSON Schema: both made of the fields of their classes.
+
+A reader refuses what a printed object would not have: a key that is missing or unknown, and a value
+of another type. It says so of everything that is wrong, with the path of the key.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.part import show_path
+from hyperperiod.model.result_object import Absent, ResultObject
+from hyperperiod.model.values import (
+    Anything,
+    Kind,
+    Many,
+    Maybe,
+    Path,
+    Reading,
+    Text,
+    Truth,
+    Whole,
+    show,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
+
+SomeResult = TypeVar("SomeResult", bound=ResultObject)
+
+
+class Number(Kind):
+    """A finite number, whole or not."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return reading.refuse(path, show(value), "a number")
+        return value if math.isfinite(value) else reading.refuse(path, show(value), "a number")
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "number"}
+
+
+class Nullable(Maybe):
+    """A value of the kind, or null."""
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return {"anyOf": [self.kind.schema(definitions), {"type": "null"}]}
+
+
+class Numbers(Kind):
+    """So many whole numbers."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        whole = isinstance(value, list | tuple) and all(type(one) is int for one in value)
+        if not whole or len(value) != self.count:
+            return reading.refuse(path, show(value), f"{self.count} whole numbers")
+        return tuple(value)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        whole = [{"type": "integer"}] * self.count
+        return {"type": "array", "prefixItems": whole, "items": False, "minItems": self.count}
+
+
+class Free(Anything):
+    """An object whose keys are described elsewhere."""
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        return {"type": "object"}
+
+
+class Object(Kind):
+    """An object with the keys of a class of result objects, and no others."""
+
+    def __init__(self, of: type[ResultObject]) -> None:
+        self.of = of
+        hints = get_type_hints(of)
+        listed = fields(cast("Any", of))
+        self.hints = {field.name: hints[field.name] for field in listed}
+        self.required = [field.name for field in listed if field.default is MISSING]
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, Mapping):
+            return reading.refuse(path, show(value), "an object")
+        before = len(reading.findings)
+        for name in self.required:
+            if name not in value:
+                reading.refuse((*path, name), "nothing", "this key is required")
+        for name in value:
+            if name not in self.hints:
+                allowed = "the keys here are " + ", ".join(self.hints)
+                reading.refuse((*path, name), f"the unknown key {name}", allowed)
+        read = {
+            name: kind_of(self.hints[name]).read(one, (*path, name), reading)
+            for name, one in value.items()
+            if name in self.hints
+        }
+        return self.of(**read) if len(reading.findings) == before else None
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        name = self.of.__name__
+        if name not in definitions:
+            definitions[name] = {}  # so that an object may hold objects of its own kind
+            definitions[name] = {
+                "type": "object",
+                "description": (self.of.__doc__ or "").partition("\n")[0],
+                "additionalProperties": False,
+                "properties": {
+                    key: kind_of(hint).schema(definitions) for key, hint in self.hints.items()
+                },
+                "required": self.required,
+            }
+        return {"$ref": f"#/$defs/{name}"}
+
+
+def kind_of(hint: Any) -> Kind:
+    """The kind of value that the type of a field means."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        (one,) = (part for part in arguments if part not in (types.NoneType, Absent))
+        return Nullable(kind_of(one)) if types.NoneType in arguments else kind_of(one)
+    if origin is tuple:
+        return Many(kind_of(arguments[0])) if arguments[1] is ... else Numbers(len(arguments))
+    if isinstance(hint, type) and issubclass(hint, ResultObject):
+        return Object(hint)
+    return Free() if origin is Mapping else _PLAIN[hint]
+
+
+_PLAIN: dict[Any, Kind] = {
+    str: Text(),
+    int: Whole(),
+    float: Number(),
+    bool: Truth(),
+}
+
+
+def read_result(of: type[SomeResult], values: Any, file: str) -> SomeResult:
+    """The object that JSON says; InputError, about `file`, with everything that is wrong."""
+    reading = Reading(from_file=True)
+    found: SomeResult | None = Object(of).read(values, (), reading)
+    if found is None or reading.findings:
+        raise InputError.of(
+            [
+                Problem(file, None, show_path(one.path) or "the whole", one.found, one.allowed)
+                for one in reading.findings
+            ]
+        )
+    return found
+
+
+def load_result(of: type[SomeResult], path: FilePath | str) -> SomeResult:
+    """The object in a file of JSON; InputError if it cannot be read or is another one."""
+    import json
+    from pathlib import Path as FilePath
+
+    try:
+        text = FilePath(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), None, "file", str(error), "a file that can be read") from None
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise InputError(str(path), None, "JSON", str(error), "one JSON object") from None
+    return read_result(of, values, str(path))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Result objects: frozen data classes that are printed as JSON, and read from it again.
+
+    class HopResult(ResultObject):
+        domain: str
+        task: str
+        response_bound_ns: int | None
+
+The fields are the keys, in this order. A field without a default is always printed, also when it
+is null. One with a default is left out while it has it, which is how a key that says nothing is
+spared. `ABSENT` is the default of keys that may be null when they are there.
+
+The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`). Equality and
+text are written once here and not made for each class: that halves what classes cost at start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Absent(Enum):
+    """Of a key that is not there."""
+
+    ABSENT = "absent"
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+
+ABSENT: Final = Absent.ABSENT
+_NO_DEFAULT = object()
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class ResultObject:
+    """A frozen data class whose fields are the keys of a JSON object; see above."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+
+    def replace(self, **values: Any) -> Self:
+        """A copy with other values."""
+        return type(self)(**(vars(self) | values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object as dictionaries and lists, which is what its JSON says."""
+        kind = type(self)
+        return {
+            name: to_json(value)
+            for name, value in vars(self).items()
+            if value != getattr(kind, name, _NO_DEFAULT)
+        }
+
+    def to_json(self) -> str:
+        """The JSON text, in one line, as `--json` prints it."""
+        import json
+
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The object that JSON says, as `json.loads` gives it; InputError if it is another one."""
+        from hyperperiod.model.result_kinds import read_result
+
+        return read_result(cls, values, "")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """The object in a file of JSON; InputError, with the name of the file, if it is not one."""
+        from hyperperiod.model.result_kinds import load_result
+
+        return load_result(cls, path)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"
+
+
+def to_json(value: Any) -> Any:
+    """A value with result objects in it as dictionaries and lists."""
+    if isinstance(value, ResultObject):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: to_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(one) for one in value]
+    return value
