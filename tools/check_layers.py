@@ -18,7 +18,18 @@ from pathlib import Path
 PACKAGE = Path("src/hyperperiod")
 
 # From the one that knows nothing to the one that knows all.
-PARTS = ("model", "analysis", "trace", "hosts", "runs", "report", "experiments", "export", "cli")
+PARTS = (
+    "model",
+    "analysis",
+    "trace",
+    "hosts",
+    "results",
+    "runs",
+    "report",
+    "experiments",
+    "export",
+    "cli",
+)
 
 # What does not know each other in either direction, whatever the order: a host runs what it is
 # given, and the analysis judges without running. They meet in `runs`.

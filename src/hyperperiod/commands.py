@@ -19,7 +19,7 @@ COMMANDS = {
     "man": "Print the manual page of all commands.",
     "reproduce": "Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.",
     "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",
-    "schema": "Print the JSON Schema of system files.",
+    "schema": "Print the JSON Schema of system files, or of results.",
     "simulate": "Run SYSTEM in the simulator.",
     "trace": "Read traces: convert them, list intervals or jobs, check properties, compare two.",
     "xen": "Build Xen with the scheduler, and what runs on it.",

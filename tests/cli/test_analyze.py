@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.printed import checked
 
 from hyperperiod.cli import main
 
@@ -21,7 +21,7 @@ def run(*arguments: str) -> Result:
 
 
 def result_of(*arguments: str) -> Any:
-    return json.loads(run(*arguments, "--json").stdout)
+    return checked(run(*arguments, "--json").stdout)
 
 
 def test_a_paper_that_is_wrong_stands_beside_the_sound_test_and_does_not_count() -> None:

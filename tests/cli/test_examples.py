@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.cli.printed import checked
 
 from hyperperiod.cli import main
 
@@ -35,7 +35,7 @@ def command(*arguments: str) -> tuple[int, Any]:
     result = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
     assert result.stdout, result.stderr
     assert result.stdout.count("\n") == 1
-    return result.exit_code, json.loads(result.stdout)
+    return result.exit_code, checked(result.stdout)
 
 
 @pytest.mark.parametrize("name", VERDICTS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.printed import checked
 
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.cli import main
@@ -36,7 +36,7 @@ def result_of(*arguments: str) -> tuple[int, Any]:
     """The exit code and the one JSON object on standard output."""
     done = run(*arguments, "--json")
     assert done.stdout.count("\n") == 1, done.stderr
-    return done.exit_code, json.loads(done.stdout)
+    return done.exit_code, checked(done.stdout)
 
 
 def tasks_of(result: Any) -> dict[str, Any]:

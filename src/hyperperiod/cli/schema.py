@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod schema`: the JSON Schema of system files, for editors and other programs."""
+"""`hyperperiod schema`: the JSON Schema of system files or of results, for other programs."""
 
 from __future__ import annotations
 
 import click
 
+from hyperperiod.cli.options import OneOf
+
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of system files."""
-    from hyperperiod.model.schema import schema_text
+@click.argument("what", type=OneOf(("systems", "results")), default="systems")
+def schema(what: str) -> None:
+    """Print the JSON Schema of system files, or of results.
+
+    Results are what analyze, simulate, run and compare print with --json.
+    """
+    if what == "results":
+        from hyperperiod.results import schema_text
+    else:
+        from hyperperiod.model.schema import schema_text
 
     click.echo(schema_text(), nl=False)

@@ -162,12 +162,15 @@ def load_result(of: type[SomeResult], path: FilePath | str) -> SomeResult:
     import json
     from pathlib import Path as FilePath
 
+    file, allowed = str(path), "a file of JSON"
     try:
-        text = FilePath(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(str(path), None, "file", str(error), "a file that can be read") from None
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise InputError(str(path), None, "JSON", str(error), "one JSON object") from None
-    return read_result(of, values, str(path))
+        values = json.loads(FilePath(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(file, None, "", (error.strerror or "").lower(), allowed) from None
+    except UnicodeDecodeError:
+        raise InputError(file, None, "", "bytes that are not UTF-8", allowed) from None
+    except json.JSONDecodeError as error:
+        raise InputError(file, error.lineno, "", error.msg.lower(), allowed) from None
+    except RecursionError:
+        raise InputError(file, None, "", "objects nested too deeply", allowed) from None
+    return read_result(of, values, file)

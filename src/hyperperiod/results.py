@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The JSON Schema of results: of what `analyze`, `simulate`, `run` and `compare` print as JSON.
+
+It is made of the classes that are printed and read, so it names every key and no other. What the
+keys mean is in docs/formats.md. The copy beside this file ships with the package, and a test keeps
+it up to date. An explanation (`analyze --explain`) is any object here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.model.result_kinds import Object
+from hyperperiod.model.schema import SCHEMA_DIALECT
+
+RESULTS = (AnalysisResult, RunResult, ComparisonResult)
+SCHEMA_ID = "urn:hyperperiod:results"
+SHIPPED_NAME = "results.schema.json"
+
+
+def results_schema() -> dict[str, Any]:
+    """The schema of any one result."""
+    definitions: dict[str, Any] = {}
+    each = [Object(one).schema(definitions) for one in RESULTS]
+    head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod result"}
+    return {**head, "oneOf": each, "$defs": dict(sorted(definitions.items()))}
+
+
+def schema_text() -> str:
+    """The schema as the file that ships."""
+    return json.dumps(results_schema(), indent=2, ensure_ascii=True) + "\n"

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What commands print with --json, held against the schema and the classes that it comes from."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import jsonschema
+
+from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.results import results_schema
+
+
+@cache
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(results_schema())
+
+
+def checked(text: str) -> Any:
+    """The object in the text, which is a result: the schema allows it, reading it loses nothing."""
+    printed = json.loads(text)
+    validator().validate(printed)
+    kind: type[AnalysisResult | RunResult | ComparisonResult] = RunResult
+    if "results" in printed:
+        kind = ComparisonResult
+    elif "host" not in printed:
+        kind = AnalysisResult
+    assert kind.of(printed).to_json() + "\n" == text
+    return printed

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Results as JSON: their schema, and objects read from them again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from tests.cli.printed import checked, validator
+
+import hyperperiod
+from hyperperiod import InputError
+from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.cli import main
+from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.model import load_system
+from hyperperiod.model.result_object import ABSENT, ResultObject
+from hyperperiod.results import SHIPPED_NAME, results_schema, schema_text
+
+SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
+PINNED = [path for path in SYSTEMS if load_system(str(path), pinned=False).pinned]
+FLIGHT = next(path for path in SYSTEMS if path.stem == "flight-control")
+RUN_KEYS = ["system", "host", "policy", "horizon_ns", "seed", "interrupted"]
+
+
+def printed(*arguments: str) -> str:
+    return CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False).stdout
+
+
+def test_the_schema_is_a_schema_and_ships() -> None:
+    jsonschema.Draft202012Validator.check_schema(results_schema())
+    shipped = Path(hyperperiod.__file__).with_name(SHIPPED_NAME)
+    assert shipped.read_text(encoding="utf-8") == schema_text(), (
+        f"write it anew: hyperperiod schema results > {shipped}"
+    )
+    done = CliRunner().invoke(main, ["schema", "results"])
+    assert done.stdout == schema_text()
+
+
+@pytest.mark.parametrize("path", PINNED, ids=lambda path: path.stem)
+def test_what_is_printed_is_allowed_and_read_again(path: Path) -> None:
+    checked(printed("analyze", str(path), "--sensitivity"))
+    checked(printed("simulate", str(path), "--horizon", "5ms"))
+
+
+@pytest.mark.parametrize("name", ["flight-control", "stability-control"])
+def test_explanations_and_comparisons_too(name: str) -> None:
+    path = next(path for path in SYSTEMS if path.stem == name)
+    domain = load_system(str(path)).domains[0].name
+    found = checked(printed("analyze", str(path), "--explain", domain))
+    assert AnalysisResult.of(found).explain == found["explain"]
+    both = checked(printed("compare", str(path), "--policies", "ptps,ds", "--horizon", "5ms"))
+    assert [run.policy for run in ComparisonResult.of(both).results] == ["ptps", "ds"]
+
+
+def test_histograms_are_read_again() -> None:
+    run = hyperperiod.simulate(load_system(str(FLIGHT)), 50_000_000, histograms=True)
+    assert run.tasks[0].histogram
+    assert RunResult.of(json.loads(run.to_json())) == run
+    validator().validate(run.to_dict())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"horizon_ns": "50ms"},
+        {"horizon_ns": 1.5},
+        {"interrupted": 0},
+        {"response_error": None},
+        {"domains": {}},
+        {"host": None},
+        {"colour": "blue"},
+        {"timing": 1},
+    ],
+    ids=str,
+)
+def test_schema_and_reader_refuse_the_same(change: dict[str, Any]) -> None:
+    good = json.loads(printed("simulate", str(FLIGHT), "--horizon", "5ms"))
+    assert validator().is_valid(good)
+    assert not validator().is_valid(good | change)
+    (key,) = change
+    with pytest.raises(InputError) as refused:
+        RunResult.of(good | change)
+    assert [problem.key for problem in refused.value.problems] == [key]
+    without = {name: value for name, value in good.items() if name != "pcpus"}
+    assert not validator().is_valid(without)
+    with pytest.raises(InputError, match="pcpus: found nothing; allowed: this key is required"):
+        RunResult.of(without)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ":1: found expecting value; allowed: a file of JSON"),
+        ('{"system":\n1 2}', ":2: found expecting ',' delimiter; allowed: a file of JSON"),
+        ("[" * 100_000, "found objects nested too deeply"),
+        ("[1]", "the whole: found a list; allowed: an object"),
+        ("{}", "system: found nothing; allowed: this key is required"),
+        ("\x80", ": found bytes that are not UTF-8; allowed: a file of JSON"),
+    ],
+)
+def test_wrong_files_are_named(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError) as refused:
+        RunResult.load(path)
+    assert str(refused.value).startswith(str(path))
+    assert said in str(refused.value)
+    with pytest.raises(InputError, match=r"none\.json: found no such file or directory"):
+        RunResult.load(tmp_path / "none.json")
+
+
+def test_a_file_of_another_result_is_refused_at_every_key(tmp_path: Path) -> None:
+    path = tmp_path / "analysis.json"
+    path.write_text(printed("analyze", str(FLIGHT)))
+    assert AnalysisResult.load(path).system == "flight-control"
+    with pytest.raises(InputError) as refused:
+        RunResult.load(path)
+    keys = {problem.key for problem in refused.value.problems}
+    assert {"host", "horizon_ns", "schedulable", "domains[0].supply_ns"} <= keys
+
+
+def test_objects_are_frozen_equal_by_value_and_leave_out_defaults() -> None:
+    class Two(ResultObject):
+        """Two keys, one of which may be left out."""
+
+        one: int | None
+        two: int | None = None
+
+    found = Two(one=None)
+    assert found.to_dict() == {"one": None}
+    assert found.replace(two=2).to_dict() == {"one": None, "two": 2}
+    assert found == Two(one=None, two=None) != Two(one=0)
+    assert len({found, Two(one=None)}) == 1
+    assert repr(found) == "Two(one=None, two=None)"
+    assert not ABSENT
+    with pytest.raises(AttributeError):
+        found.one = 1  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Two(two=1)  # type: ignore[call-arg]
