@@ -57,7 +57,7 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 
 POLICIES = ("ptps", "periodic+edf", "ds", "deferrable+edf", "rtds", "cbs")
 PERIODS = {1: (4, 5, 6, 8, 10, 12), 2: (4, 6, 8, 12)}
-"""Of servers on one pcpu, and on two together, where there are more states."""
+"""What periods of servers are drawn from: on one pcpu, and on two, where there are more states."""
 LONGEST_CYCLE = 120
 MOST_STATES = 3_000_000
 ONCE = 10**9
@@ -258,7 +258,7 @@ def page_with(text: str, known: dict[str, list[dict[str, int]]]) -> str:
 
 
 def picture(known: dict[str, list[dict[str, int]]]) -> str:
-    """Of each policy, the share of systems whose ratio is at most x."""
+    """The share of systems whose ratio is at most x, a line for each policy."""
     most = 4.0
     curves = []
     for policy, rows in known.items():

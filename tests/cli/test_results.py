@@ -18,7 +18,8 @@ from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model import load_system
-from hyperperiod.model.result_object import ABSENT, ResultObject
+from hyperperiod.model.absent import ABSENT
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.results import SHIPPED_NAME, results_schema, schema_text
 
 SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))

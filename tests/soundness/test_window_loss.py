@@ -239,7 +239,7 @@ class Charged:
 
 
 def costs_in(system: System, horizon_ns: int, seed: int) -> Iterator[tuple[int, int, int]]:
-    """Of each vcpu that departs: its number, how long it had work, and the cost of its picks."""
+    """Each departure: the vcpu, how long it had work, and the cost of the picks meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.hpt"
         simulate(system, horizon_ns, seed, trace_path=path)

@@ -47,7 +47,7 @@ from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Scheduler, Slack, System, Task
-from hyperperiod.model.result_object import ABSENT, Absent
+from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hyperperiod.model.result_object import ABSENT, Absent, ResultObject
+from hyperperiod.model.absent import ABSENT, Absent
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.vcpus import InterfaceResult
 
 Explanation = Mapping[str, Any]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import show_path
-from hyperperiod.model.result_object import Absent, ResultObject
 from hyperperiod.model.values import (
     Anything,
     Kind,
@@ -32,7 +32,7 @@ from hyperperiod.model.values import (
 if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
-SomeResult = TypeVar("SomeResult", bound=ResultObject)
+SomeResult = TypeVar("SomeResult")
 
 
 class Number(Kind):
@@ -81,7 +81,7 @@ class Free(Anything):
 class Object(Kind):
     """An object with the keys of a class of result objects, and no others."""
 
-    def __init__(self, of: type[ResultObject]) -> None:
+    def __init__(self, of: type[Any]) -> None:
         self.of = of
         hints = get_type_hints(of)
         listed = fields(cast("Any", of))
@@ -130,7 +130,7 @@ def kind_of(hint: Any) -> Kind:
         return Nullable(kind_of(one)) if types.NoneType in arguments else kind_of(one)
     if origin is tuple:
         return Many(kind_of(arguments[0])) if arguments[1] is ... else Numbers(len(arguments))
-    if isinstance(hint, type) and issubclass(hint, ResultObject):
+    if isinstance(hint, type) and is_dataclass(hint):
         return Object(hint)
     return Free() if origin is Mapping else _PLAIN[hint]
 

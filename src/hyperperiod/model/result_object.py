@@ -8,7 +8,7 @@
 
 The fields are the keys, in this order. A field without a default is always printed, also when it
 is null. One with a default is left out while it has it, which is how a key that says nothing is
-spared. `ABSENT` is the default of keys that may be null when they are there.
+spared. `ABSENT` (`absent`) is the default of keys that may be null when they are there.
 
 The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`). Equality and
 text are written once here and not made for each class: that halves what classes cost at start.
@@ -18,23 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Absent(Enum):
-    """Of a key that is not there."""
-
-    ABSENT = "absent"
-
-    def __bool__(self) -> Literal[False]:
-        return False
-
-
-ABSENT: Final = Absent.ABSENT
 _NO_DEFAULT = object()
 
 

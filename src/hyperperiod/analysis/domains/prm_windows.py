@@ -67,7 +67,7 @@ def judge_windows(
 
 
 def _response(loads: Sequence[Load], supply: Supply, late_ns: int) -> Verdict:
-    """Of the last load below all others."""
+    """The verdict for the last load, which is below all others."""
     found, bound_ns = _analysis.last_response(
         loads, supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns
     )

@@ -272,7 +272,7 @@ def _about(server: str, verdict: Verdict) -> Verdict:
 
 
 def _component_with(components: Sequence[Component], name: str) -> tuple[Component, int]:
-    """Of the vcpus of an inner domain, which share a name, the last: it has the lowest priority."""
+    """The vcpu with a member of that name: of several the last, which has the lowest priority."""
     for component in components:
         for index, source in reversed(list(enumerate(component.sources))):
             if source.name == name:

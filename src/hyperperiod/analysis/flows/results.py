@@ -12,7 +12,7 @@ from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict
 from hyperperiod.analysis.result import FlowPaperResult, FlowResult, HopResult
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Flow
-from hyperperiod.model.result_object import ABSENT, Absent
+from hyperperiod.model.absent import ABSENT, Absent
 
 NS_PER_S = 1_000_000_000
 

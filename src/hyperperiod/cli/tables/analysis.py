@@ -24,7 +24,7 @@ from hyperperiod.cli.tables.cells import (
     time_text,
     verdict_text,
 )
-from hyperperiod.model.result_object import ABSENT
+from hyperperiod.model.absent import ABSENT
 
 Promised = PcpuResult | DomainResult | TaskResult | FlowResult
 SHOWN_SUBJECTS = 6
