@@ -342,7 +342,7 @@ def test_other_systems_are_not_driver_loops() -> None:
     blocked_first = first.replace(tasks=(blocked, *first.tasks[1:]))
     domains = (system.domains[0], blocked_first, *system.domains[2:])
     assert not whole_verdicts(system.replace(domains=domains))
-    costly = system.replace(overheads=Overheads(pick_ns=1))
+    costly = with_policy(system, parse_policy("sedf")).replace(overheads=Overheads(pick_ns=1))
     assert not whole_verdicts(costly)
     twice = system.replace(flows=(system.flows[0], system.flows[0]))
     assert not whole_verdicts(twice)

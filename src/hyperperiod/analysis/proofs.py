@@ -108,7 +108,7 @@ _SERVERS = ("test_servers.py", *_COSTS)
 _CHAIN = ("test_chains.py", *_SERVERS)
 _FLOWS = ("test_flows.py", *_CHAIN)
 _WINDOWS = ("test_small_worlds.py", "test_window_loss.py")
-_SLICES = ("test_chains.py", *_ANY)
+_SLICES = ("test_driver_overheads.py", "test_chains.py", *_ANY)
 _LOOPS = ("test_sedf.py", *_SLICES)
 
 _QUEUE = "a sporadic server may always get more than its bound"

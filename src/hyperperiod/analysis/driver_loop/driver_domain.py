@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hyperperiod.analysis.driver_loop.account import Account
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order, format_time
@@ -96,12 +97,16 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Placed:
-    """A plant on its machine: each server and the group that it shares a pcpu with."""
+    """A plant on its machine: each server and the group that it shares a pcpu with.
+
+    `account` is of its overheads, if there are any.
+    """
 
     plant: Plant
     driver: Server
     driver_group: Group
     services: tuple[tuple[Server, Group], ...]
+    account: Account | None = None
 
     def slices_suffice(self) -> Verdict:
         """Whether one slice holds what is there at once: k packets, or one job."""
@@ -133,6 +138,16 @@ class Answer(NamedTuple):
     wake_ns: int
 
 
+class Delays(NamedTuple):
+    """How long a vcpu takes to spend an amount of at most its slice, with overheads.
+
+    `at_begin` of a period, and at `any_time` with work from there on; a verdict with the bound.
+    """
+
+    at_begin: Callable[[Placed, Server, Group, int], Verdict]
+    any_time: Callable[[Placed, Server, Group, int], Verdict]
+
+
 class Rule(NamedTuple):
     """What one of the policies says of its slices; a verdict is a refusal.
 
@@ -141,7 +156,8 @@ class Rule(NamedTuple):
     through the driver, `answer` that of a service (by its number) whose packets reach it up to so
     late. `life`, if there is one, is from a packet's arrival to its answer in one piece, or None
     above the deadline: of a service (number, server and answer) whose packets reach it up to so
-    late, with all waits for the driver's slice.
+    late, with all waits for the driver's slice. `delays` are for loops with overheads, if anything
+    is proved of those.
     """
 
     name: str
@@ -151,6 +167,7 @@ class Rule(NamedTuple):
     answer: Callable[[Placed, int, int], Answer | Verdict]
     life: Callable[[Placed, int, Server, Answer, int, int], int | None] | None = None
     hops: int | None = None
+    delays: Delays | None = None
 
 
 @dataclass(frozen=True)
@@ -180,8 +197,10 @@ def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
 
     In and out cost the longest way each; the answer counts from the end of the longest way in.
     Where no packet waits for a slice twice (`waits_once`), one of the two ways is one that found
-    enough of the slice, and the answer then counts from its wake.
+    enough of the slice, and the answer then counts from its wake. Loops with overheads have bounds
+    of their own (`with_overheads`).
     """
+    assert placed.account is None, "there are no overheads"
     suffice = placed.slices_suffice()
     if not suffice.holds:
         return suffice
@@ -319,8 +338,8 @@ def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) ->
     those may spend one slice at the end of a period and another at the start of the next, as
     deferrable servers do (`deferrable_fp`). A service runs no longer than its jobs do, either:
     those that came up to d_k before the window or in it, ceil((R + d_k) / P_k) e_k with P_k
-    between packets, since all deadlines so far were met. Held to the server's own period; null
-    beyond it.
+    between packets, since all deadlines so far were met; and with overheads, the picks that grant
+    it there. Held to the server's own period; null beyond it.
     """
     jobs = dict(zip((server for server, _ in placed.services), placed.plant.services, strict=True))
     above = [
@@ -331,7 +350,7 @@ def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) ->
     response_ns = amount_ns
     while response_ns <= own.period_ns:
         demand_ns = amount_ns + group.lost_ns(response_ns)
-        demand_ns += sum(_spent(other, service, response_ns) for other, service in above)
+        demand_ns += sum(_spent(placed, other, service, response_ns) for other, service in above)
         if demand_ns == response_ns:
             return Verdict.yes(response_ns)
         response_ns = demand_ns
@@ -341,13 +360,15 @@ def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) ->
     )
 
 
-def _spent(server: Server, service: Service | None, window_ns: int) -> int:
+def _spent(placed: Placed, server: Server, service: Service | None, window_ns: int) -> int:
     """What one of higher priority can take of a window in which it is ahead."""
     late_ns = server.period_ns - server.budget_ns
     by_slices_ns = -(-(window_ns + late_ns) // server.period_ns) * server.budget_ns
     if service is None:
         return by_slices_ns
     by_jobs_ns = -(-(window_ns + service.deadline_ns) // service.period_ns) * service.wcet_ns
+    if placed.account is not None:
+        by_jobs_ns += placed.account.loss_ns(server, window_ns, with_wakes=True)
     return min(by_slices_ns, by_jobs_ns)
 
 
@@ -374,12 +395,16 @@ def configure_by_hops(plant: Plant, hops: int) -> Configuration:
 
 
 def bounds_of(placed: Placed, rule: Rule) -> list[Verdict]:
-    """One verdict for each service, with its bound.
+    """One verdict for each service, with its bound."""
+    return verdicts_of(placed, parts_of(placed, rule))
+
+
+def verdicts_of(placed: Placed, found: list[Parts] | Verdict) -> list[Verdict]:
+    """One verdict for each service from the parts of the bounds, or from why there are none.
 
     That at most k packets are with the driver rests on every deadline being met. So one bound that
     is missing or above its deadline takes the ground from all of them.
     """
-    found = parts_of(placed, rule)
     services = placed.plant.services
     if isinstance(found, Verdict):
         return [Verdict.unknown(found.reason)] * len(services)

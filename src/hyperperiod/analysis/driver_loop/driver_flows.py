@@ -3,9 +3,9 @@
 
 A system is a *driver loop* if its policy has slices, each flow has three hops - driver, a domain of
 its own with one task, driver - with one item outstanding, all with the same driver domain, the
-driver does nothing else, nothing blocks, and no overheads are given. Everything else is for the
-general bounds of flows, and so are loops through ordinary domains of PSEDF. What makes a loop does
-not depend on slices: `fit` looks for those.
+driver does nothing else, and nothing blocks. Everything else is for the general bounds of flows,
+and so are loops through ordinary domains of PSEDF, and those of SEDF with overheads. What makes a
+loop does not depend on slices: `fit` looks for those.
 
 Inputs: a system; for verdicts, one whose interfaces are known, and the rule of its policy. Result:
 per flow the paper's verdict and the sound one, or None for systems of another form (`loop_of` says
@@ -18,6 +18,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hyperperiod.analysis.driver_loop.account import Account
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
@@ -26,9 +27,10 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Rule,
     Service,
     Slice,
-    bounds_of,
     parts_of,
+    verdicts_of,
 )
+from hyperperiod.analysis.driver_loop.with_overheads import parts_with_overheads
 from hyperperiod.analysis.flows.found import WholeVerdict
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.verdict import Verdict
@@ -75,8 +77,10 @@ def driver_flows(rule: Rule, system: System) -> dict[str, WholeVerdict] | None:
     services = tuple(Slice(s.period_ns, s.budget_ns) for s, _ in placed.services)
     driver = Slice(placed.driver.period_ns, placed.driver.budget_ns)
     papers = rule.paper_holds(placed.plant, Configuration(driver, services))
-    found = parts_of(placed, rule)
-    sounds = bounds_of(placed, rule)
+    found = _parts(placed, rule)
+    if found is None:
+        return None
+    sounds = verdicts_of(placed, found)
     title = f"the driver loop of {rule.name}"
     verdicts = {}
     for number, (flow, sound) in enumerate(zip(system.flows, sounds, strict=True)):
@@ -87,6 +91,13 @@ def driver_flows(rule: Rule, system: System) -> dict[str, WholeVerdict] | None:
             story = _story(flow, parts)
         verdicts[flow.name] = WholeVerdict(rule.name, title, papers[number], sound, hops_ns, story)
     return verdicts
+
+
+def _parts(placed: Placed, rule: Rule) -> list[Parts] | Verdict | None:
+    """The parts of the bounds; None where the rule says nothing of such a loop."""
+    if placed.account is None:
+        return parts_of(placed, rule)
+    return None if rule.delays is None else parts_with_overheads(placed, rule.delays)
 
 
 def _story(flow: Flow, parts: Parts) -> str:
@@ -111,15 +122,15 @@ def placed_of(system: System) -> Placed | None:
     if not all(one.name in servers for one in (loop.driver, *loop.replies)):
         return None
     driver, group = servers[loop.driver.name]
-    return Placed(loop.plant, driver, group, tuple(servers[one.name] for one in loop.replies))
+    services = tuple(servers[one.name] for one in loop.replies)
+    account = None if system.overheads == Overheads() else Account(system)
+    return Placed(loop.plant, driver, group, services, account)
 
 
 def loop_of(system: System) -> Loop | NoLoop:
     """The loop that a system is, whatever its slices; or the first thing that keeps it from it."""
     if not system.flows:
         return NoLoop("it has no [[flow]]")
-    if system.overheads != Overheads():
-        return NoLoop("it has [overheads]")
     owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
     driver = owners[system.flows[0].hops[0]]
     for flow in system.flows:

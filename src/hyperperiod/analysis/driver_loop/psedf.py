@@ -56,6 +56,7 @@ from __future__ import annotations
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
+    Delays,
     Placed,
     Plant,
     Rule,
@@ -66,7 +67,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     period_over,
     slice_response,
 )
-from hyperperiod.analysis.servers.server import Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order
 
@@ -197,6 +198,29 @@ def _before(placed: Placed, number: int) -> set[Server]:
     return found - {placed.services[number][0]}
 
 
+def spent_from_begin(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+    """R, with overheads; of no more than a slice."""
+    if amount_ns > own.budget_ns:
+        return Verdict.unknown(f"{own.name}: a slice does not hold its work with the overheads")
+    return slice_response(placed, own, group, amount_ns)
+
+
+def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+    """D, with overheads: a slice may have begun with a debt, and some may be used up before."""
+    assert placed.account is not None, "there are overheads"
+    slices = (amount_ns - 1) // own.budget_ns
+    whole = slice_response(placed, own, group, own.budget_ns)
+    last = slice_response(placed, own, group, amount_ns - slices * own.budget_ns)
+    if last.bound_ns is None:
+        return last
+    gap_ns = own.period_ns - own.budget_ns + placed.account.debt_ns(own)
+    if slices == 0:
+        return Verdict.yes(gap_ns + last.bound_ns)
+    if whole.bound_ns is None:
+        return whole
+    return Verdict.yes(max(gap_ns, whole.bound_ns) + slices * own.period_ns + last.bound_ns)
+
+
 RULE = Rule(
     "psedf",
     ((Budget.SLICE, Order.FP), (Budget.SLICE, Order.FP_EDF)),
@@ -204,4 +228,5 @@ RULE = Rule(
     way,
     answer,
     life,
+    delays=Delays(spent_from_begin, spent_from_anywhere),
 )

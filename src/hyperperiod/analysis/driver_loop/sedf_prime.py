@@ -32,9 +32,11 @@ the deadline. Errors: ValueError from `configure`.
 
 from __future__ import annotations
 
+from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
+    Delays,
     Placed,
     Plant,
     Rule,
@@ -158,4 +160,33 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     return min(worst_ns, own.budget_ns)
 
 
-RULE = Rule("sedf_prime", ((Budget.SLICE, Order.EDF),), paper_holds, way, answer, hops=HOPS)
+def spent_from_begin(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+    """Within its period, with overheads, if a slice holds it; R alone on its pcpu."""
+    if len(group.servers) == 1 or amount_ns > own.budget_ns:
+        return psedf.spent_from_begin(placed, own, group, amount_ns)
+    got = gets_its_slice(own, group)
+    return Verdict.yes(own.period_ns) if got.holds else got
+
+
+def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+    """D, with overheads: this slice and the last may have begun with a debt."""
+    assert placed.account is not None, "there are overheads"
+    if len(group.servers) == 1:
+        return psedf.spent_from_anywhere(placed, own, group, amount_ns)
+    got = gets_its_slice(own, group)
+    if not got.holds:
+        return got
+    before_ns = (amount_ns - 1) // own.budget_ns * (own.period_ns - own.budget_ns)
+    kept_ns = kept_delay(own, group, amount_ns) + before_ns
+    return Verdict.yes(kept_ns + 2 * placed.account.debt_ns(own))
+
+
+RULE = Rule(
+    "sedf_prime",
+    ((Budget.SLICE, Order.EDF),),
+    paper_holds,
+    way,
+    answer,
+    hops=HOPS,
+    delays=Delays(spent_from_begin, spent_from_anywhere),
+)

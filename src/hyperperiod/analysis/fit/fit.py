@@ -28,7 +28,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hyperperiod.analysis.analyze import analyze
-from hyperperiod.analysis.driver_loop.driver_flows import NoLoop, loop_of
+from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
 from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
@@ -48,7 +48,7 @@ from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Scope, System
+from hyperperiod.model import InputError, Overheads, Scope, System
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
@@ -62,7 +62,7 @@ def fit(
     """The system fitted; Ctrl-C ends the search early and leaves the best found so far."""
     options = options or Options()
     _refuse(system, options)
-    loop = loop_of(system) if rule_for(system.policy) is not None else NoLoop(NO_SLICES)
+    loop = _loop(system)
     if not isinstance(loop, NoLoop):
         return _timed(lambda: fit_loop(system, loop, options, listen))
     if options.rule is Rule.PAPER:
@@ -73,6 +73,15 @@ def fit(
     if fitted.system is None and system.flows and rule_for(system.policy) is not None:
         fitted.reason += f" (it is not a driver loop: {loop.reason})"
     return fitted
+
+
+def _loop(system: System) -> Loop | NoLoop:
+    """The loop whose slices can be chosen; the search knows no bounds with overheads."""
+    if rule_for(system.policy) is None:
+        return NoLoop(NO_SLICES)
+    if system.flows and system.overheads != Overheads():
+        return NoLoop("it has [overheads]")
+    return loop_of(system)
 
 
 def _timed(run: Callable[[], Fitted]) -> Fitted:

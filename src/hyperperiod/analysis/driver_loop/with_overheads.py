@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Driver loops where the hypervisor's own work takes time: bounds for SEDF' and PSEDF.
+
+Picks take time at the start of the grant that they make, and whoever pays for the grant pays for
+them (`analysis.overheads`, with O for the longest pick of a pcpu). What is *spent* of a slice is
+work and picks, and only the work serves packets. Three things differ from the loop without them.
+
+1. *What has to be spent.* Let a vcpu be without a break in its work from t on, and let `loss(W)`
+   be what picks may take of its slices in a window W, with the debt of the slice before and the
+   pick in progress at t. Then `work` is done when
+
+       A = work + loss(W)
+
+   is spent since t, if that is within W. A slice is overdrawn by less than O, and the next one
+   begins with that debt: from the begin d of a period on, j periods spend j s less the debt at d,
+   for the debts in between are paid by one and were spent by the other. The debt at d is counted in
+   A. So the last of m = ceil(A / s) slices has what A needs beyond (m - 1) s.
+
+2. *How long that takes.* From t on with the slice at hand an amount a takes R(a), the response
+   time of `slice_response` with all that is lost beside the budgets (each of them overdrawn once,
+   and one pick that cannot be interrupted). A domain that answers may count there with its jobs and
+   the picks that grant it: one comes with each of its wakes, and any other goes on with it or comes
+   back to it within work without a break. With R(s) <= p each period spends its slice. Under EDF
+   each does if the host level says so.
+
+   At any other time: let q be left of the slice, whose period ends at d. It had s - O at the least,
+   so d - t <= p - s + q + O. If q is spent by d, the last slice takes R(a - q) <= R(a) - q with
+   a = A - (m - 1) s. If it is not, the slice was at hand all along: m = 1 takes R(A), and for
+   m > 1 d comes within R(s). So A is spent after
+
+       D = p - s + O + R(A),                                                    (PSEDF, m = 1)
+       D = max(p - s + O, R(s)) + (m - 1) p + R(A - (m - 1) s).                  (PSEDF, m > 1)
+
+   Under EDF g of what is left is spent by d. The m-th period from there begins with a debt at the
+   most, and has spent x of its slice by its end less s - O - x. With q - g <= s
+
+       D = 2 (p - s) + 2 O + A + s + (m - 1) (p - s).                                   (SEDF')
+
+   Alone on its pcpu nobody takes from a vcpu what is left: that is as under PSEDF.
+
+3. *The window.* D grows with W and W is to be D: the least W with D(A(W)) <= W is sought from
+   below. Were the work not done at t + W, A would have been spent by then, of which loss(W) at most
+   on picks: it was done.
+
+The way through the driver is D with k e_N; that at most k packets are there rests on all deadlines
+being met, as ever, and that a slice holds them all is not asked for. A real-time domain whose wake
+begins a period (`period_over`) has its slice at hand: with A <= s it takes R(A), or p under EDF.
+Its job may use up the slice only if A = s; with A < s one period has to be over at the next wake,
+else two. Where a wake may not begin a period, D of its own slice holds. The whole is 2 D and that.
+
+Not proved with overheads, and not used: that no packet waits twice (`waits_once`), one piece
+(`psedf.life`), 2 R_i for chains of periods, a quantum, and SEDF, where a block may lose a slice.
+
+Inputs: a placed plant with its account, and what the policy says of slices. Results: the parts of
+the bound of each service (ns), or why there is none. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hyperperiod.analysis.driver_loop.driver_domain import (
+    Delays,
+    Parts,
+    Placed,
+    Service,
+)
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.model import format_time
+
+Delay = Callable[[Placed, Server, Group, int], Verdict]
+
+
+class Spent(NamedTuple):
+    """What is spent of a slice until some work is done (A), and how long that takes."""
+
+    amount_ns: int
+    delay_ns: int
+
+
+def parts_with_overheads(placed: Placed, delays: Delays) -> list[Parts] | Verdict:
+    """The bound of each service, if all deadlines are met; or why there is none."""
+    if placed.driver_group.turns:
+        return Verdict.unknown("with overheads nothing is proved of loops with a quantum")
+    plant, driver = placed.plant, (placed.driver, placed.driver_group)
+    way = _spent(placed, *driver, plant.slice_ns, delays.any_time, plant.shortest_ns)
+    if isinstance(way, Verdict):
+        return way
+    found = []
+    for number in range(len(placed.services)):
+        answer_ns = _answer_ns(placed, number, delays, way.delay_ns)
+        if isinstance(answer_ns, Verdict):
+            return answer_ns
+        found.append(Parts(way.delay_ns, answer_ns, way.delay_ns, answer_ns))
+    return found
+
+
+def _answer_ns(placed: Placed, number: int, delays: Delays, way_ns: int) -> int | Verdict:
+    """From a service's wake to its answer, if packets reach it up to so late."""
+    service, (server, group) = placed.plant.services[number], placed.services[number]
+    asked = (placed, server, group, service.wcet_ns)
+    fresh = _spent(*asked, delays.at_begin, service.deadline_ns)
+    if not isinstance(fresh, Verdict) and _period_over(service, server, fresh.amount_ns, way_ns):
+        return fresh.delay_ns
+    later = _spent(*asked, delays.any_time, service.deadline_ns)
+    return later if isinstance(later, Verdict) else later.delay_ns
+
+
+def _period_over(service: Service, server: Server, amount_ns: int, late_ns: int) -> bool:
+    """Whether each wake begins a new period, if packets reach the service up to so late."""
+    periods = 1 if amount_ns < server.budget_ns else 2
+    return periods * server.period_ns + late_ns <= service.period_ns
+
+
+def _spent(
+    placed: Placed, own: Server, group: Group, work_ns: int, delay: Delay, limit_ns: int
+) -> Spent | Verdict:
+    """The least A and W that agree with each other, up to a limit of W."""
+    assert placed.account is not None, "there are overheads"
+    window_ns = work_ns
+    while window_ns <= limit_ns:
+        amount_ns = work_ns + placed.account.loss_ns(own, window_ns)
+        found = delay(placed, own, group, amount_ns)
+        if found.bound_ns is None:
+            return Verdict.unknown(found.reason)
+        if found.bound_ns <= window_ns:
+            return Spent(amount_ns, found.bound_ns)
+        window_ns = found.bound_ns
+    return Verdict.unknown(
+        f"{own.name}: with overheads {format_time(work_ns)} of work may take more than"
+        f" {format_time(limit_ns)}"
+    )
