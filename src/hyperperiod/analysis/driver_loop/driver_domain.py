@@ -142,10 +142,15 @@ class Delays(NamedTuple):
     """How long a vcpu takes to spend an amount of at most its slice, with overheads.
 
     `at_begin` of a period, and at `any_time` with work from there on; a verdict with the bound.
+    `life`, if there is one, is from a packet's arrival to its answer in one piece, or None above
+    the deadline: of a service (by its number), each of whose wakes begins a period or may not.
+    `chains`: the argument on chains of periods holds.
     """
 
     at_begin: Callable[[Placed, Server, Group, int], Verdict]
     any_time: Callable[[Placed, Server, Group, int], Verdict]
+    life: Callable[[Placed, int, bool], int | None] | None = None
+    chains: bool = False
 
 
 class Rule(NamedTuple):

@@ -53,6 +53,8 @@ the deadline. Errors: ValueError from `configure`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
@@ -162,20 +164,54 @@ def life(
         if answer.wake_ns - gap_ns + way_ns > service.period_ns:
             return None
         base_ns += gap_ns
+    groups = {placed.driver_group.servers: placed.driver_group}
+    group = placed.services[number][1]
+    groups[group.servers] = group
+
+    def lost_ns(window_ns: int) -> int:
+        return sum(one.lost_ns(window_ns) for one in groups.values())
+
+    return _in_one_piece(placed, number, base_ns, lost_ns)
+
+
+def life_with_overheads(placed: Placed, number: int, begins: bool) -> int | None:
+    """From arrival to answer, if slices hold their work with the picks of a period."""
+    account, plant, driver = placed.account, placed.plant, placed.driver
+    assert account is not None, "there are overheads"
+    service, (own, group) = plant.services[number], placed.services[number]
+    for server, work_ns in ((driver, plant.slice_ns), (own, service.wcet_ns)):
+        if work_ns + account.loss_ns(server, server.period_ns) > server.budget_ns:
+            return None
+    wait_ns = driver.period_ns - driver.budget_ns + account.debt_ns(driver)
+    base_ns = 2 * wait_ns + 2 * plant.packet_ns + service.wcet_ns
+    if not begins:
+        base_ns += own.period_ns - own.budget_ns + account.debt_ns(own)
+    before = _before(placed, number)
+    granted = {driver, own, *(server for server, _ in placed.services if server in before)}
+
+    def lost_ns(window_ns: int) -> int:
+        picks_ns = sum(account.loss_ns(one, window_ns, with_wakes=True) for one in granted)
+        stays_ns = 4 * placed.driver_group.lost_ns(window_ns) + 2 * group.lost_ns(window_ns)
+        return picks_ns + stays_ns
+
+    return _in_one_piece(placed, number, base_ns, lost_ns)
+
+
+def _in_one_piece(
+    placed: Placed, number: int, base_ns: int, lost_ns: Callable[[int], int]
+) -> int | None:
+    """The least r that holds all that may run between arrival and answer; None: no bound."""
+    plant, service = placed.plant, placed.plant.services[number]
     before = _before(placed, number)
     flows = [
         (one, 2 * plant.packet_ns + (one.wcet_ns if own in before else 0))
         for place, (one, (own, _)) in enumerate(zip(plant.services, placed.services, strict=True))
         if place != number
     ]
-    inside = {placed.driver, *(own for own, _ in placed.services)}
-    others = before - inside
-    groups = {placed.driver_group.servers: placed.driver_group}
-    group = placed.services[number][1]
-    groups[group.servers] = group
+    others = before - {placed.driver, *(own for own, _ in placed.services)}
     life_ns = base_ns
     while life_ns <= service.deadline_ns:
-        demand_ns = base_ns + sum(one.lost_ns(life_ns) for one in groups.values())
+        demand_ns = base_ns + lost_ns(life_ns)
         demand_ns += sum(
             -(-(life_ns + one.deadline_ns) // one.period_ns) * each_ns for one, each_ns in flows
         )
@@ -228,5 +264,5 @@ RULE = Rule(
     way,
     answer,
     life,
-    delays=Delays(spent_from_begin, spent_from_anywhere),
+    delays=Delays(spent_from_begin, spent_from_anywhere, life_with_overheads, chains=True),
 )

@@ -46,10 +46,29 @@ The way through the driver is D with k e_N; that at most k packets are there res
 being met, as ever, and that a slice holds them all is not asked for. A real-time domain whose wake
 begins a period (`period_over`) has its slice at hand: with A <= s it takes R(A), or p under EDF.
 Its job may use up the slice only if A = s; with A < s one period has to be over at the next wake,
-else two. Where a wake may not begin a period, D of its own slice holds. The whole is 2 D and that.
+else two. Where a wake may not begin a period, D of its own slice holds. The whole is 2 D and that,
+or less by one of these.
 
-Not proved with overheads, and not used: that no packet waits twice (`waits_once`), one piece
-(`psedf.life`), 2 R_i for chains of periods, a quantum, and SEDF, where a block may lose a slice.
+4. *All in one piece* (PSEDF, `psedf.life_with_overheads`). Let the driver's slice hold k e_N with
+   the picks of a period, `loss(p)`, and that of the domain its job. Then a packet waits for a slice
+   of the driver once on each way, p - s + O at the most, for the next one holds all that are there
+   as it begins; and for one of its own domain once, or not at all where its wake begins a period.
+   All else that runs from its arrival to its answer, where it is: the work that `psedf.life`
+   counts; picks that grant the driver, its domain or another one that answers, in the whole window
+   and with their wakes; and what is lost beside the budgets, in each stretch of time with the slice
+   at hand anew. The driver's pcpu has four of those, two visits and two waits, that of the domain
+   two.
+
+5. *Chains of periods* (PSEDF). With p <= P of the packets and A <= s, so that any slice holds a job
+   and R its time with the slice at hand, all is done R + R after the longest way in. Let a job find
+   its period, from T on, with less of its slice than it needs: the job before ran in that period.
+   That was woken after T; or less than R before T; or it waited for T itself, and by induction its
+   packet came D + R before T at the most. Its packet came after T - D - R in any case, that of the
+   job in question after T + p - D - R; so the slice at T + p comes D + R after it, and R later it
+   is done. A slice that begins with a debt holds a job as well, for the debt is counted in A.
+
+Not proved with overheads, and not used: that no packet waits twice (`waits_once`), a quantum, and
+SEDF, where a block may lose a slice.
 
 Inputs: a placed plant with its account, and what the policy says of slices. Results: the parts of
 the bound of each service (ns), or why there is none. Errors: none.
@@ -90,22 +109,40 @@ def parts_with_overheads(placed: Placed, delays: Delays) -> list[Parts] | Verdic
         return way
     found = []
     for number in range(len(placed.services)):
-        answer_ns = _answer_ns(placed, number, delays, way.delay_ns)
-        if isinstance(answer_ns, Verdict):
-            return answer_ns
-        found.append(Parts(way.delay_ns, answer_ns, way.delay_ns, answer_ns))
+        answer = _answer(placed, number, delays, way.delay_ns)
+        if isinstance(answer, Verdict):
+            return answer
+        life_ns = None if delays.life is None else delays.life(placed, number, answer.begins)
+        in_ns = out_ns = way.delay_ns
+        found.append(Parts(in_ns, answer.late_ns, out_ns, answer.wake_ns, life_ns))
     return found
 
 
-def _answer_ns(placed: Placed, number: int, delays: Delays, way_ns: int) -> int | Verdict:
-    """From a service's wake to its answer, if packets reach it up to so late."""
+class Reply(NamedTuple):
+    """When a service is done: beyond its packet's longest way in, and after its own wake.
+
+    `begins`: each of its wakes begins a period.
+    """
+
+    late_ns: int
+    wake_ns: int
+    begins: bool
+
+
+def _answer(placed: Placed, number: int, delays: Delays, way_ns: int) -> Reply | Verdict:
+    """The answer of a service, if packets reach it up to so late."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     asked = (placed, server, group, service.wcet_ns)
     fresh = _spent(*asked, delays.at_begin, service.deadline_ns)
     if not isinstance(fresh, Verdict) and _period_over(service, server, fresh.amount_ns, way_ns):
-        return fresh.delay_ns
-    later = _spent(*asked, delays.any_time, service.deadline_ns)
-    return later if isinstance(later, Verdict) else later.delay_ns
+        return Reply(fresh.delay_ns, fresh.delay_ns, begins=True)
+    later = _spent(*asked, delays.any_time, service.deadline_ns + server.period_ns)
+    if isinstance(later, Verdict):
+        return later
+    late_ns = later.delay_ns
+    if delays.chains and not isinstance(fresh, Verdict) and server.period_ns <= service.period_ns:
+        late_ns = min(late_ns, 2 * fresh.delay_ns)
+    return Reply(late_ns, later.delay_ns, begins=False)
 
 
 def _period_over(service: Service, server: Server, amount_ns: int, late_ns: int) -> bool:
