@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.table import Table, numbers, words
+from hyperperiod.measured import processor
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,6 @@ class Row:
         if self.peer is None:
             return None
         return self.value / self.peer if self.rate else self.peer / self.value
-
-
-def processor() -> str:
-    """The name of this machine's processor, as the kernel gives it."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
 
 
 def write(rows: Iterable[Row], path: Path) -> None:

@@ -213,11 +213,13 @@ def rows(
 ) -> Iterator[Row]:
     """What is said about one system."""
     title = f"xen, {name}, {vcpus} vcpus"
-    yield Row(
-        title, total(counts, files), "instructions/s", peer, None if peer is None else "stock rtds"
-    )
+    own = total(counts, files)
+    yield Row(title, own, "instructions/s")
+    if peer is not None:
+        yield Row(f"{title}: times stock rtds", own / peer, "times")
     decisions = sum(count.calls for count in counts if count.function.name in DECIDES)
-    yield Row(f"{title}: decisions", decisions, "/s")
+    yield Row(f"{title}: decisions", decisions, "decisions/s")
+    yield Row(f"{title}: each", own / decisions, "instructions")
     all_of_xen = sum(count.instructions for count in counts)
     yield Row(f"{title}: all of Xen", all_of_xen, "instructions/s")
 

@@ -121,10 +121,10 @@ def test_one_piece_is_less_than_its_parts() -> None:
 def test_the_whole_system_is_proved_with_overheads(policy: str) -> None:
     costs = dict.fromkeys(("pick_ns", "context_switch_ns", "wake_ns", "interrupt_ns"), 500)
     found = analyze(wide(policy, **costs))
-    assert found["schedulable"] is True
-    assert all(flow["schedulable"] for flow in found["flows"])
+    assert found.schedulable is True
+    assert all(flow.schedulable for flow in found.flows)
     dear = analyze(wide(policy, **dict.fromkeys(costs, 20 * US)))
-    assert dear["schedulable"] is None
+    assert dear.schedulable is None
 
 
 def test_what_is_not_proved_with_overheads() -> None:

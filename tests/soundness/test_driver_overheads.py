@@ -20,8 +20,9 @@ from tests.soundness.test_flows import Outcome, Phases, one_moved, shifted
 
 from hyperperiod.analysis.flows.found import WholeVerdict
 from hyperperiod.analysis.flows.registry import whole_verdicts
-from hyperperiod.hosts.sim import simulate
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import Domain, Flow, System
+from hyperperiod.runs import simulate
 
 POLICIES = (
     "psedf", "psedf", "slice+fp", "slice+fp+extra", "sedf-prime", "slice+edf", "slice+edf+extra",
@@ -141,28 +142,28 @@ def outcome(one: System, wholes: Mapping[str, WholeVerdict], phases: Phases) -> 
     nearest = 0
     broken = []
 
-    def compare(what: str, response: Mapping[str, int] | None, bound: int | None) -> None:
+    def compare(what: str, response: Responses | None, bound: int | None) -> None:
         nonlocal nearest
         if response is None or bound is None:
             return
-        nearest = max(nearest, 1_000_000 * response["max"] // bound)
-        if response["max"] > bound:
-            broken.append(f"{what} takes {response['max']}, its bound is {bound}")
+        nearest = max(nearest, 1_000_000 * response.max // bound)
+        if response.max > bound:
+            broken.append(f"{what} takes {response.max}, its bound is {bound}")
 
     bounds: dict[str, int] = {}
-    for flow, seen in zip(one.flows, result["flows"], strict=True):
-        if seen["misses"] or seen["dropped"]:
-            broken.append(f"{flow.name}: {seen['misses']} missed, {seen['dropped']} dropped")
+    for flow, seen in zip(one.flows, result.flows, strict=True):
+        if seen.misses or seen.dropped:
+            broken.append(f"{flow.name}: {seen.misses} missed, {seen.dropped} dropped")
         whole = wholes.get(flow.name)
         if whole is None:
             continue
-        compare(flow.name, seen["response_ns"], whole.sound.bound_ns)
+        compare(flow.name, seen.response_ns, whole.sound.bound_ns)
         for hop, bound in zip(flow.hops, whole.hops_ns or (), strict=True):
             bounds[hop] = max(bounds.get(hop, 0), bound)
-    for each in result["domains"]:
-        for member in each["tasks"]:
-            name = f"{each['name']}.{member['name']}"
-            compare(name, member["response_ns"], bounds.get(name))
+    for each in result.domains:
+        for member in each.tasks:
+            name = f"{each.name}.{member.name}"
+            compare(name, member.response_ns, bounds.get(name))
     return Outcome(nearest, "; ".join(broken))
 
 

@@ -7,14 +7,21 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.options import OneOf, json_option, read_name
+from hyperperiod.measured import BENCHMARKS, XEN
 
 
 @click.command()
 @click.option(
     "--measure",
     "host",
-    type=OneOf(("xen",)),
-    help="Measure what a host takes for itself: prints the [overheads] of a system file.",
+    type=OneOf((XEN, *BENCHMARKS)),
+    help="Measure what Xen takes for itself (prints the [overheads] of a system file), or, in a"
+    " checkout, run one of its benchmarks.",
+)
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Write what was measured into the checkout's measured.toml, for code and pages.",
 )
 @click.option(
     "--write",
@@ -25,21 +32,43 @@ from hyperperiod.cli.options import OneOf, json_option, read_name
     help="Write the measured [overheads] to a file.",
 )
 @json_option
-def doctor(host: str | None, output: str | None, as_json: bool) -> None:
+def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> None:
     """Show what works here, what is missing, and how to install it.
 
     The exit code is 0 whatever is missing: only building and the simulator are needed. With
-    --measure a host is booted and measured instead.
+    --measure a host is booted and measured instead, or a benchmark runs; where the machine lacks
+    what that takes, the exit code is 3.
     """
-    if output is not None and host is None:
-        raise click.UsageError("--write goes with --measure")
-    if host is not None:
-        _measure(output, as_json)
+    if output is not None and host != XEN:
+        raise click.UsageError("--write goes with --measure xen")
+    if keep and host is None:
+        raise click.UsageError("--keep goes with --measure")
+    if host == XEN:
+        _measure_xen(output, keep, as_json)
+    elif host is not None:
+        _run_benchmark(host, keep, as_json)
     else:
         _examine(as_json)
 
 
-def _measure(output: str | None, as_json: bool) -> None:
+def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
+    from hyperperiod import measured
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import bar
+
+    with bar(f"measuring: {name}", 1):
+        section = measured.benchmark(name)
+    if keep:
+        measured.keep(name, section)
+    if as_json:
+        print_json(measured.as_json(section))
+    else:
+        click.echo(measured.text_of({name: section}), nl=False)
+
+
+def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
+    from hyperperiod import measured as kept
+    from hyperperiod.analysis.overheads import event_cost_ns
     from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.xen.measure import MACHINES, measure
@@ -49,6 +78,8 @@ def _measure(output: str | None, as_json: bool) -> None:
             measured = measure(progress)
         if path is not None:
             path.write_text(measured.table())
+    if keep:
+        kept.keep(XEN, measured.section(event_cost_ns(measured.overheads)))
     if as_json:
         print_json(measured.as_json())
     else:

@@ -31,10 +31,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
-from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.images import QEMU, executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, announced, read_ring
+from hyperperiod.measured import XEN, Number, Section, command, version
 from hyperperiod.model import (
     Domain,
     FailedError,
@@ -92,6 +94,18 @@ class Measured:
                 for name, gap in self.gaps.items()
             },
         }
+
+    def section(self, event_ns: int) -> Section:
+        """What the file of measured numbers says of Xen; an event costs `event_ns` with these."""
+        gaps = {f"gap {name}": Number(gap.longest_ns, "ns") for name, gap in self.gaps.items()}
+        costs = {
+            f"cost {name.removesuffix('_ns')}": Number(value, "ns")
+            for name, value in vars(self.overheads).items()
+            if value
+        }
+        event = {"cost of an event": Number(event_ns, "ns")}
+        on = f"Xen {VERSION} in {version(QEMU)}, where an instruction takes a nanosecond"
+        return Section(command(XEN), on, {**gaps, **costs, **event})
 
     def table(self) -> str:
         """What was measured as the table [overheads] of a system file."""

@@ -12,13 +12,14 @@ result says so (`timing`). Where booting took longer than thought, it is tried a
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
@@ -31,6 +32,8 @@ from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, Options, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
+from hyperperiod.measured import XEN
+from hyperperiod.measured import read as read_measured
 from hyperperiod.model import FailedError, Overheads, System, tasks_of
 from hyperperiod.trace.format import Records, write_header, writing
 
@@ -50,11 +53,6 @@ JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
 ITEM_OVERHEAD_NS = 3_000
 """The same where there are flows: with a message to another domain, which the hypervisor brings."""
-RESUME_NS = 2_400
-"""What Xen takes at most from a pick until the vcpu that had the pcpu goes on: the gap `still` of
-measure.py without its interrupt."""
-SWITCH_NS = 1_600
-"""How much more it takes if another vcpu had the pcpu: the gap `turn` without `still`."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
@@ -243,13 +241,30 @@ def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
     )
 
 
+class Allowance(NamedTuple):
+    """What Xen takes at most after a pick, from what was measured of it, rounded up to 100 ns."""
+
+    resume_ns: int
+    """Until the vcpu that had the pcpu goes on: the gap `still` of measure.py without its
+    interrupt."""
+    switch_ns: int
+    """How much more if another vcpu had the pcpu: the gap `turn` without `still`."""
+
+    @classmethod
+    def measured(cls) -> Allowance:
+        """From the numbers in `measured.toml`."""
+        numbers = read_measured()[XEN].numbers
+        still, turn = numbers["gap still"].value, numbers["gap turn"].value
+        spans = (still - numbers["cost interrupt"].value, turn - still)
+        return cls(*(100 * math.ceil(span / 100) for span in spans))
+
+
 def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
     """What a reader of the trace must allow for."""
     late = {"lateness_ns": lateness_ns(replayed)}
     if machine.icount:
         job_ns = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
-        own = {"resume_ns": RESUME_NS, "switch_ns": SWITCH_NS, "job_overhead_ns": job_ns}
-        return {**late, **own}
+        return {**late, **Allowance.measured()._asdict(), "job_overhead_ns": job_ns}
     return {**late, "timing": "host"}
 
 
