@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from docs.measured import filled, shown, wrong
 
 from hyperperiod import measured
 from hyperperiod.cli import main
+from hyperperiod.hosts.xen.run import ITEM_OVERHEAD_NS, JOB_OVERHEAD_NS
 from hyperperiod.measured import FILE, Number, Section, keep, number, read, rounded, text_of
 
 TOP = Path(__file__).parents[2]
@@ -103,3 +105,23 @@ def test_keep_goes_with_measure() -> None:
         done = CliRunner().invoke(main, ["doctor", *arguments])
         assert done.exit_code == 2
         assert "goes with --measure" in done.output
+
+
+# -- what the executive leaves out of the loops of its jobs ---------------------------------------
+
+
+def test_the_pages_say_what_the_executive_leaves_out() -> None:
+    """These were counted by hand, with QEMU's log of instructions: they stand in its source."""
+    source = (TOP / "guests/executive/executive.c").read_text()
+    cost = {name: int(value) for name, value in re.findall(r"#define (\w+_COST) (\d+)u", source)}
+    job, several = cost["JOB_COST"], cost["SHARED_JOB_COST"]
+    item, sent = job + cost["ITEM_COST"], cost["SEND_COST"]
+    guests = " ".join((TOP / "docs/xen/guests.md").read_text().split())
+    assert f"{job} of them ({several} with several vcpus)" in guests
+    wires = " ".join((TOP / "docs/xen/wires.md").read_text().split())
+    assert (
+        f"of each job {item} instructions are left out of the loop ({job} of any job), and"
+        f" {sent:,} more"
+    ) in wires
+    assert job <= JOB_OVERHEAD_NS
+    assert item + sent <= ITEM_OVERHEAD_NS
