@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DomainSensitivity:
-    """`budget_ns` is the present one; `exact`: no value beyond was too hard to judge."""
+    """`budget_ns` is the present one; `exact`: no value beyond was too hard to judge.
+
+    Never where the supply has an explicit deadline, which is that of the present budget.
+    """
 
     tasks: dict[str, TaskSensitivity]
     factor: Fraction | None
@@ -98,7 +101,11 @@ def domain_sensitivity(
         min(whole) if len(whole) == len(factors) else None,
         domain.interface.budget_ns,
         confirmed_ns,
-        least.exact and confirmed_ns == budget_ns and all(part.exact for part in parts),
+        least.exact
+        and confirmed_ns == budget_ns
+        # A server with a smaller budget is done earlier, so less of it may be enough.
+        and supply.explicit_deadline_ns is None
+        and all(part.exact for part in parts),
     )
 
 

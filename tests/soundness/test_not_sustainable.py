@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where asking for less is worse: a witness for each exception that docs/analysis/proofs.md names.
+
+`test_sustainability` leaves these out of what it changes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.sim.worlds import alone, domain, system, task
+from tests.soundness.test_metamorphic import with_budget
+from tests.soundness.test_sustainability import Said, said_of, scaled
+
+from hyperperiod.analysis import analyze
+from hyperperiod.model import Domain, System
+
+
+def test_under_rm_a_longer_period_takes_a_task_its_rank() -> None:
+    b = task("b", 15, 4)
+    before = said_of(alone("rm", task("a", 10, 3, deadline=4), b))
+    after = said_of(alone("rm", task("a", 20, 3, deadline=4), b))
+    assert (before["d.a"], after["d.a"]) == (Said(True, 3), Said(False))
+
+
+def test_under_dm_a_longer_deadline_above_the_period_takes_a_task_its_rank() -> None:
+    a, c = task("a", 3, 1, deadline=7), task("c", 3, 1, deadline=5)
+    before = said_of(alone("dm", a, task("b", 10, 3, deadline=6), c))
+    after = said_of(alone("dm", a, task("b", 10, 3, deadline=8), c))
+    assert before["d"].holds
+    assert after["d"].holds is False
+
+
+def test_under_edf_a_bound_is_a_deadline() -> None:
+    b = task("b", 15, 4)
+    before = said_of(alone("edf", task("a", 10, 3, deadline=6), b))
+    after = said_of(alone("edf", task("a", 10, 3, deadline=9), b))
+    assert (before["d.a"], after["d.a"]) == (Said(True, 6), Said(True, 9))
+
+
+@pytest.mark.parametrize("changes", [{"deadline": 11}, {"period": 15, "deadline": 10}])
+def test_harmonic_supply_asks_for_harmonic_tasks(changes: dict[str, int]) -> None:
+    def given(**more: int) -> System:
+        first = task("a", more.pop("period", 10), 1, **more)
+        return system("ptps", domain("d", (2, 5), first, task("b", 20, 2)), sbf="harmonic")
+
+    assert said_of(given())["d"].holds
+    assert said_of(given(**changes))["d"].holds is None
+
+
+def test_where_switches_cost_best_effort_is_switched_to() -> None:
+    def given(*more: Domain) -> System:
+        own = domain("d", (50, 100), task("a", 400, 10))
+        return system("ptps", own, *more, overheads={"context_switch": 1})
+
+    assert said_of(given())["d.a"] == Said(True, 120)
+    assert said_of(given(domain("more", None)))["d.a"] == Said(True, 122)
+
+
+def test_the_global_fp_test_counts_whole_nanoseconds() -> None:
+    def one(name: str, interface: tuple[int, int], **more: int) -> Domain:
+        return domain(name, interface, task("t", 60, 1, vcpu=0), **more)
+
+    pair = domain("c", (1, 3), task("t", 60, 1, vcpu=0), task("u", 60, 1, vcpu=1), vcpus=2)
+    domains = one("a", (2, 6)), one("b", (1, 2)), pair, one("d", (1, 3))
+    given = system("periodic+fp+none+global", *domains, pcpus=2)
+    assert said_of(given)["a"].holds
+    assert said_of(scaled(given, 2))["a"].holds is None
+
+
+def test_who_of_equals_goes_short_is_the_order_of_the_file() -> None:
+    high = domain("z", (3, 10), task("t", 50, 1), priority=0)
+
+    def given(*names: str) -> System:
+        equals = (domain(name, (4, 10), task("t", 50, 2), priority=1) for name in names)
+        return system("ptps", *equals, high)
+
+    one, other = said_of(given("a", "b")), said_of(given("b", "a"))
+    assert [one[name].holds for name in "ab"] == [None, False]
+    assert [other[name].holds for name in "ab"] == [False, None]
+
+
+def test_with_explicit_deadlines_a_smaller_budget_is_done_earlier() -> None:
+    """So the least budget is told as safe, and not as exact."""
+    given = system("ptps", domain("a", (10, 11), task("t", 25, 3)), sbf="edp")
+    told = analyze(given, sensitivity=True)["domains"][0]["sensitivity"]
+    assert (told["least_budget_ns"], told["exact"]) == (3, False)
+    assert said_of(with_budget(given, 0, 2))["a"].holds
