@@ -82,6 +82,7 @@ def test_who_of_equals_goes_short_is_the_order_of_the_file() -> None:
 def test_with_explicit_deadlines_a_smaller_budget_is_done_earlier() -> None:
     """So the least budget is told as safe, and not as exact."""
     given = system("ptps", domain("a", (10, 11), task("t", 25, 3)), sbf="edp")
-    told = analyze(given, sensitivity=True)["domains"][0]["sensitivity"]
-    assert (told["least_budget_ns"], told["exact"]) == (3, False)
+    told = analyze(given, sensitivity=True).domains[0].sensitivity
+    assert told
+    assert (told.least_budget_ns, told.exact) == (3, False)
     assert said_of(with_budget(given, 0, 2))["a"].holds

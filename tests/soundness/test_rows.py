@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,14 @@ from tests.sim.worlds import alone, task
 from tests.soundness import rows
 from tests.soundness.campaign import Trial, hunt
 from tests.soundness.hunt_rows import hunt as hunt_rows
+from tests.soundness.hunt_table import PAGE, STATE, parts, table
 from tests.soundness.rows import NEVER, ROWS, kinds_of, try_one
 from tests.soundness.test_whole_systems import broken, claims_of
 
 from hyperperiod import _sim
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis import proofs
+from hyperperiod.analysis.proofs import Cover
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import System, load_system
 from hyperperiod.runs import simulate
@@ -32,6 +38,30 @@ def test_no_row_accepts_what_fails(name: str, systems: int) -> None:
         return Trial(tried.accepted, tried.counterexample)
 
     hunt(f"row {name}", systems, trial)
+
+
+_HOPS = {"covers": tuple(Cover)}
+_GENERAL = {"supply": Shape.GENERAL}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "wrong"),
+    [
+        ("polling+fp", "whole", _GENERAL),
+        ("polling+edf", "whole", _GENERAL),
+        ("slice-once+fp", "whole", _GENERAL),
+        ("slice-once+edf", "whole", _GENERAL),
+        ("sporadic+edf", "chain", _HOPS),
+    ],
+)
+def test_a_row_that_claims_too_much_is_found_out(
+    name: str, kind: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = replace(ROWS[name], **wrong)
+    table = tuple(row if one is ROWS[name] else one for one in proofs.PROOFS)
+    monkeypatch.setattr(proofs, "PROOFS", table)
+    draws = (random.Random(f"{name} {kind} {number}") for number in range(100))
+    assert any(try_one(draw, row, kind).counterexample for draw in draws)
 
 
 def attacked(system: System, bound_ns: int, seed: int) -> _sim.Attacked:
@@ -120,3 +150,7 @@ def test_a_hunt_that_is_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert all(kind["drawn"] == 6 for row in whole["rows"].values() for kind in row.values())
     with pytest.raises(SystemExit, match="seed 7"):
         hunt_rows(once, names, 6, 8, 1)
+
+
+def test_the_page_has_the_table_of_the_hunt() -> None:
+    assert parts(PAGE.read_text())[1].strip() == table(json.loads(STATE.read_text())).strip()

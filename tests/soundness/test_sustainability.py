@@ -53,14 +53,14 @@ class Said(NamedTuple):
 def said_of(system: System) -> dict[str, Said]:
     """By name: of the system (""), its domains, their tasks, and flows."""
     found = analyze(system)
-    said = {"": Said(found["schedulable"])}
-    for domain in found["domains"]:
-        said[domain["name"]] = Said(domain["schedulable"])
-        for task in domain["tasks"]:
-            name = f"{domain['name']}.{task['name']}"
-            said[name] = Said(task["schedulable"], task["response_bound_ns"])
-    for flow in found.get("flows", []):
-        said[f"flow {flow['name']}"] = Said(flow["schedulable"], flow["response_bound_ns"])
+    said = {"": Said(found.schedulable)}
+    for domain in found.domains:
+        said[domain.name] = Said(domain.schedulable)
+        for task in domain.tasks:
+            name = f"{domain.name}.{task.name}"
+            said[name] = Said(task.schedulable, task.response_bound_ns)
+    for flow in found.flows:
+        said[f"flow {flow.name}"] = Said(flow.schedulable, flow.response_bound_ns)
     return said
 
 
@@ -362,31 +362,31 @@ def edges(system: System) -> Iterator[tuple[str, str, System, System | None]]:
     tried. Beyond is one nanosecond, of a budget one quantum.
     """
     quantum_ns = system.quantum_ns or 1
-    for index, entry in enumerate(analyze(system, sensitivity=True)["domains"]):
-        told, domain = entry["sensitivity"], system.domains[index]
-        if told is None or not entry["schedulable"]:
+    for index, entry in enumerate(analyze(system, sensitivity=True).domains):
+        told, domain = entry.sensitivity, system.domains[index]
+        if not told or not entry.schedulable:
             continue
-        least_ns = told["least_budget_ns"]
+        least_ns = told.least_budget_ns
         if least_ns is not None:
             beyond_ns = least_ns - quantum_ns
             beyond = with_budget(system, index, beyond_ns) if beyond_ns > 0 else None
             at = with_budget(system, index, least_ns)
-            yield domain.name, "least budget", at, beyond if told["exact"] else None
-        for place, task in enumerate(entry["tasks"]):
-            own, where = task["sensitivity"], (index, place)
-            if own is None:
+            yield domain.name, "least budget", at, beyond if told.exact else None
+        for place, task in enumerate(entry.tasks):
+            own, where = task.sensitivity, (index, place)
+            if not own:
                 continue
-            if own["largest_wcet_ns"] is not None:
-                largest_ns = own["largest_wcet_ns"]
+            if own.largest_wcet_ns is not None:
+                largest_ns = own.largest_wcet_ns
                 at = with_task(system, where, wcet_ns=largest_ns)
-                beyond = with_task(system, where, wcet_ns=largest_ns + 1) if own["exact"] else None
-                yield domain.name, f"wcet of {task['name']}", at, beyond
-            if own["shortest_deadline_ns"] is not None and domain.scheduler is not Scheduler.DM:
-                shortest_ns = own["shortest_deadline_ns"]
+                beyond = with_task(system, where, wcet_ns=largest_ns + 1) if own.exact else None
+                yield domain.name, f"wcet of {task.name}", at, beyond
+            if own.shortest_deadline_ns is not None and domain.scheduler is not Scheduler.DM:
+                shortest_ns = own.shortest_deadline_ns
                 at = with_task(system, where, deadline_ns=shortest_ns)
-                sure = own["exact"] and shortest_ns > 1
+                sure = own.exact and shortest_ns > 1
                 beyond = with_task(system, where, deadline_ns=shortest_ns - 1) if sure else None
-                yield domain.name, f"deadline of {task['name']}", at, beyond
+                yield domain.name, f"deadline of {task.name}", at, beyond
 
 
 def broken_edges(system: System) -> Iterator[str]:
@@ -400,7 +400,7 @@ def broken_edges(system: System) -> Iterator[str]:
 
 
 def schedulable(system: System, name: str) -> bool:
-    return any(one["name"] == name and one["schedulable"] for one in analyze(system)["domains"])
+    return any(one.name == name and one.schedulable for one in analyze(system).domains)
 
 
 @pytest.mark.parametrize("systems", [3, pytest.param(500, marks=pytest.mark.slow)])
@@ -436,7 +436,7 @@ def test_what_fit_finds_is_accepted(row: str, systems: int) -> None:
             fitted = fit(system, Options(solver=False, limit_s=FIT_LIMIT_S))
         except InputError:  # a spare of too long a period, no slot for a best-effort domain
             return Trial(accepted=False)
-        if fitted.system is None or analyze(fitted.system)["schedulable"] is True:
+        if fitted.system is None or analyze(fitted.system).schedulable is True:
             return Trial(fitted.system is not None)
         return Trial(True, f"fitted, and not accepted:\n{to_toml(fitted.system)}")
 
