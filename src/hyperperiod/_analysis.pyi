@@ -27,6 +27,8 @@
 # judge_cluster    global EDF on `shared` vcpus with this interface and `whole` pcpus: the verdict,
 #                  and the number of a load and a window that were not confirmed (0: none known)
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
+# judge_stairs, last_response_stairs, sbf_stairs  as those without, for a supply that is a staircase
+#                  of (amount, wait) up to the budget, and repeats with the period
 # sbf              the least supply in any window of that length
 # deadline         of the general shape: when in each period the budget is there; 0: at its end
 
@@ -90,6 +92,22 @@ def witness(
     deadline: int = 0,
     looks: int = 50_000_000,
 ) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
+def judge_stairs(
+    local: Local,
+    loads: Sequence[Row],
+    stairs: Sequence[tuple[int, int]],
+    period: int,
+    budget: int,
+    looks: int = 50_000_000,
+) -> tuple[Verdict, int]: ...
+def last_response_stairs(
+    loads: Sequence[Row],
+    stairs: Sequence[tuple[int, int]],
+    period: int,
+    budget: int,
+    looks: int = 50_000_000,
+) -> tuple[Verdict, int]: ...
+def sbf_stairs(stairs: Sequence[tuple[int, int]], period: int, budget: int, window: int) -> int: ...
 def minimal_budget(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0
 ) -> tuple[int | None, bool]: ...

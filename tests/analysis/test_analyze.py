@@ -107,6 +107,7 @@ def test_the_object() -> None:
                         ("periodic resource", "Shin and Lee 2003"),
                         ("harmonic", "CSA paper, Eq. 1"),
                         ("edp resource", "Easwaran, Anand and Lee 2007"),
+                        ("server table", ""),
                     )
                 ],
                 "tasks": [

@@ -14,7 +14,7 @@ from tests.sim.worlds import domain, system, task
 
 from hyperperiod.analysis import Analysis, analyze, proofs
 from hyperperiod.analysis.fit.fit import fit
-from hyperperiod.analysis.proofs import PROOFS, Cover, Proof, Rules
+from hyperperiod.analysis.proofs import PROOFS, SHARPER, Cover, Proof, Rules, Sharper, find_proof
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import TESTS
 from hyperperiod.analysis.servers.server import Group, Server
@@ -275,3 +275,27 @@ def test_the_order_of_rules_in_a_reason() -> None:
     assert str(rules(Budget.CBS, Slack.EXTRA)) == (
         "the budget rule cbs with order fp, slack extra, partitioned"
     )
+
+
+@pytest.mark.parametrize(
+    "row", SHARPER, ids=lambda row: f"{row.claim.name}-{row.budget}-{row.scope}-{row.slacks[0]}"
+)
+def test_what_is_known_of_other_servers_is_hunted(row: Sharper) -> None:
+    """Every row has a proof in its source, is about legal rules, and is attacked under all."""
+    assert list((TOP / "src" / "hyperperiod" / "analysis" / "servers").glob(row.source))
+    named = {
+        Rules(row.budget, order, slack, row.scope) for order in row.orders for slack in row.slacks
+    }
+    for hunt in row.hunts:
+        assert named <= drawn_by(hunt)
+    for rules_of_row in named:
+        assert find_proof(rules_of_row) is not None
+        assert [other.names(rules_of_row) for other in SHARPER].count(True) == 1
+
+
+def test_the_page_has_every_row_of_what_is_known() -> None:
+    page = (TOP / "docs" / "analysis" / "proofs.md").read_text()
+    for row in SHARPER:
+        orders, slacks = ", ".join(row.orders), ", ".join(row.slacks)
+        cells = [row.budget, orders, row.scope, slacks, f"*{row.claim}*", f"`{row.source}`"]
+        assert f"| {' | '.join(cells)} |" in page

@@ -4,9 +4,11 @@
 //
 // Reads one world after another from standard input, as numbers: budget, order, slack, pcpus,
 // quantum, period and budget of the spare, tries, steps, seed, how many servers; and of each
-// server period, budget, priority, flags, blackout (-1: nothing is promised to it). Writes a line
-// for each: how much is lacking in the worst window that was found, and if that is above 0 the
-// pattern: server, time and units of every arrival.
+// server period, budget, priority, flags, blackout (-1: nothing is promised to it), and how many
+// stairs its bound has; if any, after what time and amount they repeat, and the amount and wait of
+// each (the blackout is not looked at then). Writes a line for each: how much is lacking in the
+// worst window that was found, and if that is above 0 the pattern: server, time and units of every
+// arrival.
 //
 // The bound is nothing during the blackout, and the whole budget at the end of every period that
 // follows. It must hold in every window in which the vcpu has work; those that matter begin with
@@ -38,6 +40,9 @@ struct Server {
     Time period, budget;
     hp_u32 priority, flags;
     Time blackout;
+    Time repeat_time = 0, repeat_amount = 0;
+    std::vector<std::pair<Time, Time>> stairs{}; // amount, wait
+    std::vector<Time> by_window{};               // what they promise
 };
 
 struct World {
@@ -186,7 +191,27 @@ class Player {
     Time now_ = 0;
 };
 
+// To get more than the amount of a stair takes its wait beside.
+Time bound_by_stairs(const Server &server, Time window) {
+    Time most = 0;
+
+    for (Time round = 0; round * server.repeat_time <= window; round++) {
+        for (std::size_t s = 0; s < server.stairs.size(); s++) {
+            const auto [amount, wait] = server.stairs[s];
+            const Time end =
+                s + 1 < server.stairs.size() ? server.stairs[s + 1].first : server.repeat_amount;
+            const Time here = std::min(end, window - round * server.repeat_time - wait);
+
+            if (here > amount)
+                most = std::max(most, round * server.repeat_amount + here);
+        }
+    }
+    return most;
+}
+
 Time bound(const Server &server, Time window) {
+    if (!server.by_window.empty())
+        return server.by_window[static_cast<std::size_t>(window)];
     const Time rest = std::max<Time>(0, window - server.blackout);
 
     return rest / server.period * server.budget + std::min(server.budget, rest % server.period);
@@ -376,12 +401,23 @@ bool read_world(World &world) {
     for (int i = 0; i < servers; i++) {
         Server one{};
 
-        require(std::scanf("%ld %ld %u %u %ld", &one.period, &one.budget, &one.priority, &one.flags,
-                           &one.blackout)
-                    == 5,
+        std::size_t stairs = 0;
+        require(std::scanf("%ld %ld %u %u %ld %zu", &one.period, &one.budget, &one.priority,
+                           &one.flags, &one.blackout, &stairs)
+                    == 6,
                 "a server is missing");
+        one.stairs.resize(stairs);
+        if (stairs > 0)
+            require(std::scanf("%ld %ld", &one.repeat_time, &one.repeat_amount) == 2,
+                    "a repetition is missing");
+        for (auto &[amount, wait] : one.stairs)
+            require(std::scanf("%ld %ld", &amount, &wait) == 2, "a stair is missing");
         world.servers.push_back(one);
         world.horizon = std::max(world.horizon, 6 * one.period);
+    }
+    for (Server &one : world.servers) {
+        for (Time window = 0; !one.stairs.empty() && window <= world.horizon; window++)
+            one.by_window.push_back(bound_by_stairs(one, window));
     }
     return true;
 }

@@ -20,7 +20,7 @@ from tests.building import TOP, make
 from tests.soundness.campaign import SEED, draw_for
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Policy, Scope, Slack
@@ -41,6 +41,7 @@ class World:
     spare: tuple[int, int] = (1000, 0)
     extra: tuple[bool, ...] = ()
     blackouts: tuple[int | None, ...] = ()
+    staircases: tuple[Staircase | None, ...] = ()
 
     @property
     def group(self) -> Group:
@@ -64,6 +65,15 @@ class World:
         ]
         return replace(self, blackouts=tuple(blackouts))
 
+    def promising_each(self, supplies: Sequence[Supply | Staircase | None]) -> World:
+        """With these supplies; nothing for who has none."""
+        stairs = [one if isinstance(one, Staircase) else None for one in supplies]
+        blackouts = [
+            one.blackout_ns if isinstance(one, Supply) else None if one is None else 0
+            for one in supplies
+        ]
+        return replace(self, blackouts=tuple(blackouts), staircases=tuple(stairs))
+
     @property
     def accepted(self) -> bool:
         return any(blackout is not None for blackout in self.blackouts)
@@ -78,6 +88,11 @@ class World:
             blackout = self.blackouts[number]
             numbers += [one.period_ns, one.budget_ns, one.priority, flags]
             numbers.append(-1 if blackout is None else blackout)
+            stairs = self.staircases[number] if self.staircases else None
+            numbers.append(0 if stairs is None else len(stairs.stairs))
+            if stairs is not None:
+                numbers += [stairs.period_ns, stairs.budget_ns]
+                numbers += [value for stair in stairs.stairs for value in stair]
         return " ".join(map(str, numbers))
 
 

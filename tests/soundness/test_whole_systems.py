@@ -110,7 +110,7 @@ class World:
             period = draw.randint(1, 30)
             budget = draw.randint(1, period)
             spare = Interface(period_ns=period * self.tick, budget_ns=budget * self.tick)
-        sbf = Sbf.GENERAL
+        sbf = draw.choice((Sbf.GENERAL, Sbf.SERVERS))
         if self.harmonic:
             sbf = Sbf.HARMONIC
         elif self.policy.budget.value == "periodic" and self.chance(0.5):

@@ -6,7 +6,8 @@ that the system asks for, what overheads may take of one budget, and the explici
 there is one: the latest time after a refill at which the budget has been spent. For the
 servers of the host that is the response bound of `fp_response_time`, where `edp` says that it is
 sound; for an inner server it is its response bound in the test of the domain around it. Several
-vcpus of a domain share the latest deadline of them.
+vcpus of a domain share the latest deadline of them. Of servers of the host there is, too, what the
+others on their pcpus leave to them (`known_servers`).
 
 Inputs: a system with its interfaces filled in. Result: a `Promise` for each domain by name.
 Errors: none.
@@ -14,8 +15,9 @@ Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.domains.domain_level import (
     Promise,
@@ -31,6 +33,9 @@ from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.window_loss import window_loss
 from hyperperiod.model import Domain, System
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.servers.known_servers import Known
 
 
 def promises_of(system: System) -> dict[str, Promise]:
@@ -62,9 +67,29 @@ def _promises_of_group(
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
             windows=window_loss(system, domains, domain),
+            known=_known(system, group, index, domains),
         )
         yield domain.name, promise
         yield from _inside(loss_ns, domain, promise)
+
+
+def _known(system: System, group: Group, index: int, domains: Sequence[Domain]) -> Known | None:
+    """What is known of the servers of one domain, which has this number, of those in a group."""
+    if system.domains[index].interface is None:
+        return None
+    # Loaded where it is asked for: a simulation has interfaces, and needs no more.
+    from hyperperiod.analysis.servers.known_servers import known_supply
+
+    return known_supply(system.policy, group, index, _unsettled(system, domains))
+
+
+def _unsettled(system: System, domains: Sequence[Domain]) -> str:
+    """Why the servers of a group are not all that there will be; empty if they are."""
+    if system.swaps or system.changes:
+        return "swaps or changes are to come"
+    if not all(domain.interface or domain.best_effort for domain in domains):
+        return "a domain on the same pcpus has no interface yet"
+    return ""
 
 
 def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:

@@ -15,6 +15,10 @@ What the columns mean:
 - loose:  why the server may always get more than the bound, so that a "no" under it is not exact;
 - hunts:  files in tests/soundness that look for a counterexample to the row.
 
+A second table (`SHARPER`) says of which rules more is known than the interface of a server: what
+the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the supply
+of the first table is all there is.
+
 An inner server is a periodic one whose host is the domain around it: it has the row of periodic
 servers under EDF, since the test of that domain shows no more than that its budget comes in every
 period.
@@ -79,6 +83,35 @@ class Proof:
         """Whether the row is about these rules."""
         own = (self.budget, self.order, self.scope)
         return own == (rules.budget, rules.order, rules.scope) and rules.slack in self.slacks
+
+
+class Claim(StrEnum):
+    """What is known of a server's supply from the other servers on its pcpus, as a test's name."""
+
+    TABLE = "server table"
+    INTERFERENCE = "known servers"
+    BANDWIDTH = "known bandwidth"
+
+
+@dataclass(frozen=True)
+class Sharper:
+    """A row of the second table: a bound above the supply of the interface alone, and its proof.
+
+    It is about the start of a system without overheads and quantum, tasks blocked or not.
+    """
+
+    claim: Claim
+    budget: Budget
+    orders: tuple[Order, ...]
+    scope: Scope
+    slacks: tuple[Slack, ...]
+    source: str
+    hunts: tuple[str, ...]
+
+    def names(self, rules: Rules) -> bool:
+        """Whether the row is about these rules."""
+        own = (self.budget, self.scope) == (rules.budget, rules.scope)
+        return own and rules.order in self.orders and rules.slack in self.slacks
 
 
 class NotProved(Exception):  # noqa: N818 - it is not an error of the user
@@ -170,6 +203,33 @@ PROOFS: tuple[Proof, ...] = (
           _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_global_edf.py", *_SERVERS)),
 )
 # fmt: on
+
+_BOTH = (_FP, _EDF)
+_KNOWN = ("test_known_servers.py", *_ANY)
+
+SHARPER: tuple[Sharper, ...] = (
+    Sharper(
+        Claim.TABLE,
+        _PERIODIC,
+        _BOTH,
+        _ONE,
+        (Slack.NONE, Slack.RECLAIM),
+        "server_table.py",
+        _KNOWN,
+    ),
+    Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ONE, (Slack.LEND,), "known_servers.py", _KNOWN),
+    Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ALL, _PLAIN, "known_servers.py", _KNOWN),
+    Sharper(Claim.INTERFERENCE, _POLLING, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
+    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
+    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _KNOWN),
+    Sharper(Claim.BANDWIDTH, _CBS, (_EDF,), _ONE, _BEHIND, "known_servers.py", _KNOWN),
+)
+"""What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
+
+
+def find_sharper(rules: Rules) -> Sharper | None:
+    """The row about these rules; None if there is none."""
+    return next((proof for proof in SHARPER if proof.names(rules)), None)
 
 
 def find_proof(rules: Rules) -> Proof | None:

@@ -51,8 +51,8 @@ class System(Part):
         "budgets and periods are multiples of it; equals take turns", default=None, unset="none"
     )
     sbf: Sbf = key(
-        'the supply bound: or `"harmonic"` or `"edp"`, refused where they are not sound; see'
-        " [domains](analysis/domains.md)",
+        'the supply bound: or `"harmonic"` or `"edp"`, refused where they are not sound, or'
+        ' `"servers"`; see [domains](analysis/domains.md)',
         default=Sbf.GENERAL,
     )
     spare: Interface | None = key(

@@ -52,3 +52,5 @@ class Sbf(StrEnum):
     GENERAL = "general"
     HARMONIC = "harmonic"
     EDP = "edp"
+    SERVERS = "servers"
+    """The general one, or what all servers on the pcpus leave where that is better."""

@@ -22,6 +22,10 @@ no row there is not covered):
   than others delay a whole slice). Under EDF what is left of a slice may be lost to others before
   the deadline (`driver_loop.sedf_prime`), at most a budget more: that of polling.
 
+Where more is known of a server than its interface, by what the others on its pcpus leave to it
+(`servers.known_servers`), the better of both verdicts counts, if the system asks for that. A
+verdict by the interface alone stays whatever becomes of the others; this one does not.
+
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
 every task is pinned to one, or as a whole under gedf, where jobs move (`mpr`). Inner domains are
 loads of the outer one, and each is promised its interface if the outer test holds for it.
@@ -31,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import (
@@ -45,7 +49,7 @@ from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.prm_windows import judge_windows
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.proofs import Cover, NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.window_loss import WindowLoss
@@ -61,11 +65,15 @@ from hyperperiod.model import (
     is_ordinary,
 )
 
+if TYPE_CHECKING:
+    from hyperperiod.analysis.servers.known_servers import Known
+
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 MOVING = "gedf: jobs move between the vcpus, which are judged together"
 WHOLE_BUDGET = "overheads may take the whole budget"
+ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -80,7 +88,8 @@ class Promise:
     They take `lost_ns` of a budget while the vcpu has work, and `lost_across_hops_ns` while items
     go from one of its tasks to the next without a gap. `windows` is another account of them, by the
     length of a window (`window_loss`), where there is one. `deadline_ns`, which `Sbf.EDP` uses, is
-    when in each period the budget has come, if that is known, and `refused` why it is not.
+    when in each period the budget has come, if that is known, and `refused` why it is not. `known`
+    is what the other servers on the pcpus leave to these, where anything is proved of that.
     """
 
     rule: Budget
@@ -93,6 +102,12 @@ class Promise:
     slack: Slack = Slack.NONE
     scope: Scope = Scope.PARTITIONED
     windows: WindowLoss | None = None
+    known: Known | None = None
+
+    @property
+    def by_interface(self) -> Promise:
+        """The same, with nothing known of other servers."""
+        return replace(self, known=None)
 
     @property
     def rules(self) -> Rules:
@@ -207,7 +222,51 @@ def _nothing_left(component: Component) -> tuple[Verdict, dict[str, Verdict]]:
 
 
 def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
-    """The verdicts under the domain's interface, if its server gets its budget."""
+    """The verdicts under the domain's interface, if its server gets its budget.
+
+    What is known of the other servers, where the system asks for that (`Sbf.SERVERS`), only adds to
+    them: a yes, or a lower response bound.
+    """
+    found = _judge_by_interface(domain, promise)
+    if promise.sbf is not Sbf.SERVERS:
+        return found
+    try:
+        sharper = judge_known(domain, promise)
+    except NotCovered:
+        return found
+    parts = {name: _better(found.parts[name], other) for name, other in sharper.parts.items()}
+    return DomainVerdict(_better(found.whole, sharper.whole), found.parts | parts)
+
+
+def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
+    """The verdicts with what is known of the servers beside; NotCovered with the reason."""
+    known = promise.known
+    if known is None:
+        raise NotCovered(f"what other servers leave: no proof is known for {promise.rules}")
+    if known.refused:
+        raise NotCovered(known.refused)
+    components = components_of(domain)
+    shape_for(promise, None, components)
+    parts: dict[str, Verdict] = {}
+    wholes: list[Verdict] = []
+    for component, supply in zip(components, known.supplies, strict=True):
+        whole, verdicts = judge_component(component, supply)
+        wholes.append(_soften(whole, ONLY_SUFFICIENT))
+        parts |= {name: _soften(verdict, ONLY_SUFFICIENT) for name, verdict in verdicts.items()}
+    return DomainVerdict(all_of(wholes), parts)
+
+
+def _better(one: Verdict, other: Verdict) -> Verdict:
+    """A yes before anything else, and of two the lower bound; the first where neither says more."""
+    if not other.holds:
+        return one
+    if not one.holds:
+        return other
+    bounds = [verdict.bound_ns for verdict in (one, other) if verdict.bound_ns is not None]
+    return Verdict.yes(min(bounds, default=None))
+
+
+def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
     busy = {t.name: Verdict.unknown(NO_DEADLINE) for t in domain.tasks if t.period_ns is None}
     try:
         if domain.interface is None:
@@ -265,12 +324,6 @@ def _with_windows(
     }
 
 
-def _better(one: Verdict, other: Verdict) -> Verdict:
-    if one.holds and other.holds and one.bound_ns is not None and other.bound_ns is not None:
-        return Verdict.yes(min(one.bound_ns, other.bound_ns))
-    return other if other.holds and not one.holds else one
-
-
 def _only_sufficient(promise: Promise) -> str:
     """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
     if promise.lost_ns:
@@ -306,7 +359,9 @@ def _judge_cluster(
     return whole, parts
 
 
-def judge_component(component: Component, supply: Supply) -> tuple[Verdict, dict[str, Verdict]]:
+def judge_component(
+    component: Component, supply: Supply | Staircase
+) -> tuple[Verdict, dict[str, Verdict]]:
     """The verdict on one vcpu's work, and on each part of it by name."""
     if component.local is Local.EDF:
         whole = edf(component, supply)

@@ -3,9 +3,10 @@
 
 The local scheduler says which test, the server which supply bounds it may use: the general one,
 the harmonic one where the CSA paper would use it (all periods divide one another; it asks for no
-more), the one with explicit deadlines where the host level gives them. Where the paper's condition
-holds and `harmonic_supply` still refuses, its verdict is shown as not sound. Jobs that move between
-vcpus have tests of their own (`mpr`). Best-effort domains have no tests.
+more), the one with explicit deadlines where the host level gives them, and what is known of the
+other servers on its pcpus (`servers.known_servers`). Where the paper's condition holds and
+`harmonic_supply` still refuses, its verdict is shown as not sound. Jobs that move between vcpus
+have tests of their own (`mpr`). Best-effort domains have no tests.
 
 Inputs: a domain with its interface, its promise. Result: named verdicts, one per test. Errors:
 none.
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
@@ -26,12 +28,16 @@ from hyperperiod.analysis.domains.domain_level import (
     components_of,
     judge_component,
     judge_domain,
+    judge_known,
     supply_of,
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.verdict import NamedVerdict, all_of
+from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Sbf, Scheduler
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.servers.known_servers import Known
 
 _RESOURCE = {Sbf.GENERAL: "periodic resource", Sbf.HARMONIC: "harmonic", Sbf.EDP: "edp resource"}
 _SOURCE = {
@@ -67,10 +73,24 @@ def _tests(
         yield _harmonic(domain, promise, components)
     if promise.deadline_ns is not None:
         yield _named(domain, promise, Sbf.EDP)
+    if promise.known is not None:
+        yield _known(domain, promise, promise.known)
+
+
+def _known(domain: Domain, promise: Promise, known: Known) -> NamedVerdict:
+    """With what the other servers on the pcpus leave; the proof is in the file that is the source.
+
+    What it does not cover is unknown, with the reason.
+    """
+    try:
+        verdict = judge_known(domain, promise).whole
+    except NotCovered as error:
+        verdict = Verdict.unknown(str(error))
+    return NamedVerdict(f"{domain.scheduler}, {known.test}", known.source, True, verdict)
 
 
 def _named(domain: Domain, promise: Promise, sbf: Sbf) -> NamedVerdict:
-    verdict = judge_domain(domain, replace(promise, sbf=sbf)).whole
+    verdict = judge_domain(domain, replace(promise.by_interface, sbf=sbf)).whole
     return NamedVerdict(*_title(domain, promise, sbf), sound=True, verdict=verdict)
 
 

@@ -26,21 +26,14 @@ from __future__ import annotations
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.prm_fixed_priority import NOT_EXACT, TOO_HARD
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import format_time
 
 
-def edf(component: Component, supply: Supply) -> Verdict:
+def edf(component: Component, supply: Supply | Staircase) -> Verdict:
     """Whether every window of the supply holds the demand in it."""
-    found, window_ns = _analysis.judge(
-        _analysis.Local.EDF,
-        component.loads,
-        supply.shape,
-        supply.period_ns,
-        supply.budget_ns,
-        supply.deadline_ns,
-    )
+    found, window_ns = supply.judge(_analysis.Local.EDF, component.loads)
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()
     if found is _analysis.Verdict.UNKNOWN:

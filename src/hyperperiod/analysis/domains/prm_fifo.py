@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.verdict import Verdict
 
 
-def fifo(component: Component, supply: Supply) -> list[Verdict]:
+def fifo(component: Component, supply: Supply | Staircase) -> list[Verdict]:
     """One verdict per source of a component under fifo, in its order."""
     if component.fifo_with_busy:
         return [Verdict.unknown("fifo behind a busy task: no test covers it")] * len(
@@ -32,14 +32,7 @@ def fifo(component: Component, supply: Supply) -> list[Verdict]:
         return [Verdict.no("the tasks ask for more than the bandwidth of the interface")] * len(
             component.sources
         )
-    found, bound_ns = _analysis.judge(
-        _analysis.Local.FIFO,
-        component.loads,
-        supply.shape,
-        supply.period_ns,
-        supply.budget_ns,
-        supply.deadline_ns,
-    )
+    found, bound_ns = supply.judge(_analysis.Local.FIFO, component.loads)
     if found is _analysis.Verdict.UNKNOWN:
         bound_ns = 0
     return [

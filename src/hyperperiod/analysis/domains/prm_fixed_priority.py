@@ -23,27 +23,21 @@ from __future__ import annotations
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.verdict import Verdict
 
 TOO_HARD = "too close to the edge: undecided after millions of steps"
 NOT_EXACT = "with offsets, jitter or blocking the test is only sufficient: it does not confirm it"
 
 
-def fixed_priority(component: Component, supply: Supply) -> list[Verdict]:
+def fixed_priority(component: Component, supply: Supply | Staircase) -> list[Verdict]:
     """One verdict per source, highest priority first."""
     loads = component.loads
     verdicts: list[Verdict] = []
     exact = True
     for index, source in enumerate(component.sources):
         exact = exact and source.exact
-        found, bound_ns = _analysis.last_response(
-            loads[: index + 1],
-            supply.shape,
-            supply.period_ns,
-            supply.budget_ns,
-            supply.deadline_ns,
-        )
+        found, bound_ns = supply.last_response(loads[: index + 1])
         if found is _analysis.Verdict.HOLDS:
             verdicts.append(Verdict.yes(bound_ns))
         elif found is _analysis.Verdict.UNKNOWN:

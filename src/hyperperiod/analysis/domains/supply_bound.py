@@ -16,6 +16,9 @@ throughout (the host-level tests are about that), and the vcpu has work througho
 - POLLING: the server loses its budget whenever it finds no work, so work that comes just after
   a refill waits for the next one. Blackout x = 2 period - budget.
 
+A `Staircase` is a bound of any form that repeats, for servers of which more is known
+(`servers.known_servers`).
+
 Inputs and results: integers in nanoseconds (any unit will do, if it is the same everywhere).
 Errors: ValueError for a budget outside 1..period or above the deadline, a deadline above the
 period or beside another shape, or a negative window.
@@ -23,10 +26,14 @@ period or beside another shape, or a negative window.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hyperperiod._analysis import Shape
+from hyperperiod import _analysis
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Load
 
 
 @dataclass(frozen=True)
@@ -87,3 +94,65 @@ class Supply:
         """The best linear upper bound (usbf), which Theorem 1 of the CSA paper uses."""
         lead_ns = self.blackout_ns - (self.period_ns - self.budget_ns)
         return max(Fraction(0), self.bandwidth * (window_ns - lead_ns))
+
+    def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
+        return _analysis.judge(
+            local, loads, self.shape, self.period_ns, self.budget_ns, self.deadline_ns
+        )
+
+    def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """The response bound (ns) of the last load below the others."""
+        return _analysis.last_response(
+            loads, self.shape, self.period_ns, self.budget_ns, self.deadline_ns
+        )
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """A supply bound by its steps: to get more than an amount takes at least so much waiting.
+
+    `stairs` are pairs (amount, wait) in nanoseconds, both increasing, the first amount 0 and all
+    below `budget_ns`; from there on the staircase repeats, with `period_ns` for as much again.
+    """
+
+    period_ns: int
+    budget_ns: int
+    stairs: tuple[tuple[int, int], ...]
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """What it supplies in the long run, as a part of a pcpu."""
+        return Fraction(self.budget_ns, self.period_ns)
+
+    def sbf(self, window_ns: int) -> int:
+        """The least supply (ns) in any window of this length."""
+        return _analysis.sbf_stairs(self.stairs, self.period_ns, self.budget_ns, window_ns)
+
+    def time_for(self, amount_ns: int) -> int:
+        """The shortest window (ns) that surely holds this much supply: the inverse of sbf."""
+        if amount_ns <= 0:
+            return 0
+        repeats, rest_ns = divmod(amount_ns - 1, self.budget_ns)
+        index = bisect_left(self.stairs, (rest_ns + 1,)) - 1
+        return repeats * self.period_ns + rest_ns + 1 + self.stairs[index][1]
+
+    def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """As of a `Supply`."""
+        return _analysis.judge_stairs(local, loads, self.stairs, self.period_ns, self.budget_ns)
+
+    def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """As of a `Supply`."""
+        return _analysis.last_response_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
+
+
+def stairs_of(steps: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The least staircase above all of these (amount, wait): what is no step is left out."""
+    found: list[tuple[int, int]] = []
+    for amount_ns, wait_ns in sorted(steps):
+        if found and wait_ns <= found[-1][1]:
+            continue
+        if found and found[-1][0] == amount_ns:
+            found.pop()
+        found.append((amount_ns, wait_ns))
+    return tuple(found)

@@ -89,7 +89,10 @@ class _View:
             if subject.index in members
         )
         self.group: Group = groups_of(self.system)[number]
-        self.promises = promises_of(self.system)
+        # What is shown is the test on the interface alone: it has a worst case that can be drawn.
+        self.promises = {
+            name: promise.by_interface for name, promise in promises_of(self.system).items()
+        }
 
     def server(self) -> dict[str, Any]:
         """A server among those of its pcpus."""

@@ -73,23 +73,64 @@ Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
 
 using Finding = std::pair<Verdict, u64>;
 
+Finding judged(Local local, const Rows &rows, const Supply &supply, u64 looks) {
+    Effort effort(looks);
+    const Answer answer = schedulable(component_of(local, rows), supply, effort);
+    return {answer.verdict, answer.time};
+}
+
 Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
               u64 looks) {
+    return judged(local, rows, supply_of(shape, period, budget, deadline), looks);
+}
+
+Finding response_of_last(const Rows &rows, const Supply &supply, u64 looks) {
+    require(!rows.empty(), "no loads");
+    const std::vector<Load> loads = loads_of(rows);
     Effort effort(looks);
-    const Answer answer =
-        schedulable(component_of(local, rows), supply_of(shape, period, budget, deadline), effort);
+    const Loads above = Loads(loads).first(loads.size() - 1);
+    const Answer answer = response(above, loads.back(), supply, effort);
     return {answer.verdict, answer.time};
 }
 
 Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
                       u64 looks) {
-    require(!rows.empty(), "no loads");
-    const std::vector<Load> loads = loads_of(rows);
-    Effort effort(looks);
-    const Loads above = Loads(loads).first(loads.size() - 1);
-    const Answer answer =
-        response(above, loads.back(), supply_of(shape, period, budget, deadline), effort);
-    return {answer.verdict, answer.time};
+    return response_of_last(rows, supply_of(shape, period, budget, deadline), looks);
+}
+
+// A staircase of (amount, wait): see supply.hpp. Whoever makes one keeps them.
+using Pairs = std::vector<std::pair<u64, u64>>;
+
+std::vector<Stair> stairs_of(const Pairs &pairs, u64 period, u64 budget) {
+    require(budget != 0 && budget <= checked(period), "a budget of 0, or above the period");
+    require(!pairs.empty() && pairs.front().first == 0, "a staircase that does not begin at 0");
+    std::vector<Stair> stairs;
+    for (const auto &[amount, wait] : pairs) {
+        require(stairs.empty() || (amount > stairs.back().amount && wait > stairs.back().wait),
+                "steps that do not rise");
+        require(amount < budget, "a step beyond the budget");
+        stairs.push_back({amount, checked(wait)});
+    }
+    require(stairs.back().wait - stairs.front().wait <= period - budget,
+            "steps that rise more than in a period");
+    return stairs;
+}
+
+Finding judge_stairs(Local local, const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
+                     u64 looks) {
+    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
+    return judged(local, rows, {period, budget, stairs}, looks);
+}
+
+Finding last_response_stairs(const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
+                             u64 looks) {
+    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
+    return response_of_last(rows, {period, budget, stairs}, looks);
+}
+
+u64 sbf_stairs(const Pairs &pairs, u64 period, u64 budget, u64 window) {
+    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
+    return Supply(period, budget, stairs).within(checked(window));
 }
 
 // Window, supply and blocking in it, the jobs of each load.
@@ -320,6 +361,12 @@ NB_MODULE(_analysis, module) {
     module.def("witness", &witness, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
                nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
                nb::arg("looks") = default_effort);
+    module.def("judge_stairs", &judge_stairs, nb::arg("local"), nb::arg("loads"), nb::arg("stairs"),
+               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
+    module.def("last_response_stairs", &last_response_stairs, nb::arg("loads"), nb::arg("stairs"),
+               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
+    module.def("sbf_stairs", &sbf_stairs, nb::arg("stairs"), nb::arg("period"), nb::arg("budget"),
+               nb::arg("window"));
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),

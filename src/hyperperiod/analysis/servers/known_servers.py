@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What servers supply when it is known who else is on their pcpus.
+
+A supply bound of the interface alone assumes that a budget may come at the very end of a period, as
+if others took all the rest. Others take no more than their own budgets. After Davis and Burns,
+"Hierarchical fixed priority pre-emptive scheduling", RTSS 2005 (the last period of a window holds
+only the known servers above); the form, and what holds beyond fixed priority, is proved
+here. Periodic servers on one pcpu are known better still (`server_table`).
+
+**Interference.** All servers of a file refill at multiples of their periods. Seen from a refill of
+server i, the next one of server k is r away, r in 1..P_k; these distances come again after the
+hyperperiod. In [0, t) server k spends at most W_k(t): min(B_k, r) until r, at once at rate 1, and
+B_k from each refill on. Under fixed priority only servers of the same or a higher priority can be
+ahead of i, under EDF only budgets whose deadline, the next refill, is at or before P_i. While i has
+work and budget and does not run, m pcpus run such servers: if that takes J of [0, t), then
+m J <= sum of min(W_k(t), J), so J is at most I(t), the least over c = 0..m-1 of the sum of all but
+the c largest W_k(t), over m - c. (On one pcpu, their sum.) So with work throughout, i has got x by
+the first time R(x) with t - I(t) >= x; I does not fall, so neither does R(x) - x. The bound needs
+R(B) <= P after every refill; R is the largest of all of these.
+
+**Supply** (`within_periods`). Let work come at s after a refill and stay. Let c be what i has spent
+by then: c <= s. Take a deferrable server.
+(1) Of the rest of this budget it gets x, x + s <= B, by R(x + s): of [s, t) others take no more
+than I(t), so t - s - I(t) >= x is left at t = R(x + s). So it gets at least B - s in this period.
+(2) In the k-th period after this one it gets x by R(x), since it has work throughout.
+So it gets (k - 1) B + x, 0 < x <= B, within (P - B) + (k - 1) P + R(x) of s:
+- if s >= B: that much comes in the periods that follow, the first of which begins P - s later;
+- s < B, x > B - s: with what (1) gives, x + s - B is left for the k-th period, and
+  R(x + s - B) <= R(x) - (B - s);
+- s < B, x <= B - s, k > 1: x + s is left for the period before, and R(x + s) - (x + s) <= P - B;
+- s < B, x <= B - s, k = 1: by (1) at R(x + s) - s <= P - B + x.
+This is a staircase: R(x) - x takes steps. A window that begins while there is work is one that
+begins at s, too. Hops of a flow that end and begin in it are another question, left open.
+A periodic server pays c by s, with work or without, and waits no longer: the same. On one pcpu
+R is read from its table, which holds under lend as well. A polling server may have lost its budget
+at s; then the next one comes within P: P in place of P - B, less the one nanosecond at
+least by which work came too late for the last one; of the cases above the first is left.
+
+**Hard constant bandwidth servers** under EDF on one pcpu, with bandwidths that sum to U <= 1: the
+bound of an explicit deadline D = U P. In [t0, d) a server asks, with deadlines by d, for at most
+its bandwidth times d - t0 (Abeni and Buttazzo 1998; a budget that an arrival keeps fits the
+bandwidth). Let i have work and budget from s on, and let t0 <= s be the last instant before which
+no budget due by its deadline d waited. If q is left at s, then x <= q of it is done by
+  f <= t0 + U (d - t0) - (q - x) <= s + U (d - s) - (q - x):
+all others due by d, and own work since t0 but the last q - x. A refill at a deadline d' (work went
+on) makes that x by d' + U P - B + x, and it is all done by then at the latest. Since the period of
+q began, B - q was used, so d - s <= P - B + q. Then (k - 1) B + x comes within
+(P - B) + (U P - B) + (k - 1) P + x of s:
+- x > q, or k > 1: from the budgets that follow, as d is at most P - B + q away;
+- k = 1, x <= q: f - s <= U (P - B + q) - q + x. That is enough if U (q - B) - q <= P - 2 B, and
+  the left side is at most -U B, for q = 0. With u = B / P it remains that U >= 2 - 1 / u,
+  and U >= u >= 2 - 1 / u.
+Instants are whole nanoseconds, so U P is rounded down.
+
+Assumptions: no overheads, no quantum; all vcpus of the group have interfaces; the start, as ever.
+Inputs: a policy and a group. Results: a bound per server, in the order of the group, or why there
+is none. Errors: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, lcm
+from typing import NamedTuple
+
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply, stairs_of
+from hyperperiod.analysis.proofs import Claim, Rules, find_sharper
+from hyperperiod.analysis.servers.host_tests import rules_of
+from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.servers.server_table import (
+    MOST_RUNS,
+    NOT_KEPT,
+    TOO_LONG,
+    NotKnown,
+    supply_by_table,
+    waits_by_table,
+)
+from hyperperiod.model import Budget, Order, Policy
+
+_PAPERS = {
+    Claim.TABLE: "",
+    Claim.INTERFERENCE: "after Davis and Burns 2005",
+    Claim.BANDWIDTH: "after Abeni and Buttazzo 1998",
+}
+
+
+class Known(NamedTuple):
+    """A bound for the servers of one domain, in the order of its vcpus, or why there is none.
+
+    `source` is the paper behind the test, where there is one.
+    """
+
+    test: str
+    source: str
+    supplies: tuple[Supply | Staircase, ...] = ()
+    refused: str = ""
+
+
+def known_supply(
+    policy: Policy, group: Group, domain_index: int, refused: str = ""
+) -> Known | None:
+    """What is known of the servers of a domain; None where nothing is proved of the rules.
+
+    `refused` is why the group as it stands is not all that there will be.
+    """
+    rules = rules_of(policy, group.pcpus)
+    proof = find_sharper(rules)
+    if proof is None:
+        return None
+    known = Known(proof.claim.value, _PAPERS[proof.claim])
+    reason = refused or _not_covered(group)
+    if reason:
+        return known._replace(refused=reason)
+    own = [server for server in group.servers if server.domain_index == domain_index]
+    try:
+        return known._replace(
+            supplies=tuple(_supply(proof.claim, rules, group, server) for server in own)
+        )
+    except NotKnown as error:
+        return known._replace(refused=str(error))
+
+
+def _not_covered(group: Group) -> str:
+    if group.overhead:
+        return "servers that are known: the proof does not cover overheads"
+    if group.turns:
+        return "servers that are known: the proof does not cover a quantum"
+    if group.overloaded:
+        return "bandwidths sum to more than the pcpus"
+    return ""
+
+
+def _supply(claim: Claim, rules: Rules, group: Group, own: Server) -> Supply | Staircase:
+    if claim is Claim.TABLE:
+        return supply_by_table(group, rules.order, own)
+    if claim is Claim.BANDWIDTH:
+        deadline_ns = floor(group.bandwidth * own.period_ns)
+        return Supply(Shape.GENERAL, own.period_ns, own.budget_ns, deadline_ns)
+    by_table = group.pcpus == 1 and rules.budget in (Budget.PERIODIC, Budget.POLLING)
+    waits = waits_by_table if by_table else waits_by_interference
+    first_ns = own.period_ns - (1 if rules.budget is Budget.POLLING else own.budget_ns)
+    return within_periods(own, first_ns, waits(group, rules.order, own))
+
+
+def within_periods(own: Server, first_ns: int, waits: Sequence[tuple[int, int]]) -> Staircase:
+    """Nothing for `first_ns`, then in every period what is waited for as these steps say."""
+    stairs = [(amount_ns, first_ns + wait_ns) for amount_ns, wait_ns in stairs_of(waits)]
+    return Staircase(own.period_ns, own.budget_ns, tuple(stairs))
+
+
+def waits_by_interference(group: Group, order: Order, own: Server) -> list[tuple[int, int]]:
+    """R(x) - x by x as (amount, wait) steps, after every refill of a hyperperiod."""
+    others = [
+        other
+        for other in group.servers
+        if other is not own and (order is Order.EDF or other.priority <= own.priority)
+    ]
+    length_ns = lcm(own.period_ns, *(other.period_ns for other in others))
+    refills = length_ns // own.period_ns
+    if refills * sum(2 + own.period_ns // other.period_ns for other in others) > MOST_RUNS:
+        raise NotKnown(TOO_LONG)
+    steps: list[tuple[int, int]] = []
+    for refill_ns in range(0, length_ns, own.period_ns):
+        spending = [_spending(other, refill_ns, own, order) for other in others]
+        steps += _waits(own, spending, group.pcpus)
+    return steps
+
+
+class Burst(NamedTuple):
+    """From when (ns) after a refill, and how much, a server may spend at rate 1."""
+
+    begin_ns: int
+    amount_ns: int
+
+
+def _spending(other: Server, refill_ns: int, own: Server, order: Order) -> list[Burst]:
+    """W_k after a refill of one's own, up to the end of that period."""
+    period_ns, budget_ns = other.period_ns, other.budget_ns
+    away_ns = period_ns - refill_ns % period_ns
+    bursts = [(0, min(budget_ns, away_ns), away_ns)]
+    bursts += [(t, budget_ns, t + period_ns) for t in range(away_ns, own.period_ns, period_ns)]
+    return [
+        Burst(begin_ns, amount_ns)
+        for begin_ns, amount_ns, deadline_ns in bursts
+        if order is not Order.EDF or deadline_ns <= own.period_ns
+    ]
+
+
+def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> list[tuple[int, int]]:
+    """The steps of R(x) - x after one refill.
+
+    Between two instants at which a burst begins or ends, what is got for sure rises at rate 1 up to
+    its value at the second, if at all: exact on one pcpu, where it may only rise so, and safe on
+    several.
+    """
+    instants = {own.period_ns}
+    for bursts in spending:
+        for burst in bursts:
+            instants |= {burst.begin_ns, burst.begin_ns + burst.amount_ns}
+    steps = []
+    got_ns = 0
+    for time_ns in sorted(t for t in instants if 0 < t <= own.period_ns):
+        wait_ns = _interference(spending, time_ns, pcpus)
+        if time_ns - wait_ns > got_ns:
+            steps.append((got_ns, wait_ns))
+            got_ns = time_ns - wait_ns
+        if got_ns >= own.budget_ns:
+            return steps
+    raise NotKnown(NOT_KEPT)
+
+
+def _interference(spending: Sequence[Sequence[Burst]], time_ns: int, pcpus: int) -> int:
+    """I(t): for how long all pcpus may run others."""
+    spent_ns = sorted(
+        sum(max(0, min(burst.amount_ns, time_ns - burst.begin_ns)) for burst in bursts)
+        for bursts in spending
+    )
+    return min(sum(spent_ns[: len(spent_ns) - above]) // (pcpus - above) for above in range(pcpus))
