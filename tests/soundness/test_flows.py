@@ -227,19 +227,28 @@ def outcome(one: System, found: FlowAnalysis, phases: Phases, horizon: int = HOR
     return Outcome(nearest, "; ".join(broken))
 
 
-def attack(one: System, found: FlowAnalysis, rng: random.Random, runs: int, steps: int) -> str:
+def attack(
+    one: System,
+    found: FlowAnalysis,
+    rng: random.Random,
+    runs: int,
+    steps: int,
+    horizon: int = HORIZON,
+) -> str:
     """What was broken, and from which phases; empty: nothing."""
     starts = [draw_phases(rng, one)._replace(sources=(0,) * len(one.flows)) for _ in range(1)]
     starts += [draw_phases(rng, one) for _ in range(runs - 1)]
     best, score = starts[0], -1
     for phases in starts:
-        nearest, broken = outcome(one, found, phases)
+        nearest, broken = outcome(one, found, phases, horizon)
         if broken:
             return f"{broken} with {phases} of {one!r}"
         if nearest > score:
             best, score = phases, nearest
-    best, score = climb(best, around, lambda phases: outcome(one, found, phases).nearest, steps)
-    broken = outcome(one, found, best).broken
+    best, score = climb(
+        best, around, lambda phases: outcome(one, found, phases, horizon).nearest, steps
+    )
+    broken = outcome(one, found, best, horizon).broken
     return f"{broken} with {best} of {one!r}" if broken else ""
 
 

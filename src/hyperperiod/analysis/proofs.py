@@ -140,7 +140,7 @@ _COSTS = ("test_overheads.py", *_ANY)
 _SERVERS = ("test_servers.py", *_COSTS)
 _CHAIN = ("test_chains.py", *_SERVERS)
 _FLOWS = ("test_flows.py", *_CHAIN)
-_WINDOWS = ("test_small_worlds.py", "test_window_loss.py")
+_WINDOWS = ("test_small_worlds.py", "test_window_loss.py", "test_pieces.py")
 _SLICES = ("test_driver_overheads.py", "test_chains.py", *_ANY)
 _LOOPS = ("test_sedf.py", *_SLICES)
 

@@ -14,7 +14,7 @@ a file:
 - `responses`: the bounds of all tasks in one vcpu, given those spreads (`stream`, `busy_window`);
 - `fixed_point`: bounds that agree with one another, and why they are sound;
 - `registry`: tests of whole flows, which may say more;
-- `verdicts`: what all that says of flows and domains, `found` and `entries` how it is told.
+- `verdicts`: what all that says of flows and domains, `found` and `results` how it is told.
 
 No bound (no fixed point within many rounds, a hop in a domain without a promise, work above the
 bandwidth) is "unbounded". A closed source bounds nothing but how many items are on their way, one

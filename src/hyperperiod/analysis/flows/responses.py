@@ -19,7 +19,8 @@ from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
-from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound
+from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, least, name_of
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 from hyperperiod.model.units import TIME_LIMIT_NS
@@ -40,13 +41,13 @@ def responses(routes: Routes, vcpu: Vcpu, bounds: Bounds) -> Bounds:
         above: list[Stream] = []
         for name, source, own in zip(names, component.sources, streams, strict=True):
             blocking = source.load.blocking
-            response = _least(
+            response = least(
                 response_bound(own, above, vcpu.supply, blocking),
                 _by_backlog(routes, vcpu, [source], above, blocking),
             )
             above += own
             bounds_below[name] = TaskBound(response, _window_across(vcpu, above, blocking))
-        return bounds_below
+        return bounds_below | _pieces(routes, vcpu, names, streams)
     together = [stream for inside in streams for stream in inside]
     blocking = max(source.load.blocking for source in component.sources)
     across = _window_across(vcpu, together, blocking)
@@ -59,13 +60,31 @@ def responses(routes: Routes, vcpu: Vcpu, bounds: Bounds) -> Bounds:
         holds = in_range and edf(demand, vcpu.supply).holds is True
         window = busy_window(together, vcpu.supply, blocking)
         return {
-            name: TaskBound(_least(_edf_response(source, window, holds=holds), in_order), across)
+            name: TaskBound(least(_edf_response(source, window, holds=holds), in_order), across)
             for name, source in zip(names, component.sources, strict=True)
         }
     if component.fifo_with_busy:
         return dict.fromkeys(names, NOTHING)
-    response = _least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
+    response = least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
     return dict.fromkeys(names, TaskBound(response, across))
+
+
+def _pieces(
+    routes: Routes, vcpu: Vcpu, names: Sequence[str], streams: Sequence[Sequence[Stream]]
+) -> Bounds:
+    """The bounds of hops in a row, by names that no task has."""
+    if vcpu.across is None:
+        return {}
+    visits = []
+    for level, (name, own) in enumerate(zip(names, streams, strict=True)):
+        known = routes.visits.get(name)
+        places = [(flow.name, hop) for flow, hop in known] if known else [("", 0)]
+        visits += [
+            Visit(flow, hop, level, stream) for (flow, hop), stream in zip(places, own, strict=True)
+        ]
+    blocking = [source.load.blocking for source in vcpu.component.sources]
+    found = piece_bounds(visits, vcpu.across, blocking)
+    return {name_of(piece): TaskBound(bound_ns, None) for piece, bound_ns in found.items()}
 
 
 def _window_across(vcpu: Vcpu, streams: Sequence[Stream], blocking: int) -> int | None:
@@ -81,11 +100,6 @@ def _by_backlog(
     if backlog_ns is None:
         return None
     return backlog_bound(backlog_ns, above, vcpu.supply, blocking)
-
-
-def _least(*bounds: int | None) -> int | None:
-    """The best of several bounds."""
-    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int | None:

@@ -4,10 +4,10 @@
 The bound of a flow, from the actual release at the source, is the sum over its hops, but not
 always of their own bounds: while an item goes through several hops on one vcpu, one after the
 other, it is pending there without a gap, so the busy window of the lowest of these levels bounds
-all of them together, and the time without supply is paid only once. Of all ways to cut the path
-into such pieces and single hops the best one counts (`Routes.latest_ns`), for jitters as well: if
-an item is at the end of so many hops between r and R after its source, releases there spread by
-R - r more than at the source.
+all of them together, and the time without supply is paid only once; under fixed priority `pieces`
+often knows less. Of all ways to cut the path into such pieces and single hops the best one counts
+(`Routes.latest_ns`), for jitters as well: if an item is at the end of so many hops between r and R
+after its source, releases there spread by R - r more than at the source.
 
 Inputs: a system, and bounds of all tasks so far. Results: streams, work and times in nanoseconds;
 None where nothing is bounded. Errors: none.
@@ -16,11 +16,13 @@ None where nothing is bounded. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Source
+from hyperperiod.analysis.flows.best_case import limit_of, shortest_ns
 from hyperperiod.analysis.flows.busy_window import LIMIT
+from hyperperiod.analysis.flows.pieces import Piece
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.model import Domain, Flow, System, Task
 
@@ -36,7 +38,7 @@ class TaskBound(NamedTuple):
 
 
 Bounds = dict[str, TaskBound]
-"""By domain.task."""
+"""By domain.task; of several hops in a row by `name_of`, which no task has."""
 
 NOTHING = TaskBound(None, None)
 
@@ -54,6 +56,7 @@ class Routes:
             for domain in system.domains
             for task in domain.tasks
         }
+        self.limits = {domain.name: limit_of(system, domain) for domain in system.domains}
         self.vcpu_of: dict[str, int] = {}  # only tasks that are analysed
         self.visits: dict[str, list[tuple[Flow, int]]] = {}
         for flow in system.flows:
@@ -118,10 +121,17 @@ class Routes:
         if latest_ns is None or flow.source.period_ns is None:
             return None
         # First guesses may be below the least.
-        spread_ns = max(0, latest_ns - sum(map(self.least_ns, flow.hops[:place])))
+        spread_ns = max(0, latest_ns - self.earliest_ns(flow, place))
         jitter_ns = flow.source.jitter_ns + spread_ns
         hopeless_ns = SPREAD * flow.source.period_ns
         return None if spread_ns > hopeless_ns or jitter_ns > LIMIT else jitter_ns
+
+    def earliest_ns(self, flow: Flow, hops: int) -> int:
+        """The shortest from the source to the end of so many hops."""
+        rows = groupby(flow.hops[:hops], lambda hop: (self.places[hop][0], self.tasks[hop].vcpu))
+        return shortest_ns(
+            (sum(map(self.least_ns, row)), self.limits[domain]) for (domain, _), row in rows
+        )
 
     def latest_ns(self, flow: Flow, hops: int, bounds: Bounds) -> int | None:
         """The longest from the source to the end of so many hops."""
@@ -131,19 +141,33 @@ class Routes:
                 before_ns + piece_ns
                 for start in range(end)
                 if (before_ns := reached[start]) is not None
-                and (piece_ns := self._piece_ns(flow.hops[start:end], bounds)) is not None
+                and (piece_ns := self._piece_ns(flow, start, end, bounds)) is not None
             ]
             reached.append(min(ways, default=None))
         return reached[hops]
 
-    def _piece_ns(self, hops: Sequence[str], bounds: Bounds) -> int | None:
+    def _piece_ns(self, flow: Flow, start: int, end: int, bounds: Bounds) -> int | None:
         """The bound of one hop, or of several in a row on one vcpu."""
+        hops = flow.hops[start:end]
+        if NOTHING in (bounds[hop] for hop in hops):
+            return None
+        together = bounds.get(name_of(Piece(flow.name, start, end - 1)), NOTHING).response_ns
         if len(hops) == 1:
-            return bounds[hops[0]].response_ns
+            return least(together, bounds[hops[0]].response_ns)
         if len({self.vcpu_of.get(hop, -1) for hop in hops}) != 1:
             return None
         windows = [window for hop in hops if (window := bounds[hop].window_ns) is not None]
-        return max(windows) if len(windows) == len(hops) else None
+        return least(together, max(windows) if len(windows) == len(hops) else None)
+
+
+def least(*bounds: int | None) -> int | None:
+    """The best of several bounds; None if there is none."""
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def name_of(piece: Piece) -> str:
+    """What the bound of several hops in a row stands under."""
+    return f"{piece.flow} {piece.first} {piece.last}"
 
 
 def most_on_their_way(flow: Flow) -> int:
