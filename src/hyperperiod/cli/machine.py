@@ -32,7 +32,7 @@ _BPF_MAP_TYPE_ARRAY = 2
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProbeResult:
     """One line of `doctor`: a thing, whether it works, what was found, what it is for."""
 
     name: str
@@ -52,14 +52,16 @@ class Probe:
     look: Callable[[], str | None]
 
 
-def examine() -> list[Finding]:
+def examine() -> list[ProbeResult]:
     """What every probe of the machine found, in a fixed order."""
     findings = []
     for probe in PROBES:
         found = probe.look()
         works = found is not None
         install = "" if works else probe.install
-        findings.append(Finding(probe.name, works, found or "not found", probe.needed_for, install))
+        findings.append(
+            ProbeResult(probe.name, works, found or "not found", probe.needed_for, install)
+        )
     return findings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.trace.format import Progress, end_ns, is_interrupted, read
-from hyperperiod.trace.properties import PROPERTIES, Finding, Property, Status, check_all
+from hyperperiod.trace.properties import PROPERTIES, Property, PropertyVerdict, Status, check_all
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class CheckResult:
     horizon_ns: int
     end_ns: int
     interrupted: bool
-    findings: tuple[tuple[Property, Finding], ...]
+    findings: tuple[tuple[Property, PropertyVerdict], ...]
 
     @property
     def ok(self) -> bool:
@@ -66,7 +66,7 @@ def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
     )
 
 
-def _finding_json(one: Property, finding: Finding) -> dict[str, Any]:
+def _finding_json(one: Property, finding: PropertyVerdict) -> dict[str, Any]:
     return {
         "name": one.name,
         "statement": one.statement,

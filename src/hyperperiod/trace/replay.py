@@ -26,7 +26,7 @@ from hyperperiod.trace.format import (
     Records,
     chunks,
 )
-from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, Server, SliceOfClass, Wanted
+from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, ReplayedServer, SliceOfClass, Wanted
 
 BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once")
 ORDERS: Final = ("fp", "edf", "fp-edf")
@@ -71,7 +71,7 @@ class Moment:
     """Per pcpu, who paid most recently before the decision that holds now."""
     last_run: list[int | None] = field(default_factory=list)
     """Per pcpu, which vcpu with a server ran most recently before that decision."""
-    servers: dict[int, Server] = field(default_factory=dict)
+    servers: dict[int, ReplayedServer] = field(default_factory=dict)
     swaps: int = 0
     """How many there have been."""
     work: set[int] = field(default_factory=set)
@@ -203,7 +203,7 @@ class Replay:
             return
         for pcpu in range(self.header["pcpus"]):
             key = self.state.spare_on(pcpu)
-            self.state.servers[key] = Server(spare["period_ns"], spare["budget_ns"])
+            self.state.servers[key] = ReplayedServer(spare["period_ns"], spare["budget_ns"])
 
     def _next_ns(self) -> int:
         """When the rules change something by themselves."""

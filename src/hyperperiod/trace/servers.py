@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
     priority: int
 
 
-class Server:
+class ReplayedServer:
     """A periodic server; the base of the other rules.
 
     It is refilled at `origin + k * period`, whatever was left is lost, and its deadline is its
@@ -119,7 +119,7 @@ class Server:
         """When its current period ends: after a swap, its first refill under the new rule."""
         return self.deadline_ns if self.deadline_ns > now_ns else now_ns + self.period_ns
 
-    def adopt(self, other: "Server", now_ns: int) -> None:
+    def adopt(self, other: "ReplayedServer", now_ns: int) -> None:
         """Take over from the server that served this vcpu under the policy before a swap.
 
         What is left and the end of the period are kept; levels of extra time are gone.
@@ -142,7 +142,7 @@ class Server:
         return self.deadline_ns
 
 
-class Polling(Server):
+class Polling(ReplayedServer):
     """What is left is lost at any instant at which there is no work: that depletes the server."""
 
     def settle(self) -> None:
@@ -151,7 +151,7 @@ class Polling(Server):
             self.drop()
 
 
-class Slice(Server):
+class Slice(ReplayedServer):
     """A period begins with work: at an arrival after the deadline, or at the deadline itself.
 
     One that has used up its slice has moved on to the period that begins at its deadline. Work
@@ -180,7 +180,7 @@ class Slice(Server):
         self.level = 0
         self.remaining_ns = min(left_ns, self.budget_ns)
 
-    def adopt(self, other: Server, now_ns: int) -> None:
+    def adopt(self, other: ReplayedServer, now_ns: int) -> None:
         super().adopt(other, now_ns)
         self.fresh = False
 
@@ -248,7 +248,7 @@ class SliceOfClass(Slice):
         return self.priority == ORDINARY
 
 
-class Cbs(Server):
+class Cbs(ReplayedServer):
     """Hard constant bandwidth server: the deadline moves with arrivals and with depletion."""
 
     def refill_due_ns(self) -> int:
@@ -268,7 +268,7 @@ class Cbs(Server):
             self.deadline_ns = now_ns + self.period_ns
 
 
-class Sporadic(Server):
+class Sporadic(ReplayedServer):
     """What was used comes back one period after the activation that used it.
 
     A queue of (time, amount) whose amounts sum to the budget; the head is usable once its time
@@ -321,7 +321,7 @@ class Sporadic(Server):
     def whole_refill_ns(self) -> int:
         return self.refills[-1][0]
 
-    def adopt(self, other: Server, now_ns: int) -> None:
+    def adopt(self, other: ReplayedServer, now_ns: int) -> None:
         super().adopt(other, now_ns)
         debt_ns = max(0, -self.remaining_ns)
         self._fill(max(0, self.remaining_ns), now_ns, self.deadline_ns)
@@ -390,9 +390,9 @@ class Sporadic(Server):
             self.refills[0] = (time_ns, amount_ns + next_amount_ns)
 
 
-RULES: Final[dict[str, type[Server]]] = {
-    "periodic": Server,
-    "deferrable": Server,
+RULES: Final[dict[str, type[ReplayedServer]]] = {
+    "periodic": ReplayedServer,
+    "deferrable": ReplayedServer,
     "polling": Polling,
     "sporadic": Sporadic,
     "cbs": Cbs,

@@ -96,7 +96,7 @@ class Events:
         )
 
 
-Server = tuple[Item, Candidate]
+ChosenServer = tuple[Item, Candidate]
 
 
 class CostModel:
@@ -120,7 +120,7 @@ class CostModel:
         items = self.problem.items
         return self.events_of([(items[i], items[i].candidates[c]) for i, c in sorted(members)])
 
-    def events_of(self, servers: Sequence[Server]) -> Events:
+    def events_of(self, servers: Sequence[ChosenServer]) -> Events:
         periods = frozenset(one.period_ns for _, one in servers)
         refills = sum((refill_rate(item, one) for item, one in servers), Fraction(0))
         return Events(
@@ -139,7 +139,7 @@ class CostModel:
             self._runs[periods] = union_rate(periods)
         return self._runs[periods]
 
-    def _preemptions(self, servers: Sequence[Server]) -> Fraction:
+    def _preemptions(self, servers: Sequence[ChosenServer]) -> Fraction:
         total = Fraction(0)
         for level in {level_of(item, one) for item, one in servers}:
             below = sum(

@@ -42,7 +42,7 @@ from hyperperiod.analysis.fit.cost import (
     preempts,
     signatures,
 )
-from hyperperiod.analysis.fit.problem import Choice, Place
+from hyperperiod.analysis.fit.problem import Assignment, Choice
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.model import MissingError
 
@@ -251,27 +251,27 @@ class Master:
             self.model.add_implication(variable, some)
         return some
 
-    def value(self, choice: Sequence[Place]) -> int:
+    def value(self, choice: Sequence[Assignment]) -> int:
         """The value of the objective for a choice."""
         if self.scorer.least is Least.BANDWIDTH:
             return self.problem.weight(choice)
         members = self.problem.members(self._canonical(choice))
         return sum(self.parts[number].value(inside) for number, inside in members.items())
 
-    def hint(self, choice: Sequence[Place]) -> None:
+    def hint(self, choice: Sequence[Assignment]) -> None:
         self.model.clear_hints()  # type: ignore[no-untyped-call]
         where = self._canonical(choice)
         for (i, c, number), x in self.x.items():
             self.model.add_hint(x, int(where[i] == (c, number)))
 
-    def _canonical(self, choice: Sequence[Place]) -> list[Place]:
+    def _canonical(self, choice: Sequence[Assignment]) -> list[Assignment]:
         """The choice with like bins numbered in the order in which items come to them."""
         names: dict[int, int] = {}
         for i, place in enumerate(choice):
             like = place.bin in self.alike and self.problem.items[i].pin is None
             if like and place.bin not in names:
                 names[place.bin] = self.alike[len(names)]
-        return [Place(c, names.get(n, n)) for c, n in choice]
+        return [Assignment(c, names.get(n, n)) for c, n in choice]
 
     def forbid(self, core: Iterable[tuple[int, tuple[int, ...]]], failed: int) -> None:
         """No bin may hold all of these items, each with one of its candidates here.
@@ -399,7 +399,7 @@ class Search:
         status = found[0]
         if status not in (self.api.OPTIMAL, self.api.FEASIBLE):
             return solver, status, None
-        places = {i: Place(c, n) for (i, c, n), x in self.master.x.items() if solver.value(x)}
+        places = {i: Assignment(c, n) for (i, c, n), x in self.master.x.items() if solver.value(x)}
         return solver, status, tuple(places[i] for i in range(len(places)))
 
     def _judge(self, choice: Choice) -> list[tuple[frozenset[tuple[int, int]], int]]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from hyperperiod.analysis.fit.problem import Choice, Place, Problem
+from hyperperiod.analysis.fit.problem import Assignment, Choice, Problem
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 
 Selection = tuple[int, ...]
@@ -147,7 +147,7 @@ def _cheapest_bin(number: int, before: Score, after: Score) -> tuple[int, int]:
 def _pack(scorer: Scorer, selection: Selection, order: Sequence[int], rule: _Rule) -> Choice | None:
     problem = scorer.problem
     bins: Bins = {number: ([], Score(0, 0)) for number in problem.bins}
-    places: dict[int, Place] = {}
+    places: dict[int, Assignment] = {}
     for i in order:
         best: tuple[tuple[int, int], int, Score] | None = None
         for number in problem.allowed_bins(problem.items[i]):
@@ -164,7 +164,7 @@ def _pack(scorer: Scorer, selection: Selection, order: Sequence[int], rule: _Rul
             return None
         _, number, after = best
         bins[number] = ([*bins[number][0], (i, selection[i])], after)
-        places[i] = Place(selection[i], number)
+        places[i] = Assignment(selection[i], number)
     return tuple(places[i] for i in range(len(selection)))
 
 
@@ -236,7 +236,7 @@ def _groups(problem: Problem, selection: Sequence[int], *, by_number: bool) -> l
     return groups
 
 
-def _best_period(scorer: Scorer, group: Sequence[int], number: int) -> dict[int, Place]:
+def _best_period(scorer: Scorer, group: Sequence[int], number: int) -> dict[int, Assignment]:
     """One period for a group: the least score of those that hold; nothing if none does."""
     problem = scorer.problem
     periods = sorted({c.period_ns for i in group for c in problem.items[i].candidates})
@@ -246,7 +246,7 @@ def _best_period(scorer: Scorer, group: Sequence[int], number: int) -> dict[int,
         score = scorer.bin(members, number)
         if score is not None and (best is None or scorer.key(score) < best[0]):
             best = scorer.key(score), members
-    return {i: Place(c, number) for i, c in best[1]} if best is not None else {}
+    return {i: Assignment(c, number) for i, c in best[1]} if best is not None else {}
 
 
 def _promises(scorer: Scorer, selection: Selection, best: Score) -> bool:
@@ -284,7 +284,7 @@ class _Climber:
                 for candidate in range(len(item.candidates)):
                     if self.stop():
                         return False
-                    helped = self._try([(i, Place(candidate, number))]) or helped
+                    helped = self._try([(i, Assignment(candidate, number))]) or helped
         free = [i for i, item in enumerate(self.problem.items) if item.pin is None]
         for position, i in enumerate(free):
             if self.stop():
@@ -292,10 +292,13 @@ class _Climber:
             for j in free[position + 1 :]:
                 (c, bin_of_i), (d, bin_of_j) = self.choice[i], self.choice[j]
                 if bin_of_i != bin_of_j:
-                    helped = self._try([(i, Place(c, bin_of_j)), (j, Place(d, bin_of_i))]) or helped
+                    helped = (
+                        self._try([(i, Assignment(c, bin_of_j)), (j, Assignment(d, bin_of_i))])
+                        or helped
+                    )
         return helped
 
-    def _try(self, changes: Sequence[tuple[int, Place]]) -> bool:
+    def _try(self, changes: Sequence[tuple[int, Assignment]]) -> bool:
         """Makes the changes if the score gets better by them; whether it did."""
         members: dict[int, set[tuple[int, int]]] = {}
         for i, place in changes:

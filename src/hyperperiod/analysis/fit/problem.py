@@ -56,14 +56,14 @@ class Item:
         return self.vcpus * Fraction(one.budget_ns, one.period_ns)
 
 
-class Place(NamedTuple):
+class Assignment(NamedTuple):
     """What is chosen for one item."""
 
     candidate: int
     bin: int
 
 
-Choice = tuple[Place, ...]
+Choice = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class Problem:
             for item in self.items
         )
 
-    def weight(self, choice: Sequence[Place]) -> int:
+    def weight(self, choice: Sequence[Assignment]) -> int:
         """The whole bandwidth of a choice in units."""
         return sum(self.weights[i][place.candidate] for i, place in enumerate(choice))
 
-    def bandwidth(self, choice: Sequence[Place]) -> Fraction:
+    def bandwidth(self, choice: Sequence[Assignment]) -> Fraction:
         """The whole bandwidth of a choice, exactly."""
         return sum(
             (item.bandwidth(p.candidate) for item, p in zip(self.items, choice, strict=True)),
@@ -111,7 +111,7 @@ class Problem:
     def allowed_bins(self, item: Item) -> tuple[int, ...]:
         return self.bins if item.pin is None else (item.pin,)
 
-    def members(self, choice: Sequence[Place]) -> dict[int, list[tuple[int, int]]]:
+    def members(self, choice: Sequence[Assignment]) -> dict[int, list[tuple[int, int]]]:
         """(item, candidate) of every bin that is used."""
         found: dict[int, list[tuple[int, int]]] = {number: [] for number in self.bins}
         for number, place in enumerate(choice):
@@ -139,7 +139,7 @@ def settle_best_effort(system: System, pcpus: Sequence[int]) -> System:
 
 def completed(
     problem: Problem,
-    choice: Sequence[Place],
+    choice: Sequence[Assignment],
     budgets: dict[int, int],
     priorities: dict[int, int] | None,
 ) -> System:

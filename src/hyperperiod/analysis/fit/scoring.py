@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.fit.cost import CostModel, own_cost
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
-from hyperperiod.analysis.fit.problem import Place, Problem
+from hyperperiod.analysis.fit.problem import Assignment, Problem
 
 
 class Least(StrEnum):
@@ -52,7 +52,7 @@ class Scorer:
             return None
         return Score(self._weight(chosen, found.budgets), self._cost(chosen))
 
-    def total(self, choice: Sequence[Place]) -> Score | None:
+    def total(self, choice: Sequence[Assignment]) -> Score | None:
         """The score of a choice, or None if some bin of it does not hold."""
         whole = Score(0, 0)
         for number, members in self.problem.members(choice).items():

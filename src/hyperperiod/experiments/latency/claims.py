@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.latency.figures import Row
-from hyperperiod.experiments.latency.settings import Scenario, Setting
+from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.model import Budget, Order, Policy, Slack, format_time, parse_policy
 
-SettingRows = tuple[Setting, Sequence[Row]]
-Check = Callable[[Setting, Row], str | None]
+SettingRows = tuple[LatencySetting, Sequence[Row]]
+Check = Callable[[LatencySetting, Row], str | None]
 """What is wrong with a row, or None."""
 
 
@@ -26,17 +26,17 @@ def claims_of(scenario: Scenario, measured: Sequence[SettingRows]) -> list[Claim
 
 
 def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
-    def whole(setting: Setting, _policy: Policy) -> bool:
+    def whole(setting: LatencySetting, _policy: Policy) -> bool:
         interface = setting.under_test.interface
         return interface.budget_ns == interface.period_ns
 
-    def everything(_setting: Setting, _policy: Policy) -> bool:
+    def everything(_setting: LatencySetting, _policy: Policy) -> bool:
         return True
 
-    def kept(setting: Setting, policy: Policy) -> bool:
+    def kept(setting: LatencySetting, policy: Policy) -> bool:
         return not whole(setting, policy) and policy.budget is Budget.DEFERRABLE
 
-    def within_period(setting: Setting, row: Row) -> str | None:
+    def within_period(setting: LatencySetting, row: Row) -> str | None:
         interface = setting.under_test.interface
         most_ns = interface.period_ns - interface.budget_ns + scenario.tick_limit_ns
         gap_ns = row.gap_ns or 0
@@ -66,18 +66,18 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
 
 
 def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
-    def higher(setting: Setting, policy: Policy) -> bool:
+    def higher(setting: LatencySetting, policy: Policy) -> bool:
         neighbours = setting.neighbours
         return policy.order is not Order.EDF and all(
             setting.under_test.priority < neighbour.priority for neighbour in neighbours
         )
 
-    def idle_equals(setting: Setting, policy: Policy) -> bool:
+    def idle_equals(setting: LatencySetting, policy: Policy) -> bool:
         idle = not any(neighbour.running for neighbour in setting.neighbours)
         wasteful = policy.budget is Budget.PERIODIC and policy.slack is Slack.NONE
         return idle and not wasteful
 
-    def running_equals(setting: Setting, policy: Policy) -> bool:
+    def running_equals(setting: LatencySetting, policy: Policy) -> bool:
         running = all(neighbour.running for neighbour in setting.neighbours)
         return running and not higher(setting, policy) and not apart(policy)
 
@@ -86,7 +86,7 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
         slices = policy.budget in (Budget.SLICE, Budget.SLICE_ONCE)
         return policy.budget is Budget.CBS or (slices and policy.order is Order.EDF)
 
-    def a_turn_each(setting: Setting, row: Row) -> str | None:
+    def a_turn_each(setting: LatencySetting, row: Row) -> str | None:
         sharers = 1 + len(setting.neighbours)
         turn_ns = scenario.quantum_ns or 0
         most_ns = (sharers - 1) * turn_ns + scenario.tick_limit_ns
@@ -120,10 +120,10 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
 
 
 def _interrupt(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
-    def ready(_setting: Setting, policy: Policy) -> bool:
+    def ready(_setting: LatencySetting, policy: Policy) -> bool:
         return policy.order is not Order.EDF and policy.budget is not Budget.POLLING
 
-    def at_once(_setting: Setting, row: Row) -> str | None:
+    def at_once(_setting: LatencySetting, row: Row) -> str | None:
         if row.response is None or row.response.max_ns is None or row.response.unanswered:
             return f"{row.policy}: some not at all"
         if row.response.max_ns > scenario.tick_limit_ns:
@@ -149,7 +149,7 @@ SHARE_TOLERANCE = 0.03
 """A share is a share also when ticks and the ends of a run make it 3 % larger."""
 
 
-def _only_ticks(_setting: Setting, row: Row) -> str | None:
+def _only_ticks(_setting: LatencySetting, row: Row) -> str | None:
     if row.tick_only == 1:
         return None
     return f"{row.policy}: {format_time(row.gap_ns or 0)}" if row.runs else f"{row.policy}: no run"
@@ -159,7 +159,7 @@ def _claim(
     text: str,
     paper: str,
     measured: Sequence[SettingRows],
-    about: Callable[[Setting, Policy], bool],
+    about: Callable[[LatencySetting, Policy], bool],
     check: Check,
 ) -> Iterator[Claim]:
     """The claim over all rows that it is about; nothing when there are none."""

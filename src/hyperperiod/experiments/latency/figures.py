@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hyperperiod.experiments.latency.samples import Samples, Times
-from hyperperiod.experiments.latency.settings import Figures, Scenario, Setting
+from hyperperiod.experiments.latency.settings import Figures, LatencySetting, Scenario
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def response_row(source: str, policy: str, waits: Times, unanswered: int) -> Row
     return Row(source, policy, policy, runs, response=response)
 
 
-def paper_row(scenario: Scenario, setting: Setting, printed: Figures) -> Row:
+def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> Row:
     """The row that the paper prints for a setting, in the fields of ours."""
     longest_ns = printed.longest_ns or printed.longest_tick_ns
     time_ns = printed.time_ns or setting.test_time_ns

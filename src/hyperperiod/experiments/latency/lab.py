@@ -11,11 +11,11 @@ from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.latency.claims import claims_of
 from hyperperiod.experiments.latency.figures import Row, paper_row
 from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS, measure_defect
-from hyperperiod.experiments.latency.settings import Scenario, Setting
+from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.experiments.latency.simulated import measure_simulated
 from hyperperiod.model import Policy
 
-Measure = Callable[[Scenario, Setting, Policy, int, int], Row]
+Measure = Callable[[Scenario, LatencySetting, Policy, int, int], Row]
 """A host: one setting under one policy, so many runs, a seed."""
 
 
@@ -40,7 +40,7 @@ class Plan:
 class Measured:
     """A setting with the rows of the paper and ours."""
 
-    setting: Setting
+    setting: LatencySetting
     rows: list[Row]
 
 
@@ -73,7 +73,7 @@ class Results:
 
 def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Results:
     """Everything in the plan; `progress` is called with the number of rows measured so far."""
-    rows: list[tuple[Scenario, Setting, Row]] = []
+    rows: list[tuple[Scenario, LatencySetting, Row]] = []
     interrupted = False
     try:
         for one in _measured(plan):
@@ -86,7 +86,7 @@ def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Result
     return Results([one for one in outcomes if one.settings], interrupted)
 
 
-def _measured(plan: Plan) -> Iterator[tuple[Scenario, Setting, Row]]:
+def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, Row]]:
     """Our rows, one after the other, with what they are about."""
     host = _host(plan.host)
     for scenario in plan.scenarios:
@@ -96,7 +96,7 @@ def _measured(plan: Plan) -> Iterator[tuple[Scenario, Setting, Row]]:
 
 
 def _outcome(
-    plan: Plan, scenario: Scenario, rows: Sequence[tuple[Scenario, Setting, Row]]
+    plan: Plan, scenario: Scenario, rows: Sequence[tuple[Scenario, LatencySetting, Row]]
 ) -> Outcome:
     """The rows of a scenario beside the paper's; only settings of which there are any."""
     settings = []
@@ -125,19 +125,19 @@ def rows_of(plan: Plan) -> int:
     )
 
 
-def settings_rows(settings: Sequence[Measured]) -> list[tuple[Setting, list[Row]]]:
+def settings_rows(settings: Sequence[Measured]) -> list[tuple[LatencySetting, list[Row]]]:
     """Each setting with the rows that are ours."""
     return [(one.setting, [row for row in one.rows if row.source == "ours"]) for one in settings]
 
 
-def _cut(plan: Plan, setting: Setting) -> Setting:
+def _cut(plan: Plan, setting: LatencySetting) -> LatencySetting:
     """The setting with tests as long and as many as the plan wants."""
     longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
     test_time_ns = min(setting.test_time_ns, longest_ns)
     return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or setting.runs)
 
 
-def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: Setting) -> Iterator[Row]:
+def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: LatencySetting) -> Iterator[Row]:
     for quirk in plan.quirks:
         if _shows(quirk, scenario, setting):
             row = measure_defect(quirk, scenario, setting, setting.runs, plan.seed)
@@ -146,7 +146,7 @@ def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: Setting) -> It
         yield host(scenario, setting, policy, setting.runs, plan.seed)
 
 
-def _shows(quirk: str, scenario: Scenario, setting: Setting) -> bool:
+def _shows(quirk: str, scenario: Scenario, setting: LatencySetting) -> bool:
     """Whether the paper has this setting for a server that the quirk is about."""
     about = QUIRKS[quirk]
     return (

@@ -23,7 +23,7 @@ import numpy as np
 from hyperperiod.analysis import resolve
 from hyperperiod.experiments.latency.figures import Row, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import Samples
-from hyperperiod.experiments.latency.settings import Scenario, Setting
+from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.experiments.latency.simulated import UNDER_TEST, system_of
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
@@ -43,7 +43,7 @@ TICK_NS: Final = NS_PER_UNIT["s"] // COUNTER_HZ
 
 
 def measure_on_xen(
-    scenario: Scenario, setting: Setting, policy: Policy, runs: int, seed: int
+    scenario: Scenario, setting: LatencySetting, policy: Policy, runs: int, seed: int
 ) -> Row:
     """Measures one setting under one policy on Xen; a row of the result."""
     system = resolve(system_of(scenario, setting, policy))
@@ -57,18 +57,18 @@ def measure_on_xen(
     return clocktick_row("ours", str(policy), scenario, setting.test_time_ns, found)
 
 
-def _offset(setting: Setting, seed: int) -> int:
+def _offset(setting: LatencySetting, seed: int) -> int:
     """When the first test begins, in ns after the start of the run."""
     random = Random(f"{setting.name} {seed}")
     return random.randrange(setting.under_test.period_ns) // TICK_NS * TICK_NS
 
 
-def _due(setting: Setting) -> int:
+def _due(setting: LatencySetting) -> int:
     """How many interrupts there are: from one pause after the begin to before the end."""
     return (setting.test_time_ns - 1) // setting.pause_ns
 
 
-def _test_words(scenario: Scenario, setting: Setting, runs: int) -> tuple[list[str], int]:
+def _test_words(scenario: Scenario, setting: LatencySetting, runs: int) -> tuple[list[str], int]:
     """What the guest under test is told of the test, and how long that takes."""
     if scenario.test == "response":
         return ["workload=response", f"period={setting.pause_ns}"], setting.test_time_ns
@@ -86,7 +86,12 @@ def _test_words(scenario: Scenario, setting: Setting, runs: int) -> tuple[list[s
 
 
 def _run(
-    system: System, setting: Setting, seed: int, offset_ns: int, span_ns: int, words: list[str]
+    system: System,
+    setting: LatencySetting,
+    seed: int,
+    offset_ns: int,
+    span_ns: int,
+    words: list[str],
 ) -> Ring:
     """What the guest under test recorded."""
     horizon_ns = offset_ns + span_ns
@@ -109,7 +114,7 @@ def _run(
 
 def _guest(
     system: System,
-    setting: Setting,
+    setting: LatencySetting,
     number: int,
     seed: int,
     offset_ns: int,

@@ -27,7 +27,7 @@ import numpy as np
 
 from hyperperiod.experiments.latency.figures import Row, clocktick_row
 from hyperperiod.experiments.latency.samples import PAPER_TICK, Samples, Times, sample
-from hyperperiod.experiments.latency.settings import Scenario, Server, Setting
+from hyperperiod.experiments.latency.settings import GivenServer, LatencySetting, Scenario
 
 QUANTUM_NS = 1_000_000
 # The tables where a quirk shows: our name of the policy, and the paper's of the server.
@@ -37,7 +37,9 @@ QUIRKS = {
 }
 
 
-def measure_defect(quirk: str, scenario: Scenario, setting: Setting, runs: int, seed: int) -> Row:
+def measure_defect(
+    quirk: str, scenario: Scenario, setting: LatencySetting, runs: int, seed: int
+) -> Row:
     """One setting, a VM alone on its pcpu, under one of the `QUIRKS`."""
     assert scenario.test == "clocktick"
     assert not setting.neighbours, "the model has one VM"
@@ -54,10 +56,12 @@ def measure_defect(quirk: str, scenario: Scenario, setting: Setting, runs: int, 
     return clocktick_row(quirk, QUIRKS[quirk][0], scenario, setting.test_time_ns, found)
 
 
-Rule = Callable[[Server, int, int, bool, list[int]], int]
+BudgetRule = Callable[[GivenServer, int, int, bool, list[int]], int]
 
 
-def _deferrable(server: Server, tick_ns: int, left_ns: int, used_up: bool, armed: list[int]) -> int:
+def _deferrable(
+    server: GivenServer, tick_ns: int, left_ns: int, used_up: bool, armed: list[int]
+) -> int:
     """What is left after the tick at `tick_ns`; `armed` holds the one refill that is due, if any.
 
     `used_up`: the budget ran out at this very tick.
@@ -70,7 +74,9 @@ def _deferrable(server: Server, tick_ns: int, left_ns: int, used_up: bool, armed
     return left_ns
 
 
-def _periodic(server: Server, tick_ns: int, left_ns: int, used_up: bool, missed: list[int]) -> int:
+def _periodic(
+    server: GivenServer, tick_ns: int, left_ns: int, used_up: bool, missed: list[int]
+) -> int:
     """What is left (ns) of a periodic server's budget after the tick at `tick_ns`.
 
     `missed` holds the refill that came as the budget ran out.
@@ -86,7 +92,7 @@ def _periodic(server: Server, tick_ns: int, left_ns: int, used_up: bool, missed:
     return server.budget_ns
 
 
-def _away_and_back(rule: Rule, server: Server, busy_ns: int) -> tuple[Times, Times]:
+def _away_and_back(rule: BudgetRule, server: GivenServer, busy_ns: int) -> tuple[Times, Times]:
     """The spans in which a VM that is always busy runs, until it has run for `busy_ns`."""
     starts: list[int] = []
     ends: list[int] = []
@@ -107,7 +113,7 @@ def _away_and_back(rule: Rule, server: Server, busy_ns: int) -> tuple[Times, Tim
 
 
 def _run(
-    starts: Times, ends: Times, begin_ns: int, scenario: Scenario, setting: Setting
+    starts: Times, ends: Times, begin_ns: int, scenario: Scenario, setting: LatencySetting
 ) -> Samples:
     """One test that begins when the VM has run for `begin_ns`."""
     lengths = ends - starts

@@ -2,7 +2,8 @@
 """The settings of a scenario and what the paper measured in them: `experiments/latency-*.toml`.
 
 Budgets are as printed. The paper has some above their period, which means "always"; a server here
-has at most its period, so `Server.interface` is the period then, and `Server.cut` says so.
+has at most its period, so the budget of `GivenServer.interface` is the period then, and
+`GivenServer.cut` says so.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Count = Annotated[int, Whole(1)]
 Percent = Annotated[int, Whole(0, 100)]
 
 
-class Server(Part):
+class GivenServer(Part):
     """What a VM is given, as the paper prints it."""
 
     budget_ns: PositiveTime
@@ -43,7 +44,7 @@ class Server(Part):
         return f"{format_time(self.budget_ns)} in {format_time(self.period_ns)}"
 
 
-class Neighbour(Server):
+class Neighbour(GivenServer):
     """Another VM on the same pcpu; one that runs never stops."""
 
     running: bool
@@ -64,14 +65,14 @@ class Figures(Part):
     response_ns: PositiveTime | None = None
 
 
-class Setting(Part):
+class LatencySetting(Part):
     """One row of a table: the VM under test, its neighbours, and how often it is tested."""
 
     name: str
     test_time_ns: PositiveTime
     pause_ns: PositiveTime = 1_000_000_000
     runs: Count
-    under_test: Server
+    under_test: GivenServer
     neighbours: tuple[Neighbour, ...] = ()
     paper: tuple[Figures, ...] = ()
 
@@ -91,7 +92,7 @@ class Scenario(Part):
     quantum_ns: PositiveTime | None = None
     loop_ns: PositiveTime = 68_000
     tick_limit_ns: PositiveTime = 150_000
-    settings: Annotated[tuple[Setting, ...], AtLeast(1)] = key(name="setting")
+    settings: Annotated[tuple[LatencySetting, ...], AtLeast(1)] = key(name="setting")
 
 
 def load_scenarios(

@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 
 from hyperperiod.experiments.latency.figures import Row, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import PAPER_TICK, Samples, Tick, sample
-from hyperperiod.experiments.latency.settings import Neighbour, Scenario, Server, Setting
+from hyperperiod.experiments.latency.settings import (
+    GivenServer,
+    LatencySetting,
+    Neighbour,
+    Scenario,
+)
 from hyperperiod.model import Domain, Policy, System, Task, TaskKind
 from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.runs import simulate
@@ -36,7 +41,7 @@ TEST_TASK = 0
 
 def measure_simulated(
     scenario: Scenario,
-    setting: Setting,
+    setting: LatencySetting,
     policy: Policy,
     runs: int,
     seed: int,
@@ -55,7 +60,7 @@ def measure_simulated(
     return clocktick_row("ours", str(policy), scenario, setting.test_time_ns, found)
 
 
-def system_of(scenario: Scenario, setting: Setting, policy: Policy) -> System:
+def system_of(scenario: Scenario, setting: LatencySetting, policy: Policy) -> System:
     """The system that a setting describes, under a policy."""
     return System(
         name=f"{scenario.name}: {setting.name}".replace(",", ""),
@@ -71,7 +76,7 @@ def system_of(scenario: Scenario, setting: Setting, policy: Policy) -> System:
     )
 
 
-def horizon_of(scenario: Scenario, setting: Setting, runs: int) -> int:
+def horizon_of(scenario: Scenario, setting: LatencySetting, runs: int) -> int:
     """Long enough for all runs when every VM gets an equal share, and then some."""
     if scenario.test == "response":
         return setting.test_time_ns
@@ -81,11 +86,11 @@ def horizon_of(scenario: Scenario, setting: Setting, runs: int) -> int:
     return runs * (setting.pause_ns + period_ns + busy_ns)
 
 
-def _domain(name: str, server: Server, task: Task) -> Domain:
+def _domain(name: str, server: GivenServer, task: Task) -> Domain:
     return Domain(name=name, priority=server.priority, interface=server.interface, tasks=(task,))
 
 
-def _test_task(scenario: Scenario, setting: Setting) -> Task:
+def _test_task(scenario: Scenario, setting: LatencySetting) -> Task:
     if scenario.test == "response":
         return Task(
             name="interrupt", period_ns=setting.pause_ns, wcet_ns=min(HANDLER_NS, setting.pause_ns)

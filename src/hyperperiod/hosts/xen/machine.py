@@ -94,7 +94,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Place:
+class GuestMemory:
     """Where in the machine's memory a guest has its own, and its modules."""
 
     memory: int
@@ -106,7 +106,7 @@ class Place:
 class Layout:
     """Where everything is, channels too; `files` are to be loaded at their addresses."""
 
-    places: tuple[Place, ...]
+    places: tuple[GuestMemory, ...]
     files: tuple[tuple[Path, int], ...]
     ram_bytes: int
     channels: tuple[int, ...] = ()
@@ -203,7 +203,7 @@ class Running:
         return FailedError(f"{what}{where}", "\n".join([*lines, *said.splitlines()]))
 
     def end(self) -> None:
-        """Ends the machine's process and waits for it."""
+        """Closes the connection to the machine's monitor, if there is one."""
         if hasattr(self, "_monitor"):
             self._monitor.close()
 
@@ -255,10 +255,10 @@ def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
             text, ramdisk = ramdisk, folder / f"ramdisk{number}"
             ramdisk.write_bytes(text)
         modules.append((place(guest.image), None if ramdisk is None else place(ramdisk)))
-    places: list[Place] = []
+    places: list[GuestMemory] = []
     end = _round_up(end, GUEST_ALIGN)
     for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
-        places.append(Place(end, kernel, loaded))
+        places.append(GuestMemory(end, kernel, loaded))
         end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
     channels = []
     for channel in machine.channels:

@@ -68,7 +68,7 @@ _MS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
-class Gap:
+class LongestGap:
     """The longest of its kind, and of how many."""
 
     longest_ns: int
@@ -82,7 +82,7 @@ class Gap:
 class Measured:
     """What was found: the gaps, and the costs that explain them."""
 
-    gaps: Mapping[str, Gap]
+    gaps: Mapping[str, LongestGap]
     overheads: Overheads
 
     def as_json(self) -> dict[str, Any]:
@@ -123,12 +123,12 @@ def measure(progress: Callable[[int], None] | None = None) -> Measured:
     Raises MissingError when a tool or an image is not there, FailedError when a machine does not
     do what it should.
     """
-    gaps: dict[str, Gap] = {}
+    gaps: dict[str, LongestGap] = {}
     for done, (system, look) in enumerate(_MACHINES):
         found = list(look(_observe(system)))
         for name in dict.fromkeys(name for name, _ in found):
             spans = [span_ns for its, span_ns in found if its == name]
-            gaps[name] = Gap(max(spans), len(spans))
+            gaps[name] = LongestGap(max(spans), len(spans))
         if progress is not None:
             progress(done + 1)
     missing = [name for name in GAPS if name not in gaps]

@@ -2,8 +2,8 @@
 """The properties of a trace, one per file.
 
 Each module opens with the property in one sentence and has `check(header, records)`, which
-returns a `Finding`. They are listed here by hand, in the order in which they are reported: what
-a run is made of first, then budgets, then decisions, then promises.
+returns a `PropertyVerdict`. They are listed here by hand, in the order in which they are reported:
+what a run is made of first, then budgets, then decisions, then guarantees.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from hyperperiod.trace.properties import (
     shares,
     spare,
 )
-from hyperperiod.trace.properties.finding import Finding, Status, Violation
+from hyperperiod.trace.properties.finding import PropertyVerdict, Status, Violation
 from hyperperiod.trace.properties.watcher import Watcher, watch_all
 
-__all__ = ["PROPERTIES", "Finding", "Property", "Status", "Violation", "check_all"]
+__all__ = ["PROPERTIES", "Property", "PropertyVerdict", "Status", "Violation", "check_all"]
 
 
 class Property(NamedTuple):
@@ -41,7 +41,7 @@ class Property(NamedTuple):
 
     name: str
     text: str
-    check: Callable[[Header, Records], Finding]
+    check: Callable[[Header, Records], PropertyVerdict]
     watcher: Callable[[Header], Watcher] | None = None
 
     @property
@@ -75,7 +75,9 @@ REPLAY_WORK: Final = 75
 WORK: Final = 100
 
 
-def check_all(header: Header, records: Records, progress: Progress | None = None) -> list[Finding]:
+def check_all(
+    header: Header, records: Records, progress: Progress | None = None
+) -> list[PropertyVerdict]:
     """What every property finds, in the order of PROPERTIES, with one replay.
 
     `progress` is called with how much of WORK is done.

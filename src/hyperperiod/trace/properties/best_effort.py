@@ -11,7 +11,7 @@ from typing import Final
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding, Watch
+from hyperperiod.trace.properties.finding import PropertyVerdict, Watch
 from hyperperiod.trace.properties.order import first_able, periodic_choice
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
@@ -73,7 +73,7 @@ class BestEffortWatcher(Watcher):
         return waiting
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(BestEffortWatcher(header), records)
 

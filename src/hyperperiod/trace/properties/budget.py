@@ -12,10 +12,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
-from hyperperiod.trace.servers import NEVER, Server
+from hyperperiod.trace.servers import NEVER, ReplayedServer
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class BudgetWatcher(Watcher):
                 elif server.level == 0:
                     self._charge(moment, payer, server)
 
-    def _charge(self, moment: Moment, payer: int, server: Server) -> None:
+    def _charge(self, moment: Moment, payer: int, server: ReplayedServer) -> None:
         """Charge the moment, cut where a period of a sporadic server ends in it."""
         now_ns = moment.now_ns
         any_start = moment.rules_of(payer).budget != "sporadic"
@@ -111,7 +111,7 @@ class BudgetWatcher(Watcher):
             if vcpu in moment.work:
                 self.busy_since.setdefault(vcpu, (moment.now_ns, terms))
 
-    def _period(self, moment: Moment, payer: int, server: Server, now_ns: int) -> _Period:
+    def _period(self, moment: Moment, payer: int, server: ReplayedServer, now_ns: int) -> _Period:
         """The server's current period; periodic rules and cbs have one deadline in each."""
         terms = (server.period_ns, server.budget_ns)
         budget = moment.rules_of(payer).budget
@@ -126,6 +126,6 @@ class BudgetWatcher(Watcher):
         return _Period(("phase", phase_ns, *terms), server.deadline_ns // server.period_ns, NEVER)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(BudgetWatcher(header), records)

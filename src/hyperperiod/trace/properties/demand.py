@@ -29,17 +29,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns, skipped
+from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns, skipped
 from hyperperiod.trace.properties.shares import SHARE_NS
 from hyperperiod.trace.replay import SLACKS, each
 from hyperperiod.trace.spans import Spans, all_spans
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Compares what each job got, the sum of its spans, with what it needs."""
     if header.get("timing") == "host":
         return skipped("execution times are those of a busy machine")
-    finding = Finding()
+    finding = PropertyVerdict()
     own_ns = header.get("job_overhead_ns", 0)
     ran_ns: dict[tuple[int, int], int] = defaultdict(int)
     host_ns: dict[tuple[int, int], int] = defaultdict(int)

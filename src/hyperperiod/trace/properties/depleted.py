@@ -7,7 +7,7 @@ on after that.)
 """
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
 
@@ -29,7 +29,7 @@ class DepletedWatcher(Watcher):
                 self.wrong(moment, (grant.run, "level"), text)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(DepletedWatcher(header), records)
 

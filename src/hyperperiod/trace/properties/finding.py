@@ -28,7 +28,7 @@ class Violation:
 
 
 @dataclass
-class Finding:
+class PropertyVerdict:
     """The verdict on one property; `reason` says why it was skipped."""
 
     status: Status = Status.HOLDS
@@ -44,9 +44,9 @@ class Finding:
             self.violations.append(Violation(time_ns, text))
 
 
-def skipped(reason: str) -> Finding:
+def skipped(reason: str) -> PropertyVerdict:
     """The property says nothing about this trace."""
-    return Finding(Status.SKIPPED, reason)
+    return PropertyVerdict(Status.SKIPPED, reason)
 
 
 def lateness_ns(header: Header) -> int:
@@ -72,7 +72,7 @@ class Watch:
     A state that is wrong for no longer than the allowed lateness is a pick that came late.
     """
 
-    def __init__(self, finding: Finding, allowed_ns: int) -> None:
+    def __init__(self, finding: PropertyVerdict, allowed_ns: int) -> None:
         self.finding = finding
         self.allowed_ns = allowed_ns
         self._since: dict[object, tuple[int, int]] = {}

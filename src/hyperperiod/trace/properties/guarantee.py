@@ -46,10 +46,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns
+from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment, Rules, is_spare
-from hyperperiod.trace.servers import Server
+from hyperperiod.trace.servers import ReplayedServer
 
 WINDOW_PERIODS: Final = 64
 BOUNDED: Final = ("periodic", "deferrable", "polling", "slice", "slice-once")
@@ -95,13 +95,13 @@ class GuaranteeWatcher(Watcher):
             if stretch is not None:
                 stretch.add_run(moment.now_ns, moment.until_ns)
 
-    def close(self) -> Finding:
+    def close(self) -> PropertyVerdict:
         for vcpu, stretch in self.found:
             taken = _Taken(self.allowed_ns, self.late_picks[vcpu], stretch.terms[2])
             _check_stretch(server_name(self.header, vcpu), stretch, taken, self.finding)
         return self.finding
 
-    def _see_server(self, moment: Moment, vcpu: int, server: Server) -> None:
+    def _see_server(self, moment: Moment, vcpu: int, server: ReplayedServer) -> None:
         rules = moment.rules_of(vcpu)
         if moment.is_ordinary(vcpu):
             rules = rules._replace(budget="slice-once", order="edf")
@@ -143,7 +143,7 @@ class _Taken:
         return self.late_ns * (2 + periods * self.picks)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(GuaranteeWatcher(header), records)
 
@@ -207,7 +207,7 @@ def _due_ns(terms: Terms, window_ns: int, *, at_refill: bool) -> int:
     return whole * budget_ns + max(0, part_ns - (period_ns - budget_ns))
 
 
-def _check_stretch(name: str, stretch: _Stretch, taken: _Taken, finding: Finding) -> None:
+def _check_stretch(name: str, stretch: _Stretch, taken: _Taken, finding: PropertyVerdict) -> None:
     """The bound can only be broken where a gap in the supply ends, or the stretch does."""
     gap_ends = [start_ns for start_ns, _ in stretch.runs] + [stretch.end_ns]
     supplied = [0]

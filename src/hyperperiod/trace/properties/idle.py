@@ -9,7 +9,7 @@ here, nor does the spare.
 
 from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
 
@@ -28,7 +28,7 @@ class IdleWatcher(Watcher):
                     self.wrong(moment, vcpu, f"pcpu {idle[0]} idles although {name} may run")
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(IdleWatcher(header), records)
 

@@ -8,7 +8,7 @@ after its deadline, or had not finished when the run ended with its deadline alr
 from dataclasses import dataclass, field
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.replay import Record, by_instant
 
 
@@ -35,7 +35,7 @@ class _Task:
 class _Check:
     def __init__(self, header: Header) -> None:
         self.header = header
-        self.finding = Finding()
+        self.finding = PropertyVerdict()
         self.tasks = [_Task() for _ in header["tasks"]]
         self.now_ns = 0
 
@@ -108,7 +108,7 @@ class _Check:
         self.finding.add(self.now_ns, f"{task_name(self.header, task)} job {job} {text}")
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Follow every job through its records."""
     checker = _Check(header)
     for time_ns, together in by_instant(records):

@@ -4,13 +4,13 @@
 import numpy as np
 
 from hyperperiod.trace.format import Header, Kind, Records, server_name
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.spans import all_spans
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Look for spans of one vcpu that overlap, and for spans on a foreign pcpu."""
-    finding = Finding()
+    finding = PropertyVerdict()
     parts = []
     for pcpu, found in enumerate(all_spans(header, records)):
         ran = found[found["kind"] == Kind.RUN]
@@ -26,7 +26,7 @@ def check(header: Header, records: Records) -> Finding:
     return finding
 
 
-def _check_home(header: Header, pcpu: int, ran: Records, finding: Finding) -> None:
+def _check_home(header: Header, pcpu: int, ran: Records, finding: PropertyVerdict) -> None:
     if header["scope"] != "partitioned":
         return
     homes = [entry["pcpu"] for entry in header["vcpus"]]

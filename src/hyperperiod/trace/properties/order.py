@@ -9,7 +9,7 @@ run on m pcpus. What runs beyond that (best effort, the spare, shares) has its o
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able, first, ranked
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
 
@@ -29,7 +29,7 @@ class OrderWatcher(Watcher):
                 self.wrong(moment, key, text)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(OrderWatcher(header), records)
 

@@ -9,16 +9,16 @@ charged twice, nothing that nobody ordered, and nothing is left unpaid.
 from collections import defaultdict
 
 from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, end_ns, server_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns
+from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.replay import each
 from hyperperiod.trace.spans import all_spans
 
 Stretch = tuple[int, int]
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Compare charged stretches with ordered ones, per pcpu and payer."""
-    finding = Finding()
+    finding = PropertyVerdict()
     charged = _charged(header, records, finding)
     ordered = _ordered(header, records)
     allowed_ns = lateness_ns(header)
@@ -37,7 +37,7 @@ def check(header: Header, records: Records) -> Finding:
 
 
 def _charged(
-    header: Header, records: Records, finding: Finding
+    header: Header, records: Records, finding: PropertyVerdict
 ) -> dict[tuple[int, int], list[Stretch]]:
     found: dict[tuple[int, int], list[Stretch]] = defaultdict(list)
     for record in each(records[records["kind"] == Kind.CHARGE]):

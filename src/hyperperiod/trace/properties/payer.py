@@ -9,7 +9,7 @@ rule weights, nor when nobody is in charge.
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import first, ranked
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Grant, Moment
 
@@ -31,7 +31,7 @@ class PayerWatcher(Watcher):
                 self.wrong(moment, (pcpu, "also"), text)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(PayerWatcher(header), records)
 

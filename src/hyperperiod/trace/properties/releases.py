@@ -31,13 +31,13 @@ from hyperperiod.trace.format import (
     task_name,
 )
 from hyperperiod.trace.items import visits
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.replay import Record, each
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Check each release against the one before it and against the task, items hop by hop."""
-    finding = Finding()
+    finding = PropertyVerdict()
     flows = header.get("flows", [])
     hops = {task for flow in flows for task in flow["hops"]}
     _check_tasks(header, records, hops, finding)
@@ -47,7 +47,9 @@ def check(header: Header, records: Records) -> Finding:
     return finding
 
 
-def _check_tasks(header: Header, records: Records, hops: set[int], finding: Finding) -> None:
+def _check_tasks(
+    header: Header, records: Records, hops: set[int], finding: PropertyVerdict
+) -> None:
     tasks = header["tasks"]
     last_ns: list[int | None] = [None] * len(tasks)
     count = [0] * len(tasks)
@@ -91,7 +93,7 @@ def _text(header: Header, record: Record, low_ns: int, high_ns: int | None) -> s
     return f"{who} is released outside {low_ns}{until}"
 
 
-def _check_hops(header: Header, records: Records, hops: set[int], finding: Finding) -> None:
+def _check_hops(header: Header, records: Records, hops: set[int], finding: PropertyVerdict) -> None:
     """Every release of a hop carries an item, and nothing else does."""
     kinds = records["kind"]
     released: set[tuple[int, int]] = set()
@@ -120,7 +122,7 @@ def _in_turn(records: Records) -> Iterator[tuple[Record, Item]]:
 class _Items:
     """Where the items are while the records pass."""
 
-    def __init__(self, flows: list[FlowEntry], finding: Finding) -> None:
+    def __init__(self, flows: list[FlowEntry], finding: PropertyVerdict) -> None:
         self.flows = flows
         self.finding = finding
         self.under_way = [0] * len(flows)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import Finding, lateness_ns
+from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
 from hyperperiod.trace.servers import NEVER, Slice
@@ -167,6 +167,6 @@ def _why_not(header: Header) -> str:
     return ""
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(SharesWatcher(header), records)

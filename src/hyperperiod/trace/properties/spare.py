@@ -7,7 +7,7 @@ its periods (that is checked with all other budgets), and nobody who has budget 
 
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
 from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import Finding
+from hyperperiod.trace.properties.finding import PropertyVerdict
 from hyperperiod.trace.properties.watcher import Watcher, watched
 from hyperperiod.trace.replay import Moment
 
@@ -23,7 +23,7 @@ class SpareWatcher(Watcher):
             self.wrong(moment, key, text)
 
 
-def check(header: Header, records: Records) -> Finding:
+def check(header: Header, records: Records) -> PropertyVerdict:
     """Replay the run and watch it."""
     return watched(SpareWatcher(header), records)
 

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from hyperperiod.trace.format import Header, Progress, Records
-from hyperperiod.trace.properties.finding import Finding, Status, Watch, lateness_ns, skipped
+from hyperperiod.trace.properties.finding import (
+    PropertyVerdict,
+    Status,
+    Watch,
+    lateness_ns,
+    skipped,
+)
 from hyperperiod.trace.replay import Moment, moments
 
 MOMENTS_AT_ONCE: Final = 1 << 13
@@ -20,14 +26,14 @@ class Watcher(ABC):
         """`skip` says why this property has nothing to say about the run, if it has not."""
         self.header = header
         self.allowed_ns = lateness_ns(header)
-        self.finding = skipped(skip) if skip else Finding()
+        self.finding = skipped(skip) if skip else PropertyVerdict()
         self.watch = Watch(self.finding, self.allowed_ns)
 
     @abstractmethod
     def see(self, moment: Moment) -> None:
         """Judge one moment; it is the replay's own and changes afterwards."""
 
-    def close(self) -> Finding:
+    def close(self) -> PropertyVerdict:
         """The finding at the end of the run."""
         return self.finding
 
@@ -41,7 +47,7 @@ def watch_all(
     header: Header,
     records: Records,
     progress: Progress | None = None,
-) -> list[Finding]:
+) -> list[PropertyVerdict]:
     """Replay the run once before all of them; `progress` is called now and then with the time."""
     awake = [one for one in watchers if one.finding.status is not Status.SKIPPED]
     for number, moment in enumerate(moments(header, records) if awake else ()):
@@ -52,6 +58,6 @@ def watch_all(
     return [one.close() if one in awake else one.finding for one in watchers]
 
 
-def watched(watcher: Watcher, records: Records) -> Finding:
+def watched(watcher: Watcher, records: Records) -> PropertyVerdict:
     """What a watcher finds in a run that is replayed before it."""
     return watch_all([watcher], watcher.header, records)[0]
