@@ -40,7 +40,7 @@ UNASKED = {
     "hyperperiod.analysis.explain",
     "hyperperiod.analysis.fit",
     "hyperperiod.analysis.flows.end_to_end",
-    "hyperperiod.analysis.trim",
+    "hyperperiod.analysis.shrink_budgets",
     "hyperperiod.experiments",
     "hyperperiod.export",
     "hyperperiod.hosts.xen",

@@ -6,10 +6,10 @@ neither gets the result of Algorithm 1 (`algorithm_1`), in whole quanta, 1 ms wh
 sets none, or of a range of periods that the domain gives. Without a quantum the budget for a
 given period is exact to the nanosecond, and so are those in a given range. Inner domains come
 first, since their interfaces are the outer one's load. Then overheads are added to computed budgets
-(`overheads`), servers with explicit deadlines give back what they do not need (`trim`), and the
-default spare server is computed (`ertds`): its period is the hyperperiod of all servers, its
-budget the paper's formula held to one pcpu; on partitioned hosts, where each pcpu has a spare of
-its own with these parameters, the least over the pcpus.
+(`overheads`), servers with explicit deadlines give back what they do not need (`shrink_budgets`),
+and the default spare server is computed (`ertds`): its period is the hyperperiod of all servers,
+its budget the paper's formula held to one pcpu; on partitioned hosts, where each pcpu has a spare
+of its own with these parameters, the least over the pcpus.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def resolve_what_can_be(system: System) -> Resolution:
     _add_overheads(resolution)
     _add_weights(resolution)
     if system.sbf is Sbf.EDP:
-        from hyperperiod.analysis.trim import trim
+        from hyperperiod.analysis.shrink_budgets import shrink_budgets
 
-        resolution.system = trim(resolution.system, resolution.computed)
+        resolution.system = shrink_budgets(resolution.system, resolution.computed)
     resolution.system = _with_spare(resolution.system)
     return resolution
 

@@ -99,8 +99,8 @@ def _clients(source: Source) -> dict[str, Any]:
     """The keys of the header that only closed sources have; none for others."""
     if source.clients is None:
         return {}
-    least_ns, most_ns = source.think_range_ns
-    return {"clients": source.clients, "think_least_ns": least_ns, "think_most_ns": most_ns}
+    min_ns, max_ns = source.think_range_ns
+    return {"clients": source.clients, "think_least_ns": min_ns, "think_most_ns": max_ns}
 
 
 def _change(change: Change, priorities: Priorities) -> dict[str, Any]:

@@ -166,11 +166,11 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
 def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> None:
     source = flow.source
     if source.period_ns is None:
-        least_ns, most_ns = source.think_range_ns
+        min_ns, max_ns = source.think_range_ns
         scenario.add_closed_flow(
             clients=source.clients or 0,
-            think_least_ns=least_ns,
-            think_most_ns=most_ns,
+            think_least_ns=min_ns,
+            think_most_ns=max_ns,
             offset_ns=source.offset_ns,
             deadline_ns=flow.deadline_ns,
             hops=list(hops),

@@ -73,7 +73,7 @@ REQUIRED: Any = _Required()
 class AtLeast(NamedTuple):
     """Said of a list of records: how many there must be."""
 
-    least: int
+    min_items: int
 
 
 class _Key(NamedTuple):
@@ -356,7 +356,7 @@ def entries_of(hint: Any) -> Kind:
 
 
 def _annotated(hint: Any, said: Kind | AtLeast) -> Kind:
-    return said if isinstance(said, Kind) else Many(kind_of(get_args(hint)[0]), said.least)
+    return said if isinstance(said, Kind) else Many(kind_of(get_args(hint)[0]), said.min_items)
 
 
 _PLAIN: dict[Any, Kind] = {Any: Anything(), str: Text(), int: Whole(), bool: Truth()}

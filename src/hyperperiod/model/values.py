@@ -91,19 +91,19 @@ class Anything(Kind):
 
 
 class Text(Kind):
-    def __init__(self, most: int | None = None) -> None:
-        self.most = most
+    def __init__(self, max_length: int | None = None) -> None:
+        self.max_length = max_length
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, str):
             return reading.refuse(path, show(value), "a text in quotes")
-        if self.most is not None and len(value) > self.most:
-            return reading.refuse(path, show(value), f"at most {self.most} characters")
+        if self.max_length is not None and len(value) > self.max_length:
+            return reading.refuse(path, show(value), f"at most {self.max_length} characters")
         return value
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        most = {} if self.most is None else {"maxLength": self.most}
-        return {"type": "string", **most}
+        bound = {} if self.max_length is None else {"maxLength": self.max_length}
+        return {"type": "string", **bound}
 
 
 class Truth(Kind):
@@ -119,22 +119,22 @@ _OBJECT = "an object"
 
 
 class Whole(Kind):
-    """Whole numbers from `least` to `most`, where there are such."""
+    """Whole numbers from `minimum` to `maximum`, where there are such."""
 
-    def __init__(self, least: int | None = None, most: int | None = None) -> None:
-        self.least, self.most = least, most
+    def __init__(self, minimum: int | None = None, maximum: int | None = None) -> None:
+        self.minimum, self.maximum = minimum, maximum
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
             return reading.refuse(path, show(value), "a whole number")
-        if self.least is not None and value < self.least:
-            return reading.refuse(path, show(value), f"at least {self.least}")
-        if self.most is not None and value > self.most:
-            return reading.refuse(path, show(value), f"at most {self.most}")
+        if self.minimum is not None and value < self.minimum:
+            return reading.refuse(path, show(value), f"at least {self.minimum}")
+        if self.maximum is not None and value > self.maximum:
+            return reading.refuse(path, show(value), f"at most {self.maximum}")
         return value
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        bounds = {"minimum": self.least, "maximum": self.most}
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
         return {"type": "integer"} | {key: at for key, at in bounds.items() if at is not None}
 
 
@@ -160,22 +160,22 @@ class Choice(Kind):
 
 
 class Many(Kind):
-    """A list of values of one kind, at least `least` of them; here a tuple."""
+    """A list of values of one kind, at least `min_items` of them; here a tuple."""
 
-    def __init__(self, kind: Kind, least: int = 0) -> None:
-        self.kind, self.least = kind, least
+    def __init__(self, kind: Kind, min_items: int = 0) -> None:
+        self.kind, self.min_items = kind, min_items
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, (list, tuple)):
             return reading.refuse(path, show(value), "a list of tables or values")
-        if len(value) < self.least:
-            return reading.refuse(path, show(value), f"at least {self.least} of them")
+        if len(value) < self.min_items:
+            return reading.refuse(path, show(value), f"at least {self.min_items} of them")
         read = self.kind.read
         return tuple([read(one, (*path, index), reading) for index, one in enumerate(value)])
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
-        least = {"minItems": self.least} if self.least else {}
-        return {"type": "array", "items": self.kind.schema(definitions), **least}
+        bound = {"minItems": self.min_items} if self.min_items else {}
+        return {"type": "array", "items": self.kind.schema(definitions), **bound}
 
     def write(self, value: Any) -> Any:
         return [self.kind.write(one) for one in value]

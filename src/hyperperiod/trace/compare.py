@@ -224,7 +224,7 @@ def _compare_jobs(
         {(job.domain, job.task, job.job): job for job in jobs(*trace)} for trace in (first, second)
     ]
     hosts = (first[0]["host"], second[0]["host"])
-    count, most_ns = 0, 0
+    count, max_ns = 0, 0
     unequal = []
     for key in sorted(theirs[0].keys() | theirs[1].keys()):
         name = f"{key[0]}.{key[1]} job {key[2]}"
@@ -233,7 +233,7 @@ def _compare_jobs(
         if responses[0] is not None and responses[1] is not None:
             count += 1
             apart_ns = abs(responses[0] - responses[1])
-            most_ns = max(most_ns, apart_ns)
+            max_ns = max(max_ns, apart_ns)
             if apart_ns > bound_ns:
                 unequal.append(
                     f"{name}: responds in {responses[0]} ns on {hosts[0]}, "
@@ -242,7 +242,7 @@ def _compare_jobs(
         for host, own, has in ((hosts[0], job, other), (hosts[1], other, job)):
             if not _may_lack(own, has, until_ns - bound_ns):
                 unequal.append(f"{name}: not the same on {host}, which has {own}")
-    return count, most_ns, unequal
+    return count, max_ns, unequal
 
 
 def _response_ns(job: Job | None) -> int | None:

@@ -94,7 +94,7 @@ class Clock:
     """What is left of the time limit, on the clock and in the solver's own time."""
 
     seconds: float
-    begin: float
+    started: float
     spent: float = 0.0  # deterministic
 
     @classmethod
@@ -103,7 +103,7 @@ class Clock:
 
     @property
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self.begin)
+        return self.seconds - (time.monotonic() - self.started)
 
     @property
     def over(self) -> bool:
@@ -293,7 +293,7 @@ class Search:
     def __init__(
         self,
         scorer: Scorer,
-        begin: tuple[Choice, Score] | None,
+        initial: tuple[Choice, Score] | None,
         clock: Clock,
         said: Callable[[Score | None, int], None],
     ) -> None:
@@ -302,8 +302,8 @@ class Search:
         self.master = Master(scorer, self.api)
         self.outcome = Outcome(None, None, 0, False)
         self.excluded = False
-        if begin is not None:
-            self._take(*begin)
+        if initial is not None:
+            self._take(*initial)
 
     def run(self) -> Outcome:
         """Until the optimum, the end of the time, or Ctrl-C."""
@@ -447,9 +447,9 @@ class Search:
 
 def search(
     scorer: Scorer,
-    begin: tuple[Choice, Score] | None,
+    initial: tuple[Choice, Score] | None,
     seconds: float,
     said: Callable[[Score | None, int], None] = lambda _score, _bound: None,
 ) -> Outcome:
     """The best choice that the solver finds within `seconds`, and what is known of better ones."""
-    return Search(scorer, begin, Clock.start(seconds), said).run()
+    return Search(scorer, initial, Clock.start(seconds), said).run()

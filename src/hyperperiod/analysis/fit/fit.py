@@ -85,9 +85,9 @@ def _loop(system: System) -> Loop | NoLoop:
 
 
 def _timed(run: Callable[[], Fitted]) -> Fitted:
-    begin = time.monotonic()
+    started = time.monotonic()
     fitted = run()
-    fitted.seconds = time.monotonic() - begin
+    fitted.seconds = time.monotonic() - started
     return fitted
 
 
@@ -223,7 +223,7 @@ class _Fit:
             outcome = self._best(Scorer(problem, Least.BANDWIDTH, test), 1.0, None)
             self._record(problem, outcome, Least.BANDWIDTH, test)
             return
-        limit, begin = None, None
+        limit, initial = None, None
         if self.options.within is not None:
             first = Scorer(problem, Least.BANDWIDTH, test)
             outcome = self._best(first, 0.4, None)
@@ -232,18 +232,18 @@ class _Fit:
                 return
             self.fitted.least_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
             limit = int((1 + self.options.within) * outcome.score.bandwidth)
-            begin = outcome.choice, outcome.score
+            initial = outcome.choice, outcome.score
         second = Scorer(problem, Least.OVERHEAD, test, limit)
-        outcome = self._best(second, 1.0, begin)
+        outcome = self._best(second, 1.0, initial)
         self._record(problem, outcome, Least.OVERHEAD, test)
 
-    def _best(self, scorer: Scorer, share: float, begin: tuple[Choice, Score] | None) -> Outcome:
+    def _best(self, scorer: Scorer, share: float, initial: tuple[Choice, Score] | None) -> Outcome:
         """Heuristics, then the solver for its share of what is left."""
         deadline = time.monotonic() + max(0.0, self._left()) * share
         of_climb = _CLIMB_SHARE if self.options.solver else 1.0
         climb_until = time.monotonic() + (deadline - time.monotonic()) * of_climb
         self.listen(Progress("heuristics"))
-        best = begin
+        best = initial
         try:
             found = construct(scorer, lambda: time.monotonic() > climb_until)
             if found is not None and (best is None or _better(scorer, found, best)):

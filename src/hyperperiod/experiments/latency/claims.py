@@ -38,9 +38,9 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
 
     def within_period(setting: LatencySetting, row: Row) -> str | None:
         interface = setting.under_test.interface
-        most_ns = interface.period_ns - interface.budget_ns + scenario.tick_limit_ns
+        max_ns = interface.period_ns - interface.budget_ns + scenario.tick_limit_ns
         gap_ns = row.gap_ns or 0
-        return None if gap_ns <= most_ns else f"{row.policy}: {format_time(gap_ns)}"
+        return None if gap_ns <= max_ns else f"{row.policy}: {format_time(gap_ns)}"
 
     yield from _claim(
         "A VM alone on a pcpu whose budget is its period is never preempted.",
@@ -89,8 +89,8 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
     def a_turn_each(setting: LatencySetting, row: Row) -> str | None:
         sharers = 1 + len(setting.neighbours)
         turn_ns = scenario.quantum_ns or 0
-        most_ns = (sharers - 1) * turn_ns + scenario.tick_limit_ns
-        if row.gap_ns is None or not 0 < row.gap_ns <= most_ns:
+        max_ns = (sharers - 1) * turn_ns + scenario.tick_limit_ns
+        if row.gap_ns is None or not 0 < row.gap_ns <= max_ns:
             return f"{row.policy}: a gap of {format_time(row.gap_ns or 0)}"
         if row.stretch is not None and abs(row.stretch / sharers - 1) > SHARE_TOLERANCE:
             return f"{row.policy}: {row.stretch:.2f} times as long"

@@ -4,7 +4,7 @@
 The pictures are the paper's Figures 1, 3 and 5 for every policy: time on the x axis, the length
 of the busy loop on a logarithmic y axis. Of thousands of loops, the shortest and the longest of
 each column of pixels are drawn, and a loop that lasts for several columns is a line as long as it.
-Shown is the begin of the worst test, twelve times as long as its policy's longest loop.
+Shown is the start of the worst test, twelve times as long as its policy's longest loop.
 Tests that suffered from nothing but ticks are drawn only beside one of the same policy that did
 from more.
 """
@@ -86,7 +86,7 @@ def _strips(one: Measured) -> Iterator[Strip]:
 
 
 def _first(series: Samples, span_ns: int) -> Samples:
-    """The loops that began within a span of the test's begin."""
+    """The loops that began within a span of the test's start."""
     shown = series.start_ns < series.start_ns[0] + span_ns
     return Samples(series.start_ns[shown], series.length_ns[shown])
 
@@ -101,13 +101,13 @@ def strip(row: Row, series: Samples, hue: str) -> Strip:
     lows = np.minimum.reduceat(series.length_ns, first).tolist()
     highs = np.maximum.reduceat(series.length_ns, first).tolist()
     strokes = [
-        f"M{LEFT + begin * scale:.1f} {height(low):.1f}V{height(high) - 0.6:.1f}"
-        for begin, low, high in zip(since[first].tolist(), lows, highs, strict=True)
+        f"M{LEFT + start * scale:.1f} {height(low):.1f}V{height(high) - 0.6:.1f}"
+        for start, low, high in zip(since[first].tolist(), lows, highs, strict=True)
     ]
     long = series.length_ns > 2 * span_ns // COLUMNS
     lines = [
-        f"M{LEFT + begin * scale:.1f} {height(length):.1f}h{length * scale:.1f}"
-        for begin, length in zip(since[long].tolist(), series.length_ns[long].tolist(), strict=True)
+        f"M{LEFT + start * scale:.1f} {height(length):.1f}h{length * scale:.1f}"
+        for start, length in zip(since[long].tolist(), series.length_ns[long].tolist(), strict=True)
     ]
     return Strip(row.label, row.source, hue, "".join(strokes + lines), span_ns)
 

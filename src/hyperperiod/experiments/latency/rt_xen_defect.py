@@ -113,12 +113,12 @@ def _away_and_back(rule: BudgetRule, server: GivenServer, busy_ns: int) -> tuple
 
 
 def _run(
-    starts: Times, ends: Times, begin_ns: int, scenario: Scenario, setting: LatencySetting
+    starts: Times, ends: Times, start_ns: int, scenario: Scenario, setting: LatencySetting
 ) -> Samples:
-    """One test that begins when the VM has run for `begin_ns`."""
+    """One test that begins when the VM has run for `start_ns`."""
     lengths = ends - starts
     before = np.concatenate(([0], np.cumsum(lengths)))
-    low = np.clip(begin_ns - before[:-1], 0, lengths)
-    high = np.clip(begin_ns + setting.test_time_ns - before[:-1], 0, lengths)
+    low = np.clip(start_ns - before[:-1], 0, lengths)
+    high = np.clip(start_ns + setting.test_time_ns - before[:-1], 0, lengths)
     inside = high > low
     return sample((starts + low)[inside], (starts + high)[inside], scenario.loop_ns, PAPER_TICK)

@@ -302,8 +302,8 @@ def _flows(system: System, number: int) -> Iterator[str]:
 
 def _source(source: Source) -> tuple[int, int, int, int]:
     if source.clients is not None:
-        least_ns, most_ns = source.think_range_ns
-        return least_ns, source.offset_ns, most_ns, source.clients
+        min_ns, max_ns = source.think_range_ns
+        return min_ns, source.offset_ns, max_ns, source.clients
     return source.period_ns or 0, source.offset_ns, source.jitter_ns, source.burst
 
 

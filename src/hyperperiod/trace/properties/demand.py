@@ -48,19 +48,19 @@ def check(header: Header, records: Records) -> PropertyVerdict:
         lengths = found["end_ns"] - found["start_ns"]
         columns = (found["task"], found["job"], lengths, _host_ns(header, records, pcpu, found))
         chosen = (column[ran].tolist() for column in columns)
-        for task, job, length_ns, most_ns in zip(*chosen, strict=True):
+        for task, job, length_ns, max_ns in zip(*chosen, strict=True):
             ran_ns[task, job] += length_ns
-            host_ns[task, job] += most_ns
+            host_ns[task, job] += max_ns
     for record in each(records[records["kind"] == Kind.COMPLETE]):
         entry = header["tasks"][record.task]
         if entry["bcet_ns"] is None or entry["wcet_ns"] is None:
             continue
         key = (record.task, record.job)
-        least_ns = max(0, entry["bcet_ns"] - own_ns)
-        most_ns = entry["wcet_ns"] + own_ns + host_ns[key]
-        if not least_ns <= ran_ns[key] <= most_ns:
+        min_ns = max(0, entry["bcet_ns"] - own_ns)
+        max_ns = entry["wcet_ns"] + own_ns + host_ns[key]
+        if not min_ns <= ran_ns[key] <= max_ns:
             who = f"{task_name(header, record.task)} job {record.job}"
-            text = f"{who} ran {ran_ns[key]} ns; its range is {least_ns} to {most_ns}"
+            text = f"{who} ran {ran_ns[key]} ns; its range is {min_ns} to {max_ns}"
             finding.add(record.time_ns, text)
     return finding
 

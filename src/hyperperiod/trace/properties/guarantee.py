@@ -213,13 +213,13 @@ def _check_stretch(name: str, stretch: _Stretch, taken: _Taken, finding: Propert
     supplied = [0]
     for start_ns, stop_ns in stretch.runs:
         supplied.append(supplied[-1] + stop_ns - start_ns)
-    for begin_ns, at_refill in stretch.starts:
-        at = bisect_right(gap_ends, begin_ns)
+    for start_ns, at_refill in stretch.starts:
+        at = bisect_right(gap_ends, start_ns)
         before_ns = supplied[at]
         if at > 0 and at <= len(stretch.runs):
-            before_ns -= max(0, stretch.runs[at - 1][1] - begin_ns)
+            before_ns -= max(0, stretch.runs[at - 1][1] - start_ns)
         for index in range(at, len(gap_ends)):
-            window_ns = gap_ends[index] - begin_ns
+            window_ns = gap_ends[index] - start_ns
             if window_ns > WINDOW_PERIODS * taken.period_ns:
                 break
             got_ns = supplied[index] - before_ns
@@ -227,5 +227,5 @@ def _check_stretch(name: str, stretch: _Stretch, taken: _Taken, finding: Propert
             due_ns -= taken.most_ns(window_ns)
             if got_ns < due_ns:
                 text = f"{name} got {got_ns} of {due_ns} ns in a window of {window_ns} ns"
-                finding.add(begin_ns, text)
+                finding.add(start_ns, text)
                 break

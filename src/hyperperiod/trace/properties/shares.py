@@ -30,7 +30,7 @@ _WHOLE: Final = 128
 @dataclass
 class _Share:
     vcpu: int
-    begin_ns: int
+    start_ns: int
     claim: int
 
 
@@ -77,24 +77,24 @@ class SharesWatcher(Watcher):
         elif self._is_claimed(moment, pcpu, book):
             name = server_name(self.header, grant.run)
             self.wrong(moment, (pcpu, "claim"), f"{name} goes on although there is a lower claim")
-        while book.share is not None and book.share.begin_ns + SHARE_NS < moment.until_ns:
-            at_ns = book.share.begin_ns + SHARE_NS
+        while book.share is not None and book.share.start_ns + SHARE_NS < moment.until_ns:
+            at_ns = book.share.start_ns + SHARE_NS
             self._begin(moment, pcpu, grant.run, book, at_ns)
 
     def _goes_on(self, moment: Moment, run: int, book: _Book, at_ns: int) -> bool:
         return (
             book.share is not None
             and book.share.vcpu == run
-            and at_ns < book.share.begin_ns + SHARE_NS
-            and moment.work_since[run] <= book.share.begin_ns
+            and at_ns < book.share.start_ns + SHARE_NS
+            and moment.work_since[run] <= book.share.start_ns
         )
 
     def _judge_end(self, moment: Moment, run: int, book: _Book) -> None:
         """Another share begins: was the one before it over, or beaten by a claim?"""
         share = book.share
-        if share is None or moment.now_ns >= share.begin_ns + SHARE_NS:
+        if share is None or moment.now_ns >= share.start_ns + SHARE_NS:
             return
-        lost_work = share.vcpu not in moment.work or moment.work_since[share.vcpu] > share.begin_ns
+        lost_work = share.vcpu not in moment.work or moment.work_since[share.vcpu] > share.start_ns
         if not lost_work and self._claim(moment, run, book) >= share.claim:
             name = server_name(self.header, share.vcpu)
             self.wrong(moment, (share.vcpu, "early"), f"the share of {name} ends early")

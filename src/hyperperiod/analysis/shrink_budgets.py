@@ -42,7 +42,7 @@ STRETCHES = 2000
 ROUNDS = 1000
 
 
-def trim(system: System, computed: Callable[[Domain], bool]) -> System:
+def shrink_budgets(system: System, computed: Callable[[Domain], bool]) -> System:
     """The system with the least budgets that explicit deadlines allow, where ours to choose."""
     if system.sbf is not Sbf.EDP or refusal(system.policy) is not None:
         return system
@@ -54,7 +54,7 @@ def trim(system: System, computed: Callable[[Domain], bool]) -> System:
             if computed(system.domains[index]) and system.domains[index].vcpus == 1
         }
         for equals in _by_priority(group):
-            system = _trim_equals(system, number, [index for index in equals if index in ours])
+            system = _shrink_equals(system, number, [index for index in equals if index in ours])
     return system
 
 
@@ -67,13 +67,13 @@ def _by_priority(group: Group) -> list[list[int]]:
     ]
 
 
-def _trim_equals(system: System, number: int, ours: list[int]) -> System:
+def _shrink_equals(system: System, number: int, ours: list[int]) -> System:
     """Budgets that grow from nothing until each is enough beside the others."""
     given = {index: _budget_ns(system, index) for index in ours}
     smallest = dict.fromkeys(ours, system.quantum_ns or 1)
     changed = _with_budgets(system, smallest)
     for _ in range(ROUNDS):
-        found = {index: _Trimmer(changed, number, index, given[index]).least() for index in ours}
+        found = {index: _Shrinker(changed, number, index, given[index]).least() for index in ours}
         least = {index: budget for index, budget in found.items() if budget is not None}
         if len(least) < len(ours):
             return system
@@ -86,7 +86,7 @@ def _trim_equals(system: System, number: int, ours: list[int]) -> System:
 
 def _budget_ns(system: System, index: int) -> int:
     interface = system.domains[index].interface
-    assert interface is not None, "only servers are trimmed"
+    assert interface is not None, "only budgets of servers shrink"
     return interface.budget_ns
 
 
@@ -94,7 +94,7 @@ def _with_budgets(system: System, budgets: dict[int, int]) -> System:
     domains = list(system.domains)
     for index, budget_ns in budgets.items():
         interface = domains[index].interface
-        assert interface is not None, "only servers are trimmed"
+        assert interface is not None, "only budgets of servers shrink"
         smaller = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
         domains[index] = domains[index].replace(interface=smaller)
     return system.replace(domains=tuple(domains))
@@ -109,14 +109,14 @@ class _Stretch:
     interference: int
 
 
-class _Trimmer:
+class _Shrinker:
     """The search for one domain's budget, given all the others."""
 
     def __init__(self, system: System, number: int, index: int, most_ns: int) -> None:
         group = groups_of(system)[number]
         domain = system.domains[index]
         interface = domain.interface
-        assert interface is not None, "only servers are trimmed"
+        assert interface is not None, "only budgets of servers shrink"
         own = next(server for server in group.servers if server.domain_index == index)
         self.period_ns, self.most_ns = interface.period_ns, most_ns
         self.granule_ns = system.quantum_ns or 1
