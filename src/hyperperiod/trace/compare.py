@@ -86,8 +86,8 @@ class Comparison:
                 "pcpu": found.pcpu,
                 "start_ns": found.start_ns,
                 "end_ns": found.end_ns,
-                "first": _said(found.first),
-                "second": _said(found.second),
+                "first": _interval_text(found.first),
+                "second": _interval_text(found.second),
             },
             "unequal_jobs": list(self.unequal_jobs),
         }
@@ -108,15 +108,16 @@ class Comparison:
         return "\n".join(lines)
 
     def _divergence_text(self, found: Divergence) -> Iterator[str]:
+        first, second = _interval_text(found.first), _interval_text(found.second)
         yield (
             f"first divergence: pcpu {found.pcpu}, {found.start_ns} to {found.end_ns} ns: "
-            f"{self.hosts[0]} {_said(found.first)}, {self.hosts[1]} {_said(found.second)}"
+            f"{self.hosts[0]} {first}, {self.hosts[1]} {second}"
         )
         for host, rows in zip(self.hosts, self.rows, strict=True):
             yield f"{host}:"
             for row in rows:
                 mark = ">" if row.start_ns < found.end_ns and row.end_ns > found.start_ns else " "
-                yield f" {mark} {row.start_ns:>14} {row.end_ns:>14}  {_said(row)}"
+                yield f" {mark} {row.start_ns:>14} {row.end_ns:>14}  {_interval_text(row)}"
 
 
 def compare(first: Trace, second: Trace, bound_ns: int) -> Comparison:
@@ -132,7 +133,7 @@ def compare(first: Trace, second: Trace, bound_ns: int) -> Comparison:
         for pcpu in range(first[0]["pcpus"])
         for stretch in _stretches(pcpu, until_ns, *(_of(every, pcpu) for every in rows))
     ]
-    unequal = [it for it in stretches if _said(it.first) != _said(it.second)]
+    unequal = [it for it in stretches if _interval_text(it.first) != _interval_text(it.second)]
     divergence = next((it for it in unequal if _covered_by_ns(it, until_ns) > bound_ns), None)
     count, response_ns, unequal_jobs = _compare_jobs(first, second, until_ns, bound_ns)
     return Comparison(
@@ -186,7 +187,7 @@ def _at(rows: list[Interval], starts: list[int], time_ns: int) -> Interval | Non
     return rows[index] if index >= 0 and time_ns < rows[index].end_ns else None
 
 
-def _said(row: Interval | None) -> str:
+def _interval_text(row: Interval | None) -> str:
     if row is None:
         return "nothing"
     return f"{row.run} ({row.pay or 'nobody'} pays)"

@@ -105,9 +105,9 @@ class _Way:
         for flow in range(len(self.flows)):
             self._require_drawn(flow)
             self._put_off_leaving(flow)
-        unsaid = [new for flow in range(len(self.flows)) for new in self._unsaid_at_source(flow)]
-        unsaid += self._unsaid_between()
-        more = self._add(sorted(unsaid))
+        missing = [new for flow in range(len(self.flows)) for new in self._missing_at_source(flow)]
+        missing += self._missing_between_hops()
+        more = self._add(sorted(missing))
         return Passed(np.concatenate([self.releases, more]), self.completions, self._items())
 
     def _reached(self, item: Item, release_ns: int) -> None:
@@ -177,7 +177,7 @@ class _Way:
             for at in left[max(0, gone - max(0, spare)) : gone]:
                 self._put_off(at, time_ns + 1)
 
-    def _unsaid_at_source(self, flow: int) -> Iterator[_New]:
+    def _missing_at_source(self, flow: int) -> Iterator[_New]:
         """What came after all that its guest had time for, as far as the queue lets it in."""
         times = self.completions["time_ns"][self._left(flow)].tolist()
         under_way = len(self._entered(flow))
@@ -190,7 +190,7 @@ class _Way:
                 self.dropped[flow].add(number)
             number += 1
 
-    def _unsaid_between(self) -> Iterator[_New]:
+    def _missing_between_hops(self) -> Iterator[_New]:
         """What was done at a hop and that nobody has seen at the next one."""
         for item, job in self.carriers.items():
             after = item._replace(hop=item.hop + 1)
@@ -201,13 +201,13 @@ class _Way:
             if time_ns < self.end_ns:
                 yield _New(time_ns, after)
 
-    def _add(self, unsaid: Sequence[_New]) -> Records:
+    def _add(self, missing: Sequence[_New]) -> Records:
         """Releases for the items that nobody recorded, behind those of their tasks."""
-        more = new_records(len(unsaid), Kind.RELEASE, 0)
+        more = new_records(len(missing), Kind.RELEASE, 0)
         latest: dict[int, tuple[int, int]] = {}
         for job, time_ns in self.released.items():
             latest[job.task] = max(latest.get(job.task, (0, 0)), (time_ns, job.number + 1))
-        for row, (own_ns, item) in zip(more, unsaid, strict=True):
+        for row, (own_ns, item) in zip(more, missing, strict=True):
             task = self.hops[item.flow][item.hop]
             before_ns, number = latest.get(task, (0, 0))
             time_ns = max(own_ns, before_ns)

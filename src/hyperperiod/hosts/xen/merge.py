@@ -103,7 +103,7 @@ def jobs_of(system: System, rings: Sequence[Ring], drawn: Drawn, end_ns: int) ->
     released = _exact(system, np.concatenate(releases), drawn.tasks)
     released = released[released["time_ns"] < end_ns]
     jobs = Jobs(
-        np.concatenate([released, *_unsaid(system, released, drawn.tasks)]),
+        np.concatenate([released, *_missing_releases(system, released, drawn.tasks)]),
         np.concatenate(completions),
         np.concatenate(changes),
     )
@@ -143,7 +143,9 @@ def _exact(system: System, releases: Records, drawn: Sequence[Sequence[int]]) ->
     return releases
 
 
-def _unsaid(system: System, released: Records, drawn: Sequence[Sequence[int]]) -> Iterator[Records]:
+def _missing_releases(
+    system: System, released: Records, drawn: Sequence[Sequence[int]]
+) -> Iterator[Records]:
     """The releases that a guest had no time to record; FailedError for one at another time."""
     relative = _deadlines(system)
     for task, times in enumerate(drawn):
