@@ -50,7 +50,9 @@ class Sets:
 
     @classmethod
     def flat(cls, loads: ArrayLike, starts: ArrayLike) -> Sets:
-        """From rows of two to five fields; deadline = period, jitter and blocking 0 unless given.
+        """Sets from rows of two to five fields, one for each load; set k begins at row `starts[k]`.
+
+        Without a third field the deadline is the period; jitter and blocking are 0 unless given.
 
         ValueError for other numbers of fields.
         """
@@ -58,7 +60,7 @@ class Sets:
 
     @classmethod
     def dense(cls, sets: ArrayLike) -> Sets:
-        """From an array (sets, tasks, fields); rows of zeros are padding behind shorter sets."""
+        """Sets from an array (sets, tasks, fields); rows of zeros fill up shorter sets."""
         array = np.asarray(sets)
         if array.ndim != 3:
             raise ValueError(f"an array of {array.shape}, not of (sets, tasks, fields)")

@@ -164,7 +164,7 @@ def _rank(scheduler: Scheduler, task: Task) -> tuple[bool, int]:
 
 
 def _inner_rank(scheduler: Scheduler, domains: Sequence[Domain], inner: Domain) -> int:
-    """By given numbers under fp if all inner domains have one, else by period."""
+    """The rank of an inner domain: its given number under fp if all have one, else its period."""
     numbered = all(domain.priority is not None for domain in domains)
     if scheduler is Scheduler.FP and numbered and inner.priority is not None:
         return inner.priority

@@ -201,7 +201,7 @@ class _Search:
         return self.draw.choice([voice.period_ns, self.draw.randint(voice.period_ns, most_ns)])
 
     def _climb(self, start: Play, plays: int) -> None:
-        """From a start upwards, over what is as high, until nothing leads further."""
+        """Climbs from a play to better ones, also over equal ones, until nothing leads further."""
         here = self._hear(start)
         stuck = 0
         near, own = self._instants(here)

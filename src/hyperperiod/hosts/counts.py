@@ -183,7 +183,7 @@ def _preemptions(found: Spans, finished: dict[tuple[int, int], int]) -> int:
 
 
 def _migrations(system: System, records: Records) -> list[int]:
-    """By pcpu, how often a job went on there that had run on another one."""
+    """How often a job went on that had run on another pcpu, by the pcpu where it went on."""
     counts = [0] * system.pcpus
     if system.pcpus == 1:
         return counts

@@ -185,7 +185,7 @@ def _read_document(name: str, text: str) -> Document:
 
 
 def _read_start(name: str, allowed: str) -> bytes:
-    """As much of the file as a system may have, and one byte more of one that is too long."""
+    """Reads as much of the file as a system may have, and one byte more of one that is too long."""
     try:
         if name == STDIN:
             if sys.stdin is None:
@@ -215,7 +215,7 @@ def _read_toml(name: str, text: str) -> Document:
 
 @cache
 def _lines_of(text: str) -> Lines:
-    """Where the keys stand: half the time of reading a file, hence only for messages."""
+    """The lines of the keys: finding them takes as long as reading a file, so only messages ask."""
     from hyperperiod.model.locate import locate
 
     return locate(text)

@@ -111,7 +111,7 @@ class _Walker:
         return path
 
     def _entry(self, above: Path) -> None:
-        """key = value"""
+        """Reads a line `key = value` below the table at `above`, and notes where the key stands."""
         line = self.line
         path = above
         for key in self._dotted_key():

@@ -228,7 +228,7 @@ class Duration(Kind):
 
 
 class Label(Kind):
-    """A name of something."""
+    """The name of a system, domain, task or flow: see `NAME_ALLOWED`."""
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, str) or not 0 < len(value) <= NAME_LIMIT:

@@ -50,7 +50,7 @@ IDLE: Final = Grant(None, None)
 
 
 class Rules(NamedTuple):
-    """The rules of a policy."""
+    """The budget, order and slack rules in force on a pcpu, by their names."""
 
     budget: str
     order: str

@@ -71,7 +71,7 @@ class ReplayedServer:
         self.settled = True
 
     def take_wanted(self, wanted: Wanted) -> None:
-        """From now on it has the interface that it waited for."""
+        """Puts in force the interface that the server waited for."""
         self.period_ns, self.budget_ns, self.priority = wanted
         self.wanted, self.change_ns = None, NEVER
 
@@ -92,7 +92,7 @@ class ReplayedServer:
         self.refill(now_ns)
 
     def charge(self, amount_ns: int, now_ns: int) -> None:
-        """It paid `amount_ns`, ending now (which matters only to rules that queue refills)."""
+        """Charges `amount_ns`, paid until now; only rules that queue refills ask when."""
         del now_ns
         self.remaining_ns -= amount_ns
         self.drop()
@@ -132,7 +132,7 @@ class ReplayedServer:
         self.settled = False
 
     def want(self, wanted: Wanted, now_ns: int) -> None:
-        """It shall have another interface, from its next whole refill on."""
+        """Asks for another interface, from the server's next whole refill on."""
         self.wanted = wanted
         self.change_ns = max(now_ns, self.whole_refill_ns())
         self.settled = False

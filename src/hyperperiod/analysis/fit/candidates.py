@@ -194,13 +194,13 @@ class Tabulator:
         return 1 if said else self.grid.step_ns
 
     def _settled(self, domain: Domain) -> Domain:
-        """With the interfaces of inner domains computed once, where nothing outside moves them."""
+        """The domain with inner interfaces computed once, where nothing outside moves them."""
         if not domain.domains or self.coupled:
             return domain
         return resolve_what_can_be(self.alone(domain)).system.domains[0].replace(interface=None)
 
     def alone(self, domain: Domain) -> System:
-        """The domain as a system of its own."""
+        """The system that has this domain only, on one pcpu if the policy is partitioned."""
         pcpu = 0 if self.system.policy.scope is Scope.PARTITIONED else None
         alone = domain.replace(pcpu=pcpu)
         pcpus = 1 if pcpu == 0 else self.system.pcpus

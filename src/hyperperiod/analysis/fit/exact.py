@@ -306,7 +306,7 @@ class Search:
             self._take(*initial)
 
     def run(self) -> Outcome:
-        """Until the optimum, the end of the time, or Ctrl-C."""
+        """Searches until the optimum, the end of the time, or Ctrl-C; what was found then."""
         outcome = self.outcome
         try:
             while not self.clock.over and not outcome.closed:

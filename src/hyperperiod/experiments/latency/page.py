@@ -113,7 +113,7 @@ def strip(row: Row, series: Samples, hue: str) -> Strip:
 
 
 def height(length_ns: float) -> float:
-    """Where a length stands on the y axis."""
+    """The place of a loop's length (ns) on the y axis, in pixels."""
     low, high = np.log10(SHORTEST_NS), np.log10(LONGEST_NS)
     at = (np.log10(min(max(length_ns, SHORTEST_NS), LONGEST_NS)) - low) / (high - low)
     return round(float(HEIGHT - BOTTOM - at * (HEIGHT - TOP - BOTTOM)), 1)

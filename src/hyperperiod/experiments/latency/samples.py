@@ -43,7 +43,7 @@ class Samples:
 
     @property
     def executed_ns(self) -> int:
-        """From the begin of the first loop to the end of the last."""
+        """The time (ns) from the start of the first loop to the end of the last."""
         if len(self.start_ns) == 0:
             return 0
         return int(self.start_ns[-1] + self.length_ns[-1] - self.start_ns[0])

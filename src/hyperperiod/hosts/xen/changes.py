@@ -37,7 +37,7 @@ def changes_made(header: Mapping[str, Any], rings: Iterable[Ring]) -> list[dict[
 
 
 def _taken(rings: Iterable[Ring]) -> dict[int, list[int]]:
-    """By vcpu, when it was given new parameters, in order."""
+    """The instants (ns) at which each vcpu was given new parameters, in order, by vcpu."""
     taken: dict[int, list[int]] = {}
     for ring in rings:
         # Two pcpus may read the clock in another order than they get the lock.

@@ -46,7 +46,7 @@ class ChannelEnd:
 
 @dataclass(frozen=True)
 class DomainNode:
-    """One domain to be started."""
+    """One domain that Xen starts at boot, as the device tree describes it."""
 
     kernel: Module
     arguments: str

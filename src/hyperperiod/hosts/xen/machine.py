@@ -173,7 +173,7 @@ class Running:
         self._ask("cont")
 
     def read(self, address: int, size: int) -> bytes:
-        """That much of the machine's memory; of a running machine, as it is at some instant."""
+        """Reads `size` bytes of memory; of a running machine, as they are at some instant."""
         dump = self._folder / "dump"
         self._ask("pmemsave", val=address, size=size, filename=str(dump))
         return dump.read_bytes()

@@ -138,7 +138,7 @@ def _jobs(system: System, number: int, horizon_ns: int) -> list[int]:
 
 
 def _items(system: System, flow: Flow, horizon_ns: int) -> int:
-    """So many items, and no more, come from a source.
+    """How many items come from a flow's source up to the horizon at most.
 
     Each client sends the next one when it has thought and that before has been worked on.
     """

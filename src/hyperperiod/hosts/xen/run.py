@@ -141,7 +141,7 @@ def _recorded(
 
 @contextlib.contextmanager
 def _console(folder: Path | None) -> Iterator[Path]:
-    """Where the console's log goes: to stay, or for as long as the run."""
+    """The path of the console's log: in `folder`, where it stays, or one that goes with the run."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder / "console.log"

@@ -37,7 +37,7 @@ def check(header: Header, records: Records) -> PropertyVerdict:
 
 
 def _named(moment: Moment, pcpus: list[int], ids: list[int]) -> dict[int, set[int | None]]:
-    """By pcpu, who may be the payer: one server, or any of several equals."""
+    """The servers that may be the payer, by pcpu: one, or any of several equals."""
     if moment.rules[pcpus[0]].budget != "periodic":
         return _own(moment, pcpus)
     able = [vcpu for vcpu in ids if moment.servers[vcpu].usable]
@@ -61,7 +61,7 @@ def _wrong_global(moment: Moment, pcpus: list[int], able: list[int]) -> dict[int
 
 
 def _own(moment: Moment, pcpus: list[int]) -> dict[int, set[int | None]]:
-    """By pcpu, who may be the payer when a server pays only for itself."""
+    """The servers that may be the payer, by pcpu, where a server pays only for itself."""
     named: dict[int, set[int | None]] = {}
     has_spare = moment.rules[pcpus[0]].slack == "spare"
     has_shares = moment.rules[pcpus[0]].slack == "weights"

@@ -120,7 +120,7 @@ def _in_turn(records: Records) -> Iterator[tuple[Record, Item]]:
 
 
 class _Items:
-    """Where the items are while the records pass."""
+    """The items of flows that are on their way at the record that is looked at."""
 
     def __init__(self, flows: list[FlowEntry], finding: PropertyVerdict) -> None:
         self.flows = flows

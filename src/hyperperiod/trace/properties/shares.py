@@ -133,7 +133,7 @@ class SharesWatcher(Watcher):
         return [min(scores, key=lambda v: (scores[v], v))] if scores else []
 
     def _by_score(self, moment: Moment, pcpu: int) -> list[int]:
-        """Those with work that take part by their score."""
+        """The vcpus on a pcpu that have work and take part by their score."""
         return [
             v
             for v in sorted(moment.work)

@@ -38,7 +38,7 @@ class Watcher(ABC):
         return self.finding
 
     def wrong(self, moment: Moment, key: object, text: str) -> None:
-        """This moment is wrong in the way that `key` names; it counts if it lasts."""
+        """Notes that a moment is wrong in the way that `key` names; it counts if it lasts."""
         self.watch.wrong(key, moment.now_ns, moment.until_ns, text)
 
 
