@@ -26,6 +26,10 @@
 #                  not surely hold, or the number of loads
 # judge_cluster    global EDF on `shared` vcpus with this interface and `whole` pcpus: the verdict,
 #                  and the number of a load and a window that were not confirmed (0: none known)
+# cluster_witness  why the load with that index is confirmed or not: verdict, the tightest window or
+#                  the one not confirmed (0: none), the supply in it, what of that is needed while
+#                  the job runs and one unit, and the most that each load takes of the rest
+# cluster_demand   the least supply of a window, from the deadline of the load on, that confirms it
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
 # judge_stairs, last_response_stairs, sbf_stairs  as those without, for a supply that is a staircase
 #                  of (amount, wait) up to the budget, and repeats with the period
@@ -141,6 +145,19 @@ def judge_cluster(
 def bcl(loads: Sequence[Row], rooms: Sequence[int], pcpus: int) -> list[bool]: ...
 def iterative_bcl(loads: Sequence[Row], pcpus: int) -> list[int] | None: ...
 def baker_confirms(loads: Sequence[Row], pcpus: int, first: int) -> int: ...
+def cluster_witness(
+    loads: Sequence[Row],
+    index: int,
+    shape: Shape,
+    period: int,
+    budget: int,
+    shared: int,
+    whole: int,
+    deadline: int = 0,
+) -> tuple[Verdict, int, int, int, list[int]]: ...
+def cluster_demand(
+    loads: Sequence[Row], index: int, shared: int, whole: int, window: int
+) -> int: ...
 def minimal_cluster_budget(
     loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int
 ) -> tuple[int | None, bool]: ...

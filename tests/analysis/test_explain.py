@@ -316,7 +316,7 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
     assert found["windows"] == []
 
 
-def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
+def test_jobs_that_move_between_vcpus_are_explained_on_all_of_them() -> None:
     inside = tuple(task(f"t{number}", 10, 200) for number in range(3))
     domain = Domain(
         name="d", scheduler=Scheduler.GEDF, vcpus=2, tasks=inside, interface=interface(45, 50)
@@ -324,8 +324,12 @@ def test_jobs_that_move_between_vcpus_have_a_verdict_without_a_window() -> None:
     one = system(domain, policy="periodic+edf+none+global", pcpus=2)
     found = explained(one, "d.t0")
     assert found["schedulable"] is analyze(one).domains[0].tasks[0].schedulable is True
-    assert "jobs move between the vcpus" in words(found)
-    assert found["curves"] is None
+    (window,) = found["windows"]
+    assert (window["what"], window["window_ns"]) == ("tightest", 200 * MS)
+    # 2 (10 - 1) while it runs, one unit more, and 10 of each of the others.
+    assert window["demand_ns"] == 2 * (10 * MS - 1) + 1 + 20 * MS
+    assert window["supply_ns"] == 2 * (3 * 45 + 40) * MS  # after 10 without any
+    assert "the 2 vcpus" in words(found)
 
 
 @pytest.mark.parametrize("name", ["slow", "control.none", "nobody", ""])

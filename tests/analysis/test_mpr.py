@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Load
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.dmpr import dmpr, minimal_dmpr_budget
-from hyperperiod.analysis.domains.mpr import least_supply, minimal_mpr_budget, mpr
+from hyperperiod.analysis.domains.mpr import least_supply, minimal_mpr_budget, mpr, mpr_witness
 from hyperperiod.analysis.domains.mpr_published import (
     SupplyBound,
     dmpr_supply,
@@ -25,6 +25,7 @@ from hyperperiod.analysis.domains.mpr_published import (
     published_test,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.witness import Role, Share, Window
 
 DATA = Path(__file__).parent.parent / "data" / "carts"
 
@@ -131,6 +132,43 @@ def test_the_kernel_is_the_definition() -> None:
         assert held == plain_test(loads, supply, 1, vcpus - 1)
         accepted += held
     assert accepted > 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_witness_is_the_tightest_window_or_a_short_one(seed: int) -> None:
+    rng = random.Random(f"mpr witness {seed}")
+    seen = set()
+    for _ in range(20):
+        loads, vcpus = random_loads(rng, 4), rng.randint(1, 3)
+        period = rng.randint(2, 10)
+        supply = Supply(Shape.GENERAL, period, rng.randint((period + 1) // 2, period))
+        sources = tuple(Source(f"t{at}", load) for at, load in enumerate(loads))
+        index = rng.randrange(len(loads))
+        found = mpr_witness(Component(Local.EDF, sources), index, supply, vcpus)
+        if found is None:
+            assert not plain_test(loads, supply, vcpus, 0)
+            continue
+        (window,) = found.windows
+        own = next(at for at, one in enumerate(sources) if one.name == asked_by(window).who)
+        needed = {
+            at: plain_demand(loads, own, at, vcpus) + vcpus * (loads[own].wcet - 1) + 1
+            for at in range(loads[own].deadline, 600)
+        }
+        assert window.demand_ns == needed[window.window_ns]
+        assert window.supply_ns == vcpus * supply.sbf(window.window_ns)
+        assert found.holds is (True if plain_test(loads, supply, vcpus, 0) else None)
+        if found.holds:
+            assert own == index
+            left = min(vcpus * supply.sbf(at) - amount for at, amount in needed.items())
+            assert left == -window.short_ns >= 0
+        else:
+            assert window.short_ns > 0
+        seen.add(found.holds)
+    assert seen == {True, None}
+
+
+def asked_by(window: Window) -> Share:
+    return next(share for share in window.shares if share.role is Role.OWN)
 
 
 def test_a_set_that_the_published_test_accepts() -> None:

@@ -10,6 +10,8 @@ window is short if that is more than its supply. What it proves depends on the t
 - edf: no, if a window is short (the "first", or one "far" out if that is too far to find); yes,
   if the "tightest" is covered;
 - fifo: the job that waits longest until it is "done", or the first late one up to its "deadline";
+- gedf on several vcpus: the "tightest" window that ends with a deadline of the task, or one that is
+  short ("far"): what others can take of all vcpus, and what these get while its job runs;
 - of servers in one of their periods: all that the others can take of that "period" and the budget,
   which the pcpu must hold. Of several pcpus each gets its part of what is taken.
 

@@ -37,6 +37,7 @@ _DEMAND = {
     "iterative bcl": "others at their most, and {name}",
     "global fixed priority": "others at their most, and {name}",
     "cbs fixed priority": "others at their most, and {name}",
+    "gedf": "others at their most, and {name}",
     "gfb": "all bandwidths",
     "a pcpu each": "{name} alone",
 }
@@ -124,7 +125,8 @@ def _supply_name(found: Json) -> str:
         return "a whole pcpu"
     lost = " less overheads" if server["lost_ns"] else ""
     budget, period = format_time(server["budget_ns"]), format_time(server["period_ns"])
-    return f"least supply of {budget} in {period}{lost}"
+    each = ", of all vcpus together" if found["account"] == "gedf" else ""
+    return f"least supply of {budget} in {period}{lost}{each}"
 
 
 def _pairs(corners: Sequence[Sequence[int]]) -> list[tuple[float, float]]:

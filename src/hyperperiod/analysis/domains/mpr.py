@@ -48,7 +48,7 @@ from fractions import Fraction
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.minimal_budget import Found
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.multiprocessor.baker import baker
@@ -57,6 +57,7 @@ from hyperperiod.analysis.multiprocessor.gfb import gfb
 from hyperperiod.analysis.multiprocessor.iterative_bcl import iterative_bcl
 from hyperperiod.analysis.multiprocessor.sporadic import as_sporadic
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict
+from hyperperiod.analysis.witness import Role, Share, Window, Witness
 from hyperperiod.model import format_time
 
 
@@ -99,6 +100,34 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
     if supply.budget_ns == supply.period_ns and _on_whole_pcpus(sporadic, shared + whole):
         return Verdict.yes()
     return _judge_by_supply(loads, supply, shared, whole)
+
+
+def mpr_witness(component: Component, index: int, supply: Supply, vcpus: int) -> Witness | None:
+    """Why a source is in time on so many vcpus; if not all are, why the first that may not be.
+
+    None where no window was looked at, or where a test for whole pcpus said yes.
+    """
+    loads, sources = component.loads, component.sources
+    rest = (supply.shape, supply.period_ns, supply.budget_ns, vcpus, 0, supply.deadline_ns)
+    if isinstance(as_sporadic(loads, vcpus), Verdict):
+        return None
+    confirmed, failed, _ = _analysis.judge_cluster(loads, *rest)
+    holds = confirmed is _analysis.Verdict.HOLDS
+    if not holds and mpr(loads, supply, vcpus).holds:
+        return None
+    which = index if holds else failed
+    _, window_ns, supply_ns, ahead_ns, parts = _analysis.cluster_witness(loads, which, *rest)
+    parts[which : which + 1] = [part_ns + ahead_ns for part_ns in parts[which : which + 1]]
+    shares = tuple(
+        Share(source.name, Role.OWN if number == which else Role.OTHER, part_ns)
+        for number, (source, part_ns) in enumerate(zip(sources, parts, strict=False))
+        if part_ns
+    )
+    window = Window("tightest" if holds else "far", window_ns, supply_ns, shares)
+    if window_ns == 0 or (window.short_ns <= 0) is not holds:
+        return None  # given up before any window, or before one that is short
+    moved = (*loads[:which], *loads[which + 1 :], loads[which])
+    return Witness("gedf", True if holds else None, (window,), window_ns, loads=moved)
 
 
 def mpr_tests(loads: Sequence[Load], supply: Supply, vcpus: int) -> tuple[NamedVerdict, ...]:

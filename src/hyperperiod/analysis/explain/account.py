@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hyperperiod.analysis.component import Component
+from hyperperiod.analysis.domains.mpr import mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import words
-from hyperperiod.analysis.explain.curves import Curves, curves
+from hyperperiod.analysis.explain.curves import Curves, cluster_curves, curves
 from hyperperiod.analysis.witness import Role, Share, Witness
 
 
@@ -51,3 +53,19 @@ def account_of_task(witness: Witness, name: str, supply: Supply) -> Account | No
         return None
     instant, story = words.critical_instant(witness, name), words.story(witness, supply)
     return Account(witness, instant, story, curves(witness, supply))
+
+
+def account_of_cluster(
+    component: Component, index: int, supply: Supply, vcpus: int
+) -> Account | None:
+    """The account of a task whose jobs move between vcpus; None if no window decided."""
+    witness = mpr_witness(component, index, supply, vcpus)
+    if witness is None:
+        return None
+    name = next(share.who for share in witness.windows[0].shares if share.role is Role.OWN)
+    instant = (
+        f"jobs that are due no later than one of {name} keep all vcpus busy from the beginning of"
+        " the window to its deadline, which is the end"
+    )
+    story = words.story_of_cluster(witness, name, vcpus)
+    return Account(witness, instant, story, cluster_curves(witness, supply, vcpus))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -64,6 +65,20 @@ def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due
     places = sorted({*range(0, end_ns, max(1, end_ns // SAMPLES)), due_ns, end_ns})
     heights = tuple((at, demand(at)) for at in places)
     return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
+
+
+def cluster_curves(witness: Witness, supply: Supply, vcpus: int) -> Curves:
+    """The curves of a load, the last of the witness, on so many vcpus: from its deadline on."""
+    loads, due_ns = witness.loads, witness.deadline_ns
+    first_ns = loads[-1].deadline
+    end_ns = max(due_ns, first_ns * 3 // 2) * 115 // 100 + 1
+    step_ns = max(1, (end_ns - first_ns) // SAMPLES)
+    places = sorted({*range(first_ns, end_ns, step_ns), due_ns, end_ns})
+    demand = tuple(
+        (at, _analysis.cluster_demand(loads, len(loads) - 1, vcpus, 0, at)) for at in places
+    )
+    corners = tuple((at, vcpus * least_ns) for at, least_ns in supply_corners(supply, end_ns))
+    return Curves(demand, corners, supply.blackout_ns, end_ns, stairs=False)
 
 
 def _drawn(

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Component
+from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.domain_level import (
+    MOVING,
     DomainVerdict,
     NotCovered,
+    cluster_of,
     components_of,
     judge_domain,
     shape_for,
@@ -24,7 +26,12 @@ from hyperperiod.analysis.domains.domain_level import (
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import enough, servers
-from hyperperiod.analysis.explain.account import Account, Provision, account_of_task
+from hyperperiod.analysis.explain.account import (
+    Account,
+    Provision,
+    account_of_cluster,
+    account_of_task,
+)
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
@@ -150,6 +157,9 @@ class _View:
             found = _result(name, kind, verdict, task=_task(task))
             return found | {"story": [FLOWS.format(around[-1].name)]}
         try:
+            cluster = cluster_of(around[-1])
+            if cluster is not None and around[-1].name not in self.resolution.failures:
+                return self._on_several_vcpus(around, cluster)
             place, verdict = self._place(around)
         except NotCovered as error:
             verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
@@ -167,7 +177,7 @@ class _View:
             kind,
             verdict,
             account,
-            task=_load(place, task),
+            task=_load(place.component.sources[place.index].load, task),
             server={
                 "period_ns": nominal.period_ns,
                 "budget_ns": nominal.budget_ns,
@@ -177,6 +187,31 @@ class _View:
             enough=self._enough(place),
             test=TESTS[place.component.local],
             provision=place.provision,
+        )
+
+    def _on_several_vcpus(self, around: Sequence[Domain], cluster: Component) -> dict[str, Any]:
+        """A task whose jobs move, on the supply of all vcpus; NotCovered if no window shows why."""
+        domain, promise = around[-1], self.promises[around[-1].name]
+        supply = supply_of(domain, promise, [cluster])
+        name = self.subject.task.name if self.subject.task else self.subject.domain.name
+        _, index = _component_with([cluster], name)
+        account = account_of_cluster(cluster, index, supply, domain.vcpus)
+        if account is None:
+            raise NotCovered(MOVING)
+        verdict = self._under(around, judge_domain(domain, promise).parts[name])
+        return _result(
+            self.subject.name,
+            "task" if self.subject.task else "server",
+            verdict,
+            account,
+            task=_load(cluster.sources[index].load, self.subject.task),
+            server={
+                "period_ns": supply.period_ns,
+                "budget_ns": supply.budget_ns + promise.lost_ns,
+                "lost_ns": promise.lost_ns,
+                "blackout_ns": supply.blackout_ns,
+            },
+            test="global edf",
         )
 
     def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
@@ -318,11 +353,10 @@ def _task(task: Task | None) -> dict[str, Any] | None:
     }
 
 
-def _load(place: _Place, task: Task | None) -> dict[str, Any] | None:
+def _load(load: Load, task: Task | None) -> dict[str, Any] | None:
     """A task, or an inner server in the same words."""
     if task is not None:
         return _task(task)
-    load = place.component.sources[place.index].load
     return {
         "wcet_ns": load.wcet,
         "period_ns": load.period,

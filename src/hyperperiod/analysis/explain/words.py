@@ -81,6 +81,25 @@ def story_of_server(witness: Witness) -> tuple[str, ...]:
     return missing, f"It would be spent after {_too_late(witness)}"
 
 
+def story_of_cluster(witness: Witness, name: str, vcpus: int) -> tuple[str, ...]:
+    """What the window shows of a task whose jobs move between vcpus."""
+    window = witness.windows[0]
+    length = format_time(window.window_ns)
+    if witness.holds:
+        enough = (
+            f"Every window that ends with a deadline of {name} holds what others can take of the"
+            f" {vcpus} vcpus and what these get while its job runs. The tightest, of"
+            f" {length}, leaves {format_time(-window.short_ns) if window.short_ns else 'nothing'}."
+        )
+        return (enough,)
+    short = (
+        f"In the window of {length} that ends with a deadline of {name} the {vcpus} vcpus may get"
+        f" {format_time(window.short_ns)} less than others can take and what passes while its job"
+        " runs. The test is only sufficient: it does not say that this happens."
+    )
+    return (short,)
+
+
 def _before(witness: Witness) -> str:
     left_ns = witness.deadline_ns - (witness.finish_ns or 0)
     return format_time(left_ns) if left_ns else "nothing"

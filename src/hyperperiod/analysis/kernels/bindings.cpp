@@ -310,6 +310,26 @@ ClusterFinding cluster_finding(const Rows &rows, Shape shape, u64 period, u64 bu
     return {answer.verdict, answer.load, answer.window};
 }
 
+// Verdict, window (0: none), supply in it, what is supplied while the job runs, parts of the loads.
+using ClusterWhy = std::tuple<Verdict, u64, u64, u64, std::vector<u64>>;
+
+ClusterWhy cluster_why(const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
+                       u64 shared, u64 whole, u64 deadline) {
+    require(index < rows.size(), "no load of that number");
+    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
+    Effort effort(default_effort);
+    const Cluster cluster{supply_of(shape, period, budget, deadline), shared, whole};
+    const ClusterWitness found = cluster_witness(loads_of(rows), index, cluster, effort);
+    return {found.verdict, found.window, found.supply, found.ahead, found.parts};
+}
+
+u64 demand_of_cluster(const Rows &rows, std::size_t index, u64 shared, u64 whole, u64 window) {
+    require(index < rows.size(), "no load of that number");
+    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
+    const Cluster cluster{Supply(Shape::general, 1, 1), shared, whole};
+    return cluster_demand(loads_of(rows), index, cluster, checked(window));
+}
+
 std::pair<std::optional<u64>, bool> cluster_budget(const Rows &rows, Shape shape, u64 period,
                                                    u64 granule, u64 shared, u64 whole) {
     require(granule != 0 && period != 0, "a period or granule of 0");
@@ -378,6 +398,11 @@ NB_MODULE(_analysis, module) {
     module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"),
                nb::arg("deadline") = 0);
+    module.def("cluster_witness", &cluster_why, nb::arg("loads"), nb::arg("index"),
+               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("shared"),
+               nb::arg("whole"), nb::arg("deadline") = 0);
+    module.def("cluster_demand", &demand_of_cluster, nb::arg("loads"), nb::arg("index"),
+               nb::arg("shared"), nb::arg("whole"), nb::arg("window"));
     module.def("minimal_cluster_budget", &cluster_budget, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("shared"), nb::arg("whole"));
     module.def(

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace hyperperiod::analysis {
 
@@ -42,14 +43,13 @@ class Test {
     }
 
     Verdict confirm(const Load &own, u64 &window) {
-        const u128 ahead = u128{cluster_.width()} * (own.wcet - 1);
         window = horizon(own);
         if (window == never)
             return Verdict::unknown;
         while (window >= own.deadline) {
             if (!effort_.spend(loads_.size()))
                 return Verdict::unknown;
-            const u64 shortest = cluster_.time_for(interference(own, window) + ahead + 1);
+            const u64 shortest = cluster_.time_for(needed(own, window) + more_);
             if (shortest > window)
                 return Verdict::unknown;
             const bool little = window - shortest < window / 256;
@@ -59,21 +59,66 @@ class Test {
         return Verdict::holds;
     }
 
+    // Of a load that is confirmed: a window in which least is left. That is the most that all could
+    // hold besides, so the test itself is asked with that much more, until it says yes.
+    u64 tightest(const Load &own) {
+        u64 found = own.deadline, window = 0;
+        more_ = cluster_.within(found) - needed(own, found);
+        while (confirm(own, window) != Verdict::holds && window != never) {
+            const u128 left = cluster_.within(window) - needed(own, window);
+            if (left >= more_)
+                break; // it gave up there
+            more_ = left;
+            found = window;
+        }
+        more_ = 0;
+        return found;
+    }
+
+    // The least supply of a window with which it is confirmed.
+    u128 needed(const Load &own, u64 window) { return interference(own, window) + ahead(own) + 1; }
+
+    // What is supplied while the job runs.
+    u128 ahead(const Load &own) const { return u128{cluster_.width()} * (own.wcet - 1); }
+
+    // What each load adds to the interference; of those that carry most in, that too.
+    std::vector<u64> parts(const Load &own, u64 window) {
+        std::vector<u64> parts;
+        inside(own, window, [&](u128 without) { parts.push_back(clamp(without)); });
+        std::vector<std::size_t> order(extra_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto more = [&](std::size_t one, std::size_t two) {
+            return extra_[one] > extra_[two];
+        };
+        std::stable_sort(order.begin(), order.end(), more);
+        order.resize(std::min<std::size_t>(order.size(), cluster_.width() - 1));
+        for (const std::size_t load : order)
+            parts[load] += clamp(extra_[load]);
+        return parts;
+    }
+
   private:
     // The most that others, and earlier jobs of its own, run while the job waits.
     u128 interference(const Load &own, u64 window) {
+        const u128 total = inside(own, window, [](u128) {});
+        return total + largest(cluster_.width() - 1);
+    }
+
+    // The part of it of jobs that begin in the window; leaves what they can carry in in `extra_`.
+    template <typename Note> u128 inside(const Load &own, u64 window, const Note &note) {
         u128 total = 0;
         extra_.clear();
         for (const Load &load : loads_) {
             const Work work = work_in(load, window);
             const bool same = &load == &own;
             const u64 room = same ? window - own.deadline : window - own.wcet + 1;
-            const u128 inside = same ? work.inside - own.wcet : work.inside;
-            const u128 without = std::min<u128>(inside, room);
+            const u128 begun = same ? work.inside - own.wcet : work.inside;
+            const u128 without = std::min<u128>(begun, room);
             total += without;
-            extra_.push_back(std::min<u128>(inside + work.carried, room) - without);
+            note(without);
+            extra_.push_back(std::min<u128>(begun + work.carried, room) - without);
         }
-        return total + largest(cluster_.width() - 1);
+        return total;
     }
 
     // The longest window below this one at which work or supply may turn or jump, or 0.
@@ -133,7 +178,7 @@ class Test {
             extra_.push_back(load.wcet);
         }
         constant += largest(cluster_.width() - 1);
-        constant += u128{cluster_.shared} * vcpu.blackout;
+        constant += u128{cluster_.shared} * vcpu.blackout + more_;
         if (bandwidth <= utilisation || constant >= (u128{1} << (127 - point)))
             return never;
         const u128 window = (constant << point) / (bandwidth - utilisation) + own.deadline;
@@ -144,6 +189,7 @@ class Test {
     const Cluster &cluster_;
     Effort &effort_;
     std::vector<u128> extra_;
+    u128 more_ = 0; // what every window must hold besides
 };
 
 std::vector<Load> without_jitter(Loads loads) {
@@ -192,6 +238,31 @@ ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort) {
             return {Verdict::unknown, k, window == never ? 0 : window};
     }
     return {Verdict::holds, 0, 0};
+}
+
+u64 cluster_demand(Loads loads, std::size_t index, const Cluster &cluster, u64 window) {
+    const std::vector<Load> sporadic = without_jitter(loads);
+    Effort none(0);
+    if (!covered(sporadic) || window < sporadic[index].deadline)
+        return 0;
+    return clamp(Test(sporadic, cluster, none).needed(sporadic[index], window));
+}
+
+ClusterWitness cluster_witness(Loads loads, std::size_t index, const Cluster &cluster,
+                               Effort &effort) {
+    const std::vector<Load> sporadic = without_jitter(loads);
+    if (!covered(sporadic))
+        return {Verdict::unknown, 0, 0, 0, {}};
+    const Load &own = sporadic[index];
+    Test test(sporadic, cluster, effort);
+    u64 window = 0;
+    const Verdict verdict = test.confirm(own, window);
+    if (verdict == Verdict::holds)
+        window = test.tightest(own);
+    if (window == never)
+        return {verdict, 0, 0, 0, {}};
+    return {verdict, window, clamp(cluster.within(window)), clamp(test.ahead(own) + 1),
+            test.parts(own, window)};
 }
 
 Budget minimal_cluster_budget(Loads loads, Shape shape, u64 period, u64 granule, u64 shared,

@@ -30,6 +30,20 @@ struct ClusterAnswer {
     u64 window;
 };
 
+// Why a load is confirmed, by the window in which least is left, or not, by the one that the test
+// stopped at. Before the deadline of its job `ahead` is supplied while it runs; each load (its own
+// earlier jobs included) can take its part of the rest; and all that must be in the supply.
+struct ClusterWitness {
+    Verdict verdict;
+    u64 window, supply, ahead;
+    std::vector<u64> parts;
+};
+
+ClusterWitness cluster_witness(Loads loads, std::size_t index, const Cluster &cluster,
+                               Effort &effort);
+// What one window from the deadline of a load on must hold more than, for loads that are covered.
+u64 cluster_demand(Loads loads, std::size_t index, const Cluster &cluster, u64 window);
+
 ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort);
 
 // The least multiple of `granule` that serves the loads as the budget of each shared vcpu.
