@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.mpr import mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import words
 from hyperperiod.analysis.explain.curves import Curves, cluster_curves, curves
@@ -55,13 +53,8 @@ def account_of_task(witness: Witness, name: str, supply: Supply) -> Account | No
     return Account(witness, instant, story, curves(witness, supply))
 
 
-def account_of_cluster(
-    component: Component, index: int, supply: Supply, vcpus: int
-) -> Account | None:
-    """The account of a task whose jobs move between vcpus; None if no window decided."""
-    witness = mpr_witness(component, index, supply, vcpus)
-    if witness is None:
-        return None
+def account_of_cluster(witness: Witness, supply: Supply, vcpus: int) -> Account:
+    """The account of a task whose jobs move between so many vcpus, each with that supply."""
     name = next(share.who for share in witness.windows[0].shares if share.role is Role.OWN)
     instant = (
         f"jobs that are due no later than one of {name} keep all vcpus busy from the beginning of"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.domain_level import (
     MOVING,
     DomainVerdict,
@@ -24,6 +24,7 @@ from hyperperiod.analysis.domains.domain_level import (
     shape_for,
     supply_of,
 )
+from hyperperiod.analysis.domains.mpr import mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import enough, servers
 from hyperperiod.analysis.explain.account import (
@@ -73,13 +74,32 @@ def explain(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a load stands: the domain whose server serves it, its component, its number."""
+    """Where a load stands: the domain whose server serves it, its component, its number.
+
+    On several vcpus it stands if its jobs move between them; each has the supply of the provision.
+    """
 
     domain: Domain
     component: Component
     index: int
     provision: Provision
     lost_ns: int
+    vcpus: int = 1
+
+    @property
+    def source(self) -> Source:
+        return self.component.sources[self.index]
+
+    def account(self) -> Account | None:
+        """Why it is in time or not; NotCovered if jobs move, and no window shows it."""
+        component, supply = self.component, self.provision.supply
+        if self.vcpus == 1:
+            witness = component_witness(component, self.index, supply)
+            return account_of_task(witness, self.source.name, supply)
+        moving = mpr_witness(component, self.index, supply, self.vcpus)
+        if moving is None:
+            raise NotCovered(MOVING)
+        return account_of_cluster(moving, supply, self.vcpus)
 
 
 class _View:
@@ -157,61 +177,30 @@ class _View:
             found = _result(name, kind, verdict, task=_task(task))
             return found | {"story": [FLOWS.format(around[-1].name)]}
         try:
-            cluster = cluster_of(around[-1])
-            if cluster is not None and around[-1].name not in self.resolution.failures:
-                return self._on_several_vcpus(around, cluster)
             place, verdict = self._place(around)
+            account = place.account()
         except NotCovered as error:
             verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
             found = _result(name, kind, verdict, task=_task(task))
             return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
-        supply = place.provision.supply
-        witness = component_witness(place.component, place.index, supply)
-        account = account_of_task(witness, place.component.sources[place.index].name, supply)
-        verdict = self._under(around, verdict)
         if account is not None and place.domain.name in self.resolution.failures:
             account = replace(account, story=(*account.story, _without_interface(account)))
         nominal = place.provision.nominal
         return _result(
             name,
             kind,
-            verdict,
+            self._under(around, verdict),
             account,
-            task=_load(place.component.sources[place.index].load, task),
+            task=_task(task) if task is not None else _as_task(place.source.load),
             server={
                 "period_ns": nominal.period_ns,
                 "budget_ns": nominal.budget_ns,
                 "lost_ns": place.lost_ns,
-                "blackout_ns": supply.blackout_ns,
+                "blackout_ns": place.provision.supply.blackout_ns,
             },
-            enough=self._enough(place),
-            test=TESTS[place.component.local],
-            provision=place.provision,
-        )
-
-    def _on_several_vcpus(self, around: Sequence[Domain], cluster: Component) -> dict[str, Any]:
-        """A task whose jobs move, on the supply of all vcpus; NotCovered if no window shows why."""
-        domain, promise = around[-1], self.promises[around[-1].name]
-        supply = supply_of(domain, promise, [cluster])
-        name = self.subject.task.name if self.subject.task else self.subject.domain.name
-        _, index = _component_with([cluster], name)
-        account = account_of_cluster(cluster, index, supply, domain.vcpus)
-        if account is None:
-            raise NotCovered(MOVING)
-        verdict = self._under(around, judge_domain(domain, promise).parts[name])
-        return _result(
-            self.subject.name,
-            "task" if self.subject.task else "server",
-            verdict,
-            account,
-            task=_load(cluster.sources[index].load, self.subject.task),
-            server={
-                "period_ns": supply.period_ns,
-                "budget_ns": supply.budget_ns + promise.lost_ns,
-                "lost_ns": promise.lost_ns,
-                "blackout_ns": supply.blackout_ns,
-            },
-            test="global edf",
+            enough=self._enough(place) if place.vcpus == 1 else {},
+            test=TESTS[place.component.local] if place.vcpus == 1 else "global edf",
+            provision=place.provision if place.vcpus == 1 else None,
         )
 
     def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
@@ -235,7 +224,8 @@ class _View:
         domain = around[-1]
         own = self.subject.task.name if self.subject.task else self.subject.domain.name
         failure = self.resolution.failures.get(domain.name)
-        components = components_of(domain)
+        cluster = cluster_of(domain) if failure is None else None
+        components = components_of(domain) if cluster is None else [cluster]
         component, index = _component_with(components, own)
         if failure is not None:
             if component.utilization <= 0:
@@ -248,7 +238,8 @@ class _View:
             supply_of(domain, replace(promise, lost_ns=0), components),
         )
         verdict = judge_domain(domain, promise).parts[own]
-        return _Place(domain, component, index, provision, promise.lost_ns), verdict
+        vcpus = 1 if cluster is None else domain.vcpus
+        return _Place(domain, component, index, provision, promise.lost_ns, vcpus), verdict
 
     def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Provision:
         """The largest budget in the period that was asked for, or in the first that was tried."""
@@ -353,10 +344,8 @@ def _task(task: Task | None) -> dict[str, Any] | None:
     }
 
 
-def _load(load: Load, task: Task | None) -> dict[str, Any] | None:
-    """A task, or an inner server in the same words."""
-    if task is not None:
-        return _task(task)
+def _as_task(load: Load) -> dict[str, Any]:
+    """An inner server in the same words."""
     return {
         "wcet_ns": load.wcet,
         "period_ns": load.period,
