@@ -79,6 +79,33 @@ def test_a_long_breakdown_is_folded_and_complete(tmp_path: Path) -> None:
     assert all(share["who"] in page.text for share in shares)
 
 
+@pytest.mark.parametrize(
+    ("policy", "scheduler", "name", "legend"),
+    [
+        ("periodic+edf+none+global", "edf", "d", "what the bound allows"),
+        ("periodic+edf+none+global", "gedf", "d.t", "of all vcpus together"),
+        ("deferrable+edf+none+global", "edf", "d.0", "others at their most"),
+    ],
+)
+def test_pictures_on_several_pcpus(
+    policy: str, scheduler: str, name: str, legend: str, tmp_path: Path
+) -> None:
+    """Three vcpus on two pcpus, so that no server is alone."""
+    pinned = "" if scheduler == "gedf" else "vcpu = 0"
+    system = tmp_path / "wide.toml"
+    system.write_text(
+        f'name = "x"\npolicy = "{policy}"\npcpus = 2\n'
+        f'[[domain]]\nname = "d"\nvcpus = 3\nscheduler = "{scheduler}"\n'
+        'interface = { period = "10ms", budget = "4ms" }\n'
+        f'[[domain.task]]\nname = "t"\nperiod = "80ms"\nwcet = "4ms"\n{pinned}\n'
+    )
+    explained = analyze(load_system(system), explain=name)["explain"]
+    path = tmp_path / "why.svg"
+    explain_picture(path, explained, "wide.toml")
+    assert explained["schedulable"] is True
+    assert legend in words(path.read_text())
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="apt-get install chromium")
 def test_a_browser_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "why.html"
