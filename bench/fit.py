@@ -50,7 +50,7 @@ def gap(fitted: Fitted) -> float:
     """How far above the bound in what was asked for, in percent; what has no bound has no gap."""
     result = result_of(fitted)
     asked = "bandwidth" if fitted.options.least is Least.BANDWIDTH else "events"
-    found = result["bandwidth"]["gap"] if asked == "bandwidth" else result["events"]["gap"]
+    found = result.bandwidth.gap if asked == "bandwidth" else result.events.gap
     return float("nan") if found is None else 100 * float(found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The JSON Schema of results: of what `analyze`, `simulate`, `run` and `compare` print as JSON.
+"""The JSON Schema of results: of what `analyze`, `simulate`, `run`, `compare` and `fit` print.
 
 It is made of the classes that are printed and read, so it names every key and no other. What the
 keys mean is in docs/formats.md. The copy beside this file ships with the package, and a test keeps
@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.schema import SCHEMA_DIALECT
 
-RESULTS = (AnalysisResult, RunResult, ComparisonResult)
+RESULTS = (AnalysisResult, RunResult, ComparisonResult, FitResult)
 SCHEMA_ID = "urn:hyperperiod:results"
 SHIPPED_NAME = "results.schema.json"
 

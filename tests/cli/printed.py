@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 
+from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.results import results_schema
@@ -23,9 +24,11 @@ def checked(text: str) -> Any:
     """The object in the text, which is a result: the schema allows it, reading it loses nothing."""
     printed = json.loads(text)
     validator().validate(printed)
-    kind: type[AnalysisResult | RunResult | ComparisonResult] = RunResult
+    kind: type[AnalysisResult | RunResult | ComparisonResult | FitResult] = RunResult
     if "results" in printed:
         kind = ComparisonResult
+    elif "asked" in printed:
+        kind = FitResult
     elif "host" not in printed:
         kind = AnalysisResult
     assert kind.of(printed).to_json() + "\n" == text

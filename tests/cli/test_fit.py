@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.printed import checked
 
 from hyperperiod.analysis.fit import exact
 from hyperperiod.cli import main
@@ -33,7 +33,7 @@ def run(*arguments: str) -> Result:
 def object_of(*arguments: str) -> tuple[int, Any]:
     result = run(*arguments, "--json")
     assert result.stdout.count("\n") == 1, result.stderr
-    return result.exit_code, json.loads(result.stdout)
+    return result.exit_code, checked(result.stdout)
 
 
 def test_the_file_is_complete(tmp_path: Path) -> None:

@@ -95,8 +95,10 @@ def test_interfaces_are_made_to_coincide() -> None:
     before, after = counters(plain), counters(least)
     assert after[0] < before[0]
     assert after[1] < before[1]
-    found = result_of(within)["bandwidth"]
-    assert found["found"] <= 1.1 * found["lower_bound"] + 1e-9
+    found = result_of(within).bandwidth
+    assert found.found is not None
+    assert found.lower_bound is not None
+    assert found.found <= 1.1 * found.lower_bound + 1e-9
 
 
 # -- what is kept and what is refused -------------------------------------------------------------
@@ -117,12 +119,12 @@ def test_what_the_file_gives_stays() -> None:
     assert c.interface is not None
     assert c.interface.period_ns == 7 * MS
     assert d.pcpu in (0, 1)
-    given = {entry["name"]: entry["given"] for entry in result_of(fitted)["domains"]}
+    given = {entry.name: entry.given for entry in result_of(fitted).domains}
     assert given == {
-        "a": ["pcpu", "priority"],
-        "b": ["interface", "priority"],
-        "c": ["interface_period", "priority"],
-        "d": [],
+        "a": ("pcpu", "priority"),
+        "b": ("interface", "priority"),
+        "c": ("interface_period", "priority"),
+        "d": (),
     }
 
 
@@ -290,16 +292,20 @@ def test_a_pcpu_more_is_never_worse(policy: str) -> None:
         for pcpus in (1, 2, 3):
             found = fit(system.replace(pcpus=pcpus), QUICK)
             assert found.status in ("optimal", "infeasible", "not found")
-            values.append(result_of(found)["bandwidth"]["found"] or 99.0)
+            values.append(result_of(found).bandwidth.found or 99.0)
         assert values == sorted(values, reverse=True)
+
+
+def cost_of(fitted: Fitted) -> float:
+    """What is lost to overheads in what was found."""
+    rates = result_of(fitted).events.found
+    assert rates is not None
+    return rates.cost
 
 
 def test_more_time_is_never_worse() -> None:
     system = generated(6, 3, "ptps", Fraction(12, 10)).replace(pcpus=3)
-    costs = [
-        result_of(fit(system, replace(OVERHEAD, limit_s=limit_s)))["events"]["found"]["cost"]
-        for limit_s in (0.5, 1.5)
-    ]
+    costs = [cost_of(fit(system, replace(OVERHEAD, limit_s=limit_s))) for limit_s in (0.5, 1.5)]
     assert costs[1] <= costs[0] + 1e-6
 
 
@@ -323,7 +329,7 @@ def test_larger_systems(domains: int) -> None:
     system = generated(domains, 1, "crps", Fraction(26, 10))
     found = fit(system, Options(limit_s=20.0))
     assert found.status == "optimal"
-    assert result_of(found)["bandwidth"]["gap"] == pytest.approx(0, abs=1e-6)
+    assert result_of(found).bandwidth.gap == pytest.approx(0, abs=1e-6)
     fitted_of(found)
 
 
@@ -335,9 +341,11 @@ def test_overheads(least: Least) -> None:
     )
     found = fit(system, Options(least=least, limit_s=1.5))
     counters(fitted_of(found))
-    bandwidth = result_of(found)["bandwidth"]
-    assert bandwidth["found"] >= bandwidth["lower_bound"] - 1e-6
-    assert result_of(found)["events"]["unit"] == "ns/s"
+    bandwidth = result_of(found).bandwidth
+    assert bandwidth.found is not None
+    assert bandwidth.lower_bound is not None
+    assert bandwidth.found >= bandwidth.lower_bound - 1e-6
+    assert result_of(found).events.unit == "ns/s"
 
 
 def test_nested_domains() -> None:
@@ -405,7 +413,7 @@ def test_a_bound_above_a_known_choice_is_dropped(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(exact.Search, "_solve", lying)
     found = fit(load_system(SYSTEMS / "avionics-unfitted.toml"), OVERHEAD)
     assert found.status == "fitted"
-    cost = result_of(found)["events"]["found"]["cost"]
+    cost = cost_of(found)
     assert found.cost_bound is not None
     assert found.cost_bound < Fraction(cost)
     fitted_of(found)

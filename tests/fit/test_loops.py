@@ -73,7 +73,7 @@ def test_the_papers_slices_for_stability_control() -> None:
         "domain wheel-4, flow sensor-4: in 1.42ms + answer 480us + out 1.42ms = 3.32ms,"
         " above its deadline of 1.5ms"
     )
-    assert all(one["holds"] for flow in result_of(psedf)["flows"] for one in flow["paper"])
+    assert all(one.holds for flow in result_of(psedf).flows for one in flow.paper)
 
 
 def test_the_longest_driver_period_with_which_the_paper_holds() -> None:
@@ -134,8 +134,8 @@ def test_stability_control_by_the_sound_bounds() -> None:
         assert fitted.system is not None
         assert analyze(fitted.system).schedulable is True
         result = result_of(fitted)
-        assert result["bandwidth"]["gap"] == 0
-        assert all(flow["holds"] for flow in result["flows"])
+        assert result.bandwidth.gap == 0
+        assert all(flow.holds for flow in result.flows)
 
 
 @pytest.mark.parametrize(

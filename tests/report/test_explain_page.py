@@ -9,7 +9,7 @@ import pytest
 from tests.report.test_report_browser import opened
 from tests.report.test_report_page import Page
 
-from hyperperiod.analysis import Analysis
+from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.result import Explanation
 from hyperperiod.model import InputError, load_system
 from hyperperiod.report import explain_page, explain_picture
@@ -99,7 +99,8 @@ def test_pictures_on_several_pcpus(
         'interface = { period = "10ms", budget = "4ms" }\n'
         f'[[domain.task]]\nname = "t"\nperiod = "80ms"\nwcet = "4ms"\n{pinned}\n'
     )
-    explained = analyze(load_system(system), explain=name)["explain"]
+    explained = analyze(load_system(system), explain=name).explain
+    assert explained is not None
     path = tmp_path / "why.svg"
     explain_picture(path, explained, "wide.toml")
     assert explained["schedulable"] is True

@@ -25,6 +25,7 @@ from hyperperiod.cli.options import (
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.fit.answer import Fitted, Progress
+    from hyperperiod.analysis.fit.fit_result import FitResult
     from hyperperiod.model import Policy, System
 
 
@@ -208,7 +209,7 @@ def _text(fitted: Fitted, system: System) -> str:
     )
 
 
-def _show(result: Any, out_file: str | None) -> None:
+def _show(result: FitResult, out_file: str | None) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.table import Table
     from hyperperiod.cli.tables.fit import fit_lines

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
@@ -54,21 +54,21 @@ class Nullable(Maybe):
         return {"anyOf": [self.kind.schema(definitions), {"type": "null"}]}
 
 
-class Numbers(Kind):
-    """So many whole numbers."""
+class Row(Kind):
+    """A list of as many values as there are kinds."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = kinds
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
-        whole = isinstance(value, list | tuple) and all(type(one) is int for one in value)
-        if not whole or len(value) != self.count:
-            return reading.refuse(path, show(value), f"{self.count} whole numbers")
-        return tuple(value)
+        if not isinstance(value, list | tuple) or len(value) != len(self.kinds):
+            return reading.refuse(path, show(value), f"a list of {len(self.kinds)}")
+        pairs = enumerate(zip(self.kinds, value, strict=True))
+        return tuple([kind.read(one, (*path, at), reading) for at, (kind, one) in pairs])
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        whole = [{"type": "integer"}] * self.count
-        return {"type": "array", "prefixItems": whole, "items": False, "minItems": self.count}
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        each = [kind.schema(definitions) for kind in self.kinds]
+        return {"type": "array", "prefixItems": each, "items": False, "minItems": len(each)}
 
 
 class Free(Anything):
@@ -84,7 +84,7 @@ class Object(Kind):
     def __init__(self, of: type[Any]) -> None:
         self.of = of
         hints = get_type_hints(of)
-        listed = fields(cast("Any", of))
+        listed = fields(of)
         self.hints = {field.name: hints[field.name] for field in listed}
         self.required = [field.name for field in listed if field.default is MISSING]
 
@@ -129,7 +129,9 @@ def kind_of(hint: Any) -> Kind:
         (one,) = (part for part in arguments if part not in (types.NoneType, Absent))
         return Nullable(kind_of(one)) if types.NoneType in arguments else kind_of(one)
     if origin is tuple:
-        return Many(kind_of(arguments[0])) if arguments[1] is ... else Numbers(len(arguments))
+        if arguments[1] is ...:
+            return Many(kind_of(arguments[0]))
+        return Row([kind_of(one) for one in arguments])
     if isinstance(hint, type) and is_dataclass(hint):
         return Object(hint)
     return Free() if origin is Mapping else _PLAIN[hint]

@@ -10,15 +10,16 @@ The fields are the keys, in this order. A field without a default is always prin
 is null. One with a default is left out while it has it, which is how a key that says nothing is
 spared. `ABSENT` (`absent`) is the default of keys that may be null when they are there.
 
-The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`). Equality and
-text are written once here and not made for each class: that halves what classes cost at start.
+The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`). What data
+classes usually have made for each class (`__init__`, equality, being frozen) is written once here:
+making it costs ten times as much as all else of a class, at every start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, dataclass_transform
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +32,19 @@ _NO_DEFAULT = object()
 class ResultObject:
     """A frozen data class whose fields are the keys of a JSON object; see above."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        dataclass(kw_only=True, init=False, eq=False, repr=False)(cls)
+
+    def __init__(self, **values: Any) -> None:
+        own = vars(self)
+        for name, field in self.__dataclass_fields__.items():
+            own[name] = values.pop(name, field.default)
+            if own[name] is MISSING:
+                raise TypeError(f"{type(self).__name__} needs {name}")
+        if values:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
 
     def replace(self, **values: Any) -> Self:
         """A copy with other values."""
@@ -66,6 +78,12 @@ class ResultObject:
         from hyperperiod.model.result_kinds import load_result
 
         return load_result(cls, path)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} cannot be deleted")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `hyperperiod fit --json` prints, from what was found.
+"""The result object of a fit, from what was found.
 
 Everything about a choice is counted on the complete system, exactly; floats appear only here, in
 what is shown. "before" is the system as the file has it: interfaces that it leaves open computed
@@ -10,80 +10,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Required, TypedDict, cast
 
 from hyperperiod.analysis.fit.answer import Fitted
 from hyperperiod.analysis.fit.candidates import Tabulator
 from hyperperiod.analysis.fit.cost import CostModel, Events, Prices, prices_of
-from hyperperiod.analysis.fit.loop.terms import flow_entries
+from hyperperiod.analysis.fit.fit_result import (
+    FitAsked,
+    FitBandwidth,
+    FitDomain,
+    FitEvents,
+    FitPcpu,
+    FitRates,
+    FitResult,
+    FitSearch,
+)
+from hyperperiod.analysis.fit.loop.terms import flow_results
 from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.model import Domain, InputError, Scope, System
+from hyperperiod.model.absent import ABSENT
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
-
-
-class FitResult(TypedDict, total=False):
-    """The object that `--json` prints; docs/fit.md has every key."""
-
-    system: Required[str]
-    policy: Required[str]
-    status: Required[str]
-    reason: str
-    interrupted: bool
-    asked: Required[dict[str, Any]]
-    bandwidth: Required[dict[str, Any]]
-    events: Required[dict[str, Any]]
-    pcpus: Required[list[dict[str, Any]]]
-    domains: Required[list[dict[str, Any]]]
-    search: Required[dict[str, Any]]
-    flows: list[dict[str, Any]]
 
 
 def result_of(fitted: Fitted) -> FitResult:
     """What `fit` found as the JSON object that docs/formats.md describes."""
     prices = prices_of(fitted.before.overheads)
-    before = _before(fitted.before, fitted)
-    after = fitted.system
-    result: dict[str, Any] = {
-        "system": fitted.before.name,
-        "policy": str(fitted.before.policy),
-        "status": fitted.status,
-    }
-    if fitted.reason:
-        result["reason"] = fitted.reason
-    if fitted.interrupted:
-        result["interrupted"] = True
-    result["asked"] = _asked(fitted)
-    result["bandwidth"] = _bandwidth(fitted, before, after)
-    result["events"] = _events(fitted, before, after, prices)
-    result["pcpus"] = _pcpus(after, prices) if after is not None else []
-    if fitted.loop is not None:
-        # The model of events has refills at multiples of periods; slices begin with work.
-        result["events"] |= {"before": None, "found": None}
-        keys = ("id", "bandwidth", "domains")
-        result["pcpus"] = [{key: row[key] for key in keys} for row in result["pcpus"]]
-    result["domains"] = [
-        _domain(index, fitted, before, after) for index in range(len(fitted.before.domains))
-    ]
-    if fitted.loop is not None:
-        result["flows"] = flow_entries(fitted.loop, after)
-    result["search"] = _search(fitted)
-    return cast(FitResult, result)
+    before, after = _before(fitted.before, fitted), fitted.system
+    return FitResult(
+        system=fitted.before.name,
+        policy=str(fitted.before.policy),
+        status=fitted.status,
+        reason=fitted.reason,
+        interrupted=fitted.interrupted,
+        asked=_asked(fitted),
+        bandwidth=_bandwidth(fitted, before, after),
+        events=_events(fitted, before, after, prices),
+        pcpus=() if after is None else tuple(_pcpus(fitted, after, prices)),
+        domains=tuple(
+            _domain(index, fitted, before, after) for index in range(len(fitted.before.domains))
+        ),
+        flows=() if fitted.loop is None else flow_results(fitted.loop, after),
+        search=_search(fitted),
+    )
 
 
-def _asked(fitted: Fitted) -> dict[str, Any]:
+def _asked(fitted: Fitted) -> FitAsked:
     options, grid = fitted.options, fitted.grid
-    return {
-        "least": str(options.least),
-        "within": None if options.within is None else float(options.within),
-        "fewest": options.fewest,
-        "pcpus": fitted.before.pcpus,
-        "grid_ns": grid.step_ns,
-        "periods_ns": None if grid.low_ns is None else [grid.low_ns, grid.high_ns],
-        "time_limit_s": options.limit_s if options.solver or fitted.loop else None,
-        **({"rule": str(options.rule)} if fitted.loop else {}),
-    }
+    low_ns, high_ns = grid.low_ns, grid.high_ns
+    return FitAsked(
+        least=str(options.least),
+        within=None if options.within is None else float(options.within),
+        fewest=options.fewest,
+        pcpus=fitted.before.pcpus,
+        grid_ns=grid.step_ns,
+        periods_ns=None if low_ns is None or high_ns is None else (low_ns, high_ns),
+        time_limit_s=options.limit_s if options.solver or fitted.loop else None,
+        rule=str(options.rule) if fitted.loop else None,
+    )
 
 
 def _before(system: System, fitted: Fitted) -> System | None:
@@ -107,7 +91,7 @@ def _before(system: System, fitted: Fitted) -> System | None:
     return system.replace(domains=tuple(domains))
 
 
-def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> dict[str, Any]:
+def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> FitBandwidth:
     found = total_bandwidth(after)
     bounds = fitted.bandwidth_bounds
     bound = max(bounds.values(), default=None)
@@ -115,68 +99,65 @@ def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> d
     # that of the search for slices.
     for_grid = [v for name, v in bounds.items() if name != "search" or fitted.loop is not None]
     whole_grid = max(for_grid, default=None)
-    return {
-        "before": _float(total_bandwidth(before)),
-        "found": _float(found),
-        "lower_bound": _float(bound),
-        "gap": _gap(found, bound),
-        "grid_gap": _gap(found, whole_grid),
-        "bounds": {name: float(value) for name, value in bounds.items()},
-    }
+    return FitBandwidth(
+        before=_float(total_bandwidth(before)),
+        found=_float(found),
+        lower_bound=_float(bound),
+        gap=_gap(found, bound),
+        grid_gap=_gap(found, whole_grid),
+        bounds={name: float(value) for name, value in bounds.items()},
+    )
 
 
 def _events(
     fitted: Fitted, before: System | None, after: System | None, prices: Prices
-) -> dict[str, Any]:
+) -> FitEvents:
     whole_before = _events_of(before) if before is not None and before.pinned else None
     whole_after = _events_of(after)
     cost = whole_after.cost(prices) if whole_after else None
-    return {
-        "unit": "ns/s" if prices.in_time else "events/s",
-        "before": _event_rates(whole_before, prices),
-        "found": _event_rates(whole_after, prices),
-        "lower_bound": _float(fitted.cost_bound),
-        "gap": _gap(cost, fitted.cost_bound),
-    }
+    # The model of events has refills at multiples of periods; slices of a loop begin with work.
+    known = fitted.loop is None
+    return FitEvents(
+        unit="ns/s" if prices.in_time else "events/s",
+        before=_rates(whole_before, prices) if whole_before and known else None,
+        found=_rates(whole_after, prices) if whole_after and known else None,
+        lower_bound=_float(fitted.cost_bound),
+        gap=_gap(cost, fitted.cost_bound),
+    )
 
 
-def _event_rates(events: Events | None, prices: Prices) -> dict[str, float] | None:
-    if events is None:
-        return None
-    return {
-        "runs": float(events.runs),
-        "depletions": float(events.depletions),
-        "switches": float(events.switches),
-        "events": float(events.count),
-        "cost": float(events.cost(prices)),
-    }
+def _rates(events: Events, prices: Prices) -> FitRates:
+    return FitRates(
+        runs=float(events.runs),
+        depletions=float(events.depletions),
+        switches=float(events.switches),
+        events=float(events.count),
+        cost=float(events.cost(prices)),
+    )
 
 
-def _pcpus(system: System, prices: Prices) -> list[dict[str, Any]]:
-    """One row per pcpu; under a global policy one row for all of them."""
-    rows = []
+def _pcpus(fitted: Fitted, system: System, prices: Prices) -> Iterable[FitPcpu]:
+    """One per pcpu; under a global policy one for all of them."""
     for pcpu, domains in _by_pcpu(system):
-        events = _count(system, domains)
-        rows.append(
-            {
-                "id": pcpu,
-                "bandwidth": float(sum((bandwidth_of(domain) for domain in domains), Fraction(0))),
-                "domains": [domain.name for domain in domains],
-                **(_event_rates(events, prices) or {}),
-            }
+        rates = _rates(_count(system, domains), prices) if fitted.loop is None else None
+        yield FitPcpu(
+            id=pcpu,
+            bandwidth=float(sum((bandwidth_of(domain) for domain in domains), Fraction(0))),
+            domains=tuple(domain.name for domain in domains),
+            **(vars(rates) if rates is not None else {}),
         )
-    return rows
 
 
-def _domain(
-    index: int, fitted: Fitted, before: System | None, after: System | None
-) -> dict[str, Any]:
+def _domain(index: int, fitted: Fitted, before: System | None, after: System | None) -> FitDomain:
     given = fitted.before.domains[index]
-    entry: dict[str, Any] = {
-        "name": given.name,
-        "vcpus": given.vcpus,
-        "utilization": float(given.utilization),
-        "given": [
+    items = fitted.problem.items if fitted.problem else ()
+    item = next((item for item in items if item.index == index), None)
+    chosen = None if after is None else after.domains[index]
+    return FitDomain(
+        name=given.name,
+        vcpus=given.vcpus,
+        utilization=float(given.utilization),
+        given=tuple(
             key
             for key, value in (
                 ("interface", given.interface),
@@ -186,41 +167,34 @@ def _domain(
                 ("priority", given.priority),
             )
             if value is not None
-        ],
-        "before": interface_result(before.domains[index]) if before else None,
-    }
-    items = fitted.problem.items if fitted.problem else ()
-    item = next((item for item in items if item.index == index), None)
-    if item is not None:
-        entry |= {"least_bandwidth": float(item.least), "candidates": len(item.candidates)}
-    if after is not None:
-        chosen = after.domains[index]
-        entry |= {
-            "interface": interface_result(chosen),
-            "pcpu": chosen.pcpu,
-            "priority": chosen.priority,
-        }
-    return entry
+        ),
+        before=interface_result(before.domains[index]) if before else None,
+        least_bandwidth=None if item is None else float(item.least),
+        candidates=None if item is None else len(item.candidates),
+        interface=ABSENT if chosen is None else interface_result(chosen),
+        pcpu=ABSENT if chosen is None else chosen.pcpu,
+        priority=ABSENT if chosen is None else chosen.priority,
+    )
 
 
-def _search(fitted: Fitted) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "seconds": round(fitted.seconds, 3),
-        "solver": "CP-SAT" if fitted.options.solver and not fitted.loop else None,
-        "rounds": fitted.rounds,
-        "cuts": fitted.cuts,
-    }
-    if fitted.heuristic is not None and fitted.problem is not None:
-        scale = prices_of(fitted.before.overheads).scale
-        by_bandwidth = fitted.options.least is Least.BANDWIDTH
-        found["heuristic"] = (
-            fitted.heuristic.bandwidth / fitted.problem.unit
-            if by_bandwidth
-            else fitted.heuristic.cost / scale
-        )
-    if fitted.fewest_proved is not None:
-        found["fewest_proved"] = fitted.fewest_proved
-    return found
+def _search(fitted: Fitted) -> FitSearch:
+    return FitSearch(
+        seconds=round(fitted.seconds, 3),
+        solver="CP-SAT" if fitted.options.solver and not fitted.loop else None,
+        rounds=fitted.rounds,
+        cuts=fitted.cuts,
+        heuristic=_heuristic(fitted),
+        fewest_proved=fitted.fewest_proved,
+    )
+
+
+def _heuristic(fitted: Fitted) -> float | None:
+    """What the heuristics found of what was to be least."""
+    if fitted.heuristic is None or fitted.problem is None:
+        return None
+    if fitted.options.least is Least.BANDWIDTH:
+        return fitted.heuristic.bandwidth / fitted.problem.unit
+    return fitted.heuristic.cost / prices_of(fitted.before.overheads).scale
 
 
 def total_bandwidth(system: System | None) -> Fraction | None:

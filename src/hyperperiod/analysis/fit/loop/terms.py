@@ -8,75 +8,71 @@ the complete system, or None. Result: one entry per flow. Errors: none.
 
 from __future__ import annotations
 
-from typing import Any
-
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
     Parts,
     Placed,
-    Service,
     Slice,
     parts_of,
 )
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, placed_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
+from hyperperiod.analysis.fit.fit_result import FitFlow, FitInequality
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import System
 
 
-def flow_entries(loop: Loop, system: System | None) -> list[dict[str, Any]]:
-    """One object for each flow; without a system, only what was asked."""
+def flow_results(loop: Loop, system: System | None) -> tuple[FitFlow, ...]:
+    """One for each flow; without a system, only what was asked."""
     placed = placed_of(system) if system is not None else None
     rule = rule_for(system.policy) if system is not None else None
     if placed is None or rule is None:
-        return [_asked(loop, number) for number in range(len(loop.replies))]
+        return tuple(_asked(loop, number) for number in range(len(loop.replies)))
     found = parts_of(placed, rule)
     papers = _papers(placed, rule.hops)
-    return [
-        {
-            **_asked(loop, number),
-            **_ours(service, None if isinstance(found, Verdict) else found[number]),
-            "paper": papers[number],
-        }
-        for number, service in enumerate(loop.plant.services)
-    ]
+    return tuple(
+        _judged(
+            _asked(loop, number),
+            None if isinstance(found, Verdict) else found[number],
+            papers[number],
+        )
+        for number in range(len(loop.replies))
+    )
 
 
-def _asked(loop: Loop, number: int) -> dict[str, Any]:
+def _asked(loop: Loop, number: int) -> FitFlow:
     service = loop.plant.services[number]
-    return {
-        "name": service.name,
-        "domain": loop.replies[number].name,
-        "deadline_ns": service.deadline_ns,
-    }
+    return FitFlow(
+        name=service.name, domain=loop.replies[number].name, deadline_ns=service.deadline_ns
+    )
 
 
-def _ours(service: Service, parts: Parts | None) -> dict[str, Any]:
-    if parts is None:
-        return dict.fromkeys(("in_ns", "answer_ns", "out_ns", "bound_ns")) | {"holds": None}
-    holds = parts.total_ns <= service.deadline_ns
-    return {
-        "in_ns": parts.in_ns,
-        "answer_ns": parts.answer_ns,
-        "out_ns": parts.out_ns,
-        "bound_ns": parts.total_ns,
-        "holds": holds or None,
-    }
+def _judged(asked: FitFlow, parts: Parts | None, paper: tuple[FitInequality, ...]) -> FitFlow:
+    """The flow with its bound, null if there is none, and the paper's inequalities."""
+    holds = parts is not None and parts.total_ns <= asked.deadline_ns
+    return asked.replace(
+        in_ns=parts and parts.in_ns,
+        answer_ns=parts and parts.answer_ns,
+        out_ns=parts and parts.out_ns,
+        bound_ns=parts and parts.total_ns,
+        holds=holds or None,
+        paper=paper,
+    )
 
 
-def _papers(placed: Placed, hops: int | None) -> list[list[dict[str, Any]]]:
+def _papers(placed: Placed, hops: int | None) -> list[tuple[FitInequality, ...]]:
     """The paper's inequalities for each service."""
     driver, plant = placed.driver, placed.plant
     if hops is not None:
         return [
-            [
+            (
                 _inequality(
                     f"{hops} p_N + p_i <= d_i",
                     hops * driver.period_ns + server.period_ns,
                     service.deadline_ns,
-                )
-            ]
+                ),
+            )
             for service, (server, _) in zip(plant.services, placed.services, strict=True)
         ]
     configuration = Configuration(
@@ -85,14 +81,14 @@ def _papers(placed: Placed, hops: int | None) -> list[list[dict[str, Any]]]:
     )
     way = _inequality("s_N + p_N <= d_min", driver.budget_ns + driver.period_ns, plant.shortest_ns)
     return [
-        [way, _inequality("r_i <= d_i", response_ns, service.deadline_ns)]
+        (way, _inequality("r_i <= d_i", response_ns, service.deadline_ns))
         for service, response_ns in zip(
             plant.services, psedf.paper_response(plant, configuration), strict=True
         )
     ]
 
 
-def _inequality(text: str, left_ns: int | None, right_ns: int) -> dict[str, Any]:
+def _inequality(text: str, left_ns: int | None, right_ns: int) -> FitInequality:
     """Null on the left: there is none up to the right side."""
     holds = left_ns is not None and left_ns <= right_ns
-    return {"inequality": text, "left_ns": left_ns, "right_ns": right_ns, "holds": holds}
+    return FitInequality(inequality=text, left_ns=left_ns, right_ns=right_ns, holds=holds)
