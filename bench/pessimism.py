@@ -58,7 +58,7 @@ PAGE = TOP / "docs" / "analysis" / "pessimism.md"
 BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 
 KINDS = {"interface": "the interface alone", "servers": "what is known of the servers"}
-"""Of supply: what the table calls them."""
+"""What the table calls the kinds of supply."""
 
 POLICIES = ("ptps", "periodic+edf", "ds", "deferrable+edf", "rtds", "cbs")
 PERIODS = {1: (4, 5, 6, 8, 10, 12), 2: (4, 6, 8, 12)}

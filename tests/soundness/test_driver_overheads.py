@@ -28,7 +28,7 @@ POLICIES = (
     "psedf", "psedf", "slice+fp", "slice+fp+extra", "sedf-prime", "slice+edf", "slice+edf+extra",
 )  # fmt: skip
 PERIODS = 12
-"""Of the longest source, in a run."""
+"""How many periods of the longest source a run has."""
 
 
 class World:
@@ -168,7 +168,7 @@ def outcome(one: System, wholes: Mapping[str, WholeVerdict], phases: Phases) -> 
 
 
 def some_phases(draw: random.Random, one: System, *, together: bool) -> Phases:
-    """Of the packets within a period, of all other tasks, and a seed of draws."""
+    """Phases of the packets within a period and of all other tasks, and a seed of draws."""
     longest = max(flow.source.period_ns or 0 for flow in one.flows)
     start = draw.randint(0, longest)
     return Phases(

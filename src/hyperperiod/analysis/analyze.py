@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
@@ -290,7 +290,7 @@ class Analysis:
                 all_of(Verdict(child.schedulable, child.reason) for child in inner),
             ]
         )
-        margins = self._sensitivity(domain) if sensitivity else _NOT_ASKED
+        margins = self._sensitivity(domain) if sensitivity else None
         return DomainResult(
             name=domain.name,
             vcpus=domain.vcpus,
@@ -303,12 +303,17 @@ class Analysis:
             reason=whole.reason,
             tests=tuple(_test_result(one) for one in self._tests(domain)),
             tasks=tuple(
-                _task_result(task, parts[task.name], margins.of(task)) for task in domain.tasks
+                _task_result(
+                    task,
+                    parts[task.name],
+                    ABSENT if margins is None else margins[1].get(task.name),
+                )
+                for task in domain.tasks
             ),
             algorithm1=self._optimum(domain),
             minimal_budget=self._minimal_budget(domain),
             dmpr=self._dmpr(domain),
-            sensitivity=margins.domain,
+            sensitivity=ABSENT if margins is None else margins[0],
             domains=inner,
         )
 
@@ -333,8 +338,10 @@ class Analysis:
             return ()
         return every_test(domain, self.promises[domain.name])
 
-    def _sensitivity(self, domain: Domain) -> _Margins:
-        """How far the domain and its tasks are from their edge: null where nothing is known."""
+    def _sensitivity(
+        self, domain: Domain
+    ) -> tuple[DomainSensitivityResult | None, Mapping[str, TaskSensitivityResult]]:
+        """How far the domain and its tasks, by name, are from their edge, where that is known."""
         from hyperperiod.analysis.domains.domain_sensitivity import (
             domain_result,
             domain_sensitivity,
@@ -342,17 +349,17 @@ class Analysis:
         )
 
         if domain.interface is None or domain.name in self.flows.domains:
-            return _Margins(None, {})
+            return None, {}
         promise, quantum_ns = self.promises[domain.name], self.system.quantum_ns
         found = domain_sensitivity(domain, promise, quantum_ns, self._tried(domain))
         if found is None:
-            return _Margins(None, {})
+            return None, {}
         tasks = {
             task.name: task_result(found.tasks[task.name], task.deadline_ns)
             for task in domain.tasks
             if task.name in found.tasks and task.deadline_ns is not None
         }
-        return _Margins(domain_result(found), tasks)
+        return domain_result(found), tasks
 
     def _tried(self, domain: Domain) -> Tried | None:
         """Other budgets for a domain of the host; those of inner ones change nothing else."""
@@ -391,19 +398,6 @@ class Analysis:
         from hyperperiod.analysis.domains.dmpr import dmpr_result
 
         return dmpr_result(domain, self.promises[domain.name], self.system.quantum_ns)
-
-
-class _Margins(NamedTuple):
-    """How far a domain and its tasks, by name, are from their edge; None: not known."""
-
-    domain: DomainSensitivityResult | Absent | None
-    tasks: Mapping[str, TaskSensitivityResult] | None
-
-    def of(self, task: Task) -> TaskSensitivityResult | Absent | None:
-        return ABSENT if self.tasks is None else self.tasks.get(task.name)
-
-
-_NOT_ASKED = _Margins(ABSENT, None)
 
 
 def _of_domain(name: str, reason: str) -> str:

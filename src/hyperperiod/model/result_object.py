@@ -17,11 +17,11 @@ making it costs ten times as much as all else of a class, at every start.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -100,8 +100,8 @@ def to_json(value: Any) -> Any:
     """A value with result objects in it as dictionaries and lists."""
     if isinstance(value, ResultObject):
         return value.to_dict()
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: to_json(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [to_json(one) for one in value]
     return value

@@ -41,9 +41,9 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Order
 
 MOST_RUNS = 4_000
-"""Of all servers, in the tables that are looked at for one server."""
+"""Runs of all servers, in the tables that are looked at for one server."""
 MOST_OWN_RUNS = 250
-"""Of the server whose supply is sought: the work grows with their square."""
+"""Runs of the server whose supply is sought: the work grows with their square."""
 
 
 TOO_LONG = "the schedule of the servers repeats only after too long a time"
