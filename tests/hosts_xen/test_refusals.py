@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen import images
 from hyperperiod.hosts.xen.machine import Guest, Machine, boot
 from hyperperiod.hosts.xen.run import require_no_complaint
@@ -107,6 +108,21 @@ def test_a_machine_that_does_not_start_is_a_failed_run(
     assert not Path("out").exists()
 
 
+NOTHING_RAN = RunResult(
+    system="overload",
+    host="xen",
+    policy="ptps",
+    horizon_ns=1,
+    seed=1,
+    interrupted=False,
+    preemptions=0,
+    migrations=0,
+    response_error=0.0,
+    domains=(),
+    pcpus=(),
+)
+
+
 @pytest.mark.parametrize("full", ["out/overload-xen/run.hpt", "asked.hpt"])
 def test_a_full_disk_after_the_run_names_the_file(
     full: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,7 +139,7 @@ def test_a_full_disk_after_the_run_names_the_file(
         (tmp_path / "out" / "overload-xen" / "console.log").write_text("booted")
         if full.startswith("out/"):
             fails(trace)
-        return {}
+        return NOTHING_RAN
 
     monkeypatch.setattr("hyperperiod.hosts.xen.run.run", runs)
     monkeypatch.setattr("shutil.copyfile", lambda _source, target: fails(target))
