@@ -39,8 +39,8 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.part import Part, fields_of
 
-FIT_LIMIT_S = 60.0
-"""More than any of these takes: what is found does not depend on the clock."""
+FIT_LIMIT_S = 1.0
+"""Of one search. How much it finds depends on the clock, that it is accepted must not."""
 
 
 class Said(NamedTuple):
@@ -418,23 +418,34 @@ def test_sensitivities_are_the_edge(row: str, systems: int) -> None:
     hunt(f"edges {row}", systems, trial, least_accepted=0)
 
 
-@pytest.mark.parametrize("systems", [2, pytest.param(100, marks=pytest.mark.slow)])
+def schedulable_system(draw: random.Random, name: str) -> System | None:
+    """A system without flows in which all is well; None if thirty draws bring none."""
+    for _ in range(30):
+        drawn = draw_whole(draw, ROWS[name])
+        if drawn is None or drawn.system.flows:
+            continue
+        if analyze(drawn.system)["schedulable"]:
+            return drawn.system
+    return None
+
+
+@pytest.mark.parametrize("systems", [1, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("row", ROWS)
 def test_what_fit_finds_is_accepted(row: str, systems: int) -> None:
-    """Interfaces are taken out, and pins and priorities with them; the answer is put back in."""
+    """Interfaces, pins and priorities of a good system are taken out; the answer is put back in."""
 
     def trial(draw: random.Random) -> Trial:
-        drawn = draw_whole(draw, ROWS[row])
-        if drawn is None:
+        given = schedulable_system(draw, row)
+        if given is None:
             return Trial(accepted=False)
-        opened = [
+        opened = (
             one if one.best_effort else one.replace(interface=None, pcpu=None, priority=None)
-            for one in drawn.system.domains
-        ]
-        system = drawn.system.replace(domains=tuple(opened), flows=(), spare=None)
+            for one in given.domains
+        )
+        system = given.replace(domains=tuple(opened), spare=None)
         try:
             fitted = fit(system, Options(solver=False, limit_s=FIT_LIMIT_S))
-        except InputError:  # a spare of too long a period, no slot for a best-effort domain
+        except InputError:  # a spare of too long a period
             return Trial(accepted=False)
         if fitted.system is None or analyze(fitted.system).schedulable is True:
             return Trial(fitted.system is not None)
