@@ -429,19 +429,26 @@ def schedulable_system(draw: random.Random, name: str) -> System | None:
     return None
 
 
-@pytest.mark.parametrize("systems", [1, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("systems", [2, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("row", ROWS)
 def test_what_fit_finds_is_accepted(row: str, systems: int) -> None:
-    """Interfaces, pins and priorities of a good system are taken out; the answer is put back in."""
+    """Budgets, pins and priorities of a good system are taken out; the answer is put back in."""
 
     def trial(draw: random.Random) -> Trial:
         given = schedulable_system(draw, row)
         if given is None:
             return Trial(accepted=False)
-        opened = (
-            one if one.best_effort else one.replace(interface=None, pcpu=None, priority=None)
+        opened = [
+            one.replace(
+                interface=None,
+                interface_period_ns=one.interface.period_ns,
+                pcpu=None,
+                priority=None,
+            )
+            if one.interface is not None
+            else one
             for one in given.domains
-        )
+        ]
         system = given.replace(domains=tuple(opened), spare=None)
         try:
             fitted = fit(system, Options(solver=False, limit_s=FIT_LIMIT_S))
