@@ -66,6 +66,7 @@ from hyperperiod.model import (
 )
 
 if TYPE_CHECKING:
+    from hyperperiod.analysis.domains.budget_in_hand import InHand
     from hyperperiod.analysis.servers.known_servers import Known
 
 NO_DEADLINE = "busy: it has no deadline"
@@ -249,11 +250,29 @@ def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
     shape_for(promise, None, components)
     parts: dict[str, Verdict] = {}
     wholes: list[Verdict] = []
-    for component, supply in zip(components, known.supplies, strict=True):
+    for number, (component, supply) in enumerate(zip(components, known.supplies, strict=True)):
         whole, verdicts = judge_component(component, supply)
+        if known.in_hand:
+            verdicts = _in_hand(component, known.in_hand[number], verdicts)
         wholes.append(_soften(whole, ONLY_SUFFICIENT))
         parts |= {name: _soften(verdict, ONLY_SUFFICIENT) for name, verdict in verdicts.items()}
     return DomainVerdict(all_of(wholes), parts)
+
+
+def _in_hand(
+    component: Component, hand: InHand, verdicts: dict[str, Verdict]
+) -> dict[str, Verdict]:
+    """With lower bounds where the budget that is surely left serves a task's whole window."""
+    names = [source.name for source in component.sources]
+    bounds = [verdicts[name].bound_ns for name in names]
+    known = [bound for bound in bounds if bound is not None]
+    # The vcpus of an inner domain are sources of one name.
+    if component.local is not Local.FIXED_PRIORITY or len(set(names)) != len(known):
+        return verdicts
+    from hyperperiod.analysis.domains.budget_in_hand import bounds_in_hand
+
+    lower = bounds_in_hand(component, hand, known)
+    return verdicts | dict(zip(names, map(Verdict.yes, lower), strict=True))
 
 
 def _better(one: Verdict, other: Verdict) -> Verdict:

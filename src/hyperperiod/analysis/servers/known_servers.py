@@ -64,6 +64,7 @@ from math import floor, lcm
 from typing import NamedTuple
 
 from hyperperiod._analysis import Shape
+from hyperperiod.analysis.domains.budget_in_hand import InHand
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply, stairs_of
 from hyperperiod.analysis.proofs import Claim, Rules, find_sharper
 from hyperperiod.analysis.servers.host_tests import rules_of
@@ -88,12 +89,14 @@ _PAPERS = {
 class Known(NamedTuple):
     """A bound for the servers of one domain, in the order of its vcpus, or why there is none.
 
-    `source` is the paper behind the test, where there is one.
+    `source` is the paper behind the test, where there is one. Of servers that keep what is not
+    used it says `in_hand` how long the rest takes (`domains.budget_in_hand`).
     """
 
     test: str
     source: str
     supplies: tuple[Supply | Staircase, ...] = ()
+    in_hand: tuple[InHand, ...] = ()
     refused: str = ""
 
 
@@ -115,7 +118,10 @@ def known_supply(
     own = [server for server in group.servers if server.domain_index == domain_index]
     try:
         return known._replace(
-            supplies=tuple(_supply(proof.claim, rules, group, server) for server in own)
+            supplies=tuple(_supply(proof.claim, rules, group, server) for server in own),
+            in_hand=tuple(_in_hand(rules, group, server) for server in own)
+            if rules.budget in (Budget.DEFERRABLE, Budget.CBS)
+            else (),
         )
     except NotKnown as error:
         return known._replace(refused=str(error))
@@ -151,11 +157,7 @@ def within_periods(own: Server, first_ns: int, waits: Sequence[tuple[int, int]])
 
 def waits_by_interference(group: Group, order: Order, own: Server) -> list[tuple[int, int]]:
     """R(x) - x by x as (amount, wait) steps, after every refill of a hyperperiod."""
-    others = [
-        other
-        for other in group.servers
-        if other is not own and (order is Order.EDF or other.priority <= own.priority)
-    ]
+    others = _ahead(group, order, own)
     length_ns = lcm(own.period_ns, *(other.period_ns for other in others))
     refills = length_ns // own.period_ns
     if refills * sum(2 + own.period_ns // other.period_ns for other in others) > MOST_RUNS:
@@ -163,8 +165,20 @@ def waits_by_interference(group: Group, order: Order, own: Server) -> list[tuple
     steps: list[tuple[int, int]] = []
     for refill_ns in range(0, length_ns, own.period_ns):
         spending = [_spending(other, refill_ns, own, order) for other in others]
-        steps += _waits(own, spending, group.pcpus)
+        waits, got_ns = _waits(own, spending, group.pcpus)
+        if got_ns < own.budget_ns:
+            raise NotKnown(NOT_KEPT)
+        steps += waits
     return steps
+
+
+def _ahead(group: Group, order: Order, own: Server) -> list[Server]:
+    """Who may run before one's own server."""
+    return [
+        other
+        for other in group.servers
+        if other is not own and (order is Order.EDF or other.priority <= own.priority)
+    ]
 
 
 class Burst(NamedTuple):
@@ -187,8 +201,10 @@ def _spending(other: Server, refill_ns: int, own: Server, order: Order) -> list[
     ]
 
 
-def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> list[tuple[int, int]]:
-    """The steps of R(x) - x after one refill.
+def _waits(
+    own: Server, spending: Sequence[Sequence[Burst]], pcpus: int
+) -> tuple[list[tuple[int, int]], int]:
+    """The steps of R(x) - x from one instant on, and how much of a budget is got in a period.
 
     Between two instants at which a burst begins or ends, what is got for sure rises at rate 1 up to
     its value at the second, if at all: exact on one pcpu, where it may only rise so, and safe on
@@ -206,8 +222,24 @@ def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> list
             steps.append((got_ns, wait_ns))
             got_ns = time_ns - wait_ns
         if got_ns >= own.budget_ns:
-            return steps
-    raise NotKnown(NOT_KEPT)
+            break
+    return steps, min(got_ns, own.budget_ns)
+
+
+def _in_hand(rules: Rules, group: Group, own: Server) -> InHand:
+    """What is waited for while budget is left, from any instant on."""
+    if rules.budget is Budget.CBS:
+        return InHand(own.period_ns, own.budget_ns, own.budget_ns, bandwidth=group.bandwidth)
+    spending = [_at_worst(other, own.period_ns) for other in _ahead(group, rules.order, own)]
+    steps, got_ns = _waits(own, spending, group.pcpus)
+    return InHand(own.period_ns, own.budget_ns, got_ns, stairs_of(steps or [(0, 0)]))
+
+
+def _at_worst(other: Server, window_ns: int) -> list[Burst]:
+    """The most that a server may spend from an instant on: one budget just before its refill."""
+    period_ns, budget_ns = other.period_ns, other.budget_ns
+    refills = range(budget_ns, window_ns, period_ns)
+    return [Burst(0, budget_ns), *(Burst(t, budget_ns) for t in refills)]
 
 
 def _interference(spending: Sequence[Sequence[Burst]], time_ns: int, pcpus: int) -> int:
