@@ -60,6 +60,7 @@ is none. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import floor, lcm
 from typing import NamedTuple
 
@@ -139,7 +140,10 @@ def _not_covered(group: Group) -> str:
 
 def _supply(claim: Claim, rules: Rules, group: Group, own: Server) -> Supply | Staircase:
     if claim is Claim.TABLE:
-        return supply_by_table(group, rules.order, own)
+        # Ties may make the first hyperperiod one that never comes again. Then stands what holds in
+        # each period by itself.
+        with suppress(NotKnown):
+            return supply_by_table(group, rules.order, own)
     if claim is Claim.BANDWIDTH:
         deadline_ns = floor(group.bandwidth * own.period_ns)
         return Supply(Shape.GENERAL, own.period_ns, own.budget_ns, deadline_ns)
