@@ -424,7 +424,7 @@ def schedulable_system(draw: random.Random, name: str) -> System | None:
         drawn = draw_whole(draw, ROWS[name])
         if drawn is None or drawn.system.flows:
             continue
-        if analyze(drawn.system)["schedulable"]:
+        if analyze(drawn.system).schedulable:
             return drawn.system
     return None
 
