@@ -31,11 +31,11 @@ from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.analysis.window_loss import window_loss
 from hyperperiod.model import Domain, System
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.servers.known_servers import Known
+    from hyperperiod.analysis.window_loss import WindowLoss
 
 
 def promises_of(system: System) -> dict[str, Promise]:
@@ -66,7 +66,7 @@ def _promises_of_group(
             deadline_ns=deadline_ns,
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
-            windows=window_loss(system, domains, domain),
+            windows=_windows(system, domains, domain),
             known=_known(system, group, index, domains),
         )
         yield domain.name, promise
@@ -90,6 +90,15 @@ def _unsettled(system: System, domains: Sequence[Domain]) -> str:
     if not all(domain.interface or domain.best_effort for domain in domains):
         return "a domain on the same pcpus has no interface yet"
     return ""
+
+
+def _windows(system: System, domains: Sequence[Domain], own: Domain) -> WindowLoss | None:
+    """The account of overheads by windows, which systems without any need not load."""
+    if not any(vars(system.overheads).values()):
+        return None
+    from hyperperiod.analysis.window_loss import window_loss
+
+    return window_loss(system, domains, own)
 
 
 def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:

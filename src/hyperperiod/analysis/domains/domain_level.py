@@ -48,11 +48,9 @@ from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
-from hyperperiod.analysis.domains.prm_windows import judge_windows
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.proofs import Cover, NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.analysis.window_loss import WindowLoss
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -68,6 +66,7 @@ from hyperperiod.model import (
 if TYPE_CHECKING:
     from hyperperiod.analysis.domains.budget_in_hand import InHand
     from hyperperiod.analysis.servers.known_servers import Known
+    from hyperperiod.analysis.window_loss import WindowLoss
 
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
@@ -333,6 +332,8 @@ def _with_windows(
     """What either of the two accounts of overheads shows, with the shorter response bound."""
     if promise.windows is None or promise.sbf is Sbf.HARMONIC:
         return whole, verdicts
+    from hyperperiod.analysis.domains.prm_windows import judge_windows
+
     supply = supply_of(domain, replace(promise, lost_ns=0), [component])
     found = judge_windows(component, supply, promise.windows)
     if found is None:
