@@ -40,7 +40,7 @@ from hyperperiod.model import (
 from hyperperiod.model.part import Part, fields_of
 
 FIT_LIMIT_S = 1.0
-"""Of one search. How much it finds depends on the clock, that it is accepted must not."""
+"""Limit of one search. How much it finds depends on the clock, that it is accepted must not."""
 
 
 class Said(NamedTuple):
