@@ -165,7 +165,7 @@ CASES = [
     ),
     case("scheduler", in_domain('scheduler = "llf"'), "domain[0].scheduler", "'llf'", "'edf'"),
     case("kind", in_task('kind = "aperiodic"'), "domain[0].task[0].kind", "'sporadic'"),
-    case("sbf", top('sbf = "linear"'), "sbf", "'general', 'harmonic' or 'edp'"),
+    case("sbf", top('sbf = "linear"'), "sbf", "'general', 'harmonic', 'edp' or 'servers'"),
     # Times.
     case("no_unit", in_task("jitter = 5"), "domain[0].task[0].jitter", "found 5", "a unit"),
     case("wrong_unit", in_task('jitter = "5min"'), "domain[0].task[0].jitter", "ns, us, ms, s"),

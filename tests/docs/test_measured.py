@@ -118,10 +118,10 @@ def test_the_pages_say_what_the_executive_leaves_out() -> None:
     item, sent = job + cost["ITEM_COST"], cost["SEND_COST"]
     guests = " ".join((TOP / "docs/xen/guests.md").read_text().split())
     assert f"{job} of them ({several} with several vcpus)" in guests
-    wires = " ".join((TOP / "docs/xen/wires.md").read_text().split())
+    channels = " ".join((TOP / "docs/xen/channels.md").read_text().split())
     assert (
         f"of each job {item} instructions are left out of the loop ({job} of any job), and"
         f" {sent:,} more"
-    ) in wires
+    ) in channels
     assert job <= JOB_OVERHEAD_NS
     assert item + sent <= ITEM_OVERHEAD_NS

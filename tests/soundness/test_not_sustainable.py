@@ -50,7 +50,7 @@ def test_harmonic_supply_asks_for_harmonic_tasks(changes: dict[str, int]) -> Non
 def test_where_switches_cost_best_effort_is_switched_to() -> None:
     def given(*more: Domain) -> System:
         own = domain("d", (50, 100), task("a", 400, 10))
-        return system("ptps", own, *more, overheads={"context_switch": 1})
+        return system("wcps", own, *more, overheads={"context_switch": 1})
 
     assert said_of(given())["d.a"] == Said(True, 120)
     assert said_of(given(domain("more", None)))["d.a"] == Said(True, 122)
@@ -77,6 +77,15 @@ def test_who_of_equals_goes_short_is_the_order_of_the_file() -> None:
     one, other = said_of(given("a", "b")), said_of(given("b", "a"))
     assert [one[name].holds for name in "ab"] == [None, False]
     assert [other[name].holds for name in "ab"] == [False, None]
+
+
+def test_what_one_server_is_given_more_is_not_left_to_those_below() -> None:
+    def given(budget: int) -> System:
+        above = domain("a", (budget, 10), task("t", 20, 1))
+        return system("ptps", above, domain("b", (3, 10), task("t", 20, 2)), sbf="servers")
+
+    assert said_of(given(2))["b.t"] == Said(True, 11)
+    assert said_of(given(5))["b.t"] == Said(True, 14)
 
 
 def test_with_explicit_deadlines_a_smaller_budget_is_done_earlier() -> None:

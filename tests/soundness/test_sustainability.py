@@ -186,10 +186,13 @@ def one_less(draw: random.Random, system: System) -> System | None:
 
 
 def more_budget(draw: random.Random, system: System) -> System | None:
-    """A larger budget for one domain, where all servers still get theirs."""
+    """A larger budget for one domain, where all servers still get theirs.
+
+    None where bounds depend on what the others are given.
+    """
     index = draw.randrange(len(system.domains))
     interface = system.domains[index].interface
-    if interface is None or interface.budget_ns == interface.period_ns:
+    if system.sbf is Sbf.SERVERS or interface is None or interface.budget_ns == interface.period_ns:
         return None
     quantum_ns = system.quantum_ns or 1
     most = (interface.period_ns - interface.budget_ns) // quantum_ns

@@ -334,7 +334,10 @@ def _with_windows(
         return whole, verdicts
     from hyperperiod.analysis.domains.prm_windows import judge_windows
 
-    supply = supply_of(domain, replace(promise, lost_ns=0), [component])
+    try:
+        supply = supply_of(domain, replace(promise, lost_ns=0), [component])
+    except NotCovered:  # where overheads may take the whole budget nothing else was asked yet
+        return whole, verdicts
     found = judge_windows(component, supply, promise.windows)
     if found is None:
         return whole, verdicts

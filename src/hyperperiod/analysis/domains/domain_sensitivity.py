@@ -40,7 +40,7 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.mpr import minimal_mpr_budget
 from hyperperiod.analysis.result import DomainSensitivityResult, TaskSensitivityResult
-from hyperperiod.model import Domain, Interface
+from hyperperiod.model import Domain, Interface, Sbf
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.tried import Tried
@@ -96,12 +96,19 @@ def domain_sensitivity(
     confirmed_ns = budget_ns if budget_ns is None else given.confirmed_ns(budget_ns)
     factors = [part.factor for part in parts]
     whole = [factor for factor in factors if factor is not None]
+    # Another proof may confirm what this test, at its edge, does not.
+    alone = promise.windows is None and promise.sbf is not Sbf.SERVERS
     return DomainSensitivity(
-        {task.name: task for part in parts for task in part.tasks},
+        {
+            task.name: replace(task, exact=task.exact and alone)
+            for part in parts
+            for task in part.tasks
+        },
         min(whole) if len(whole) == len(factors) else None,
         domain.interface.budget_ns,
         confirmed_ns,
-        least.exact
+        alone
+        and least.exact
         and confirmed_ns == budget_ns
         # A server with a smaller budget is done earlier, so less of it may be enough.
         and supply.explicit_deadline_ns is None

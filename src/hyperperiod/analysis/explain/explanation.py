@@ -46,6 +46,7 @@ from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
 from hyperperiod.model import Domain, Task, format_time
 
+SHARPER = "a sharper proof than the budgets of the interface says so, and has no account"
 FLOWS = "No plain account shows why: items of flows release work in {}, at any distance."
 
 
@@ -117,9 +118,8 @@ class _View:
         )
         self.group: Group = groups_of(self.system)[number]
         # What is shown is the test on the interface alone: it has a worst case that can be drawn.
-        self.promises = {
-            name: promise.by_interface for name, promise in promises_of(self.system).items()
-        }
+        self.known = promises_of(self.system)
+        self.promises = {name: promise.by_interface for name, promise in self.known.items()}
 
     def server(self) -> dict[str, Any]:
         """A server among those of its pcpus."""
@@ -209,7 +209,7 @@ class _View:
         if domain.name in self.resolution.failures:
             return None
         own = self.subject.task.name if self.subject.task else self.subject.domain.name
-        found = judge_domain(domain, self.promises[domain.name]).parts.get(own)
+        found = judge_domain(domain, self.known[domain.name]).parts.get(own)
         return None if found is None or found.holds is None else found
 
     def _under(self, around: Sequence[Domain], verdict: Verdict) -> Verdict:
@@ -233,6 +233,7 @@ class _View:
             whole = self._whole_pcpu(domain, components)
             return _Place(domain, component, index, whole, 0), failure
         promise = self.promises[domain.name]
+        self._require_shown(domain, own)
         provision = Provision(
             supply_of(domain, promise, components),
             supply_of(domain, replace(promise, lost_ns=0), components),
@@ -240,6 +241,16 @@ class _View:
         verdict = judge_domain(domain, promise).parts[own]
         vcpus = 1 if cluster is None else domain.vcpus
         return _Place(domain, component, index, provision, promise.lost_ns, vcpus), verdict
+
+    def _require_shown(self, domain: Domain, own: str) -> None:
+        """NotCovered if only a sharper proof says yes: its windows are not those of an account."""
+        shown = replace(self.promises[domain.name], windows=None)
+        if self._said(domain, own).holds and not judge_domain(domain, shown).parts[own].holds:
+            raise NotCovered(SHARPER)
+
+    def _said(self, domain: Domain, own: str) -> Verdict:
+        """What the analysis says of a part of the domain, by whatever proof."""
+        return judge_domain(domain, self.known[domain.name]).parts[own]
 
     def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Provision:
         """The largest budget in the period that was asked for, or in the first that was tried."""
