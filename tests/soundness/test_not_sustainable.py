@@ -52,8 +52,8 @@ def test_where_switches_cost_best_effort_is_switched_to() -> None:
         own = domain("d", (50, 100), task("a", 400, 10))
         return system("wcps", own, *more, overheads={"context_switch": 1})
 
-    assert said_of(given())["d.a"] == Said(True, 120)
-    assert said_of(given(domain("more", None)))["d.a"] == Said(True, 122)
+    assert said_of(given())["d.a"] == Said(True, 124)
+    assert said_of(given(domain("more", None)))["d.a"] == Said(True, 126)
 
 
 def test_the_global_fp_test_counts_whole_nanoseconds() -> None:
@@ -65,6 +65,13 @@ def test_the_global_fp_test_counts_whole_nanoseconds() -> None:
     given = system("periodic+fp+none+global", *domains, pcpus=2)
     assert said_of(given)["a"].holds
     assert said_of(scaled(given, 2))["a"].holds is None
+
+
+def test_what_just_misses_a_polling_server_comes_a_unit_after_its_refill() -> None:
+    servers = domain("a", (2, 10), task("t", 20, 1)), domain("b", (2, 10), task("t", 40, 1))
+    given = system("polling", *servers, sbf="servers")
+    assert said_of(given)["a.t"] == Said(True, 12)
+    assert said_of(scaled(given, 7))["a.t"] == Said(True, 7 * 13 - 1)
 
 
 def test_who_of_equals_goes_short_is_the_order_of_the_file() -> None:
