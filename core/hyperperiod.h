@@ -35,13 +35,9 @@ HP_COLD hp_u32 hp_validate_config(const struct hp_config *config) {
     if (config->spare_period_ns > HP_TIME_MAX || config->spare_budget_ns > config->spare_period_ns
         || (config->policy.slack == HP_SLACK_SPARE && config->spare_period_ns == 0))
         return HP_ERROR_SPARE;
-    if (config->decision_ns > HP_DECISION_MAX)
-        return HP_ERROR_SHORT;
-    /* A turn is a period without a budget. */
-    if (config->quantum_ns > 0 && config->quantum_ns < 2u * HP_DECISIONS * config->decision_ns)
+    if (config->quantum_ns > 0 && config->quantum_ns < HP_QUARTER * config->decision_ns)
         return HP_ERROR_QUANTUM;
-    if (config->spare_period_ns > 0
-        && config->spare_period_ns < 2u * HP_DECISIONS * config->decision_ns)
+    if (config->spare_period_ns > 0 && config->spare_period_ns < HP_QUARTER * config->decision_ns)
         return HP_ERROR_SPARE;
     return HP_OK;
 }

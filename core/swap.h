@@ -72,10 +72,9 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
 /* Gives the spare new parameters; it has nothing until its next refill. */
 HP_COLD hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns,
                             hp_u64 now_ns) {
-    if (period_ns == 0 || period_ns > HP_TIME_MAX || budget_ns > period_ns)
+    if (period_ns == 0 || period_ns > HP_TIME_MAX || budget_ns > period_ns
+        || period_ns < HP_QUARTER * core->decision_ns)
         return HP_ERROR_SPARE;
-    if (hp_deciding_for(core, HP_NONE, period_ns) > HP_WHOLE / 2u)
-        return HP_ERROR_RATE;
     hp_settle(core, now_ns);
     core->spare.period_ns = period_ns;
     core->spare.budget_ns = budget_ns;

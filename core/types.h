@@ -91,9 +91,6 @@ enum hp_error {
 #define HP_BEST_EFFORT 1u /* no server: runs only where the grant would be idle */
 #define HP_EXTRA 2u       /* may run on extra time once its budget is gone */
 
-/* The longest decision that hp_config may name. */
-#define HP_DECISION_MAX 1000000u
-
 /* The parameters of one vcpu. */
 struct hp_params {
     hp_u64 period_ns;

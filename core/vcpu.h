@@ -13,48 +13,41 @@
  * A period brings two decisions, its refill and the end of its budget. All pcpus of a lock domain
  * decide under one lock, one after the other. On a host where that takes time
  * (hp_config.decision_ns) periods may be so short, or so many, that nothing is ever done but
- * decide. So all servers and the spare together may take half the time for it, and a budget has to
- * outlast the decision that ends it. What arrivals and departures cost is not in this: they come
- * as fast as the guests run.
+ * decide. So all servers together may take half the time for it, turns another quarter and the
+ * spare the last one at most (hp_validate_config), and a budget has to outlast the decision that
+ * ends it. What arrivals and departures cost is not in this: they come as fast as the guests run.
  */
 #define HP_DECISIONS 2u /* in a period */
 #define HP_WHOLE (1u << 20)
+#define HP_QUARTER (4u * HP_DECISIONS) /* so many decisions a period: a quarter of the time */
 
-/* The part of the time that the decisions of such a period take, in 1/HP_WHOLE, rounded up. */
+/* The part of the time that the decisions of such a period take, in 1/HP_WHOLE, rounded down. */
 HP_FN hp_u64 hp_deciding(const struct hp_core *core, hp_u64 period_ns) {
-    return (HP_DECISIONS * core->decision_ns * HP_WHOLE + period_ns - 1u) / period_ns;
+    return HP_DECISIONS * core->decision_ns * HP_WHOLE / period_ns;
 }
 
-/* The same for all servers but one and, if it has a period, a spare. */
-HP_FN hp_u64 hp_deciding_for(struct hp_core *core, hp_u32 but, hp_u64 spare_ns) {
-    hp_u64 sum = spare_ns > 0 ? hp_deciding(core, spare_ns) : 0;
+/* The period of a server, the shorter one while a new one waits; HP_NEVER if there is no server. */
+HP_FN hp_u64 hp_shortest_period(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
 
-    HP_FOR (vcpu, HP_VCPUS) {
-        const struct hp_server *server = hp_server_of(core, vcpu);
-        hp_u64 period_ns = server->period_ns;
-
-        if (vcpu == but || !server->present || server->flags & HP_BEST_EFFORT)
-            continue;
-        if (server->change_at_ns != HP_NEVER)
-            period_ns = hp_least(period_ns, server->new_period_ns);
-        sum += hp_deciding(core, period_ns);
-    }
-    return sum;
+    if (!server->present || server->flags & HP_BEST_EFFORT)
+        return HP_NEVER;
+    if (server->change_at_ns == HP_NEVER)
+        return server->period_ns;
+    return hp_least(server->period_ns, server->new_period_ns);
 }
 
-/* Whether the host has the time for what a vcpu would bring with these parameters. */
-HP_FN hp_u32 hp_validate_cost(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params) {
-    if (core->decision_ns == 0 || params->flags & HP_BEST_EFFORT)
-        return HP_OK;
-    if (params->budget_ns < core->decision_ns)
-        return HP_ERROR_SHORT;
-    if (hp_deciding_for(core, vcpu, core->spare.period_ns) + hp_deciding(core, params->period_ns)
-        > HP_WHOLE / 2u)
-        return HP_ERROR_RATE;
-    return HP_OK;
+/* Whether the host has the time for a vcpu with this period beside all others. */
+HP_FN hp_u32 hp_keeps_up(struct hp_core *core, hp_u32 own, hp_u64 period_ns) {
+    hp_u64 sum = 0;
+
+    HP_FOR (vcpu, HP_VCPUS)
+        sum += hp_deciding(core, vcpu == own ? period_ns : hp_shortest_period(core, vcpu));
+    return sum <= HP_WHOLE / 2u;
 }
 
-HP_FN hp_u32 hp_validate_params(const struct hp_core *core, const struct hp_params *params) {
+/* Whether a vcpu can have these parameters, and the host the time for them. */
+HP_COLD hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params) {
     if (params->flags & ~(HP_BEST_EFFORT | HP_EXTRA))
         return HP_ERROR_FLAGS;
     if (params->weight > HP_WEIGHT_MAX)
@@ -72,14 +65,11 @@ HP_FN hp_u32 hp_validate_params(const struct hp_core *core, const struct hp_para
     if (core->quantum_ns > 0
         && (params->period_ns % core->quantum_ns != 0 || params->budget_ns % core->quantum_ns != 0))
         return HP_ERROR_QUANTUM;
+    if (params->budget_ns < core->decision_ns)
+        return HP_ERROR_SHORT;
+    if (core->decision_ns > 0 && !hp_keeps_up(core, vcpu, params->period_ns))
+        return HP_ERROR_RATE;
     return HP_OK;
-}
-
-/* Whether a vcpu can have these parameters, and the host the time for them. */
-HP_FN hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params) {
-    const hp_u32 error = hp_validate_params(core, params);
-
-    return error ? error : hp_validate_cost(core, vcpu, params);
 }
 
 /* Whether this number names a vcpu that was added. */

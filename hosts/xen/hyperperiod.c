@@ -200,7 +200,7 @@ static unsigned int seat_of(const struct lock_domain *ld, unsigned int cpu)
 }
 
 /* The context of this vcpu is off the pcpu that it was on: another may have it now. */
-static void release(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
+static noinline void release(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
 {
     hp_saved(&ld->core, number, now_ns);
     note(ld, HP_RECORD_SAVED, number, 0, 0);
@@ -469,6 +469,16 @@ static COLD void hold_running(struct lock_domain *ld)
 }
 
 /*
+ * Who was granted a seat and is on no pcpu never got there: its context needs no saving, so nobody
+ * will say that it is saved.
+ */
+static COLD void release_absent(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
+{
+    if ( number != HP_NONE && ld->at[number] && !ld->at[number]->unit->is_running )
+        release(ld, number, now_ns);
+}
+
+/*
  * Gives up a seat. Whoever was granted it keeps its context there until that is saved, unless it
  * never got there: then nobody would ever say so. Pairs with the barrier before context_saved: that
  * either sees that the unit is held, or has cleared is_running before it is read here.
@@ -481,8 +491,7 @@ static COLD void give_up_seat(struct lock_domain *ld, unsigned int seat, uint64_
     note(ld, HP_RECORD_DROP_PCPU, HP_NONE, seat, 0);
     ld->cpu_of[seat] = ld->cpu_of[ld->core.pcpus];
     smp_mb();
-    if ( ran != HP_NONE && ld->at[ran] && !ld->at[ran]->unit->is_running )
-        release(ld, ran, now_ns);
+    release_absent(ld, ran, now_ns);
     kick(ld);
 }
 
@@ -560,18 +569,6 @@ static struct sched_unit *pick(struct lock_domain *ld, unsigned int seat, uint64
     }
 }
 
-/*
- * Who was granted this seat but was not the one on it never got there: its context needs no
- * saving, so nobody will say that it is saved.
- */
-static COLD void release_absent(struct lock_domain *ld, hp_u32 before,
-                                const struct sched_unit *curr)
-{
-    if ( !ld->at[before] || ld->at[before]->unit == curr )
-        return;
-    release(ld, before, ld->core.now_ns);
-}
-
 static struct sched_unit *decide(struct lock_domain *ld, unsigned int seat,
                                  struct sched_unit *curr, s_time_t now, bool host,
                                  const struct cpumask *cpus, s_time_t *next_time)
@@ -588,8 +585,7 @@ static struct sched_unit *decide(struct lock_domain *ld, unsigned int seat,
     next = pick(ld, seat, told_ns, &grant, host);
     if ( ld->core.pcpus > 1 )
     {
-        if ( before != HP_NONE )
-            release_absent(ld, before, curr);
+        release_absent(ld, before, told_ns);
         kick(ld);
     }
     *next_time = min_t(uint64_t, grant.until_ns, ld->next_ns) - told_ns;
@@ -660,7 +656,8 @@ static void cf_check hyp_sleep(const struct scheduler *ops, struct sched_unit *u
 
 /*
  * Whether others may wait for this unit: where there are several pcpus, or where one that has left
- * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu.
+ * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or before
+ * a barrier by who gave up the seat for it (give_up_seat).
  */
 static bool may_be_waited_for(const struct lock_domain *all, const struct place *place)
 {
@@ -1088,7 +1085,7 @@ static COLD int install_locked(struct sched_unit *unit, const struct hp_params *
     const unsigned int error = install(place_of(unit), params);
 
     unit_schedule_unlock_irqrestore(lock, flags, unit);
-    if ( error == HP_ERROR_SHORT || error == HP_ERROR_RATE )
+    if ( error >= HP_ERROR_SHORT )
         return -ERANGE;
     return error ? -EINVAL : 0;
 }

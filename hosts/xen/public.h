@@ -34,7 +34,8 @@ struct xen_domctl_sched_hyperperiod {
  * What a decision takes: interrupt, scheduler, switch, timer. Measured on arm64 with 2 to 32 vcpus
  * (docs/benchmarks.md): all that Xen executes in a second over its decisions is 3,700 to 5,200
  * instructions, here at one a nanosecond. A budget has to outlast one, and those of all
- * periods of a lock domain, two a period, may take half the time: so no period is below 4 of them.
+ * periods of a lock domain, two a period, may take half the time: so no period is below 4 of them
+ * (of a spare 8).
  */
 #define XEN_HYPERPERIOD_DECISION_NS 4200U
 

@@ -3,8 +3,9 @@
 
 A period brings two decisions of the scheduler, its refill and the end of its budget, and a decision
 takes time. Where periods are too short or too many, Xen would do nothing but decide. So it refuses
-a server whose budget does not outlast a decision, and one with which those of all servers that
-share a lock (the ones of a pcpu, or all of a global policy) would take more than half the time
+a server whose budget does not outlast a decision, one with which those of all servers that share
+a lock (the ones of a pcpu, or all of a global policy) would take more than half the time, and a
+quantum or a spare that would take more than a quarter each
 (`core/vcpu.h`; the time of one is `XEN_HYPERPERIOD_DECISION_NS` in `hosts/xen/public.h`). What it
 would refuse at boot is refused here before.
 """
@@ -19,22 +20,23 @@ DECISION_NS = 4_200
 PER_PERIOD = 2
 """Decisions: a refill and the end of a budget."""
 WHOLE = 2**20
-"""Shares of time are counted in so many parts, rounded up, as the core does."""
+"""Shares of time are counted in so many parts, rounded down, as the core does."""
 
 
 def require_time(system: System) -> None:
     """InputError for servers, a spare or a quantum that Xen has not the time for."""
-    shortest_ns = 2 * PER_PERIOD * DECISION_NS
+    shortest_ns = 4 * PER_PERIOD * DECISION_NS
     if system.quantum_ns is not None and system.quantum_ns < shortest_ns:
         raise _short(system, "quantum", system.quantum_ns, shortest_ns)
+    if system.spare is not None and system.spare.period_ns < shortest_ns:
+        raise _short(system, "spare: period", system.spare.period_ns, shortest_ns)
     for domain in system.domains:
         for interface in _interfaces(system, domain):
             budget = f"domain {domain.name}: interface: budget"
             if interface.budget_ns < DECISION_NS:
                 raise _short(system, budget, interface.budget_ns, DECISION_NS)
-    spare = _share(system.spare.period_ns) if system.spare is not None else 0
     for pcpu, domains in _sharing_a_lock(system):
-        share = spare + sum(_of_domain(system, domain) for domain in domains)
+        share = sum(_of_domain(system, domain) for domain in domains)
         if share > WHOLE // 2:
             raise InputError(
                 system.name,
@@ -51,8 +53,8 @@ def _short(system: System, key: str, found_ns: int, floor_ns: int) -> InputError
 
 
 def _share(period_ns: int) -> int:
-    """The part of the time that a server with this period has decided, rounded up."""
-    return -(-PER_PERIOD * DECISION_NS * WHOLE // period_ns)
+    """The part of the time that a server with this period has decided, rounded down."""
+    return PER_PERIOD * DECISION_NS * WHOLE // period_ns
 
 
 def _interfaces(system: System, domain: Domain) -> Iterator[Interface]:
