@@ -656,8 +656,8 @@ static void cf_check hyp_sleep(const struct scheduler *ops, struct sched_unit *u
 
 /*
  * Whether others may wait for this unit: where there are several pcpus, or where one that has left
- * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or before
- * a barrier by who gave up the seat for it (give_up_seat).
+ * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or
+ * before a barrier by who gave up the seat for it (give_up_seat).
  */
 static bool may_be_waited_for(const struct lock_domain *all, const struct place *place)
 {
