@@ -36,7 +36,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """As the row is called."""
+        """The name of this measurement's row in the table of speeds."""
         search = "given" if self.given else "best"
         deadlines = "deadlines below periods" if self.scheduler == "edf" else "deadlines = periods"
         share = f"{self.utilization:.0%}"

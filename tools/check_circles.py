@@ -19,7 +19,7 @@ Graph = Mapping[str, frozenset[str]]
 def graph_of(sources: Path) -> Graph:
     """Every module below a folder, by its full name, with the modules there that it imports.
 
-    Of native modules there is a stub.
+    A native module has no source here: its stub (.pyi) stands for it.
     """
     files = [path for ending in ("py", "pyi") for path in sources.rglob(f"*.{ending}")]
     modules = dict(sorted((_name(path, sources), path) for path in files))

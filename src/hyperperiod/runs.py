@@ -45,14 +45,14 @@ def simulate(
     from hyperperiod.hosts.sim import run
 
     refuse(system, horizon_ns, seed)
-    analysis = analysis or Analysis(system)
+    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
     return run(
-        complete(analysis),
+        completed,
         horizon_ns,
         seed,
         trace_path,
         progress,
-        guarantees=trace_path is not None and guaranteed(analysis),
+        guarantees=guarantees,
         histograms=histograms,
         check=check,
     )
@@ -77,16 +77,24 @@ def run_on_xen(
     from hyperperiod.hosts.xen.run import run
 
     refuse(system, horizon_ns, seed)
-    analysis = analysis or Analysis(system)
+    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
     return run(
-        complete(analysis),
+        completed,
         horizon_ns,
         seed,
         trace_path,
         progress,
-        guarantees=trace_path is not None and guaranteed(analysis),
+        guarantees=guarantees,
         options=options,
     )
+
+
+def _prepared(analysis: Analysis, trace_path: Path | None) -> tuple[System, bool]:
+    """What a host is given: the system with every interface, and what the trace is to promise.
+
+    Only a trace says whether servers are guaranteed their budgets, so nothing asks without one.
+    """
+    return complete(analysis), trace_path is not None and guaranteed(analysis)
 
 
 def complete(analysis: Analysis) -> System:

@@ -138,11 +138,11 @@ class Staircase:
         return repeats * self.period_ns + rest_ns + 1 + self.stairs[index][1]
 
     def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """As of a `Supply`."""
+        """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
         return _analysis.judge_stairs(local, loads, self.stairs, self.period_ns, self.budget_ns)
 
     def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """As of a `Supply`."""
+        """The response bound (ns) of the last load below the others."""
         return _analysis.last_response_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
 
 

@@ -382,6 +382,14 @@ def least_period(deadline_ns: int, hops: int) -> int:
     return deadline_ns // (hops + 1)
 
 
+def hold_by_hops(plant: Plant, configuration: Configuration, hops: int) -> list[bool]:
+    """Whether hops p_N + p_i <= d_i, the inequality of sections IV and V, for each service."""
+    return [
+        hops * configuration.driver.period_ns + own.period_ns <= service.deadline_ns
+        for service, own in zip(plant.services, configuration.services, strict=True)
+    ]
+
+
 def configure_by_hops(plant: Plant, hops: int) -> Configuration:
     """Sections IV and V: p_N = d_min / (hops + 1), s_N = k e_N; p_i = d_i - hops p_N, s_i = e_i.
 

@@ -44,6 +44,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Way,
     bounds_of,
     configure_by_hops,
+    hold_by_hops,
     period_over,
 )
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
@@ -64,10 +65,7 @@ def configure(plant: Plant) -> Configuration:
 
 def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     """2 p_N + p_i <= d_i for each service."""
-    return [
-        HOPS * configuration.driver.period_ns + own.period_ns <= service.deadline_ns
-        for service, own in zip(plant.services, configuration.services, strict=True)
-    ]
+    return hold_by_hops(plant, configuration, HOPS)
 
 
 def bounds(placed: Placed) -> list[Verdict]:

@@ -16,7 +16,7 @@ from hyperperiod.model import Task, format_time
 
 
 class Hop(NamedTuple):
-    """What is known of a task in such flows."""
+    """What tests of whole flows know of a task that is a hop of one: verdict, test and story."""
 
     verdict: Verdict
     test: str
