@@ -43,8 +43,8 @@ BUSY = 0.3
 
 # Source files: those of each scheduler, and those of the path from an event to a switch.
 STOCK = frozenset({"rt.c"})
-OURS = frozenset({"hyperperiod.c", "options.c"})
-DECIDES = ("rt_schedule", "hyp_do_schedule")
+OURS = frozenset({"scheduler.c", "units.c", "lifetime.c", "toolstack.c", "options.c"})
+DECIDES = ("rt_schedule", "hyperperiod_schedule")
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Writing the ring of a lock domain (ring.h): one store after the other, and the count last.
- * The same record, less its time, goes into Xen's own trace buffer when that is on: the event
- * is the kind, the payload 24 bytes.
+ * The same record, less its time, goes into Xen's own trace buffer when that is on, whether or not
+ * a ring runs: the event is the kind, the payload 24 bytes.
  */
 #ifndef HYPERPERIOD_RECORDER_H
 #define HYPERPERIOD_RECORDER_H
@@ -24,24 +24,32 @@ static inline uint64_t kind_word(enum hp_record_kind kind, hp_u32 payer, unsigne
            | (uint64_t)flags << 40;
 }
 
+static __attribute__((__cold__, __noinline__)) void trace_record(uint64_t value, uint64_t name,
+                                                                 uint64_t kind)
+{
+    const uint64_t words[] = { value, name, kind };
+
+    trace_time(TRC_SCHED_CLASS_EVT(HYPERPERIOD, (kind >> 32) & 0xff), sizeof(words), words);
+}
+
 static inline void record(struct hp_ring *ring, uint64_t now_ns, uint64_t value, uint64_t name,
                           uint64_t kind)
 {
-    uint64_t *to;
-
     BUILD_BUG_ON(sizeof(struct hp_ring) != 64 || sizeof(struct hp_record) != 32);
     BUILD_BUG_ON((uint16_t)HP_NONE != HP_RECORD_NONE || (uint16_t)HP_SPARE != HP_RECORD_SPARE);
-    if ( !ring )
-        return;
-    to = (uint64_t *)(ring + 1) + 4 * (ring->written & (ring->capacity - 1));
-    to[0] = now_ns;
-    to[1] = value;
-    to[2] = name;
-    to[3] = kind;
-    smp_wmb();
-    ring->written++;
+    if ( ring )
+    {
+        uint64_t *to = (uint64_t *)(ring + 1) + 4 * (ring->written & (ring->capacity - 1));
+
+        to[0] = now_ns;
+        to[1] = value;
+        to[2] = name;
+        to[3] = kind;
+        smp_wmb();
+        ring->written++;
+    }
     if ( unlikely(tb_init_done) )
-        trace_time(TRC_SCHED_CLASS_EVT(HYPERPERIOD, (kind >> 32) & 0xff), 24, &to[1]);
+        trace_record(value, name, kind);
 }
 
 #endif /* HYPERPERIOD_RECORDER_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pools and their pcpus come and go: what is made for them, and when it may be freed.
+ */
+#include <xen/errno.h>
+#include <xen/mm.h>
+#include <xen/xmalloc.h>
+
+#include "scheduler.h"
+
+static COLD void make_ring(struct lock_domain *ld, unsigned int source)
+{
+    const unsigned int bytes = hyperperiod_options.ring_bytes;
+    unsigned int order;
+    uint64_t capacity = 1;
+
+    if ( bytes < PAGE_SIZE )
+        return;
+    order = get_order_from_bytes(bytes);
+    ld->ring = alloc_xenheap_pages(order, 0);
+    if ( !ld->ring )
+    {
+        printk(XENLOG_WARNING "hyperperiod: no memory for a ring of %u bytes\n", bytes);
+        return;
+    }
+    ld->ring_order = order;
+    memset(ld->ring, 0, PAGE_SIZE << order);
+    while ( sizeof(*ld->ring) + 2 * capacity * sizeof(struct hp_record) <= PAGE_SIZE << order )
+        capacity *= 2;
+    memcpy(ld->ring->magic, HP_RING_MAGIC, sizeof(ld->ring->magic));
+    ld->ring->header_bytes = sizeof(*ld->ring);
+    ld->ring->record_bytes = sizeof(struct hp_record);
+    ld->ring->capacity = capacity;
+    ld->ring->frequency_hz = 1000000000;
+    ld->ring->epoch_ticks = hyperperiod_epoch();
+    ld->ring->source = source;
+    printk("hyperperiod: ring of pcpu %u at %#"PRIpaddr", %lu bytes\n", source,
+           virt_to_maddr(ld->ring), PAGE_SIZE << order);
+}
+
+static COLD struct lock_domain *make_lock_domain(struct pool *pool, unsigned int source)
+{
+    struct lock_domain *ld = xzalloc(struct lock_domain);
+
+    if ( !ld )
+        return NULL;
+    ld->pool = pool;
+    make_ring(ld, source);
+    return ld;
+}
+
+static COLD void free_lock_domain(struct lock_domain *ld)
+{
+    if ( ld && ld->ring )
+        free_xenheap_pages(ld->ring, ld->ring_order);
+    xfree(ld);
+}
+
+COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
+{
+    struct pool *pool = pool_of(ops);
+    struct lock_domain *ld;
+
+    if ( pool->global && pool->shared )
+    {
+        pool->pcpus++;
+        return NULL;
+    }
+    ld = make_lock_domain(pool, cpu);
+    if ( !ld )
+        return ERR_PTR(-ENOMEM);
+    pool->pcpus++;
+    if ( !pool->global )
+        return ld;
+    /* The pool's, made with its first pcpu. */
+    pool->shared = ld;
+    return NULL;
+}
+
+COLD void cf_check hyperperiod_free_pcpu(const struct scheduler *ops, void *pdata, int cpu)
+{
+    pool_of(ops)->pcpus--;
+    free_lock_domain(pdata);
+}
+
+COLD void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pdata, int cpu)
+{
+    struct pool *pool = pool_of(ops);
+    struct lock_domain *ld = pool->global ? pool->shared : pdata;
+    unsigned long flags;
+
+    if ( !pool->global )
+    {
+        ld->phase = PHASE_DORMANT;
+        return;
+    }
+    spin_lock_irqsave(&pool->lock, flags);
+    hyperperiod_pcpu_left(ld, cpu);
+    spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+COLD spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops, unsigned int cpu,
+                                                  void *pdata, void *vdata)
+{
+    struct pool *pool = pool_of(new_ops);
+
+    sched_idle_unit(cpu)->priv = vdata;
+    return pool->global ? &pool->lock : &get_sched_res(cpu)->_lock;
+}
+
+/* Whether a pool can start like this; if not, the part that is wrong goes back to its default. */
+static COLD void check_config(struct hp_config *config, bool *global)
+{
+    const struct hp_policy plain = { HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
+    unsigned int error;
+
+    config->pcpus = *global ? 2 : 1;
+    while ( (error = hyperperiod_validate(config)) != HP_OK )
+    {
+        printk(XENLOG_ERR "hyperperiod: %s\n", hyperperiod_error(error));
+        if ( error == HP_ERROR_SPARE && config->spare_period_ns )
+            config->spare_period_ns = config->spare_budget_ns = 0;
+        else if ( error == HP_ERROR_QUANTUM )
+            config->quantum_ns = 0;
+        else
+        {
+            printk(XENLOG_ERR "hyperperiod: the policy is ptps instead\n");
+            config->policy = plain;
+            *global = false;
+            config->pcpus = 1;
+        }
+    }
+}
+
+COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
+{
+    const struct options *options = &hyperperiod_options;
+    struct pool *pool = xzalloc(struct pool);
+
+    if ( !pool )
+        return -ENOMEM;
+    spin_lock_init(&pool->lock);
+    spin_lock_init(&pool->slots_lock);
+    pool->global = options->global;
+    pool->config.policy = options->policy;
+    pool->config.quantum_ns = options->quantum_ns;
+    pool->config.spare_period_ns = options->spare_period_ns;
+    pool->config.spare_budget_ns = options->spare_budget_ns;
+    pool->config.decision_ns = XEN_HYPERPERIOD_DECISION_NS;
+    check_config(&pool->config, &pool->global);
+    ops->sched_data = pool;
+    return 0;
+}
+
+static COLD void cf_check free_pool(struct rcu_head *head)
+{
+    struct pool *pool = container_of(head, struct pool, rcu);
+
+    free_lock_domain(pool->shared);
+    xfree(pool);
+}
+
+/*
+ * A pcpu that has left may still wait for the lock that was its own, to find that it has another
+ * now. It does so inside of a read side of RCU.
+ */
+COLD void cf_check hyperperiod_end_pool(struct scheduler *ops)
+{
+    call_rcu(&pool_of(ops)->rcu, free_pool);
+    ops->sched_data = NULL;
+}

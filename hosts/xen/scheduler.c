@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hyperperiod's core as a Xen scheduler: what happens while guests run.
+ *
+ * The core (core/hyperperiod.h) says who runs, who pays and until when. This file tells it the
+ * time and what happens to vcpus, and does what it says. It decides nothing. Everything that calls
+ * the core is here, so that Xen has its text once; words, time and locks are in scheduler.h.
+ *
+ * Pcpu slots follow the pool's valid pcpus: whoever schedules looks whether it is one of them.
+ */
+#include <xen/errno.h>
+#include <xen/event.h>
+#include <xen/softirq.h>
+
+#include "recorder.h"
+#include "scheduler.h"
+
+#ifdef CONFIG_ARM
+#include <asm/time.h>
+#endif
+
+/* --- time and records ------------------------------------------------------------------------ */
+
+/* What the core is told. Pcpus may differ by a little; the core's time does not go back. */
+static uint64_t core_time(const struct lock_domain *ld, s_time_t now)
+{
+    const uint64_t told = now > ld->base ? now - ld->base : 0;
+
+    return max_t(uint64_t, told, ld->core.now_ns);
+}
+
+static noinline void record_call(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
+                               uint64_t value, uint32_t job)
+{
+    record(ld->open, ld->core.now_ns, value, name_word(job, 0, slot),
+           kind_word(kind, HP_NONE, 0));
+}
+
+static COLD void record_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
+                               const struct hp_params *params)
+{
+    const bool effort = params->flags & HP_BEST_EFFORT;
+
+    record_call(ld, HP_RECORD_BUDGET, slot, params->budget_ns, 0);
+    record(ld->open, ld->core.now_ns, effort ? params->weight : params->period_ns,
+           name_word(params->priority, 0, slot),
+           kind_word(kind, HP_NONE, params->flags));
+}
+
+static uint32_t policy_word(const struct hp_policy *policy)
+{
+    return policy->budget | policy->order << 8 | policy->slack << 16;
+}
+
+static COLD void record_start(struct lock_domain *ld, const struct hp_config *config)
+{
+    record_call(ld, HP_RECORD_QUANTUM, HP_NONE, config->quantum_ns, 0);
+    record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
+    record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
+    record_call(ld, HP_RECORD_START, HP_NONE,
+                policy_word(&config->policy) | (uint64_t)config->holds << 24, config->pcpus);
+}
+
+static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct hp_grant *grant,
+                         bool host)
+{
+    const enum hp_record_kind kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
+    unsigned int flags = host ? HP_RECORD_HOST : 0;
+
+    if ( grant->also != HP_NONE )
+        flags |= HP_RECORD_ALSO;
+    if ( grant->level )
+        flags |= HP_RECORD_EXTRA;
+    record(ld->open, ld->core.now_ns, grant->until_ns, name_word(grant->level, pcpu, grant->run),
+           kind_word(kind, grant->pay, flags));
+}
+
+s_time_t hyperperiod_epoch(void)
+{
+    const s_time_t epoch_ns = hyperperiod_options.epoch_ns;
+
+#ifdef CONFIG_ARM
+    /* It is given on the system counter, which guests see too and which Xen found running. */
+    return epoch_ns ? epoch_ns - (s_time_t)ticks_to_ns(boot_count) : 0;
+#else
+    return epoch_ns;
+#endif
+}
+
+/* --- kicks and contexts ---------------------------------------------------------------------- */
+
+/* The context of this vcpu is off the pcpu that it was on: another may have it now. */
+static noinline void context_left(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
+{
+    hp_saved(&ld->core, number, now_ns);
+    record_call(ld, HP_RECORD_SAVED, number, 0, 0);
+}
+
+/* Interrupts the pcpus whose grant is no longer right. */
+static void kick_pcpus(struct lock_domain *ld)
+{
+    uint64_t mask;
+
+    if ( ld->phase == PHASE_DORMANT )
+        return;
+    mask = hp_kicks(&ld->core, ld->core.now_ns);
+    while ( mask )
+    {
+        cpu_raise_softirq(ld->cpu_of[__builtin_ctzll(mask)], SCHEDULE_SOFTIRQ);
+        mask &= mask - 1;
+    }
+}
+
+/* --- units in the core ----------------------------------------------------------------------- */
+
+/* The server of a unit in this phase. */
+static const struct hp_params *params_of(const struct lock_domain *ld, const struct vcpu_slot *slot)
+{
+    static const struct hp_params effort = { .flags = HP_BEST_EFFORT };
+
+    return ld->phase == PHASE_BOOTING ? &effort : &slot->server.params;
+}
+
+static noinline void unit_arrives(struct lock_domain *ld, const struct vcpu_slot *slot,
+                                  uint64_t now_ns)
+{
+    hp_arrive(&ld->core, slot->number, now_ns);
+    record_call(ld, HP_RECORD_ARRIVE, slot->number, 0, 0);
+}
+
+static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t at_ns)
+{
+    const struct hp_params *params = params_of(ld, slot);
+    unsigned int error = hp_add(&ld->core, slot->number, params, at_ns);
+
+    if ( error )
+    {
+        printk(XENLOG_ERR "hyperperiod: %pdv%u: %s; it is best effort now\n",
+               slot->unit->domain, slot->unit->unit_id, hyperperiod_error(error));
+        slot->server.params = (struct hp_params){ .flags = HP_BEST_EFFORT };
+        params = &slot->server.params;
+        error = hp_add(&ld->core, slot->number, params, at_ns);
+        ASSERT(!error);
+    }
+    record_server(ld, HP_RECORD_ADD, slot->number, params);
+    /* It may be on a pcpu: only a global policy could give it another meanwhile. */
+    if ( ld->core.holds && slot->unit->is_running )
+    {
+        const unsigned int pcpu = pcpu_slot_of(ld, sched_unit_master(slot->unit));
+
+        if ( pcpu != HP_NONE )
+        {
+            hp_hold(&ld->core, slot->number, pcpu);
+            record_call(ld, HP_RECORD_HOLD, slot->number, pcpu, 0);
+        }
+    }
+    if ( unit_runnable(slot->unit) )
+        unit_arrives(ld, slot, at_ns);
+}
+
+static COLD void remove_from_core(struct lock_domain *ld, const struct vcpu_slot *slot,
+                                  uint64_t at_ns)
+{
+    const unsigned int error = hp_remove(&ld->core, slot->number, at_ns);
+
+    ASSERT(!error);
+    record_call(ld, HP_RECORD_REMOVE, slot->number, 0, 0);
+}
+
+COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
+{
+    slot->home = ld;
+    ld->slot[slot->number] = slot;
+    if ( ld->phase == PHASE_DORMANT )
+    {
+        cpu_raise_softirq(sched_unit_master(slot->unit), SCHEDULE_SOFTIRQ);
+        return;
+    }
+    add_to_core(ld, slot, core_time(ld, NOW()));
+    kick_pcpus(ld);
+}
+
+COLD void hyperperiod_detach(struct vcpu_slot *slot)
+{
+    struct lock_domain *ld = slot->home;
+
+    slot->home = NULL;
+    ld->slot[slot->number] = NULL;
+    if ( ld->phase == PHASE_DORMANT )
+        return;
+    remove_from_core(ld, slot, core_time(ld, NOW()));
+    kick_pcpus(ld);
+}
+
+/* From best effort to served, or back, is a new start. */
+COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
+                                            const struct hp_params *params)
+{
+    struct lock_domain *ld = slot->home;
+    const bool effort = slot->server.params.flags & HP_BEST_EFFORT;
+    unsigned int error;
+    uint64_t now_ns;
+
+    if ( !ld || ld->phase != PHASE_RUNNING )
+    {
+        slot->server.params = *params;
+        return HP_OK;
+    }
+    error = hp_validate(&ld->core, slot->number, params);
+    if ( error )
+        return error;
+    now_ns = core_time(ld, NOW());
+    if ( effort != (params->flags & HP_BEST_EFFORT) )
+    {
+        remove_from_core(ld, slot, now_ns);
+        slot->server.params = *params;
+        add_to_core(ld, slot, now_ns);
+    }
+    else
+    {
+        error = hp_update(&ld->core, slot->number, params, now_ns);
+        if ( !error )
+        {
+            slot->server.params = *params;
+            record_server(ld, HP_RECORD_UPDATE, slot->number, params);
+        }
+    }
+    kick_pcpus(ld);
+    return error;
+}
+
+/* --- the phases of a lock domain ------------------------------------------------------------- */
+
+static uint64_t event_time(const struct lock_domain *ld)
+{
+    const struct options *options = &hyperperiod_options;
+    uint64_t at_ns = HP_NEVER;
+
+    if ( ld->next_event < options->events )
+        at_ns = options->event[ld->next_event].at_ns;
+    if ( options->horizon_ns && !ld->ended )
+        at_ns = hp_least(at_ns, options->horizon_ns);
+    return at_ns;
+}
+
+/* The core begins anew; one that was dormant has this pcpu as its only one. */
+static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned int cpu,
+                             s_time_t base)
+{
+    struct hp_config config = ld->pool->config;
+    unsigned int number, error;
+
+    if ( phase == PHASE_BOOTING )
+        config.policy = (struct hp_policy){ HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
+    config.holds = ld->pool->global;
+    config.pcpus = ld->phase == PHASE_DORMANT ? 1 : ld->core.pcpus;
+    if ( ld->phase == PHASE_DORMANT )
+        ld->cpu_of[0] = cpu;
+    ld->phase = phase;
+    ld->open = phase == PHASE_RUNNING && !ld->ended ? ld->ring : NULL;
+    ld->base = base;
+    error = hp_init(&ld->core, &config, 0);
+    ASSERT(!error);
+    ld->next_event_ns = phase == PHASE_BOOTING ? hyperperiod_epoch() - base : event_time(ld);
+    record_start(ld, &config);
+    for ( number = 0; number < HP_VCPUS; number++ )
+        if ( ld->slot[number] )
+            add_to_core(ld, ld->slot[number], 0);
+}
+
+static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpus)
+{
+    struct pool *pool = ld->pool;
+    unsigned int all = pool->global ? 1 : cpumask_weight(cpus);
+    bool last;
+
+    record_call(ld, HP_RECORD_END, HP_NONE, 0, 0);
+    ld->ended = true;
+    ld->open = NULL;
+    if ( ld->ring )
+        ld->ring->flags |= HP_RING_ENDED;
+    spin_lock(&pool->slots_lock);
+    last = ++pool->ended == all;
+    spin_unlock(&pool->slots_lock);
+    if ( last )
+        printk("hyperperiod: horizon reached\n");
+}
+
+static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy,
+                             uint64_t now_ns)
+{
+    const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
+
+    if ( error )
+        printk(XENLOG_ERR "hyperperiod: swap: %s\n", hyperperiod_error(error));
+    else
+        record_call(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
+}
+
+static COLD void change_servers(struct lock_domain *ld, const struct domain_option *change)
+{
+    unsigned int number;
+
+    for ( number = 0; number < HP_VCPUS; number++ )
+    {
+        struct vcpu_slot *slot = ld->slot[number];
+        unsigned int error;
+
+        if ( !slot || slot->unit->domain->domain_id != change->domain
+             || (change->vcpu != ANY_VCPU && slot->unit->unit_id != change->vcpu) )
+            continue;
+        error = hyperperiod_change_server(slot, &change->server.params);
+        if ( error )
+            printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
+    }
+}
+
+/* What the command line has for this time. */
+static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
+{
+    const struct options *options = &hyperperiod_options;
+
+    while ( ld->next_event < options->events
+            && options->event[ld->next_event].at_ns <= now_ns )
+    {
+        const struct event_option *event = &options->event[ld->next_event++];
+
+        switch ( event->kind )
+        {
+        case EVENT_SWAP:
+            swap_policy(ld, &event->policy, now_ns);
+            break;
+        case EVENT_CHANGE:
+            change_servers(ld, &event->change);
+            break;
+        }
+    }
+    if ( options->horizon_ns && now_ns >= options->horizon_ns && !ld->ended )
+        reach_horizon(ld, cpus);
+    ld->next_event_ns = event_time(ld);
+}
+
+/*
+ * The first pcpu is not alone any more: whoever is on it now, or still has its context saved
+ * there, is held. Pairs with the barrier before context_saved: that either sees two pcpus, or
+ * is done with the unit.
+ */
+static COLD void hold_running(struct lock_domain *ld)
+{
+    unsigned int number;
+
+    smp_mb();
+    for ( number = 0; number < HP_VCPUS; number++ )
+        if ( ld->slot[number] && ld->slot[number]->unit->is_running
+             && ld->core.seat[0].grant.run != number )
+        {
+            hp_hold(&ld->core, number, 0);
+            record_call(ld, HP_RECORD_HOLD, number, 0, 0);
+        }
+}
+
+/*
+ * Who was granted a pcpu and is on none never got there: its context needs no saving, so nobody
+ * will say that it is saved.
+ */
+static COLD void release_if_absent(struct lock_domain *ld, hp_u32 number, uint64_t now_ns)
+{
+    if ( number != HP_NONE && ld->slot[number] && !ld->slot[number]->unit->is_running )
+        context_left(ld, number, now_ns);
+}
+
+/*
+ * Gives up a pcpu slot. Whoever was granted it keeps its context there until that is saved, unless
+ * it never got there: then nobody would ever say so. Pairs with the barrier before context_saved:
+ * that either sees that the unit is held, or has cleared is_running before it is read here.
+ */
+static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
+{
+    const hp_u32 ran = ld->core.seat[pcpu].grant.run;
+
+    hp_drop_pcpu(&ld->core, pcpu, now_ns);
+    record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
+    ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
+    smp_mb();
+    release_if_absent(ld, ran, now_ns);
+    kick_pcpus(ld);
+}
+
+/* Takes or gives up the slot of a pcpu, as the pool has it; returns the slot, or HP_NONE. */
+static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu,
+                                        unsigned int pcpu, bool valid, s_time_t now)
+{
+    if ( valid && ld->phase == PHASE_DORMANT )
+    {
+        const bool booting = now < hyperperiod_epoch();
+
+        start_phase(ld, booting ? PHASE_BOOTING : PHASE_RUNNING, cpu,
+                    booting ? now : hyperperiod_epoch());
+        pcpu = 0;
+    }
+    else if ( valid )
+    {
+        if ( hp_add_pcpu(&ld->core, core_time(ld, now)) )
+            return HP_NONE;
+        pcpu = ld->core.pcpus - 1;
+        ld->cpu_of[pcpu] = cpu;
+        record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
+        if ( pcpu == 1 )
+            hold_running(ld);
+    }
+    else if ( pcpu != HP_NONE )
+    {
+        if ( ld->core.pcpus == 1 )
+            ld->phase = PHASE_DORMANT;
+        else
+            drop_pcpu_slot(ld, pcpu, core_time(ld, now));
+        pcpu = HP_NONE;
+    }
+    return pcpu;
+}
+
+static unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, bool valid,
+                                     s_time_t now)
+{
+    const unsigned int pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : pcpu_slot_of(ld, cpu);
+
+    if ( likely(valid == (pcpu != HP_NONE)) )
+        return pcpu;
+    return move_pcpu_slot(ld, cpu, pcpu, valid, now);
+}
+
+/* --- what other files ask of the core -------------------------------------------------------- */
+
+COLD unsigned int hyperperiod_validate(const struct hp_config *config)
+{
+    return hp_validate_config(config);
+}
+
+COLD void hyperperiod_apply_policy(struct lock_domain *ld)
+{
+    swap_policy(ld, &ld->pool->config.policy, core_time(ld, NOW()));
+    kick_pcpus(ld);
+}
+
+COLD void hyperperiod_apply_spare(struct lock_domain *ld)
+{
+    const struct hp_config *config = &ld->pool->config;
+
+    if ( hp_set_spare(&ld->core, config->spare_period_ns, config->spare_budget_ns,
+                      core_time(ld, NOW())) )
+        return;
+    record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
+    record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
+    kick_pcpus(ld);
+}
+
+COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
+{
+    update_pcpu_slot(ld, cpu, false, NOW());
+}
+
+/* --- scheduling ------------------------------------------------------------------------------ */
+
+static void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot, uint64_t now_ns)
+{
+    if ( !ld->core.server[slot->number].working )
+        return;
+    hp_depart(&ld->core, slot->number, now_ns);
+    record_call(ld, HP_RECORD_DEPART, slot->number, 0, 0);
+}
+
+/*
+ * The grant of this pcpu. A unit may have lost its work without telling: it blocks, or is being
+ * paused at this moment. Then that is told now, and the core asked again.
+ */
+static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcpu,
+                                        uint64_t now_ns, struct hp_grant *grant, bool host)
+{
+    for ( ; ; )
+    {
+        struct vcpu_slot *slot;
+
+        hp_pick(&ld->core, pcpu, now_ns, grant);
+        record_grant(ld, pcpu, grant, host);
+        if ( grant->run == HP_NONE )
+            return NULL;
+        slot = ld->slot[grant->run];
+        if ( host || unit_runnable_state(slot->unit) )
+            return slot->unit;
+        unit_departs(ld, slot, now_ns);
+    }
+}
+
+static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu,
+                                       struct sched_unit *curr, s_time_t now, bool host,
+                                       const struct cpumask *cpus, s_time_t *next_time)
+{
+    const uint64_t told_ns = core_time(ld, now);
+    const hp_u32 before = ld->core.seat[pcpu].grant.run;
+    struct sched_unit *next;
+    struct hp_grant grant;
+
+    if ( unlikely(ld->next_event_ns <= told_ns) )
+        handle_events(ld, cpus, told_ns);
+    if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
+        unit_departs(ld, slot_of(curr), told_ns);
+    next = pick_runnable(ld, pcpu, told_ns, &grant, host);
+    if ( ld->core.pcpus > 1 )
+    {
+        release_if_absent(ld, before, told_ns);
+        kick_pcpus(ld);
+    }
+    *next_time = min_t(uint64_t, grant.until_ns, ld->next_event_ns) - told_ns;
+    if ( grant.until_ns == HP_NEVER && ld->next_event_ns == HP_NEVER )
+        *next_time = -1;
+    return next;
+}
+
+static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
+                                          s_time_t now, bool tasklet_work_scheduled)
+{
+    const unsigned int cpu = sched_get_resource_cpu(smp_processor_id());
+    const struct cpumask *cpus = ops->cpupool->res_valid;
+    struct lock_domain *ld = lock_domain_of(ops, cpu);
+    struct sched_unit *next = NULL;
+    s_time_t next_time = -1;
+    unsigned int pcpu;
+
+    pcpu = update_pcpu_slot(ld, cpu, cpumask_test_cpu(cpu, cpus), now);
+    if ( unlikely(ld->phase == PHASE_BOOTING) && now >= hyperperiod_epoch() )
+        start_phase(ld, PHASE_RUNNING, cpu, hyperperiod_epoch());
+    if ( likely(pcpu != HP_NONE) )
+        next = decide_grant(ld, pcpu, curr, now, tasklet_work_scheduled, cpus, &next_time);
+    if ( !next || tasklet_work_scheduled )
+        next = sched_idle_unit(cpu);
+    next->migrated = false;
+    if ( !is_idle_unit(next) && sched_unit_master(next) != cpu )
+    {
+        sched_set_res(next, get_sched_res(cpu));
+        next->migrated = true;
+    }
+    curr->next_time = next_time;
+    curr->next_task = next;
+    ASSERT(ld->phase == PHASE_DORMANT || hp_check(&ld->core, ld->core.now_ns) == HP_LAW_HOLDS);
+}
+
+static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
+{
+    struct vcpu_slot *slot = slot_of(unit);
+    struct lock_domain *ld = slot->home;
+
+    if ( !ld || !unit_runnable(unit) )
+        return;
+    if ( ld->phase == PHASE_DORMANT )
+    {
+        cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
+        return;
+    }
+    if ( ld->core.server[slot->number].working )
+        return;
+    unit_arrives(ld, slot, core_time(ld, NOW()));
+    kick_pcpus(ld);
+}
+
+static void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
+{
+    struct vcpu_slot *slot = slot_of(unit);
+    struct lock_domain *ld = slot->home;
+
+    if ( ld && ld->phase != PHASE_DORMANT )
+    {
+        unit_departs(ld, slot, core_time(ld, NOW()));
+        kick_pcpus(ld);
+    }
+    if ( curr_on_cpu(sched_unit_master(unit)) == unit )
+        cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
+}
+
+/*
+ * Whether others may wait for this unit: where there are several pcpus, or where one that has left
+ * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or
+ * before a barrier by who gave up the pcpu for it (drop_pcpu_slot).
+ */
+static bool may_be_waited_for(const struct lock_domain *ld, const struct vcpu_slot *slot)
+{
+    return ld->core.pcpus > 1
+           || (slot->number < HP_VCPUS && ld->core.server[slot->number].held_on != HP_NONE);
+}
+
+/* Under a global policy another pcpu may wait for this unit. */
+static void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
+{
+    struct vcpu_slot *slot = slot_of(unit);
+    struct lock_domain *ld;
+    spinlock_t *lock;
+
+    if ( !pool_of(ops)->global || is_idle_unit(unit)
+         || !may_be_waited_for(pool_of(ops)->shared, slot) )
+        return;
+    lock = unit_schedule_lock_irq(unit);
+    ld = slot->home;
+    if ( ld && ld->phase != PHASE_DORMANT && ld->core.server[slot->number].held_on != HP_NONE )
+    {
+        context_left(ld, slot->number, core_time(ld, NOW()));
+        kick_pcpus(ld);
+    }
+    unit_schedule_unlock_irq(lock, unit);
+}
+static const struct scheduler sched_hyperperiod_def = {
+    .name           = "Hyperperiod: servers, computed and enforced",
+    .opt_name       = "hyperperiod",
+    .sched_id       = XEN_SCHEDULER_HYPERPERIOD,
+    .sched_data     = NULL,
+
+    .init           = hyperperiod_make_pool,
+    .deinit         = hyperperiod_end_pool,
+    .switch_sched   = hyperperiod_switch_pcpu,
+
+    .alloc_pdata    = hyperperiod_alloc_pcpu,
+    .free_pdata     = hyperperiod_free_pcpu,
+    .deinit_pdata   = hyperperiod_deinit_pcpu,
+    .alloc_domdata  = hyperperiod_alloc_domain,
+    .free_domdata   = hyperperiod_free_domain,
+    .alloc_udata    = hyperperiod_alloc_unit,
+    .free_udata     = hyperperiod_free_unit,
+    .insert_unit    = hyperperiod_insert_unit,
+    .remove_unit    = hyperperiod_remove_unit,
+
+    .sleep          = hyperperiod_sleep,
+    .wake           = hyperperiod_wake,
+    .context_saved  = hyperperiod_context_saved,
+    .do_schedule    = hyperperiod_schedule,
+    .pick_resource  = hyperperiod_pick_resource,
+    .migrate        = hyperperiod_migrate_unit,
+
+    .adjust         = hyperperiod_adjust_domain,
+    .adjust_global  = hyperperiod_adjust_pool,
+    .dump_settings  = hyperperiod_dump_pool,
+    .dump_cpu_state = hyperperiod_dump_pcpu,
+};
+
+REGISTER_SCHEDULER(sched_hyperperiod_def);
