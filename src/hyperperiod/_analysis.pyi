@@ -33,6 +33,11 @@
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
 # judge_stairs, last_response_stairs, sbf_stairs  as those without, for a supply that is a staircase
 #                  of (amount, wait) up to the budget, and repeats with the period
+# response_bound   of jobs of the streams `own` below those `above`: the bound, and release and
+#                  completion of the job that decides, in its busy window (None: no bound)
+# backlog_bound    the same where no more than `backlog` of own work is pending: the bound
+# busy_window      the longest time without a gap in which work of streams is pending
+# piece_bounds     of each flow, first and last hop: as response_bound, for all hops in between
 # sbf              the least supply in any window of that length
 # deadline         of the general shape: when in each period the budget is there; 0: at its end
 
@@ -44,6 +49,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Row: TypeAlias = tuple[int, int, int, int, int]
+# wcet, period, jitter, burst, and what bounds a queue: size, jitter of the source, spacing
+StreamRow: TypeAlias = tuple[int, int | None, int | None, int, tuple[int, int, int] | None]
+# flow or "", hop, level, stream
+VisitRow: TypeAlias = tuple[str, int, int, StreamRow]
 
 class Shape(Enum):
     GENERAL = 0
@@ -161,4 +170,38 @@ def cluster_demand(
 def minimal_cluster_budget(
     loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int
 ) -> tuple[int | None, bool]: ...
+def response_bound(
+    own: Sequence[StreamRow],
+    above: Sequence[StreamRow],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int,
+    blocking: int,
+) -> tuple[int, int, int] | None: ...
+def backlog_bound(
+    backlog: int,
+    above: Sequence[StreamRow],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int,
+    blocking: int,
+) -> int | None: ...
+def busy_window(
+    streams: Sequence[StreamRow],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int,
+    blocking: int,
+) -> int | None: ...
+def piece_bounds(
+    visits: Sequence[VisitRow],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int,
+    blocking: Sequence[int],
+) -> list[tuple[str, int, int, tuple[int, int, int] | None]]: ...
 def sbf(shape: Shape, period: int, budget: int, window: int, deadline: int = 0) -> int: ...

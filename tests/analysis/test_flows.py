@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.analysis import plain_flows
+from tests.analysis.plain_flows import count, next_growth, rate_of
 from tests.sim.test_flows import closed, event, flow
 from tests.sim.worlds import domain, longest_ns, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
@@ -42,26 +44,26 @@ def whole(name: str, *tasks: Any, **more: Any) -> Any:
 
 def test_counts_of_a_period_with_jitter_and_bursts() -> None:
     stream = Stream(1, 10, 4, burst=2)
-    assert [stream.count(window) for window in (0, 1, 6, 7, 16, 17)] == [0, 2, 2, 4, 4, 6]
-    assert [stream.next_growth(offset) for offset in (0, 5, 6, 16)] == [6, 6, 16, 26]
+    assert [count(stream, window) for window in (0, 1, 6, 7, 16, 17)] == [0, 2, 2, 4, 4, 6]
+    assert [next_growth(stream, offset) for offset in (0, 5, 6, 16)] == [6, 6, 16, 26]
 
 
 def test_the_smaller_bound_counts() -> None:
     queue = Queue(2, 0, 5)
     both = Stream(1, 10, 100, queue=queue)
     # By spacing 2, 2, 4, 24; by the source 3, 3, 3, 8; by the jitter 11, 11, 11, 16.
-    assert [both.count(window) for window in (1, 5, 6, 60)] == [2, 2, 3, 8]
-    assert Stream(1, 10, None, queue=queue).count(11) == 4
-    assert both.rate == Fraction(1, 10)
-    assert Stream(3, 10, None, burst=9, queue=queue).rate == Fraction(6, 5)
+    assert [count(both, window) for window in (1, 5, 6, 60)] == [2, 2, 3, 8]
+    assert count(Stream(1, 10, None, queue=queue), 11) == 4
+    assert rate_of(both) == Fraction(1, 10)
+    assert rate_of(Stream(3, 10, None, burst=9, queue=queue)) == Fraction(6, 5)
 
 
 def test_clients_are_bounded_by_their_number_and_by_the_way() -> None:
     """Three clients, a way of 7 at least."""
     stream = Stream(2, None, None, queue=Queue(3, 0, 7))
-    assert [stream.count(window) for window in (0, 1, 7, 8, 15)] == [0, 3, 3, 6, 9]
-    assert [stream.next_growth(offset) for offset in (0, 6, 7)] == [7, 7, 14]
-    assert stream.rate == Fraction(6, 7)
+    assert [count(stream, window) for window in (0, 1, 7, 8, 15)] == [0, 3, 3, 6, 9]
+    assert [next_growth(stream, offset) for offset in (0, 6, 7)] == [7, 7, 14]
+    assert rate_of(stream) == Fraction(6, 7)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -76,9 +78,9 @@ def test_growth_is_where_the_count_of_closed_windows_grows(seed: int) -> None:
         Queue(2, rng.choice((0, 7)), rng.randint(1, 9)),
     )
     for offset in range(60):
-        after = stream.next_growth(offset)
+        after = next_growth(stream, offset)
         assert after > offset
-        assert all(stream.count(x + 1) == stream.count(offset + 1) for x in range(offset, after))
+        assert all(count(stream, x + 1) == count(stream, offset + 1) for x in range(offset, after))
 
 
 # Busy windows.
@@ -126,6 +128,107 @@ def test_the_window_is_closed() -> None:
 def test_too_much_work_has_no_bound() -> None:
     assert response_bound([Stream(3, 4)], [Stream(2, 4)], WHOLE) is None
     assert busy_window([Stream(3, 4), Stream(2, 4)], WHOLE) is None
+
+
+def draw_stream(rng: random.Random, scale: int) -> Stream:
+    """Any kind of stream: with or without period, jitter and queue."""
+    by_source = rng.random() < 0.85
+    by_queue = not by_source or rng.random() < 0.5
+    size, early = rng.randint(1, 4), rng.randint(0, 30) * scale
+    return Stream(
+        rng.randint(1, 4 * scale),
+        rng.randint(4 * scale, 90 * scale) if by_source else None,
+        None if by_queue and rng.random() < 0.3 else rng.choice((0, 0, rng.randint(0, 99))) * scale,
+        rng.choice((1, 1, 1, 2, 3)),
+        Queue(size, early, rng.randint(4 * scale, 90 * scale)) if by_queue else None,
+    )
+
+
+def draw_supply(rng: random.Random, scale: int) -> Supply:
+    period = rng.randint(2, 20) * scale
+    shape = rng.choice(list(_analysis.Shape))
+    budget = rng.choice((period, rng.randint(1, period)))
+    explicit = shape is _analysis.Shape.GENERAL and rng.random() < 0.3
+    return Supply(shape, period, budget, rng.randint(budget, period) if explicit else None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_kernels_are_the_definitions(seed: int) -> None:
+    """Every bound is the same, on small numbers with ties and on large ones."""
+    rng = random.Random(f"flow kernels:{seed}")
+    bounded = 0
+    for _ in range(25):
+        scale = rng.choice((1, 1, 997, 10**9 + 7, 2**40))
+        supply = draw_supply(rng, scale)
+        above = [draw_stream(rng, scale) for _ in range(rng.randint(0, 3))]
+        own = [draw_stream(rng, scale) for _ in range(rng.randint(1, 3))]
+        blocking = rng.choice((0, rng.randint(1, 9) * scale))
+        asked = (own, above, supply, blocking)
+        expected = plain_flows.response_bound(*asked)
+        assert response_bound(*asked) == expected
+        bounded += expected is not None
+        backlog = rng.randint(1, 30 * scale)
+        asked_backlog = (backlog, above, supply, blocking)
+        assert backlog_bound(*asked_backlog) == plain_flows.backlog_bound(*asked_backlog)
+        together = ([*own, *above], supply, blocking)
+        assert busy_window(*together) == plain_flows.busy_window(*together)
+    assert bounded > 3
+
+
+FULL = (Stream(1, 3), Stream(2, 7), Stream(8, 21))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_full_load_is_no_overload(more: int) -> None:
+    """1/3 + 2/7 + 8/21 is 1: work has a bound, though its busy window never ends."""
+    own = [FULL[2]._replace(wcet=8 + more)]
+    expected = plain_flows.response_bound(own, FULL[:2], WHOLE)
+    assert (expected is None) is bool(more)
+    assert response_bound(own, FULL[:2], WHOLE) == expected
+
+
+FAR = 2**61
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        Stream(FAR, FAR + 1),
+        Stream(FAR, FAR + 1, 2**60, 65536),
+        Stream(FAR, None, None, 1, Queue(65536, 2**60, 2**60)),
+        Stream(1, 1, 2**60, 65536, Queue(65536, 2**60, 1)),
+        Stream(1, FAR, 2**60, 65536, Queue(65536, 2**60, 2**60)),
+        Stream(2**45, 2**60, 0, 2**14),
+    ],
+)
+def test_nothing_overflows(stream: Stream) -> None:
+    for supply in (WHOLE, Supply(_analysis.Shape.POLLING, 2**50, 2**49)):
+        for streams in ([stream], [stream, Stream(1, 10)], [stream] * 9):
+            assert busy_window(streams, supply, FAR) == plain_flows.busy_window(
+                streams, supply, FAR
+            )
+            for own, above in ((streams, []), (streams[:1], streams)):
+                expected = plain_flows.response_bound(own, above, supply)
+                assert response_bound(own, above, supply) == expected
+            asked = (2**60, streams, supply, FAR)
+            assert backlog_bound(*asked) == plain_flows.backlog_bound(*asked)
+    assert backlog_bound(2**70, [], WHOLE) is None
+
+
+@pytest.mark.parametrize(
+    ("stream", "what"),
+    [
+        (Stream(0, 5), "0"),
+        (Stream(1, 0), "0"),
+        (Stream(1, 5, 2**62), "2\\^62"),
+        (Stream(1, 5, None), "without a bound"),
+        (Stream(1, None, 3), "without a bound"),
+        (Stream(1, 5, 0, 1, Queue(1, 0, 0)), "0"),
+    ],
+)
+def test_what_is_no_stream_is_refused(stream: Stream, what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        busy_window([stream], WHOLE)
 
 
 # Flows.
@@ -468,11 +571,11 @@ def test_a_backlog_is_done_when_the_supply_covers_it_and_all_above(seed: int) ->
     backlog, blocking = rng.randint(1, 20), rng.randint(0, 3)
     bound = backlog_bound(backlog, above, supply, blocking)
     if bound is None:
-        assert above[0].rate >= supply.bandwidth
+        assert rate_of(above[0]) >= supply.bandwidth
         return
 
     def covered(window: int) -> bool:
-        needed = blocking + backlog + above[0].wcet * above[0].count(window)
+        needed = blocking + backlog + above[0].wcet * count(above[0], window)
         return supply.time_for(needed) <= window
 
     assert covered(bound)

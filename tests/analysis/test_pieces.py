@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from tests.analysis import plain_flows
+from tests.analysis.test_flows import draw_stream, draw_supply
 from tests.sim.worlds import domain, server, system, task
 
 from hyperperiod._analysis import Shape
@@ -57,6 +61,43 @@ def test_others_count_until_the_item_is_done() -> None:
 
 def test_more_work_than_bandwidth_has_no_bound() -> None:
     assert piece_bounds([visit(0, 0, 11, 10)], WHOLE, [0]) == {Piece("f", 0, 0): None}
+
+
+def draw_visits(rng: random.Random, scale: int) -> list[Visit]:
+    """Up to three flows with gaps in their rows, and tasks beside them, at levels in any order."""
+    levels = rng.randint(1, 5)
+    visits = []
+    for flow in ("f", "g", "h")[: rng.randint(1, 3)]:
+        queue = draw_stream(rng, scale)
+        for hop in range(rng.randint(1, 9)):
+            if rng.random() < 0.85:
+                jitter = None if queue.queue and rng.random() < 0.2 else rng.randint(0, 40) * scale
+                stream = queue._replace(wcet=rng.randint(1, 2 * scale), jitter=jitter)
+                visits.append(Visit(flow, hop, rng.randrange(levels), stream))
+    visits += [
+        Visit("", 0, level, Stream(scale, rng.randint(9, 40) * scale))
+        for level in range(levels)
+        if rng.random() < 0.3
+    ]
+    rng.shuffle(visits)
+    return visits
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_kernel_is_the_definition(seed: int) -> None:
+    rng = random.Random(f"pieces:{seed}")
+    bounded = 0
+    for _ in range(12):
+        scale = rng.choice((1, 1, 997, 2**40))
+        asked = (
+            draw_visits(rng, scale),
+            rng.choice((WHOLE, draw_supply(rng, scale))),
+            [rng.choice((0, 0, rng.randint(1, 5) * scale)) for _ in range(5)],
+        )
+        found, expected = piece_bounds(*asked), plain_flows.piece_bounds(*asked)
+        assert list(found.items()) == list(expected.items())
+        bounded += sum(bound is not None for bound in found.values())
+    assert bounded > 5
 
 
 @pytest.mark.parametrize(("work", "shortest"), [(1, 1), (8, 8), (9, 15), (12, 18), (13, 25)])

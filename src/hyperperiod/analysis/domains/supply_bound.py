@@ -60,6 +60,11 @@ class Supply:
         return Fraction(self.budget_ns, self.period_ns)
 
     @property
+    def numbers(self) -> tuple[Shape, int, int, int]:
+        """Shape, period, budget and deadline, as the kernels take them."""
+        return self.shape, self.period_ns, self.budget_ns, self.deadline_ns
+
+    @property
     def deadline_ns(self) -> int:
         """When in each period the budget has come."""
         return self.period_ns if self.explicit_deadline_ns is None else self.explicit_deadline_ns
@@ -97,15 +102,11 @@ class Supply:
 
     def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
         """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
-        return _analysis.judge(
-            local, loads, self.shape, self.period_ns, self.budget_ns, self.deadline_ns
-        )
+        return _analysis.judge(local, loads, *self.numbers)
 
     def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
         """The response bound (ns) of the last load below the others."""
-        return _analysis.last_response(
-            loads, self.shape, self.period_ns, self.budget_ns, self.deadline_ns
-        )
+        return _analysis.last_response(loads, *self.numbers)
 
 
 @dataclass(frozen=True)

@@ -33,96 +33,40 @@ the response is at most the least w with
 Assumptions: the supply bound is sound while work is pending; releases are within the bounds of
 their streams; `blocking` is the most that anything else runs in such a window.
 
-Inputs: streams, a supply (anything with `time_for` and `bandwidth`), blocking. Result: a bound in
-the unit of the inputs, None where there is none (long-run work above the bandwidth) or none was
-found within many steps. Errors: none.
+Inputs: streams, a supply, blocking. Result: a bound in the unit of the inputs, None where there is
+none (long-run work above the bandwidth) or none was found within many steps. The kernels search
+(`kernels/busy_window.cpp`). Errors: none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import Protocol
+from collections.abc import Sequence
 
+from hyperperiod import _analysis
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.stream import Stream
-
-STEPS = 10_000
-"""Evaluations of the work in a window before giving up; far more jobs than a busy window has."""
-
-STEPS_AT_FULL_LOAD = 500
 
 LIMIT = 2**60
 """No window is as long; one that would be has no end."""
 
 
-class Supplied(Protocol):
-    """What a vcpu surely gets."""
-
-    @property
-    def bandwidth(self) -> Fraction: ...
-    def time_for(self, amount_ns: int, /) -> int: ...
-
-
 def response_bound(
-    own: Sequence[Stream], above: Sequence[Stream], supply: Supplied, blocking: int = 0
+    own: Sequence[Stream], above: Sequence[Stream], supply: Supply, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of `own`."""
-    rate = sum((stream.rate for stream in (*own, *above)), Fraction(0))
-    if rate > supply.bandwidth:
-        return None
-    # A window under full load may have no end.
-    steps = STEPS if rate < supply.bandwidth else STEPS_AT_FULL_LOAD
-    worst = offset = finish = 0
-    for _ in range(steps):
-        ahead = blocking + sum(stream.wcet * stream.count(offset + 1) for stream in own)
-        done = _finish(ahead, above, supply, finish)
-        if done is None:
-            return None
-        finish = done
-        worst = max(worst, finish - offset)
-        offset = min(stream.next_growth(offset) for stream in own)
-        if offset >= finish:
-            return worst
-    return None
+    found = _analysis.response_bound(own, above, *supply.numbers, blocking)
+    return None if found is None else found[0]
 
 
 def backlog_bound(
-    backlog: int, above: Sequence[Stream], supply: Supplied, blocking: int = 0
+    backlog: int, above: Sequence[Stream], supply: Supply, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of own work of which never more than `backlog` is pending."""
-    if sum((stream.rate for stream in above), Fraction(0)) > supply.bandwidth:
+    if backlog > LIMIT:
         return None
-    return _finish(blocking + backlog, above, supply, 0)
+    return _analysis.backlog_bound(backlog, above, *supply.numbers, blocking)
 
 
-def busy_window(streams: Sequence[Stream], supply: Supplied, blocking: int = 0) -> int | None:
+def busy_window(streams: Sequence[Stream], supply: Supply, blocking: int = 0) -> int | None:
     """The longest time without a gap in which work of these streams is pending."""
-    if sum((stream.rate for stream in streams), Fraction(0)) > supply.bandwidth:
-        return None
-    return _least_window(
-        lambda window: blocking + sum(stream.wcet * stream.count(window + 1) for stream in streams),
-        supply,
-        1,
-    )
-
-
-def _finish(ahead: int, above: Sequence[Stream], supply: Supplied, start: int) -> int | None:
-    """The least window from `start` on whose supply covers what is ahead and above."""
-    return _least_window(
-        lambda window: ahead + sum(stream.wcet * stream.count(window) for stream in above),
-        supply,
-        max(start, supply.time_for(ahead)),
-    )
-
-
-def _least_window(work_in: Callable[[int], int], supply: Supplied, start: int) -> int | None:
-    """The least window from `start` on whose supply covers the work in it."""
-    window = start
-    for _ in range(STEPS):
-        if window > LIMIT:
-            return None
-        needed = supply.time_for(work_in(window))
-        if needed <= window:
-            return window
-        window = needed
-    return None
+    return _analysis.busy_window(streams, *supply.numbers, blocking)

@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperperiod.analysis.flows.responses import responses
-from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Jitters, Routes, TaskBound
+from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 
 ROUNDS = 200
@@ -38,14 +39,35 @@ def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Bounds:
         for hop in routes.visits
     }
     given_up: set[str] = set()
+    inside = [_Inside(routes, one) for one in vcpus]
     while True:
         for _ in range(ROUNDS):
             found: Bounds = dict(bounds)
-            for one in vcpus:
-                found |= responses(routes, one, bounds)
+            jitters = routes.jitters_ns(bounds)
+            for one in inside:
+                found |= one.responses(jitters)
             found |= dict.fromkeys(given_up, NOTHING)
             if found == bounds:
                 return bounds
             growing = {hop for hop in routes.visits if found[hop] != bounds[hop]}
             bounds = found
         given_up |= growing
+
+
+class _Inside:
+    """What is known inside of a vcpu: its bounds change only if the releases of its tasks do."""
+
+    def __init__(self, routes: Routes, vcpu: Vcpu) -> None:
+        self.routes = routes
+        self.vcpu = vcpu
+        self.streams: list[list[Stream]] | None = None
+        self.bounds: Bounds = {}
+
+    def responses(self, jitters: Jitters) -> Bounds:
+        """The responses in the vcpu if releases spread so far at each hop."""
+        sources = self.vcpu.component.sources
+        streams = [self.routes.streams(self.vcpu.domain, one, jitters) for one in sources]
+        if streams != self.streams:
+            self.streams = streams
+            self.bounds = responses(self.routes, self.vcpu, streams)
+        return self.bounds

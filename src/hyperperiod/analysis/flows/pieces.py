@@ -29,23 +29,25 @@ the latter by w; that is `response_bound`.
 
 Assumptions: those of `busy_window`; `streams` bound releases at each visit. Inputs: the visits of a
 vcpu, each with its place in order of priority, the supply across hops, the blocking at each place.
-Result: a bound by flow, first and last hop; None where there is none. Errors: none.
+Result: a bound by flow, first and last hop; None where there is none. The kernels choose the
+pieces and bound them (`kernels/pieces.cpp`). Errors: none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from hyperperiod.analysis.flows.busy_window import Supplied, response_bound
+from hyperperiod import _analysis
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.stream import Stream
-
-LONGEST = 4
-"""Hops of a piece; whole rows of hops may be longer."""
 
 
 class Visit(NamedTuple):
-    """What releases a task: hop number `hop` of a flow, or the task itself (no flow)."""
+    """What releases a task: hop number `hop` of a flow, or the task itself (no flow).
+
+    `level` is the place of the task in the order of priority, 0 the first.
+    """
 
     flow: str
     hop: int
@@ -62,58 +64,13 @@ class Piece(NamedTuple):
 
 
 def piece_bounds(
-    visits: Sequence[Visit], supply: Supplied, blocking: Sequence[int]
+    visits: Sequence[Visit], supply: Supply, blocking: Sequence[int]
 ) -> dict[Piece, int | None]:
-    """The longest time from the release at the first hop to the completion at the last one."""
-    rows = _Rows(visits)
-    return {piece: rows.bound(piece, supply, blocking) for piece in rows.pieces()}
+    """The longest time from the release at the first hop to the completion at the last one.
 
-
-class _Rows:
-    """The visits by flow and hop."""
-
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self.visits = visits
-        self.at = {(visit.flow, visit.hop): visit for visit in visits if visit.flow}
-
-    def pieces(self) -> Iterator[Piece]:
-        """All that are short, and whole rows."""
-        for flow, first in self.at:
-            last = first
-            while (flow, last) in self.at:
-                whole = (flow, first - 1) not in self.at and (flow, last + 1) not in self.at
-                if whole or last - first < LONGEST:
-                    yield Piece(flow, first, last)
-                last += 1
-
-    def bound(self, piece: Piece, supply: Supplied, blocking: Sequence[int]) -> int | None:
-        """That of one piece."""
-        hops = range(piece.first, piece.last + 1)
-        lowest = max(self.at[piece.flow, hop].level for hop in hops)
-        own: list[Stream] = []
-        above: list[Stream] = []
-        for visit in self.visits:
-            if visit.level <= lowest:
-                behind = own if self._is_behind(visit, piece, lowest) else above
-                entry = self._entry(visit, lowest)
-                behind.append(entry.stream._replace(wcet=visit.stream.wcet))
-        return response_bound(own, above, supply, blocking[lowest])
-
-    def _entry(self, visit: Visit, lowest: int) -> Visit:
-        """Where an item came into a row of hops of this priority or above."""
-        while visit.flow:
-            before = self.at.get((visit.flow, visit.hop - 1))
-            if before is None or before.level > lowest:
-                break
-            visit = before
-        return visit
-
-    def _is_behind(self, visit: Visit, piece: Piece, lowest: int) -> bool:
-        """Whether what enters after the item has no part in its wait."""
-        first = self.at[piece.flow, piece.first]
-        if piece.first == piece.last and visit.level == first.level:
-            return True
-        if visit.flow != piece.flow or self._entry(visit, lowest) != self._entry(first, lowest):
-            return False
-        ahead = range(max(piece.first, visit.hop + 1), piece.last + 1)
-        return all(self.at[piece.flow, hop].level < visit.level for hop in ahead)
+    Pieces are all of up to four hops, and whole rows.
+    """
+    return {
+        Piece(flow, first, last): None if longest is None else longest[0]
+        for flow, first, last, longest in _analysis.piece_bounds(visits, *supply.numbers, blocking)
+    }

@@ -6,7 +6,7 @@ if the demand bound fits the supply, and the busy window of the vcpu in any case
 more work than bandwidth, or a closed source, its queue bounds what is pending (`backlog_bound`):
 under all schedulers but edf with several tasks.
 
-Inputs: routes, a vcpu, bounds of all tasks so far. Results: bounds in nanoseconds; None: unbounded.
+Inputs: routes, a vcpu, the streams of its tasks. Results: bounds in nanoseconds; None: unbounded.
 Errors: none.
 """
 
@@ -20,7 +20,7 @@ from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
-from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, least, name_of
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, least
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 from hyperperiod.model.units import TIME_LIMIT_NS
@@ -29,12 +29,11 @@ ONCE = 2**60
 """A period that no window exceeds."""
 
 
-def responses(routes: Routes, vcpu: Vcpu, bounds: Bounds) -> Bounds:
-    """The responses in one vcpu if releases spread as those bounds say."""
+def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -> Bounds:
+    """The responses in one vcpu if its tasks, in order of priority, are released by those."""
     component = vcpu.component
     if not component.sources:
         return {}
-    streams = [routes.streams(vcpu.domain, one, bounds) for one in component.sources]
     names = [f"{vcpu.domain}.{one.name}" for one in component.sources]
     if component.local is Local.FIXED_PRIORITY:
         bounds_below: Bounds = {}
@@ -72,7 +71,7 @@ def responses(routes: Routes, vcpu: Vcpu, bounds: Bounds) -> Bounds:
 def _pieces(
     routes: Routes, vcpu: Vcpu, names: Sequence[str], streams: Sequence[Sequence[Stream]]
 ) -> Bounds:
-    """The bounds of hops in a row, by names that no task has."""
+    """The bounds of hops in a row."""
     if vcpu.across is None:
         return {}
     visits = []
@@ -84,7 +83,7 @@ def _pieces(
         ]
     blocking = [source.load.blocking for source in vcpu.component.sources]
     found = piece_bounds(visits, vcpu.across, blocking)
-    return {name_of(piece): TaskBound(bound_ns, None) for piece, bound_ns in found.items()}
+    return {piece: TaskBound(bound_ns, None) for piece, bound_ns in found.items()}
 
 
 def _window_across(vcpu: Vcpu, streams: Sequence[Stream], blocking: int) -> int | None:
@@ -127,7 +126,9 @@ def _loads(stream: Stream, load: Load) -> list[Load]:
         assert queue is not None, "a stream is bounded"
         return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
     together = load._replace(wcet=stream.burst * stream.wcet, period=stream.period)
-    if queue is not None and stream.rate * stream.period < together.wcet:
+    if queue is not None and queue.size * stream.wcet * stream.period < (
+        together.wcet * queue.spacing
+    ):
         return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
     if stream.jitter is not None:
         return [together._replace(jitter=stream.jitter)]

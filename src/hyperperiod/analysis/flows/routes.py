@@ -15,8 +15,8 @@ None where nothing is bounded. Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Source
@@ -37,8 +37,11 @@ class TaskBound(NamedTuple):
     window_ns: int | None
 
 
-Bounds = dict[str, TaskBound]
-"""By domain.task; of several hops in a row by `name_of`, which no task has."""
+Bounds = dict[str | Piece, TaskBound]
+"""By domain.task, and by piece for hops in a row."""
+
+Jitters = dict[str, list[int | None]]
+"""How far releases (ns) spread at each hop of a flow, by its name; None: without a known bound."""
 
 NOTHING = TaskBound(None, None)
 
@@ -62,6 +65,8 @@ class Routes:
         for flow in system.flows:
             for place, hop in enumerate(flow.hops):
                 self.visits.setdefault(hop, []).append((flow, place))
+        self.queues = {flow.name: self._queue(flow) for flow in system.flows}
+        self.earliest = {flow.name: self._earliest_ns(flow) for flow in system.flows}
 
     def touches(self, domain: Domain) -> bool:
         """Whether a task of the domain is a hop."""
@@ -78,7 +83,7 @@ class Routes:
         """What a job takes at least."""
         return self.tasks[hop].bcet_ns or 1
 
-    def streams(self, domain: str, source: Source, bounds: Bounds) -> list[Stream]:
+    def streams(self, domain: str, source: Source, jitters: Jitters) -> list[Stream]:
         """What releases a task: flows, or itself."""
         name = f"{domain}.{source.name}"
         load = source.load
@@ -88,9 +93,9 @@ class Routes:
             Stream(
                 load.wcet,
                 flow.source.period_ns,
-                self._jitter_ns(flow, place, bounds),
+                jitters[flow.name][place],
                 flow.source.burst,
-                self._queue(flow),
+                self.queues[flow.name],
             )
             for flow, place in self.visits[name]
         ]
@@ -98,7 +103,7 @@ class Routes:
     def _queue(self, flow: Flow) -> Queue:
         """What bounds the releases at any hop of the flow, whatever the responses."""
         spacing_ns = flow.source.think_range_ns[0] + sum(map(self.least_ns, flow.hops))
-        return Queue(most_on_their_way(flow), flow.source.jitter_ns, spacing_ns)
+        return Queue(most_on_their_way(flow), flow.source.jitter_ns, min(spacing_ns, LIMIT))
 
     def backlog_ns(self, domain: str, sources: Sequence[Source]) -> int | None:
         """The most work of these tasks that can be pending at once; None: only items are bounded.
@@ -115,59 +120,77 @@ class Routes:
                 most_ns[flow.name] = max(most_ns.get(flow.name, 0), item_ns)
         return sum(most_ns.values())
 
-    def _jitter_ns(self, flow: Flow, place: int, bounds: Bounds) -> int | None:
-        """How far releases at a hop may be from nominal ones, beyond a constant."""
-        latest_ns = self.latest_ns(flow, place, bounds)
-        if latest_ns is None or flow.source.period_ns is None:
-            return None
-        # First guesses may be below the least.
-        spread_ns = max(0, latest_ns - self.earliest_ns(flow, place))
-        jitter_ns = flow.source.jitter_ns + spread_ns
-        hopeless_ns = SPREAD * flow.source.period_ns
-        return None if spread_ns > hopeless_ns or jitter_ns > LIMIT else jitter_ns
+    def jitters_ns(self, bounds: Bounds) -> Jitters:
+        """How far releases at each hop may be from nominal ones, beyond a constant, by flow."""
+        return {flow.name: self._jitters_of(flow, bounds) for flow in self.flows}
 
-    def earliest_ns(self, flow: Flow, hops: int) -> int:
-        """The shortest from the source to the end of so many hops."""
-        rows = groupby(flow.hops[:hops], lambda hop: (self.places[hop][0], self.tasks[hop].vcpu))
-        return shortest_ns(
-            (sum(map(self.least_ns, row)), self.limits[domain]) for (domain, _), row in rows
-        )
+    def _jitters_of(self, flow: Flow, bounds: Bounds) -> list[int | None]:
+        source = flow.source
+        if source.period_ns is None:
+            return [None] * len(flow.hops)
+        latest = self.latest_ns(flow, bounds)
+        hopeless_ns = SPREAD * source.period_ns
+        jitters: list[int | None] = []
+        for earliest_ns, latest_ns in zip(self.earliest[flow.name], latest[:-1], strict=True):
+            # First guesses may be below the least.
+            spread_ns = None if latest_ns is None else max(0, latest_ns - earliest_ns)
+            if spread_ns is None or spread_ns > min(hopeless_ns, LIMIT - source.jitter_ns):
+                jitters.append(None)
+            else:
+                jitters.append(source.jitter_ns + spread_ns)
+        return jitters
 
-    def latest_ns(self, flow: Flow, hops: int, bounds: Bounds) -> int | None:
-        """The longest from the source to the end of so many hops."""
-        reached: list[int | None] = [0]
-        for end in range(1, hops + 1):
-            ways = [
-                before_ns + piece_ns
-                for start in range(end)
-                if (before_ns := reached[start]) is not None
-                and (piece_ns := self._piece_ns(flow, start, end, bounds)) is not None
-            ]
-            reached.append(min(ways, default=None))
-        return reached[hops]
+    def _earliest_ns(self, flow: Flow) -> list[int]:
+        """The shortest from the source to the release at each hop."""
+        found = [0]
+        before_ns = row_ns = 0
+        for before, hop in pairwise(flow.hops):
+            row_ns += self.least_ns(before)
+            through_ns = before_ns + shortest_ns([(row_ns, self.limits[self.places[before][0]])])
+            found.append(through_ns)
+            if self._server_of(before) != self._server_of(hop):
+                before_ns, row_ns = through_ns, 0
+        return found
 
-    def _piece_ns(self, flow: Flow, start: int, end: int, bounds: Bounds) -> int | None:
-        """The bound of one hop, or of several in a row on one vcpu."""
-        hops = flow.hops[start:end]
-        if NOTHING in (bounds[hop] for hop in hops):
-            return None
-        together = bounds.get(name_of(Piece(flow.name, start, end - 1)), NOTHING).response_ns
-        if len(hops) == 1:
-            return least(together, bounds[hops[0]].response_ns)
-        if len({self.vcpu_of.get(hop, -1) for hop in hops}) != 1:
-            return None
-        windows = [window for hop in hops if (window := bounds[hop].window_ns) is not None]
-        return least(together, max(windows) if len(windows) == len(hops) else None)
+    def _server_of(self, hop: str) -> tuple[str, int | None]:
+        """Domain and vcpu of a task: hops of which these are the same have one server."""
+        return self.places[hop][0], self.tasks[hop].vcpu
+
+    def latest_ns(self, flow: Flow, bounds: Bounds) -> list[int | None]:
+        """The longest from the source to the release, and last to the end of the way."""
+        reached: list[int | None] = [None] * (len(flow.hops) + 1)
+        reached[0] = 0
+        for start in range(len(flow.hops)):
+            before_ns = reached[start]
+            if before_ns is None:
+                continue
+            for end, piece_ns in self._pieces_from(flow, start, bounds):
+                reached[end] = least(reached[end], before_ns + piece_ns)
+        return reached
+
+    def _pieces_from(self, flow: Flow, start: int, bounds: Bounds) -> Iterator[tuple[int, int]]:
+        """The hops in a row on one vcpu from there on, with a bound: the end of each row of them.
+
+        One hop has its own bound; for several the longest of their busy windows is one.
+        """
+        window_ns: int | None = 0
+        vcpu = self.vcpu_of.get(flow.hops[start], -1)
+        for end in range(start, len(flow.hops)):
+            hop = flow.hops[end]
+            bound = bounds[hop]
+            if bound == NOTHING or self.vcpu_of.get(hop, -1) != vcpu:
+                return
+            if window_ns is not None:
+                window_ns = None if bound.window_ns is None else max(window_ns, bound.window_ns)
+            together = bounds.get(Piece(flow.name, start, end), NOTHING).response_ns
+            piece_ns = least(together, bound.response_ns if end == start else window_ns)
+            if piece_ns is not None:
+                yield end + 1, piece_ns
 
 
 def least(*bounds: int | None) -> int | None:
     """The best of several bounds; None if there is none."""
     return min((bound for bound in bounds if bound is not None), default=None)
-
-
-def name_of(piece: Piece) -> str:
-    """What the bound of several hops in a row stands under."""
-    return f"{piece.flow} {piece.first} {piece.last}"
 
 
 def most_on_their_way(flow: Flow) -> int:

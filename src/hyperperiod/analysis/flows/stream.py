@@ -26,12 +26,12 @@ left: at least what the hops from here on take after item i was released here, a
 is then released here no sooner than the hops before it take. Together that is `spacing`. So any
 window of that length holds at most `queue` releases.
 
+These are the streams as the kernels take them (`kernels/busy_window.hpp`), which count by them.
 Units: any integer unit, the same everywhere; nanoseconds in this package. Errors: none.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 
@@ -51,43 +51,3 @@ class Stream(NamedTuple):
     jitter: int | None = 0
     burst: int = 1
     queue: Queue | None = None
-
-    def count(self, window: int) -> int:
-        """The most releases in a half-open window of this length."""
-        if window <= 0:
-            return 0
-        bounds = []
-        if self.period is not None and self.jitter is not None:
-            bounds.append(-(-(window + self.jitter) // self.period) * self.burst)
-        if self.period is not None and self.queue is not None:
-            came = -(-(window + self.queue.source_jitter) // self.period) * self.burst
-            bounds.append(self.queue.size + came)
-        if self.queue is not None:
-            bounds.append(-(-window // self.queue.spacing) * self.queue.size)
-        return min(bounds)
-
-    def next_growth(self, offset: int) -> int:
-        """The first offset after this one at which a closed window can hold more."""
-        steps = []
-        if self.period is not None and self.jitter is not None:
-            steps.append(_next_multiple(offset, self.period, self.jitter))
-        if self.period is not None and self.queue is not None:
-            steps.append(_next_multiple(offset, self.period, self.queue.source_jitter))
-        if self.queue is not None:
-            steps.append(_next_multiple(offset, self.queue.spacing, 0))
-        return min(steps)
-
-    @property
-    def rate(self) -> Fraction:
-        """Work per time in the long run."""
-        rates = []
-        if self.period is not None:
-            rates.append(Fraction(self.burst * self.wcet, self.period))
-        if self.queue is not None:
-            rates.append(Fraction(self.queue.size * self.wcet, self.queue.spacing))
-        return min(rates)
-
-
-def _next_multiple(offset: int, period: int, early: int) -> int:
-    """The first instant after the offset that is `early` before a multiple of the period."""
-    return ((offset + early) // period + 1) * period - early

@@ -18,7 +18,6 @@ from hyperperiod.analysis.domains.domain_level import NO_DEADLINE, DomainVerdict
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.flows.found import FlowVerdict, HopBound, WholeVerdict
 from hyperperiod.analysis.flows.routes import Bounds, Routes
-from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, Flow, System, format_time
@@ -31,7 +30,7 @@ BELOW_BUSY = "below a busy task, it may never run"
 def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
     """Whether all items of a flow are in time and none is dropped, if servers get their budgets."""
     hops = tuple(HopBound(*routes.places[hop], bounds[hop].response_ns) for hop in flow.hops)
-    total_ns = routes.latest_ns(flow, len(flow.hops), bounds)
+    total_ns = routes.latest_ns(flow, bounds)[-1]
     if total_ns is None:
         hop = next(hop for hop in hops if hop.bound_ns is None)
         verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
@@ -53,7 +52,7 @@ def _most_sent(source: FlowSource, window_ns: int) -> int:
     """How many items can come in a window; clients never send more than have room."""
     if source.period_ns is None:
         return source.clients or 0
-    return Stream(1, source.period_ns, source.jitter_ns, source.burst).count(window_ns)
+    return -(-(window_ns + source.jitter_ns) // source.period_ns) * source.burst
 
 
 def judge_whole(

@@ -13,9 +13,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
-#include <stdexcept>
 
 #include "src/hyperperiod/analysis/kernels/batch.hpp"
+#include "src/hyperperiod/analysis/kernels/bindings.hpp"
 #include "src/hyperperiod/analysis/kernels/cluster.hpp"
 #include "src/hyperperiod/analysis/kernels/global_edf.hpp"
 #include "src/hyperperiod/analysis/kernels/optimal_interface.hpp"
@@ -30,16 +30,6 @@ namespace {
 
 using Row = std::array<u64, 5>;
 using Rows = std::vector<Row>;
-
-void require(bool condition, const char *message) {
-    if (!condition)
-        throw std::invalid_argument(message);
-}
-
-u64 checked(u64 time) {
-    require(time < limit, "a time of 2^62 or more");
-    return time;
-}
 
 std::vector<Load> loads_of(const Rows &rows) {
     std::vector<Load> loads;
@@ -65,11 +55,20 @@ Frame frame_of(Shape shape, u64 period, u64 deadline) {
     return {shape, checked(period), deadline == 0 ? period : deadline};
 }
 
-Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
+} // namespace
+
+Supply hyperperiod::analysis::supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
     const Frame frame = frame_of(shape, period, deadline);
     require(budget != 0 && budget <= frame.deadline, "a budget of 0, or above period or deadline");
     return frame.with(budget);
 }
+
+void hyperperiod::analysis::check_signals() {
+    if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+}
+
+namespace {
 
 using Finding = std::pair<Verdict, u64>;
 
@@ -170,11 +169,6 @@ std::pair<std::optional<u64>, bool> budget_for(Local local, const Rows &rows, Sh
     const Budget found = minimal_budget(component_of(local, rows),
                                         frame_of(shape, period, deadline), checked(granule));
     return {found.budget == 0 ? std::nullopt : std::optional<u64>(found.budget), found.exact};
-}
-
-void check_signals() {
-    if (PyErr_CheckSignals() != 0)
-        throw nb::python_error();
 }
 
 using Best = std::tuple<u64, u64, u64, u64, u64, bool>;
@@ -412,4 +406,5 @@ NB_MODULE(_analysis, module) {
         },
         nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("window"),
         nb::arg("deadline") = 0);
+    bind_flows(module);
 }
