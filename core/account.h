@@ -5,24 +5,16 @@
  */
 #pragma once
 
+#include "policy.h"
 #include "rank.h"
 
 /* When the rule gives budget back next, if nothing else happens. */
 HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    switch ((enum hp_budget)core->policy.budget) {
-    case HP_BUDGET_PERIODIC:
-    case HP_BUDGET_DEFERRABLE:
-    case HP_BUDGET_POLLING:
-    case HP_BUDGET_SLICE:
-    case HP_BUDGET_SLICE_ONCE:
-        return server->deadline_ns;
-    case HP_BUDGET_SPORADIC:
-    case HP_BUDGET_CBS:
-        return server->remaining_ns > 0 ? HP_NEVER : server->deadline_ns;
-    }
-    return HP_NEVER;
+    if (hp_has(core, HP_WHEN_EMPTY) && server->remaining_ns > 0)
+        return HP_NEVER;
+    return server->deadline_ns;
 }
 
 /*
@@ -30,7 +22,7 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
  * it has work. Any other server can be caught up when work arrives for it.
  */
 HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
-    return core->policy.budget == HP_BUDGET_PERIODIC || hp_server_of(core, vcpu)->working;
+    return hp_has(core, HP_PAYS_IDLE) || hp_server_of(core, vcpu)->working;
 }
 
 HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
@@ -41,16 +33,16 @@ HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
 
 /* Whether this server may go on at a lower level when its budget is gone. */
 HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *server) {
-    return core->policy.slack == HP_SLACK_EXTRA && (server->flags & HP_EXTRA);
+    return hp_has(core, HP_HAS_LEVELS) && (server->flags & HP_EXTRA);
 }
 
 /* Puts the server where its account says: among the funded, on an extra level, or neither. */
 HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
     /* Where deadlines count, a refill moves one that stays funded in the order. */
     if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
-        || core->policy.order != HP_ORDER_FP)
+        || hp_has(core, HP_BY_DEADLINE))
         core->planned = 0;
-    if (core->policy.slack == HP_SLACK_EXTRA) {
+    if (hp_has(core, HP_HAS_LEVELS)) {
         hp_set_put(&core->lowered, server->rank, server->level > 0);
         core->planned = 0;
     }
@@ -61,7 +53,7 @@ HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
  * changed: every rule comes here, on many paths. Returns the server's rank.
  */
 HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
-    if (core->policy.order != HP_ORDER_FP)
+    if (hp_has(core, HP_BY_DEADLINE))
         hp_rank_move(core, vcpu);
     hp_sort_in(core, hp_server_of(core, vcpu));
     hp_watch(core, vcpu);
@@ -96,7 +88,7 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
     if (hp_set_has(&core->funded, server->rank))
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
     /* The timed rules give back at the end of the period, whatever is left. */
-    if (core->policy.budget <= HP_BUDGET_POLLING)
+    if (hp_has(core, HP_TIMED))
         hp_sort_in(core, server);
     else
         hp_enlist(core, vcpu);
@@ -136,7 +128,7 @@ HP_RARE void hp_take_change(struct hp_core *core, struct hp_server *server) {
 HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    HP_ASSERT(server->remaining_ns <= (hp_i64)server->budget_ns);
+    HP_ASSERT(server->remaining_ns <= hp_most_held(core, server));
     server->level = 0;
     server->extra_ns = 0;
     HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, vcpu, server->remaining_ns);
@@ -160,6 +152,27 @@ HP_FN void hp_forget_shares(struct hp_server *server) {
 HP_FN void hp_end_share(struct hp_core *core, hp_u32 vcpu) {
     if (core->share.vcpu == vcpu)
         core->share.vcpu = HP_NONE;
+}
+
+/* What most rules have beside the account: nothing to do when work arrives, ... */
+HP_FN void hp_no_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    (void)core, (void)vcpu, (void)now_ns;
+}
+
+/* ... no account of its own to start a server with, ... */
+HP_FN void hp_plain_start(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp_u64 refill_ns) {
+    (void)core, (void)vcpu, (void)left_ns, (void)refill_ns;
+}
+
+/* ... a refill at the deadline that gives everything back, ... */
+HP_FN hp_u64 hp_plain_settled_at(struct hp_core *core, hp_u32 vcpu) {
+    return hp_server_of(core, vcpu)->deadline_ns;
+}
+
+/* ... and no law of its own. */
+HP_FN hp_u32 hp_plain_holds(struct hp_core *core, hp_u32 vcpu) {
+    (void)core, (void)vcpu;
+    return 1;
 }
 
 /* What the level that the server is on still has. */

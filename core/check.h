@@ -27,10 +27,10 @@ enum hp_law {
 HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (server->remaining_ns > (hp_i64)server->budget_ns)
+    if (server->remaining_ns > hp_most_held(core, server))
         return 0;
-    if (server->remaining_ns > 0 && core->policy.budget <= HP_BUDGET_POLLING
-        && server->deadline_ns <= core->now_ns && hp_watched(core, vcpu))
+    if (server->remaining_ns > 0 && hp_has(core, HP_TIMED) && server->deadline_ns <= core->now_ns
+        && hp_watched(core, vcpu))
         return 0;
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
@@ -49,24 +49,13 @@ HP_FN hp_u32 hp_sets_hold(const struct hp_core *core, const struct hp_server *se
            && hp_set_has(&core->lowered, server->rank) == (server->level > 0);
 }
 
-HP_FN hp_u32 hp_refills_hold(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u64 sum_ns = 0;
-    hp_u64 last_ns = 0;
-
-    if (core->policy.budget != HP_BUDGET_SPORADIC)
-        return 1;
-    HP_FOR (i, HP_REFILLS) {
-        const struct hp_refill *refill = hp_refill_of(core, vcpu, i);
-
-        if (i >= server->refill_count)
-            break;
-        if (refill->amount_ns == 0 || refill->time_ns < last_ns)
-            return 0;
-        last_ns = refill->time_ns;
-        sum_ns += refill->amount_ns;
-    }
-    return server->refill_count > 0 && sum_ns == server->budget_ns;
+/* What a server has beside its account keeps the law of the rule. */
+#define HP_RULE_HOLDS(name, NAME, catch_up, charge, arrive, account, ...)                          \
+    case HP_BUDGET_##NAME:                                                                         \
+        return hp_##account##_holds(core, vcpu);
+HP_FN hp_u32 hp_rule_holds(struct hp_core *core, hp_u32 vcpu) {
+    switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_RULE_HOLDS) }
+    return 0;
 }
 
 HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
@@ -84,7 +73,7 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_ACCOUNT;
     if (!hp_level_holds(core, server))
         return HP_LAW_LEVEL;
-    if (!hp_refills_hold(core, vcpu))
+    if (!hp_rule_holds(core, vcpu))
         return HP_LAW_REFILLS;
     if (hp_watched(core, vcpu) && hp_alarm_ns(core, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
@@ -94,26 +83,15 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /* Whether the payers of a grant are those that the policy names for who runs. */
+#define HP_PAYS(name, NAME, use, pays, traits)                                                     \
+    case HP_SLACK_##NAME:                                                                          \
+        return hp_##pays##_pays(seat);
 HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
     const struct hp_grant *grant = &seat->grant;
 
     if (grant->run == HP_NONE || hp_server_of(core, grant->run)->flags & HP_BEST_EFFORT)
         return grant->also == HP_NONE;
-    switch ((enum hp_slack)core->policy.slack) {
-    case HP_SLACK_NONE:
-    case HP_SLACK_EXTRA:
-        return grant->pay == grant->run && grant->also == HP_NONE;
-    case HP_SLACK_LEND:
-        return hp_is_vcpu(grant->pay)
-               && grant->also == (grant->pay == grant->run ? HP_NONE : grant->run);
-    case HP_SLACK_RECLAIM:
-        return hp_is_vcpu(grant->pay) && grant->also == HP_NONE;
-    case HP_SLACK_SPARE:
-        return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
-    case HP_SLACK_WEIGHTS:
-        return grant->pay == (seat->effort == HP_NONE ? grant->run : HP_NONE)
-               && grant->also == HP_NONE;
-    }
+    switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_PAYS) }
     return 0;
 }
 
@@ -153,7 +131,7 @@ HP_FN hp_u32 hp_share_holds(struct hp_core *core) {
 
     if (share->vcpu == HP_NONE)
         return 1;
-    return core->policy.slack == HP_SLACK_WEIGHTS && hp_server_of(core, share->vcpu)->working
+    return hp_has(core, HP_HAS_SHARES) && hp_server_of(core, share->vcpu)->working
            && share->until_ns <= core->now_ns + HP_SHARE_NS;
 }
 

@@ -51,7 +51,7 @@ HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
 HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
     hp_u64 alarm_ns = hp_alarm_ns(core, hp_alarm_first(core));
 
-    if (core->policy.slack == HP_SLACK_SPARE)
+    if (hp_has(core, HP_HAS_SPARE))
         alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
     return alarm_ns;
 }
@@ -66,7 +66,7 @@ HP_STEP void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
             break;
         hp_catch_up(core, vcpu, core->now_ns);
     }
-    if (core->policy.slack == HP_SLACK_SPARE)
+    if (hp_has(core, HP_HAS_SPARE))
         hp_spare_catch_up(core);
     if (core->unsorted)
         hp_sort(core);
@@ -250,7 +250,7 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     hp_hand_over(core, pcpu, before, grant->run);
     hp_give_turn(core, seat, grant->pay, HP_PAYER);
     hp_give_turn(core, seat, run, HP_RUNNER);
-    if (core->policy.slack == HP_SLACK_WEIGHTS)
+    if (hp_has(core, HP_HAS_SHARES))
         hp_weights_commit(core, seat->effort);
     else
         hp_give_turn(core, seat, seat->effort, HP_EFFORT);

@@ -33,7 +33,7 @@ HP_COLD hp_u32 hp_validate_config(const struct hp_config *config) {
     if (config->quantum_ns >= HP_TIME_MAX)
         return HP_ERROR_QUANTUM;
     if (config->spare_period_ns > HP_TIME_MAX || config->spare_budget_ns > config->spare_period_ns
-        || (config->policy.slack == HP_SLACK_SPARE && config->spare_period_ns == 0))
+        || (hp_slack_traits(config->policy.slack) & HP_HAS_SPARE && config->spare_period_ns == 0))
         return HP_ERROR_SPARE;
     if (config->quantum_ns > 0 && config->quantum_ns < HP_QUARTER * config->decision_ns)
         return HP_ERROR_QUANTUM;
@@ -48,9 +48,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
 
     if (error)
         return error;
-    core->policy.budget = config->policy.budget;
-    core->policy.order = config->policy.order;
-    core->policy.slack = config->policy.slack;
+    hp_obey(core, &config->policy);
     core->pcpus = config->pcpus;
     core->holds = config->holds;
     core->quantum_ns = config->quantum_ns;

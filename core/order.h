@@ -134,7 +134,7 @@ HP_FN hp_u32 hp_has_equal(struct hp_core *core, const struct hp_set *set, hp_u32
     const hp_u32 first = hp_vcpu_at(core, rank);
     hp_u32 next;
 
-    if (core->policy.order == HP_ORDER_FP && !hp_server_of(core, first)->peers)
+    if (!hp_has(core, HP_BY_DEADLINE) && !hp_server_of(core, first)->peers)
         return 0;
     next = hp_set_next(core, set, rank + 1u);
     return next != HP_NONE && hp_equals(core, first, hp_vcpu_at(core, next));

@@ -44,7 +44,7 @@ HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role
 HP_FN hp_u32 hp_choose_one(struct hp_core *core, hp_u32 role) {
     hp_u32 vcpu = hp_first(core, &core->pool, role);
 
-    if (vcpu == HP_NONE && core->policy.slack == HP_SLACK_EXTRA && role != HP_EFFORT)
+    if (vcpu == HP_NONE && hp_has(core, HP_HAS_LEVELS) && role != HP_EFFORT)
         vcpu = hp_walk_first(core, &core->below, 0, role, 0);
     return vcpu;
 }

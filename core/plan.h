@@ -15,7 +15,7 @@
 
 /* The role in which the servers are ordered: periodic servers pay even when they cannot run. */
 HP_FN hp_u32 hp_holder_role(const struct hp_core *core) {
-    return core->policy.budget == HP_BUDGET_PERIODIC ? HP_PAYER : HP_RUNNER;
+    return hp_has(core, HP_PAYS_IDLE) ? HP_PAYER : HP_RUNNER;
 }
 
 /* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
@@ -38,22 +38,14 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 }
 
 /* What becomes of the time of one pcpu. */
+#define HP_USE(name, NAME, use, ...)                                                               \
+    case HP_SLACK_##NAME:                                                                          \
+        hp_##use##_use(core, seat);                                                                \
+        break;
 HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     seat->plan_effort = HP_NONE;
-    switch ((enum hp_slack)core->policy.slack) {
-    case HP_SLACK_NONE:
-    case HP_SLACK_SPARE:
-    case HP_SLACK_EXTRA:
-    case HP_SLACK_WEIGHTS:
-        hp_none_use(core, seat);
-        break;
-    case HP_SLACK_LEND:
-        hp_lend_use(core, seat);
-        break;
-    case HP_SLACK_RECLAIM:
-        hp_reclaim_use(core, seat);
-        break;
-    }
+    hp_owner_use(core, seat);
+    switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_USE) }
 }
 
 /* Whether the plan still stands: with the clock alone only a turn or a share can end. */
@@ -62,7 +54,7 @@ HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
         return 0;
     if (core->plain || core->planned_ns == core->now_ns)
         return 1;
-    return core->quantum_ns == 0 && !core->effort_waits && core->policy.slack != HP_SLACK_WEIGHTS;
+    return core->quantum_ns == 0 && !core->effort_waits && !hp_has(core, HP_HAS_SHARES);
 }
 
 /*
@@ -103,7 +95,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     if (server->flags & HP_BEST_EFFORT)
         return 0;
     /* Who pays does not depend on work; who runs does, if the payer left its time to others. */
-    if (core->policy.budget == HP_BUDGET_PERIODIC)
+    if (hp_has(core, HP_PAYS_IDLE))
         return seat->plan_run != seat->plan_holder;
     if (server->remaining_ns <= 0 && server->level == 0)
         return 0;
@@ -119,9 +111,9 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
         hp_seat_of(core, pcpu)->plan_new = 1;
         hp_plan_seat(core, hp_seat_of(core, pcpu));
     }
-    if (core->policy.slack == HP_SLACK_SPARE)
+    if (hp_has(core, HP_HAS_SPARE))
         hp_spare_use(core, free);
-    if (core->policy.slack == HP_SLACK_WEIGHTS)
+    if (hp_has(core, HP_HAS_SHARES))
         hp_weights_use(core, hp_seat_of(core, 0));
     else if (core->efforts > 0)
         hp_plan_effort(core);

@@ -26,40 +26,62 @@
     ROW("hsf-fp", one, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                             \
     ROW("partitioned-hsf-fp", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)
 
-/* The slack rules of servers that are charged only for what they run. */
-HP_FN hp_u32 hp_slack_of_demand(hp_u32 slack) {
-    return slack == HP_SLACK_NONE || slack == HP_SLACK_SPARE || slack == HP_SLACK_EXTRA;
+/* How many budgets a server can hold under a budget rule. */
+#define HP_MOST_HELD(name, NAME, catch_up, charge, arrive, account, traits, holds, ...)            \
+    case HP_BUDGET_##NAME:                                                                         \
+        return holds;
+HP_FN hp_u32 hp_budgets_held(hp_u32 budget) {
+    switch ((enum hp_budget)budget) { HP_BUDGETS(HP_MOST_HELD) }
+    return 1;
 }
 
-/*
- * Whether the rules go together. Lending and reclaiming speak of idle budget, which only the
- * periodic rule has, and of one pcpu. Spare and extra time speak of depleted servers whose own
- * time is not charged to anybody: the other rules. Weights speak of slices, and of one pcpu;
- * so do the two classes of fp-edf.
- * Across several pcpus at once only periodic, deferrable and cbs are defined.
- */
-HP_FN hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
-    if (policy->budget > HP_BUDGET_SLICE_ONCE || policy->order > HP_ORDER_FP_EDF
-        || policy->slack > HP_SLACK_WEIGHTS)
-        return 0;
-    if (policy->order == HP_ORDER_FP_EDF && policy->budget != HP_BUDGET_SLICE)
-        return 0;
-    switch ((enum hp_budget)policy->budget) {
-    case HP_BUDGET_PERIODIC:
-        if (policy->slack == HP_SLACK_LEND || policy->slack == HP_SLACK_RECLAIM)
-            return pcpus == 1;
-        return policy->slack == HP_SLACK_NONE;
-    case HP_BUDGET_DEFERRABLE:
-    case HP_BUDGET_CBS:
-        return hp_slack_of_demand(policy->slack);
-    case HP_BUDGET_POLLING:
-    case HP_BUDGET_SPORADIC:
-        return pcpus == 1 && hp_slack_of_demand(policy->slack);
-    case HP_BUDGET_SLICE:
-    case HP_BUDGET_SLICE_ONCE:
-        return pcpus == 1
-               && (policy->slack == HP_SLACK_NONE || policy->slack == HP_SLACK_EXTRA
-                   || policy->slack == HP_SLACK_WEIGHTS);
-    }
+/* The most that this server can hold under the rule in force. */
+HP_FN hp_i64 hp_most_held(const struct hp_core *core, const struct hp_server *server) {
+    return (hp_i64)(server->budget_ns * hp_budgets_held(core->policy.budget));
+}
+
+/* What a budget rule's row says in one number: its traits, and with which rules it goes. */
+#define HP_BUDGET_ROW(name, NAME, catch_up, charge, arrive, account, traits, holds, orders, one,   \
+                      several)                                                                     \
+    case HP_BUDGET_##NAME:                                                                         \
+        return (traits) | (hp_u64)(orders) << 16 | (hp_u64)(one) << 32 | (hp_u64)(several) << 48;
+HP_FN hp_u64 hp_budget_row(hp_u32 budget) {
+    switch ((enum hp_budget)budget) { HP_BUDGETS(HP_BUDGET_ROW) }
     return 0;
+}
+
+#define HP_ORDER_TRAITS(name, NAME, traits)                                                        \
+    case HP_ORDER_##NAME:                                                                          \
+        return traits;
+HP_FN hp_u32 hp_order_traits(hp_u32 order) {
+    switch ((enum hp_order)order) { HP_ORDERS(HP_ORDER_TRAITS) }
+    return 0;
+}
+
+#define HP_SLACK_TRAITS(name, NAME, use, pays, traits)                                             \
+    case HP_SLACK_##NAME:                                                                          \
+        return traits;
+HP_FN hp_u32 hp_slack_traits(hp_u32 slack) {
+    switch ((enum hp_slack)slack) { HP_SLACKS(HP_SLACK_TRAITS) }
+    return 0;
+}
+
+/* The lock domain obeys these rules from now on. */
+HP_COLD void hp_obey(struct hp_core *core, const struct hp_policy *policy) {
+    core->policy.budget = policy->budget;
+    core->policy.order = policy->order;
+    core->policy.slack = policy->slack;
+    core->traits = (hp_u32)(hp_budget_row(policy->budget) & 0xffffu)
+                   | hp_order_traits(policy->order) | hp_slack_traits(policy->slack);
+}
+
+/* Whether the rules go together, on so many pcpus. */
+HP_COLD hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
+    const hp_u64 row = hp_budget_row(policy->budget);
+    const hp_u32 orders = row >> 16 & 0xffffu;
+    const hp_u32 slacks = pcpus == 1 ? row >> 32 & 0xffffu : (hp_u32)(row >> 48);
+
+    if (policy->order >= HP_ORDER_RULES || policy->slack >= HP_SLACK_RULES)
+        return 0;
+    return orders >> policy->order & slacks >> policy->slack & 1u;
 }

@@ -22,48 +22,52 @@ HP_FN void hp_expire_grants(struct hp_core *core) {
     core->planned = 0;
 }
 
-/* Brings one server under the new rules. */
-HP_FN void hp_swap_server(struct hp_core *core, hp_u32 vcpu, const struct hp_policy *policy) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-    const struct hp_policy old = {core->policy.budget, core->policy.order, core->policy.slack};
-    hp_i64 left_ns;
-    hp_u64 refill_ns;
+/* Whether rules are about this vcpu: it is there, and has a server. */
+HP_FN hp_u32 hp_is_served(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
 
+    return server->present && !(server->flags & HP_BEST_EFFORT);
+}
+
+/* The last word of the old rules on a server: its next refill is where its period ends. */
+HP_FN void hp_swap_out(struct hp_core *core, hp_u32 vcpu) {
     hp_catch_up(core, vcpu, core->now_ns);
-    left_ns = server->remaining_ns;
-    refill_ns = hp_period_end(core, vcpu);
-    core->policy.budget = policy->budget;
-    core->policy.order = policy->order;
-    core->policy.slack = policy->slack;
-    hp_start_server(core, vcpu, left_ns, refill_ns);
+    hp_server_of(core, vcpu)->deadline_ns = hp_period_end(core, vcpu);
+}
+
+/* Brings a server under the new rules, with no more than these let it have. */
+HP_FN void hp_swap_in(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    const hp_i64 most_ns = hp_most_held(core, server);
+    const hp_i64 left_ns = server->remaining_ns < most_ns ? server->remaining_ns : most_ns;
+
+    hp_start_server(core, vcpu, left_ns, server->deadline_ns);
     server->fresh = 0;
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
-    core->policy.budget = old.budget;
-    core->policy.order = old.order;
-    core->policy.slack = old.slack;
 }
 
 /* Replaces the running policy. */
 HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
     if (!hp_policy_legal(policy, core->pcpus))
         return HP_ERROR_POLICY;
-    if (policy->slack == HP_SLACK_SPARE && core->spare.period_ns == 0)
+    if (hp_slack_traits(policy->slack) & HP_HAS_SPARE && core->spare.period_ns == 0)
         return HP_ERROR_SPARE;
     hp_settle(core, now_ns);
     if (core->spare.period_ns > 0)
         hp_spare_catch_up(core);
     HP_FOR (vcpu, HP_VCPUS) {
-        struct hp_server *server = hp_server_of(core, vcpu);
-
-        hp_forget_shares(server);
-        if (server->present && !(server->flags & HP_BEST_EFFORT))
-            hp_swap_server(core, vcpu, policy);
+        hp_forget_shares(hp_server_of(core, vcpu));
+        if (hp_is_served(core, vcpu))
+            hp_swap_out(core, vcpu);
     }
     core->share.vcpu = HP_NONE;
-    core->policy.budget = policy->budget;
-    core->policy.order = policy->order;
-    core->policy.slack = policy->slack;
+    hp_obey(core, policy);
+    HP_FOR (vcpu, HP_VCPUS) {
+        if (hp_is_served(core, vcpu))
+            hp_swap_in(core, vcpu);
+    }
     hp_sort(core);
     hp_expire_grants(core);
     return HP_OK;

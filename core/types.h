@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "env.h"
+#include "rules.h"
 
 #define HP_NONE 0xffffffffu
 #define HP_SPARE 0xfffffffeu /* as a payer: the spare budget of the whole lock domain */
@@ -28,34 +28,6 @@
 /* The largest weight, and the one that is as good as having all of the pcpu. */
 #define HP_WEIGHT_MAX 0xffffu
 #define HP_WEIGHT_WHOLE 128u
-
-/* How is budget spent, and when does it come back? */
-enum hp_budget {
-    HP_BUDGET_PERIODIC,
-    HP_BUDGET_DEFERRABLE,
-    HP_BUDGET_POLLING,
-    HP_BUDGET_SPORADIC,
-    HP_BUDGET_CBS,
-    HP_BUDGET_SLICE,      /* what is left is kept over a block */
-    HP_BUDGET_SLICE_ONCE, /* what is left is lost by a block */
-};
-
-/* Who is first among the eligible? */
-enum hp_order {
-    HP_ORDER_FP,
-    HP_ORDER_EDF,
-    HP_ORDER_FP_EDF, /* those with a priority by it; then the ordinary ones by deadline */
-};
-
-/* What becomes of time whose owner does not need it? */
-enum hp_slack {
-    HP_SLACK_NONE,
-    HP_SLACK_LEND,
-    HP_SLACK_RECLAIM,
-    HP_SLACK_SPARE,
-    HP_SLACK_EXTRA,
-    HP_SLACK_WEIGHTS,
-};
 
 /* The three rules that together are a policy. */
 struct hp_policy {
@@ -212,6 +184,7 @@ struct hp_share {
 /* One lock domain. The host holds its lock around every call. */
 struct hp_core {
     struct hp_policy policy;
+    hp_u32 traits; /* what the three rules are like (rules.h) */
     hp_u32 pcpus;
     hp_u32 holds;
     hp_u32 ranked;       /* vcpus that are present */
@@ -248,6 +221,11 @@ enum hp_note {
     HP_NOTE_REPLENISH, /* value: what remains after the refill */
     HP_NOTE_DEPLETE,
 };
+
+/* Whether one of the rules in force has this trait. */
+HP_FN hp_u32 hp_has(const struct hp_core *core, hp_u32 trait) {
+    return core->traits & trait;
+}
 
 HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
     return &core->server[HP_INDEX(vcpu, HP_VCPUS)];

@@ -234,7 +234,7 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return;
     if (!(server->flags & HP_BEST_EFFORT)) {
         /* These rules do not ask for work; so a refill sets the alarm once and for good. */
-        server->working = core->policy.budget <= HP_BUDGET_DEFERRABLE;
+        server->working = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
         hp_catch_up(core, vcpu, core->now_ns);
         hp_activate(core, vcpu, core->now_ns);
     }

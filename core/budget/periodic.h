@@ -13,7 +13,7 @@
 
 #include "timed.h"
 
-HP_FN void hp_periodic_candidates(struct hp_core *core) {
+HP_FN void hp_paying_candidates(struct hp_core *core) {
     HP_EACH_WORD (core, w) {
         core->pool.word[w] = core->funded.word[w];
     }

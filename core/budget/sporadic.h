@@ -106,8 +106,8 @@ HP_FN void hp_sporadic_account(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 }
 
 /* Empties the queue and gives the server 'left' now and the rest of its budget at 'rest_at'. */
-HP_RARE void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, hp_u64 left_ns,
-                               hp_u64 rest_at_ns) {
+HP_RARE void hp_sporadic_fill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, hp_u64 left_ns,
+                              hp_u64 rest_at_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     HP_ASSERT(left_ns <= server->budget_ns);
@@ -121,8 +121,8 @@ HP_RARE void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns,
 }
 
 /* When all that has been used so far will have come back: nothing is owed from then on. */
-HP_FN hp_u64 hp_sporadic_settled_at(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
-    return hp_most(hp_refill_tail(core, vcpu)->time_ns, now_ns);
+HP_FN hp_u64 hp_sporadic_settled_at(struct hp_core *core, hp_u32 vcpu) {
+    return hp_refill_tail(core, vcpu)->time_ns;
 }
 
 /* What has come back by now, whether or not it is the head's. */
@@ -147,8 +147,8 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
         const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, at_ns);
 
         hp_take_change(core, server);
-        hp_sporadic_start(core, vcpu, at_ns, hp_least(usable_ns, server->budget_ns),
-                          at_ns + server->period_ns);
+        hp_sporadic_fill(core, vcpu, at_ns, hp_least(usable_ns, server->budget_ns),
+                         at_ns + server->period_ns);
         hp_refilled(core, vcpu);
     }
     if (server->remaining_ns > 0 || hp_refill_of(core, vcpu, 0)->time_ns > now_ns)
@@ -227,6 +227,34 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
     }
     HP_ASSERT(span_ns == 0);
     return popped;
+}
+
+/* The queue of a server that comes under this rule; a debt is used up out of it. */
+HP_FN void hp_sporadic_start(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp_u64 refill_ns) {
+    hp_sporadic_fill(core, vcpu, core->now_ns, left_ns > 0 ? (hp_u64)left_ns : 0, refill_ns);
+    if (left_ns < 0) {
+        hp_sporadic_use(core, vcpu, core->now_ns, (hp_u64)-left_ns);
+        hp_sporadic_account(core, vcpu, core->now_ns);
+    }
+}
+
+/* The law of the queue: its refills are in order and add up to the budget. */
+HP_FN hp_u32 hp_sporadic_holds(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 sum_ns = 0;
+    hp_u64 last_ns = 0;
+
+    HP_FOR (i, HP_REFILLS) {
+        const struct hp_refill *refill = hp_refill_of(core, vcpu, i);
+
+        if (i >= server->refill_count)
+            break;
+        if (refill->amount_ns == 0 || refill->time_ns < last_ns)
+            return 0;
+        last_ns = refill->time_ns;
+        sum_ns += refill->amount_ns;
+    }
+    return server->refill_count > 0 && sum_ns == server->budget_ns;
 }
 
 /* Charges the queue, and takes the account from it. */

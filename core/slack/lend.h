@@ -13,7 +13,6 @@
 #include "none.h"
 
 HP_RARE void hp_lend_use(struct hp_core *core, struct hp_seat *seat) {
-    hp_none_use(core, seat);
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;
     HP_EACH_WORD (core, w) {
@@ -21,4 +20,12 @@ HP_RARE void hp_lend_use(struct hp_core *core, struct hp_seat *seat) {
     }
     seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
     seat->plan_also = seat->plan_run;
+}
+
+/* A server pays, and so does who runs if that is another one. */
+HP_FN hp_u32 hp_lend_pays(const struct hp_seat *seat) {
+    const struct hp_grant *grant = &seat->grant;
+
+    return hp_is_vcpu(grant->pay)
+           && grant->also == (grant->pay == grant->run ? HP_NONE : grant->run);
 }

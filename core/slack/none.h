@@ -8,7 +8,8 @@
 
 #include "../placement.h"
 
-HP_FN void hp_none_use(struct hp_core *core, struct hp_seat *seat) {
+/* Who holds the pcpu has its time. */
+HP_FN void hp_owner_use(struct hp_core *core, struct hp_seat *seat) {
     const hp_u32 holder = seat->plan_holder;
 
     seat->plan_pay = holder;
@@ -16,4 +17,14 @@ HP_FN void hp_none_use(struct hp_core *core, struct hp_seat *seat) {
     seat->plan_also = HP_NONE;
     if (holder != HP_NONE && hp_server_of(core, holder)->working)
         seat->plan_run = holder;
+}
+
+/* Nobody else uses what the owner leaves. */
+HP_FN void hp_no_use(struct hp_core *core, struct hp_seat *seat) {
+    (void)core, (void)seat;
+}
+
+/* Who runs pays, alone. */
+HP_FN hp_u32 hp_own_pays(const struct hp_seat *seat) {
+    return seat->grant.pay == seat->grant.run && seat->grant.also == HP_NONE;
 }

@@ -13,7 +13,6 @@
 #include "none.h"
 
 HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
-    hp_none_use(core, seat);
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;
     HP_EACH_WORD (core, w) {
@@ -26,4 +25,9 @@ HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
         core->pool.word[w] = core->work.word[w] & ~core->effort.word[w];
     }
     seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
+}
+
+/* A server pays, alone. */
+HP_FN hp_u32 hp_reclaim_pays(const struct hp_seat *seat) {
+    return hp_is_vcpu(seat->grant.pay) && seat->grant.also == HP_NONE;
 }

@@ -106,3 +106,10 @@ HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
     seat->plan_pay = HP_SPARE;
     seat->plan_run = vcpu;
 }
+
+/* Who runs pays, or the spare does. */
+HP_FN hp_u32 hp_spare_pays(const struct hp_seat *seat) {
+    const struct hp_grant *grant = &seat->grant;
+
+    return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
+}

@@ -155,3 +155,10 @@ HP_RARE void hp_weights_commit(struct hp_core *core, hp_u32 vcpu) {
     }
     share->vcpu = vcpu;
 }
+
+/* Who runs pays, but nobody for a share. */
+HP_FN hp_u32 hp_weights_pays(const struct hp_seat *seat) {
+    const struct hp_grant *grant = &seat->grant;
+
+    return grant->pay == (seat->effort == HP_NONE ? grant->run : HP_NONE) && grant->also == HP_NONE;
+}

@@ -74,30 +74,18 @@ struct word {
     unsigned int value;
 };
 
-static const struct word budgets[] __initconst = {
-    { "periodic", HP_BUDGET_PERIODIC },
-    { "deferrable", HP_BUDGET_DEFERRABLE },
-    { "polling", HP_BUDGET_POLLING },
-    { "sporadic", HP_BUDGET_SPORADIC },
-    { "cbs", HP_BUDGET_CBS },
-    { "slice", HP_BUDGET_SLICE },
-    { "slice-once", HP_BUDGET_SLICE_ONCE },
-};
+/* The rules as their rows name them (core/rules.h). */
+#define BUDGET(name, NAME, ...) { name, HP_BUDGET_##NAME },
+#define ORDER(name, NAME, ...) { name, HP_ORDER_##NAME },
+#define SLACK(name, NAME, ...) { name, HP_SLACK_##NAME },
 
-static const struct word orders[] __initconst = {
-    { "fp", HP_ORDER_FP },
-    { "edf", HP_ORDER_EDF },
-    { "fp-edf", HP_ORDER_FP_EDF },
-};
+static const struct word budgets[] __initconst = { HP_BUDGETS(BUDGET) };
+static const struct word orders[] __initconst = { HP_ORDERS(ORDER) };
+static const struct word slacks[] __initconst = { HP_SLACKS(SLACK) };
 
-static const struct word slacks[] __initconst = {
-    { "none", HP_SLACK_NONE },
-    { "lend", HP_SLACK_LEND },
-    { "reclaim", HP_SLACK_RECLAIM },
-    { "spare", HP_SLACK_SPARE },
-    { "extra", HP_SLACK_EXTRA },
-    { "weights", HP_SLACK_WEIGHTS },
-};
+#undef BUDGET
+#undef ORDER
+#undef SLACK
 
 static const struct word units[] __initconst = {
     { "ns", 1 },

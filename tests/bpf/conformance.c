@@ -32,10 +32,9 @@
 #define RUN_EVENTS 16u
 #define LIFE_EVENTS 50000u
 
-static const char *const budgets[] = {"periodic", "deferrable", "polling",   "sporadic",
-                                      "cbs",      "slice",      "slice-once"};
-static const char *const orders[] = {"fp", "edf", "fp-edf"};
-static const char *const slacks[] = {"none", "lend", "reclaim", "spare", "extra", "weights"};
+static const char *const budgets[] = {HP_BUDGETS(HP_RULE_NAME)};
+static const char *const orders[] = {HP_ORDERS(HP_RULE_NAME)};
+static const char *const slacks[] = {HP_SLACKS(HP_RULE_NAME)};
 
 #define COUNT(array) ((hp_u32)(sizeof(array) / sizeof(array[0])))
 
@@ -135,14 +134,14 @@ static void configure(const struct hp_policy *policy, int global, hp_u64 seed) {
     memset(&life, 0, sizeof(life));
     life.random = seed;
     life.unit_ns = 1u + scenario_below(3u) * 499u;
-    if (policy->slack == HP_SLACK_WEIGHTS) /* periods that are longer than shares */
+    if (hp_slack_traits(policy->slack) & HP_HAS_SHARES) /* periods that are longer than shares */
         life.unit_ns *= 200u;
     life.swaps = scenario_below(2u);
     life.config.policy = *policy;
     life.config.pcpus = global ? 2u + scenario_below(SCENARIO_PCPUS - 1u) : 1u;
     if (scenario_below(4u) == 0)
         life.config.quantum_ns = life.unit_ns;
-    if (policy->slack == HP_SLACK_SPARE || scenario_below(2u)) {
+    if (hp_slack_traits(policy->slack) & HP_HAS_SPARE || scenario_below(2u)) {
         life.config.spare_period_ns = life.unit_ns * (1u + scenario_below(40u));
         life.config.spare_budget_ns = life.config.spare_period_ns;
     }

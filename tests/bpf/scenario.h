@@ -190,9 +190,9 @@ SCENARIO_PART hp_u32 scenario_toggle(hp_u32 index) {
 
 /* Another policy takes over; one that does not fit must be refused alike. */
 HP_FN void scenario_policy(void) {
-    life.config.policy.budget = scenario_below(5u);
-    life.config.policy.order = scenario_below(2u);
-    life.config.policy.slack = scenario_below(5u);
+    life.config.policy.budget = scenario_below(HP_BUDGET_RULES);
+    life.config.policy.order = scenario_below(HP_ORDER_RULES);
+    life.config.policy.slack = scenario_below(HP_SLACK_RULES);
 }
 
 SCENARIO_PART hp_u32 scenario_swap(void) {

@@ -100,22 +100,16 @@ struct Vcpu {
     Time supplied_ns = 0;           // run in the current period, whoever paid
 };
 
-constexpr std::array<hp_policy, 45> legal_policies() {
-    std::array<hp_policy, 45> list{};
-    std::size_t n = 0;
-    for (hp_u32 order : {HP_ORDER_FP, HP_ORDER_EDF}) {
-        for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_LEND, HP_SLACK_RECLAIM})
-            list[n++] = {HP_BUDGET_PERIODIC, order, slack};
-        for (hp_u32 budget :
-             {HP_BUDGET_DEFERRABLE, HP_BUDGET_POLLING, HP_BUDGET_SPORADIC, HP_BUDGET_CBS})
-            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_SPARE, HP_SLACK_EXTRA})
-                list[n++] = {budget, order, slack};
-        for (hp_u32 budget : {HP_BUDGET_SLICE, HP_BUDGET_SLICE_ONCE})
-            for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA, HP_SLACK_WEIGHTS})
-                list[n++] = {budget, order, slack};
-    }
-    for (hp_u32 slack : {HP_SLACK_NONE, HP_SLACK_EXTRA, HP_SLACK_WEIGHTS})
-        list[n++] = {HP_BUDGET_SLICE, HP_ORDER_FP_EDF, slack};
+// Every policy that is legal on one pcpu: the rows go together as the core says.
+std::vector<hp_policy> legal_policies() {
+    std::vector<hp_policy> list;
+    for (hp_u32 order = 0; order < HP_ORDER_RULES; order++)
+        for (hp_u32 budget = 0; budget < HP_BUDGET_RULES; budget++)
+            for (hp_u32 slack = 0; slack < HP_SLACK_RULES; slack++) {
+                const hp_policy policy{budget, order, slack};
+                if (hp_policy_legal(&policy, 1))
+                    list.push_back(policy);
+            }
     return list;
 }
 
@@ -168,7 +162,7 @@ class World {
     std::array<hp_grant, HP_PCPUS> grants_{};
 
     void choose_config(hp_u64 number) {
-        static constexpr auto policies = legal_policies();
+        static const auto policies = legal_policies();
         const auto index = number % policies.size();
         config_.policy = policies[index];
         config_.pcpus = random_.one_in(2) ? 1 : static_cast<hp_u32>(random_.between(2, 4));
@@ -287,8 +281,13 @@ class World {
                                    + std::to_string(vcpu.params.priority) + ")";
     }
 
+    [[nodiscard]] bool has(hp_u32 trait) const { return hp_has(core_.get(), trait) != 0; }
+
+    // How many budgets a server may hold.
+    [[nodiscard]] hp_u32 held() const { return hp_budgets_held(core_->policy.budget); }
+
     // The budget rules whose refills stand on a grid that does not depend on the workload.
-    [[nodiscard]] bool timed() const { return core_->policy.budget <= HP_BUDGET_POLLING; }
+    [[nodiscard]] bool timed() const { return has(HP_TIMED); }
 
     Time next_instant() {
         Time next = now_ + unit_ * random_.between(1, 8);
@@ -371,9 +370,9 @@ class World {
     }
 
     void swap_policy() {
-        static constexpr auto policies = legal_policies();
+        static const auto policies = legal_policies();
         const hp_policy policy = policies[random_.between(0, policies.size() - 1)];
-        const bool was_clear = timed() && extra_is_clear();
+        const bool was_clear = timed() && extra_is_clear() && held() == 1;
         tell("%llu swap %u %u %u\n", now_, policy.budget, policy.order, policy.slack);
         const hp_u32 error = hp_set_policy(core_.get(), &policy, now_);
         require(error == (hp_policy_legal(&policy, config_.pcpus) ? HP_OK : HP_ERROR_POLICY),
@@ -442,9 +441,7 @@ class World {
     }
 
     // Whether the books can tell extra time from a server's own: a late pick mixes the two.
-    [[nodiscard]] bool extra_is_clear() const {
-        return prompt_ || core_->policy.slack != HP_SLACK_EXTRA;
-    }
+    [[nodiscard]] bool extra_is_clear() const { return prompt_ || !has(HP_HAS_LEVELS); }
 
     // Whether what the fuzzer books is what is charged at the server's own level.
     [[nodiscard]] bool has_books(const Vcpu &vcpu) const {
@@ -505,7 +502,8 @@ class World {
         const auto charged = static_cast<hp_i64>(vcpu.period_charged_ns);
         vcpu.excess_ns = std::max<hp_i64>(0, vcpu.excess_ns + charged - budget);
         if (timed() && has_books(vcpu))
-            require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns), "charged beyond budget");
+            require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns) + (held() - 1) * budget,
+                    "charged beyond budget");
         if (guaranteed_ && vcpu.worked_throughout)
             require(vcpu.supplied_ns >= vcpu.params.budget_ns, "a guarantee is broken");
         vcpu.period_charged_ns = 0;
@@ -514,11 +512,11 @@ class World {
         vcpu.worked_throughout = vcpu.working;
     }
 
-    // In any window a server is charged its bandwidth, and at most two budgets more: what it had
-    // when the window opened, and what belongs to a period that reaches out of it.
+    // In any window a server is charged its bandwidth, and at most what it may hold when the
+    // window opens, and a budget that belongs to a period that reaches out of it.
     void check_window(Vcpu &vcpu) {
         const Time period = vcpu.params.period_ns;
-        const Time periods = (now_ - vcpu.window_from + period - 1) / period + 2;
+        const Time periods = (now_ - vcpu.window_from + period - 1) / period + 1 + held();
         const Time charged = vcpu.own_charged_ns - vcpu.window_charged_ns;
         if (has_books(vcpu))
             require(charged <= periods * vcpu.params.budget_ns + vcpu.late_ns,
@@ -541,7 +539,7 @@ class World {
         require(grant.start_ns == now_ && grant.until_ns > now_, "a grant that does not last");
         if (hp_is_vcpu(grant.run)) {
             require(vcpus_[grant.run].working, "a vcpu without work runs");
-            if (core_->policy.slack == HP_SLACK_WEIGHTS && grant.pay == HP_NONE)
+            if (has(HP_HAS_SHARES) && grant.pay == HP_NONE)
                 require(grant.until_ns <= now_ + HP_SHARE_NS, "a share is too long");
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 require(p == pcpu || grants_[p].run != grant.run, "a vcpu on two pcpus");
@@ -616,7 +614,7 @@ class World {
         bool idle = false;
         for (hp_u32 p = 0; p < config_.pcpus; p++)
             idle = idle || !hp_is_vcpu(grants_[p].run);
-        if (!idle || core_->policy.budget == HP_BUDGET_PERIODIC)
+        if (!idle || has(HP_PAYS_IDLE))
             return;
         for (hp_u32 v = 0; v < vcpus_.size(); v++) {
             const Vcpu &vcpu = vcpus_[v];
@@ -636,7 +634,7 @@ class World {
             is_short = is_short
                        || (vcpus_[v].present && !vcpus_[v].best_effort && vcpus_[v].working
                            && core_->server[v].deadline_ns < now_ + HP_SHARE_NS);
-        return is_short && core_->policy.slack == HP_SLACK_WEIGHTS;
+        return is_short && has(HP_HAS_SHARES);
     }
 
     // The laws hold; and looking changes nothing that asking for kicks has not changed.
@@ -651,9 +649,16 @@ class World {
             fail("law " + std::to_string(law) + " is broken");
     }
 
+    // The budget rules that the tests below are about.
+    [[nodiscard]] bool is_known() const {
+        const hp_u32 budget = config_.policy.budget;
+        return budget == HP_BUDGET_PERIODIC || budget == HP_BUDGET_DEFERRABLE
+               || budget == HP_BUDGET_POLLING;
+    }
+
     // Whether a schedulability test of the theory says that every server gets its budget.
     [[nodiscard]] bool passes_test() const {
-        if (!timed())
+        if (!is_known())
             return false;
         for (const Vcpu &vcpu : vcpus_)
             if (vcpu.present && !vcpu.best_effort && !passes(vcpu))

@@ -232,10 +232,10 @@ static const struct named_policy {
 #undef ROW
 };
 
-static const char *const budget_rules[] = {"periodic", "deferrable", "polling", "sporadic", "cbs",
-                                           "slice", "slice-once"};
-static const char *const order_rules[] = {"fp", "edf", "fp-edf"};
-static const char *const slack_rules[] = {"none", "lend", "reclaim", "spare", "extra", "weights"};
+/* The rules by number, as their rows name them (core/rules.h). */
+static const char *const budget_rules[] = {HP_BUDGETS(HP_RULE_NAME)};
+static const char *const order_rules[] = {HP_ORDERS(HP_RULE_NAME)};
+static const char *const slack_rules[] = {HP_SLACKS(HP_RULE_NAME)};
 
 static bool same_rules(struct hp_policy a, struct hp_policy b) {
     return a.budget == b.budget && a.order == b.order && a.slack == b.slack;
