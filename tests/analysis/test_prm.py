@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
+from math import lcm
 
 import pytest
 from tests.analysis import plain
@@ -90,6 +92,43 @@ def test_fifo_bound_is_never_exceeded() -> None:
         bounds += 1
         assert fifo_worst(draw, loads, supply) <= verdict.bound_ns, (loads, supply)
     assert bounds > 100
+
+
+def fifo_bound(loads: list[Load], supply: Supply, length: int) -> int:
+    """The longest wait for all that was released up to an offset, over all offsets below one."""
+
+    def finish(offset: int) -> int:
+        ahead = sum(load.wcet * ((offset + load.jitter) // load.period + 1) for load in loads)
+        return supply.time_for(ahead + max(load.blocking for load in loads))
+
+    return max(finish(offset) - offset for offset in range(length))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fifo_at_full_load_repeats(seed: int) -> None:
+    """Busy windows without an end are judged by one cycle, and the bound is that of several."""
+    draw = random.Random(f"full fifo {seed}")
+    period = draw.randint(1, 3)
+    shape = draw.choice(list(Shape))
+    periods = [draw.choice((2, 3, 4, 6, 12)) * 6 * period for _ in range(3)]
+    wcets = [draw.randint(1, each // 12) for each in periods[:2]]
+    used = sum(Fraction(wcet, each) for wcet, each in zip(wcets, periods[:2], strict=True))
+    budget = draw.choice([one for one in range(1, period + 1) if Fraction(one, period) > used])
+    rest = (Fraction(budget, period) - used) * periods[2]
+    cut = rest.denominator
+    numbers = [*zip(wcets, periods[:2], strict=True), (rest.numerator, periods[2] * cut)]
+    loads = [
+        Load(wcet, each, 10**6, draw.choice((0, 0, 5)), draw.choice((0, 0, 3)))
+        for wcet, each in numbers
+    ]
+    supply = Supply(shape, period, budget)
+    assert sum(Fraction(load.wcet, load.period) for load in loads) == supply.bandwidth
+    bound = fifo_bound(loads, supply, 3 * lcm(*(load.period for load in loads)))
+    verdict, found = _analysis.judge(Local.FIFO, loads, *supply.numbers)
+    assert (verdict, found) == (Verdict.HOLDS, bound)
+    tight = [load._replace(deadline=bound - 1) for load in loads]
+    assert _analysis.judge(Local.FIFO, tight, *supply.numbers)[0] is Verdict.MISSES
+    assert _analysis.witness(Local.FIFO, loads, 0, *supply.numbers)[0] is Verdict.HOLDS
 
 
 def test_one_task_under_fifo_is_one_task_under_priority() -> None:

@@ -5,7 +5,12 @@
 // time_for(work released in [0, offset], and the longest blocking) - offset after its release. The
 // bound is the largest of these over all offsets at which some load can release, up to the end of
 // the busy window. It is the same for every load; a deadline holds if it is not below it.
+//
+// Under loads that use the whole supply the busy window may have no end. But a multiple of all
+// periods and of the supply's brings as much work as supply, so each offset that much later waits
+// as long, and those of one such cycle are all that there are.
 
+#include "src/hyperperiod/analysis/kernels/trend.hpp"
 #include "src/hyperperiod/analysis/kernels/witness.hpp"
 
 namespace hyperperiod::analysis {
@@ -31,11 +36,14 @@ Step step(Loads loads, u64 offset) {
     return {static_cast<u64>(work), next};
 }
 
+// Offsets after which it pays to ask whether the busy window ever ends.
+constexpr u64 many_offsets = 32;
+
 // Release after release; `note(release, finish)` hears of each.
 template <typename Note>
 Answer serve(Loads loads, const Supply &supply, Effort &effort, const Note &note) {
     const u64 blocking = longest_blocking(loads);
-    u64 patience = never, longest = 0, worst = 0;
+    u64 patience = never, longest = 0, worst = 0, last = never, looked = 0;
     for (const Load &load : loads) {
         patience = load.deadline < patience ? load.deadline : patience;
         longest = load.deadline > longest ? load.deadline : longest;
@@ -49,7 +57,9 @@ Answer serve(Loads loads, const Supply &supply, Effort &effort, const Note &note
         if (finish == never || finish - offset > longest)
             return {Verdict::misses, never};
         worst = finish - offset > worst ? finish - offset : worst;
-        if (finish <= here.next)
+        if (++looked == many_offsets)
+            last = cycle_at_full_load(loads, supply);
+        if (finish <= here.next || here.next >= last)
             break;
         offset = here.next;
     }

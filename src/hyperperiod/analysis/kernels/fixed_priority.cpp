@@ -127,10 +127,7 @@ Asked asked(Loads above, const Load &own, u64 job, const Supply &supply, u64 win
 u64 repeats_after(Loads above, const Load &own, const Supply &supply) {
     std::vector<Load> loads(above.begin(), above.end());
     loads.push_back(own);
-    const Trend trend(loads);
-    if (trend.against(supply) != Run::equal)
-        return never;
-    const u64 cycle = trend.hyperperiod(supply.period);
+    const u64 cycle = cycle_at_full_load(loads, supply);
     // The jobs that jitter lets come at once, then those of one cycle.
     return cycle == never ? never : own.jitter / own.period + 1 + cycle / own.period;
 }

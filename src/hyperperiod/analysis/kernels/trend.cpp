@@ -117,4 +117,9 @@ u64 Trend::hyperperiod(u64 also) const {
     return common;
 }
 
+u64 cycle_at_full_load(Loads loads, const Supply &supply) {
+    const Trend trend(loads);
+    return trend.against(supply) == Run::equal ? trend.hyperperiod(supply.period) : never;
+}
+
 } // namespace hyperperiod::analysis

@@ -44,4 +44,8 @@ class Trend {
     bool tight_ = true;
 };
 
+// After how long work and supply repeat if the loads use the whole supply; `never` if they do not,
+// or if it is not known.
+u64 cycle_at_full_load(Loads loads, const Supply &supply);
+
 } // namespace hyperperiod::analysis
