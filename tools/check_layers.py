@@ -35,15 +35,16 @@ PARTS = (
 # given, and the analysis judges without running. They meet in `runs`.
 STRANGERS = (frozenset({"analysis", "hosts"}),)
 
-# What the parts may share: the package itself, and its two native modules. A native module is
+# What the parts may share: the package itself, and its native modules. A native module is
 # known only to the part that wraps it.
-NATIVE_OWNER = {"_sim": "hosts", "_analysis": "analysis"}
+NATIVE_OWNER = {"_rules": "model", "_sim": "hosts", "_analysis": "analysis"}
 
 # Folder with C or C++ sources: the folders, or single headers, that it may include in quotes.
 MAY_INCLUDE = {
     "core": ("core",),
     "hosts/sim": ("core", "hosts/sim", "hosts/xen/ring.h"),
     "hosts/linux": ("core", "hosts/linux"),
+    "src/hyperperiod/model/rules": ("core",),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
     "hosts/xen": ("core", "hosts/xen"),
     "guests": ("core", "hosts/xen", "guests"),

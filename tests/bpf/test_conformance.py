@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from tests.building import TOP, make
 
+from hyperperiod.model.policy import legal_policies
+
 EVENTS = 1_000_000
 SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
 
@@ -35,31 +37,8 @@ PRESETS = {
 
 def legal_combinations() -> list[str]:
     """Every combination of rules that the core accepts, except the presets."""
-    orders = ("fp", "edf")
-    found = [
-        f"periodic+{order}+{slack}" for order in orders for slack in ("none", "lend", "reclaim")
-    ]
-    found += [
-        f"{budget}+{order}+{slack}"
-        for budget in ("deferrable", "polling", "sporadic", "cbs")
-        for order in orders
-        for slack in ("none", "spare", "extra")
-    ]
-    found += [
-        f"{budget}+{order}+{slack}"
-        for budget in ("slice", "slice-once")
-        for order in orders
-        for slack in ("none", "extra", "weights")
-    ]
-    found += [f"slice+fp-edf+{slack}" for slack in ("none", "extra", "weights")]
-    found += [f"periodic+{order}+none+global" for order in orders]
-    found += [
-        f"{budget}+{order}+{slack}+global"
-        for budget in ("deferrable", "cbs")
-        for order in orders
-        for slack in ("none", "spare", "extra")
-    ]
-    return [name for name in found if name not in PRESETS.values()]
+    names = [policy.rules for policy in legal_policies()]
+    return [name for name in names if name not in PRESETS.values()]
 
 
 @pytest.fixture(scope="module")

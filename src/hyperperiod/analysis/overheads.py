@@ -85,16 +85,8 @@ _PERIODS = {
     Budget.CBS: _Periods(windows=2, late=1, pieces=1),
     Budget.SPORADIC: _Periods(windows=2, late=1, pieces=8),
 }
-# Turns that end in every quantum on a pcpu of its own: two where a vcpu may pay without running.
-_TURNS = {
-    Budget.PERIODIC: 2,
-    Budget.DEFERRABLE: 1,
-    Budget.POLLING: 1,
-    Budget.SLICE: 1,
-    Budget.SLICE_ONCE: 1,
-    Budget.CBS: 1,
-    Budget.SPORADIC: 1,
-}
+# A rule that no row above is about costs as much as the dearest.
+_UNKNOWN = _Periods(windows=2, late=1, pieces=8)
 # Picks that end a loan, for each refill and each server.
 _LOANS = {
     Slack.NONE: 0,
@@ -104,6 +96,10 @@ _LOANS = {
     Slack.EXTRA: 0,
     Slack.WEIGHTS: 0,
 }
+
+
+def _periods_of(policy: Policy) -> _Periods:
+    return _PERIODS.get(policy.budget, _UNKNOWN)
 
 
 def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
@@ -139,7 +135,7 @@ def budget_loss_ns(
         return 0
     if system.policy.scope is Scope.GLOBAL:
         return rbf(overhead_loads(system, domains), period_ns)
-    window_ns = _PERIODS[system.policy.budget].windows * period_ns
+    window_ns = _periods_of(system.policy).windows * period_ns
     late_ns = 0
     if system.policy.budget is Budget.CBS and system.policy.order is Order.EDF:
         late_ns = -(-_beside_budgets_ns(system, domains) // 2)
@@ -162,7 +158,7 @@ def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
     cost = system.overheads
     servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
     vcpus = sum(domain.vcpus for domain in domains)
-    pieces = _PERIODS[system.policy.budget].pieces
+    pieces = _periods_of(system.policy).pieces
     refills = servers * (1 + pieces) + (system.policy.slack is Slack.SPARE)
     fixed_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return fixed_ns + (vcpus + 1) * cost.wake_ns + refills * cost.replenish_ns
@@ -188,7 +184,7 @@ def _picks_of_one_ns(
             wakes += _number(list(jobs_of(system, domain)), window_ns)
     # A loan ends with the budget of the one that lends, which may date from before the window;
     # and with a quantum with its turn, once more for each that takes its place for a while.
-    loans = _LOANS[system.policy.slack] * (refills + servers)
+    loans = _LOANS.get(system.policy.slack, 1) * (refills + servers)
     ends = loans * (1 if system.quantum_ns is None else 2)
     picks = turns + wakes + refills + ends + 2
     pick_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
@@ -223,7 +219,7 @@ def turns_of(system: System) -> list[Event]:
 def _turns_apart(policy: Policy) -> int:
     """Ends of turns in a quantum: a vcpu may have those to pay and to run at different instants."""
     together = policy.scope is Scope.PARTITIONED and policy.slack is not Slack.SPARE
-    return _TURNS[policy.budget] if together else 2
+    return 1 if together and not policy.budget.pays_idle else 2
 
 
 def _server_events(system: System, domain: Domain) -> list[Event]:
@@ -231,7 +227,7 @@ def _server_events(system: System, domain: Domain) -> list[Event]:
     if domain.interface is None:
         return []
     period_ns = domain.interface.period_ns
-    periods = _PERIODS[system.policy.budget]
+    periods = _periods_of(system.policy)
     return [Event(domain.vcpus * periods.pieces, period_ns, periods.late * period_ns)]
 
 

@@ -3,15 +3,19 @@
 
 A policy says how budget is spent and returns (budget), who is first among the eligible
 (order), what becomes of time whose owner does not need it (slack), and whether each pcpu has
-its own servers or all pcpus share them (scope). Not every combination has a meaning; the legal
-ones are one table below, everything else is refused by name. The numbers of the enum members
-(`code`) are those of the core and of trace files.
+its own servers or all pcpus share them (scope). Not every combination has a meaning; everything
+else is refused by name.
+
+Rules, what is legal and the known names are rows of the core (`core/rules.h`, `core/policy.h`),
+which the native module `_rules` hands over: a rule that has a row there is known here. The numbers
+of the enum members (`code`) are those of the core and of trace files.
 """
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from hyperperiod import _rules
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.part import Part, Table, key, read_part
 from hyperperiod.model.values import Finding, Kind, Path, Reading, show
@@ -25,30 +29,66 @@ class Rule(StrEnum):
         return list(type(self)).index(self)
 
 
-class Budget(Rule):
-    PERIODIC = "periodic"
-    DEFERRABLE = "deferrable"
-    POLLING = "polling"
-    SPORADIC = "sporadic"
-    CBS = "cbs"
-    SLICE = "slice"
-    SLICE_ONCE = "slice-once"
+class BudgetRule(Rule):
+    """What a budget rule's row says of it."""
+
+    def _has(self, trait: int) -> bool:
+        return bool(_rules.BUDGETS[self.code][1] & trait)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether budget comes back at each deadline, whatever was used before."""
+        return self._has(_rules.TIMED)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether a server without work loses nothing by that (but it may pay for the time)."""
+        return self._has(_rules.KEEPS)
+
+    @property
+    def pays_idle(self) -> bool:
+        """Whether a server pays when it is its turn, with work or without."""
+        return self._has(_rules.PAYS_IDLE)
+
+    @property
+    def max_budgets(self) -> int:
+        """The most that a server can hold, in budgets."""
+        return _rules.BUDGETS[self.code][2]
 
 
-class Order(Rule):
-    FP = "fp"
-    EDF = "edf"
-    FP_EDF = "fp-edf"
-    """Servers with a priority first, by it; then the ordinary ones, by deadline."""
+if TYPE_CHECKING:
+    # The rules that the package names; those of the core are there whether it does or not.
+    class Budget(BudgetRule):
+        PERIODIC = "periodic"
+        DEFERRABLE = "deferrable"
+        POLLING = "polling"
+        SPORADIC = "sporadic"
+        CBS = "cbs"
+        SLICE = "slice"
+        SLICE_ONCE = "slice-once"
 
+    class Order(Rule):
+        FP = "fp"
+        EDF = "edf"
+        FP_EDF = "fp-edf"
+        """Servers with a priority first, by it; then the ordinary ones, by deadline."""
 
-class Slack(Rule):
-    NONE = "none"
-    LEND = "lend"
-    RECLAIM = "reclaim"
-    SPARE = "spare"
-    EXTRA = "extra"
-    WEIGHTS = "weights"
+    class Slack(Rule):
+        NONE = "none"
+        LEND = "lend"
+        RECLAIM = "reclaim"
+        SPARE = "spare"
+        EXTRA = "extra"
+        WEIGHTS = "weights"
+
+else:
+
+    def _members(names: Iterable[str]) -> dict[str, str]:
+        return {name.replace("-", "_").upper(): name for name in names}
+
+    Budget = BudgetRule("Budget", _members(row[0] for row in _rules.BUDGETS), module=__name__)
+    Order = Rule("Order", _members(_rules.ORDERS), module=__name__)
+    Slack = Rule("Slack", _members(_rules.SLACKS), module=__name__)
 
 
 class Scope(Rule):
@@ -56,22 +96,20 @@ class Scope(Rule):
     GLOBAL = "global"
 
 
-_KEPT = (Slack.NONE, Slack.SPARE, Slack.EXTRA)
-_GAPS = (Slack.NONE, Slack.EXTRA, Slack.WEIGHTS)
+def _slacks(numbers: Iterable[int]) -> tuple[Slack, ...]:
+    return tuple(list(Slack)[number] for number in numbers)
 
-# Which slack rules go with a budget rule in a scope. fp-edf goes with slice only; the other two
-# order rules are free everywhere.
+
+# Which slack rules go with a budget rule in a scope.
 LEGAL_SLACK: dict[tuple[Scope, Budget], tuple[Slack, ...]] = {
-    (Scope.PARTITIONED, Budget.PERIODIC): (Slack.NONE, Slack.LEND, Slack.RECLAIM),
-    (Scope.PARTITIONED, Budget.DEFERRABLE): _KEPT,
-    (Scope.PARTITIONED, Budget.POLLING): _KEPT,
-    (Scope.PARTITIONED, Budget.SPORADIC): _KEPT,
-    (Scope.PARTITIONED, Budget.CBS): _KEPT,
-    (Scope.PARTITIONED, Budget.SLICE): _GAPS,
-    (Scope.PARTITIONED, Budget.SLICE_ONCE): _GAPS,
-    (Scope.GLOBAL, Budget.PERIODIC): (Slack.NONE,),
-    (Scope.GLOBAL, Budget.DEFERRABLE): _KEPT,
-    (Scope.GLOBAL, Budget.CBS): _KEPT,
+    (scope, Budget(name)): _slacks(slacks)
+    for scope in Scope
+    for name, _traits, _holds, _orders, one, several in _rules.BUDGETS
+    if (slacks := several if scope is Scope.GLOBAL else one)
+}
+_LEGAL_ORDERS: dict[Budget, tuple[Order, ...]] = {
+    Budget(name): tuple(list(Order)[number] for number in orders)
+    for name, _traits, _holds, orders, _one, _several in _rules.BUDGETS
 }
 
 
@@ -83,8 +121,8 @@ def illegal_because(budget: Budget, order: Order, slack: Slack, scope: Scope) ->
         return f"with scope {scope} the budget rules {', '.join(budgets)}"
     if slack not in legal:
         return f"with {scope} {budget} the slack rules {', '.join(s.value for s in legal)}"
-    if order is Order.FP_EDF and budget is not Budget.SLICE:
-        return f"with {budget} the order rules fp, edf"
+    if order not in _LEGAL_ORDERS[budget]:
+        return f"with {budget} the order rules {', '.join(_LEGAL_ORDERS[budget])}"
     return None
 
 
@@ -124,31 +162,16 @@ class Policy(Part):
         return self.name or self.rules
 
 
-def _row(
-    name: str, budget: Budget, order: Order, slack: Slack, scope: Scope = Scope.PARTITIONED
-) -> Policy:
-    return Policy(name=name, budget=budget, order=order, slack=slack, scope=scope)
-
-
+# The known names, as the core has them.
 PRESETS: dict[str, Policy] = {
-    policy.name: policy
-    for policy in (
-        _row("ptps", Budget.PERIODIC, Order.FP, Slack.NONE),
-        _row("wcps", Budget.PERIODIC, Order.FP, Slack.LEND),
-        _row("crps", Budget.PERIODIC, Order.FP, Slack.RECLAIM),
-        _row("ds", Budget.DEFERRABLE, Order.FP, Slack.NONE),
-        _row("polling", Budget.POLLING, Order.FP, Slack.NONE),
-        _row("sporadic", Budget.SPORADIC, Order.FP, Slack.NONE),
-        _row("rtds", Budget.DEFERRABLE, Order.EDF, Slack.EXTRA, Scope.GLOBAL),
-        _row("ertds", Budget.DEFERRABLE, Order.EDF, Slack.SPARE, Scope.GLOBAL),
-        _row("cbs", Budget.CBS, Order.EDF, Slack.NONE),
-        _row("sedf", Budget.SLICE_ONCE, Order.EDF, Slack.WEIGHTS),
-        _row("sedf-prime", Budget.SLICE, Order.EDF, Slack.WEIGHTS),
-        _row("psedf", Budget.SLICE, Order.FP_EDF, Slack.WEIGHTS),
-        _row("hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
-        _row("partitioned-hsf-fp", Budget.PERIODIC, Order.FP, Slack.NONE),
+    name: Policy(
+        name=name,
+        budget=list(Budget)[budget],
+        order=list(Order)[order],
+        slack=list(Slack)[slack],
+        scope=Scope.GLOBAL if scope == "global" else Scope.PARTITIONED,
     )
-    if policy.name is not None
+    for name, scope, budget, order, slack in _rules.POLICIES
 }
 
 # The one known name that is bound to a number of pcpus.

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import PROBLEM_LIMIT, SYSTEM_ENDINGS
 from hyperperiod.model.part import entries_of, show_path
+from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Count, Positive, Reading
 
@@ -167,9 +168,9 @@ class Header(TypedDict):
     system: str
     host: str
     policy: str
-    budget: Literal["periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once"]
-    order: Literal["fp", "edf", "fp-edf"]
-    slack: Literal["none", "lend", "reclaim", "spare", "extra", "weights"]
+    budget: Budget
+    order: Order
+    slack: Slack
     scope: Literal["partitioned", "global"]
     seed: Count | None
     horizon_ns: Count
@@ -366,7 +367,7 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
-_RULES: Final = np.array((7, 3, 6), np.uint64)
+_RULES: Final = np.array((len(Budget), len(Order), len(Slack)), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 

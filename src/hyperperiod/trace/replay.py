@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.trace.format import (
     ALSO,
     EXTRA,
@@ -28,10 +29,10 @@ from hyperperiod.trace.format import (
 )
 from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, ReplayedServer, SliceOfClass, Wanted
 
-BUDGETS: Final = ("periodic", "deferrable", "polling", "sporadic", "cbs", "slice", "slice-once")
-ORDERS: Final = ("fp", "edf", "fp-edf")
+BUDGETS: Final = tuple(rule.value for rule in Budget)
+ORDERS: Final = tuple(rule.value for rule in Order)
 DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
-SLACKS: Final = ("none", "lend", "reclaim", "spare", "extra", "weights")
+SLACKS: Final = tuple(rule.value for rule in Slack)
 
 
 @dataclass(frozen=True)
