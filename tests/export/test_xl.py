@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.control.machines import Machine
 
 from hyperperiod.analysis import analyze
 from hyperperiod.export import export_xl, write_folder
@@ -48,11 +50,14 @@ def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
     return folder
 
 
+def conf(folder: Path) -> str:
+    """The file that `hyperperiod-xen apply` gets, without its comment."""
+    return (folder / "out" / "hyperperiod-xen.conf").read_text().split("\n", 1)[1]
+
+
 def test_weights_are_set(tmp_path: Path) -> None:
     one = system({"name": "rest", "best_effort": True, "weight": 300}, policy="sedf")
-    assert "hyperperiod-xen set rest --best-effort --weight 300" in called(
-        exported(tmp_path, one), "start.sh"
-    )
+    assert "vcpu 0 = best effort, weight 300\n" in conf(exported(tmp_path, one))
 
 
 def test_one_pcpu_is_one_pool(tmp_path: Path) -> None:
@@ -63,20 +68,38 @@ def test_one_pcpu_is_one_pool(tmp_path: Path) -> None:
     )
     folder = exported(tmp_path, one)
     assert called(folder, "start.sh") == [
-        "hyperperiod-xen pool-create s --policy crps --scope partitioned --cpus 1",
         "xl create -p control.cfg",
-        "hyperperiod-xen move control s",
-        "hyperperiod-xen set control --period 10ms --budget 2ms --priority 0",
         "xl create -p video.cfg",
-        "hyperperiod-xen move video s",
-        "hyperperiod-xen set video --period 20ms --budget 7500us --priority 1 --extra",
         "xl create -p rest.cfg",
-        "hyperperiod-xen move rest s",
-        "hyperperiod-xen set rest --best-effort",
+        "hyperperiod-xen apply hyperperiod-xen.conf",
         "xl unpause control",
         "xl unpause video",
         "xl unpause rest",
     ]
+    assert (
+        conf(folder)
+        == """\
+version = 1
+
+[pool s]
+policy = crps
+scope = partitioned
+cpus = 1
+
+[domain control]
+pool = s
+vcpu 0 = 2ms in 10ms, priority 0
+
+[domain video]
+pool = s
+vcpu 0 = 7500us in 20ms, priority 1, extra time
+vcpu 1 = 7500us in 20ms, priority 1, extra time
+
+[domain rest]
+pool = s
+vcpu 0 = best effort
+"""
+    )
     assert called(folder, "stop.sh") == [
         "xl destroy control", "xl destroy video", "xl destroy rest",
         "hyperperiod-xen pool-destroy s",
@@ -93,29 +116,58 @@ def test_a_partitioned_policy_on_several_pcpus_is_a_pool_for_each(tmp_path: Path
         {"name": "c", "interface": server(4, 20), "pcpu": 1},
         pcpus=2,
     )
-    commands = called(exported(tmp_path, one, [3, 5]), "start.sh")
-    assert [word for word in commands if "pool-create" in word or "move" in word] == [
-        "hyperperiod-xen pool-create s-0 --policy crps --scope partitioned --cpus 3",
-        "hyperperiod-xen move a s-0",
-        "hyperperiod-xen pool-create s-1 --policy crps --scope partitioned --cpus 5",
-        "hyperperiod-xen move b s-1",
-        "hyperperiod-xen move c s-1",
-    ]
+    lines = conf(exported(tmp_path, one, [3, 5])).splitlines()
+    assert [line for line in lines if line.startswith(("[", "cpus", "pool"))] == [
+        "[pool s-0]", "cpus = 3", "[pool s-1]", "cpus = 5",
+        "[domain a]", "pool = s-0", "[domain b]", "pool = s-1", "[domain c]", "pool = s-1",
+    ]  # fmt: skip
 
 
 def test_a_global_policy_is_one_pool_with_its_spare(tmp_path: Path) -> None:
     one = system({"name": "a", "interface": server(2, 10)}, policy="ertds", pcpus=2)
-    commands = called(exported(tmp_path, one), "start.sh")
-    assert commands[:2] == [
-        "hyperperiod-xen pool-create s --policy ertds --scope global --cpus 1,2",
-        "hyperperiod-xen spare s --period 10ms --budget 10ms",
-    ]
+    assert conf(exported(tmp_path, one)).startswith(
+        "version = 1\n\n[pool s]\npolicy = ertds\nscope = global\ncpus = 1,2\n"
+        "spare = 10ms in 10ms\n"
+    )
 
 
 def test_rules_without_a_name_are_spelled_out(tmp_path: Path) -> None:
     one = system({"name": "a", "interface": server(2, 10)}, policy="periodic+edf+reclaim")
-    first = called(exported(tmp_path, one), "start.sh")[0]
-    assert first.endswith("--policy periodic+edf+reclaim --scope partitioned --cpus 1")
+    assert "policy = periodic+edf+reclaim\nscope = partitioned\n" in conf(exported(tmp_path, one))
+
+
+def test_the_unit_is_beside_the_file(tmp_path: Path) -> None:
+    """The service that the README speaks of applies the file that the README copies."""
+    folder = exported(tmp_path, system({"name": "a", "interface": server(2, 10)}))
+    unit = (folder / "out" / "hyperperiod-xen.service").read_text()
+    assert "apply --watch /etc/hyperperiod-xen.conf\n" in unit
+    readme = (folder / "out" / "README.md").read_text()
+    assert "cp hyperperiod-xen.conf /etc/\n" in readme
+    assert "cp hyperperiod-xen.service /etc/systemd/system/ " in readme
+
+
+@pytest.mark.parametrize(
+    "name", ["flight-control", "packet-path", "ertds-experiment-c", "stability-control"]
+)
+def test_the_tool_takes_the_file(tmp_path: Path, name: str) -> None:
+    """What is exported is what hyperperiod-xen reads: the same pools, servers and spare."""
+    path = TOP / "systems" / f"{name}.toml"
+    one = load_system(path)
+    folder = exported(tmp_path, one)
+    machine = Machine(tmp_path, pcpus=one.pcpus + 1)
+    for number, domain in enumerate(one.domains):
+        machine.guest(number + 1, domain.name, domain.vcpus)
+    file = folder / "out" / "hyperperiod-xen.conf"
+    machine.does("apply", file)
+    assert machine.does("apply", file) == "nothing to change\n"
+    for domain in load_system(folder / "out" / "system.toml").domains:
+        got = json.loads(machine.does("get", domain.name, "--json"))["vcpus"]
+        assert len(got) == domain.vcpus
+        for vcpu in got:
+            assert vcpu["best_effort"] is (domain.interface is None)
+            if domain.interface is not None:
+                found = (vcpu["budget_ns"], vcpu["period_ns"])
+                assert found == (domain.interface.budget_ns, domain.interface.period_ns)
 
 
 def test_computed_budgets_are_rounded_up_to_microseconds(tmp_path: Path) -> None:
@@ -126,7 +178,7 @@ def test_computed_budgets_are_rounded_up_to_microseconds(tmp_path: Path) -> None
     interface = again.domains[0].interface
     assert interface is not None
     assert interface.budget_ns % 1000 == 0
-    assert f"--budget {interface.budget_ns // 1000}us" in called(folder, "start.sh")[3]
+    assert f"vcpu 0 = {interface.budget_ns // 1000}us in 7ms" in conf(folder)
     assert analyze(again).schedulable is True
 
 

@@ -32,6 +32,7 @@ for part in start stop; do
   sh ./$part.sh
   if [ $part = start ]; then
     sleep 1
+    hyperperiod-xen apply hyperperiod-xen.conf >/results/again
     for name in control video rest; do
       hyperperiod-xen get $name --json >/results/$name.json
     done
@@ -62,6 +63,8 @@ def session() -> dict[str, bytes]:
     """The export with the guests of the stack's tests, and the tool."""
     files = {"run": SESSION.encode()}
     for name, content in export_xl(system()).items():
+        if isinstance(content, Path):
+            content = content.read_text()
         assert isinstance(content, str)
         if name.endswith(".cfg"):
             content = content.replace('type = "pvh"', 'type = "pv"')
@@ -88,6 +91,7 @@ def test_the_commands_bring_the_system_up_and_end_it(tmp_path: Path) -> None:
         pytest.skip(str(missing))
     ran = Machine(xen, image, pcpus=2).run(tmp_path, session(), LIMIT_S)
     assert ran.results.get("done") == b"well\n", ran.log[-3000:]
+    assert ran.results["again"] == b"nothing to change\n"
     servers = {
         name: json.loads(ran.results[f"{name}.json"]) for name in ("control", "video", "rest")
     }

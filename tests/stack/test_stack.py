@@ -20,8 +20,8 @@ from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.hosts.xen.rings import Ring, read_ring
 
 SCENARIOS = (
-    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "capacity", "leave",
-    "global", "fuzz",
+    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
+    "leave", "global", "fuzz",
 )  # fmt: skip
 CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
 """What Xen's console must not say."""

@@ -13,6 +13,9 @@ int pool_spare(struct arguments *arguments);
 int move(struct arguments *arguments);
 int set(struct arguments *arguments);
 int get(struct arguments *arguments);
+int apply(struct arguments *arguments);
+int save(struct arguments *arguments);
+int doctor(struct arguments *arguments);
 int trace(struct arguments *arguments);
 
 #endif

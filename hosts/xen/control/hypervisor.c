@@ -9,8 +9,10 @@
 #include "hypervisor.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <xen/version.h>
 #include <xencall.h>
 
 #include "text.h"
@@ -41,6 +43,7 @@ static struct buffers {
     struct xen_domctl_schedparam_vcpu vcpu;
     struct xen_domctl_getdomaininfo domain;
     uint8_t pcpus[MAX_PCPUS / 8];
+    char text[1024];
 } *buffers;
 
 void open_hypervisor(void) {
@@ -168,8 +171,18 @@ int find_domain(uint32_t from, struct domain *domain) {
         return ENOENT;
     domain->id = buffers->domain.domain;
     domain->pool = buffers->domain.cpupool;
-    domain->vcpus = buffers->domain.max_vcpu_id + 1;
+    /* The highest number is -1 while it has none. */
+    domain->vcpus = (uint32_t)buffers->domain.max_vcpu_id + 1;
     return 0;
+}
+
+int count_idle_states(uint32_t pcpu, uint32_t *count) {
+    struct xen_sysctl *sysctl = new_sysctl(XEN_SYSCTL_get_pmstat);
+    sysctl->u.get_pmstat.type = PMSTAT_get_max_cx;
+    sysctl->u.get_pmstat.cpuid = pcpu;
+    int error = call_sysctl();
+    *count = sysctl->u.get_pmstat.u.getcx.nr;
+    return error;
 }
 
 static int call_scheduler_of(uint32_t pool, uint32_t command, struct xen_sysctl_hyperperiod *what) {
@@ -203,18 +216,41 @@ static int call_domctl(void) {
     return error;
 }
 
+static struct xen_domctl *new_domctl(uint32_t command, uint32_t domain) {
+    memset(&buffers->domctl, 0, sizeof(buffers->domctl));
+    buffers->domctl.cmd = command;
+    buffers->domctl.interface_version = XEN_DOMCTL_INTERFACE_VERSION;
+    buffers->domctl.domain = (domid_t)domain;
+    return &buffers->domctl;
+}
+
+int find_pcpu(uint32_t domain, uint32_t vcpu, uint32_t *pcpu) {
+    struct xen_domctl *domctl = new_domctl(XEN_DOMCTL_getvcpuinfo, domain);
+    domctl->u.getvcpuinfo.vcpu = vcpu;
+    int error = call_domctl();
+    *pcpu = domctl->u.getvcpuinfo.cpu;
+    return error;
+}
+
+int hold_domain(uint32_t domain) {
+    new_domctl(XEN_DOMCTL_pausedomain, domain);
+    return call_domctl();
+}
+
+int release_domain(uint32_t domain) {
+    new_domctl(XEN_DOMCTL_unpausedomain, domain);
+    return call_domctl();
+}
+
 /* One vcpu by the list of vcpus, all of them by the domain's own parameters. */
 static int call_scheduler_for(uint32_t domain, uint32_t vcpu, bool put,
                               struct xen_domctl_sched_hyperperiod *server) {
-    struct xen_domctl_scheduler_op *op = &buffers->domctl.u.scheduler_op;
+    struct xen_domctl *domctl = new_domctl(XEN_DOMCTL_scheduler_op, domain);
+    struct xen_domctl_scheduler_op *op = &domctl->u.scheduler_op;
     bool all = vcpu == ALL_VCPUS;
     void *place = all ? (void *)&op->u : (void *)&buffers->vcpu.u;
 
-    memset(&buffers->domctl, 0, sizeof(buffers->domctl));
     memset(&buffers->vcpu, 0, sizeof(buffers->vcpu));
-    buffers->domctl.cmd = XEN_DOMCTL_scheduler_op;
-    buffers->domctl.interface_version = XEN_DOMCTL_INTERFACE_VERSION;
-    buffers->domctl.domain = (domid_t)domain;
     op->sched_id = XEN_SCHEDULER_HYPERPERIOD;
     if (all)
         op->cmd = put ? XEN_DOMCTL_SCHEDOP_putinfo : XEN_DOMCTL_SCHEDOP_getinfo;
@@ -240,4 +276,23 @@ int set_server(uint32_t domain, uint32_t vcpu, const struct xen_domctl_sched_hyp
 
 int get_server(uint32_t domain, uint32_t vcpu, struct xen_domctl_sched_hyperperiod *server) {
     return call_scheduler_for(domain, vcpu, false, server);
+}
+
+static void ask_text(uint32_t what, char *text, size_t size) {
+    memset(buffers->text, 0, sizeof(buffers->text));
+    if (xencall2(calls, __HYPERVISOR_xen_version, what, (uint64_t)buffers->text) < 0)
+        return;
+    snprintf(text, size, "%s", buffers->text);
+}
+
+void ask_about(struct about *about) {
+    int version = xencall2(calls, __HYPERVISOR_xen_version, XENVER_version, 0);
+    memset(about, 0, sizeof(*about));
+    if (version >= 0) {
+        about->major = (uint32_t)version >> 16;
+        about->minor = (uint32_t)version & 0xffff;
+    }
+    ask_text(XENVER_extraversion, about->extra, sizeof(about->extra));
+    ask_text(XENVER_capabilities, about->capabilities, sizeof(about->capabilities));
+    ask_text(XENVER_commandline, about->command_line, sizeof(about->command_line));
 }

@@ -49,6 +49,11 @@ int move_domain(uint32_t domain, uint32_t pool);
 
 /* The first domain with this number or a higher one. */
 int find_domain(uint32_t from, struct domain *domain);
+/* The pcpu that a vcpu ran on last, or belongs to. */
+int find_pcpu(uint32_t domain, uint32_t vcpu, uint32_t *pcpu);
+/* Both count: a domain runs again when it was released as often as it was held. */
+int hold_domain(uint32_t domain);
+int release_domain(uint32_t domain);
 
 /* What the scheduler of a pool is told or asked; see hosts/xen/public.h. */
 int tell_pool(uint32_t pool, struct xen_sysctl_hyperperiod *what);
@@ -58,6 +63,17 @@ int ask_pool(uint32_t pool, struct xen_sysctl_hyperperiod *what);
 #define ALL_VCPUS 0xffffffffu
 int set_server(uint32_t domain, uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server);
 int get_server(uint32_t domain, uint32_t vcpu, struct xen_domctl_sched_hyperperiod *server);
+
+/* What the hypervisor says about itself; empty if it says nothing. */
+struct about {
+    uint32_t major, minor;
+    char extra[16];           /* the rest of its version */
+    char capabilities[1024];  /* "xen-3.0-x86_64 hvm-3.0-x86_32 ..." */
+    char command_line[1024];
+};
+void ask_about(struct about *about);
+/* How many idle states a pcpu has; an error where Xen has no choice of them. */
+int count_idle_states(uint32_t pcpu, uint32_t *count);
 
 static inline bool has_pcpu(const uint8_t pcpus[MAX_PCPUS / 8], uint32_t pcpu) {
     return pcpu < MAX_PCPUS && (pcpus[pcpu / 8] >> pcpu % 8 & 1) != 0;

@@ -26,12 +26,17 @@ static const struct command {
     {"pool-destroy", pool_destroy, "POOL", "end a pool without domains; Pool-0 gets its pcpus"},
     {"move", move, "DOMAIN POOL", "move a running domain to another pool"},
     {"set", set,
-     "DOMAIN [--vcpu V] --period TIME --budget TIME [--priority N] [--extra] | --best-effort "
-     "[--weight N]",
-     "give one vcpu or all of them a server, or none"},
+     "DOMAIN [--vcpu V] --period TIME --budget TIME [--priority N] [--extra] [--force] | "
+     "--best-effort [--weight N]",
+     "give one vcpu or all of them a server, or none; --force: more than there is"},
     {"get", get, "DOMAIN [--vcpu V] [--json]", "the servers of a domain"},
     {"policy", pool_policy, "POOL POLICY", "replace the policy of a running pool"},
     {"spare", pool_spare, "POOL --period TIME --budget TIME", "the spare budget of a pool (ertds)"},
+    {"apply", apply, "FILE [--check] [--force] [--watch]",
+     "make pools and servers what the file says; --check: only look at the file;\n"
+     "      --watch: stay, for domains that come later"},
+    {"save", save, "FILE|-", "write what is in force, as such a file"},
+    {"doctor", doctor, "[--json]", "what of this machine makes servers late, and what to do"},
     {"trace", trace, "POOL [--cpu N] [--follow] [-o FILE] [--json]",
      "the events of a pcpu of the pool, or a file of them"},
     {"help", help, "[COMMAND]", "this text"},
@@ -65,8 +70,8 @@ static int help(struct arguments *arguments) {
     printf("\nDOMAIN and POOL are numbers or the names that xl shows; TIME is a whole number with "
            "a\nunit (ns, us, ms, s), such as 10ms; LIST is 1,3-5. POLICY is a name (ptps, crps, "
            "rtds,\n...) or rules such as deferrable+edf+none.\n"
-           "Exit codes: 0 done, 1 refused by the hypervisor, 2 bad input, 3 something is "
-           "missing.\n");
+           "Exit codes: 0 done, 1 refused by the hypervisor (doctor: something is to be done), "
+           "2 bad\ninput, 3 something is missing.\n");
     return DONE;
 }
 

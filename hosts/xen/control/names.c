@@ -8,30 +8,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xenstore.h>
 
+#include "store.h"
 #include "text.h"
 
-static struct xs_handle *store(void) {
-    static struct xs_handle *handle;
-    if (handle == NULL)
-        handle = xs_open(0);
-    return handle;
-}
+#define LONGEST_NAME 256u
 
-static const char *name_at(const char *kind, uint32_t id) {
+/* The name, in memory that the next name of the kind takes. */
+static const char *name_at(const char *kind, uint32_t id, char name[LONGEST_NAME]) {
     char path[64];
     snprintf(path, sizeof(path), "/local/%s/%u/name", kind, id);
-    return store() == NULL ? NULL : xs_read(store(), XBT_NULL, path, NULL);
+    char *found = store_read(path);
+    if (found == NULL)
+        return NULL;
+    snprintf(name, LONGEST_NAME, "%s", found);
+    free(found);
+    return name;
 }
 
 const char *pool_name(uint32_t id) {
-    const char *name = name_at("pool", id);
+    static char kept[LONGEST_NAME];
+    const char *name = name_at("pool", id, kept);
     return name == NULL && id == 0 ? "Pool-0" : name;
 }
 
 const char *domain_name(uint32_t id) {
-    return name_at("domain", id);
+    static char kept[LONGEST_NAME];
+    return name_at("domain", id, kept);
 }
 
 static bool is_number(const char *word, uint32_t *number) {
@@ -77,16 +80,31 @@ struct pool own_pool_named(const char *word) {
     return pool;
 }
 
+bool domain_with_name(const char *name, struct domain *domain) {
+    for (uint32_t from = 0; from < DOMID_FIRST_RESERVED && find_domain(from, domain) == 0;
+         from = domain->id + 1)
+        if (is_name(name, domain_name(domain->id)))
+            return true;
+    return false;
+}
+
+bool pool_with_name(const char *name, struct pool *pool) {
+    for (uint32_t from = 0; find_pool(from, pool) == 0; from = pool->id + 1)
+        if (is_name(name, pool_name(pool->id)))
+            return true;
+    return false;
+}
+
 static void write_entry(uint32_t id, const char *entry, const char *value) {
     char path[64];
     snprintf(path, sizeof(path), "/local/pool/%u/%s", id, entry);
-    if (!xs_write(store(), XBT_NULL, path, value, (unsigned int)strlen(value)))
+    if (!store_write(path, value))
         warn("cannot write %s to xenstore: xl will not know the pool's name", path);
 }
 
 void name_pool(uint32_t id, const char *name) {
     char uuid[64];
-    if (store() == NULL) {
+    if (!store_there()) {
         warn("no xenstore: the pool is known by its number, %u, only", id);
         return;
     }
@@ -99,6 +117,5 @@ void name_pool(uint32_t id, const char *name) {
 void forget_pool(uint32_t id) {
     char path[64];
     snprintf(path, sizeof(path), "/local/pool/%u", id);
-    if (store() != NULL)
-        xs_rm(store(), XBT_NULL, path);
+    store_remove(path);
 }

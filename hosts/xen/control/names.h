@@ -14,7 +14,11 @@ struct pool pool_named(const char *word);
 /* A pool with our scheduler. */
 struct pool own_pool_named(const char *word);
 
-/* The name, or NULL. */
+/* The one that has this name, if there is one. */
+bool domain_with_name(const char *name, struct domain *domain);
+bool pool_with_name(const char *name, struct pool *pool);
+
+/* The name, or NULL; it stays until the next one is asked for. */
 const char *pool_name(uint32_t id);
 const char *domain_name(uint32_t id);
 

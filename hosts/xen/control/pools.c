@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "admission.h"
 #include "commands.h"
 #include "names.h"
+#include "pools.h"
+#include "server.h"
 
-static struct xen_sysctl_hyperperiod ask_info(const struct pool *pool) {
+struct xen_sysctl_hyperperiod ask_info(const struct pool *pool) {
     struct xen_sysctl_hyperperiod info = {.op = XEN_HYPERPERIOD_OP_INFO};
     int error = ask_pool(pool->id, &info);
     if (error != 0)
@@ -15,15 +18,25 @@ static struct xen_sysctl_hyperperiod ask_info(const struct pool *pool) {
     return info;
 }
 
-/* Whether the rules go together, here rather than by an error number of the hypervisor. */
-static void check_policy(const char *text, struct hp_policy rules, bool global) {
+void check_policy(const char *text, struct hp_policy rules, bool global) {
     if (!hp_policy_legal(&rules, global ? 2 : 1))
         fail(BAD_INPUT, "policy '%s' is not defined for %s", text,
              global ? "all pcpus of a pool together (--scope global)"
                     : "each pcpu by itself (--scope partitioned)");
 }
 
-static int write_policy(uint32_t pool, struct hp_policy rules, bool global) {
+bool read_scope(const char *text, const char *what, const struct policy_words *words) {
+    if (text == NULL)
+        return words->global;
+    bool global = strcmp(text, "global") == 0;
+    if (!global && strcmp(text, "partitioned") != 0)
+        fail(BAD_INPUT, "%s: found '%s'; allowed: global, partitioned", what, text);
+    if (words->scope_given && words->global != global)
+        fail(BAD_INPUT, "%s: found '%s'; the policy says otherwise", what, text);
+    return global;
+}
+
+int write_policy(uint32_t pool, struct hp_policy rules, bool global) {
     struct xen_sysctl_hyperperiod wanted = {
         .op = XEN_HYPERPERIOD_OP_POLICY,
         .budget = rules.budget,
@@ -34,37 +47,29 @@ static int write_policy(uint32_t pool, struct hp_policy rules, bool global) {
     return tell_pool(pool, &wanted);
 }
 
-static bool read_scope(struct arguments *arguments, const struct policy_words *words) {
-    const char *scope = take_option(arguments, "--scope");
-    if (scope == NULL)
-        return words->global;
-    bool global = strcmp(scope, "global") == 0;
-    if (!global && strcmp(scope, "partitioned") != 0)
-        fail(BAD_INPUT, "--scope: found '%s'; allowed: global, partitioned", scope);
-    if (words->scope_given && words->global != global)
-        fail(BAD_INPUT, "--scope: found '%s'; the policy says otherwise", scope);
-    return global;
-}
-
-/* All pcpus of the list are free or can be taken from Pool-0, and Pool-0 keeps one. */
-static void check_pcpus(const uint8_t wanted[MAX_PCPUS / 8]) {
+void check_available(const uint8_t wanted[MAX_PCPUS / 8], const uint8_t own[MAX_PCPUS / 8],
+                     const char *what) {
     struct pool first;
     uint8_t unused[MAX_PCPUS / 8];
-    bool left = false;
     if (find_pool(0, &first) != 0 || free_pcpus(unused) != 0)
         fail(REFUSED, "the hypervisor does not list its pools");
-    for (uint32_t pcpu = 0; pcpu < MAX_PCPUS; pcpu++) {
-        bool asked = has_pcpu(wanted, pcpu), there = has_pcpu(first.pcpus, pcpu);
-        left = left || (there && !asked);
-        if (asked && !there && !has_pcpu(unused, pcpu))
-            fail(BAD_INPUT, "--cpus: pcpu %u is in another pool, or there is none", pcpu);
-    }
-    if (!left)
-        fail(BAD_INPUT, "--cpus: Pool-0 needs one pcpu at least for itself");
+    for (uint32_t pcpu = 0; pcpu < MAX_PCPUS; pcpu++)
+        if (has_pcpu(wanted, pcpu) && !has_pcpu(own, pcpu) && !has_pcpu(first.pcpus, pcpu)
+            && !has_pcpu(unused, pcpu))
+            fail(BAD_INPUT, "%s: pcpu %u is in another pool, or there is none", what, pcpu);
 }
 
-/* Adds a pcpu, taking it from Pool-0 if it is there. */
-static int gain_pcpu(uint32_t pool, uint32_t pcpu) {
+void check_rest(const uint8_t wanted[MAX_PCPUS / 8], const char *what) {
+    struct pool first;
+    if (find_pool(0, &first) != 0)
+        fail(REFUSED, "the hypervisor does not list its pools");
+    for (uint32_t pcpu = 0; pcpu < MAX_PCPUS; pcpu++)
+        if (has_pcpu(first.pcpus, pcpu) && !has_pcpu(wanted, pcpu))
+            return;
+    fail(BAD_INPUT, "%s: Pool-0 needs one pcpu at least for itself", what);
+}
+
+int gain_pcpu(uint32_t pool, uint32_t pcpu) {
     struct pool first;
     if (find_pool(0, &first) == 0 && has_pcpu(first.pcpus, pcpu)) {
         int error = remove_pcpu(0, pcpu);
@@ -86,36 +91,43 @@ static int end_pool(const struct pool *pool) {
     return destroy_pool(pool->id);
 }
 
+int make_pool(struct hp_policy rules, bool global, const uint8_t pcpus[MAX_PCPUS / 8],
+              uint32_t *id) {
+    int error = create_pool(id, XEN_SCHEDULER_HYPERPERIOD);
+    if (error == ENOENT || error == EINVAL)
+        fail(LACKS, "this hypervisor has no hyperperiod scheduler; "
+                    "`hyperperiod xen build x86_64` builds one");
+    if (error != 0)
+        return error;
+    error = write_policy(*id, rules, global);
+    for (uint32_t pcpu = 0; pcpu < MAX_PCPUS && error == 0; pcpu++)
+        if (has_pcpu(pcpus, pcpu))
+            error = gain_pcpu(*id, pcpu);
+    struct pool pool;
+    if (error != 0 && find_pool(*id, &pool) == 0 && pool.id == *id)
+        end_pool(&pool);
+    return error;
+}
+
 int pool_create(struct arguments *arguments) {
     const char *policy = need_option(arguments, "--policy");
     struct policy_words words = read_policy(policy);
-    bool global = read_scope(arguments, &words);
+    bool global = read_scope(take_option(arguments, "--scope"), "--scope", &words);
     uint8_t pcpus[MAX_PCPUS / 8];
-    read_pcpus(need_option(arguments, "--cpus"), pcpus);
+    read_pcpus(need_option(arguments, "--cpus"), "--cpus", pcpus);
     bool json = take_flag(arguments, "--json");
     const char *name = take_word(arguments, "name of the pool (- for none)");
     take_no_more(arguments);
     check_policy(policy, words.rules, global);
 
     open_hypervisor();
-    check_pcpus(pcpus);
+    static const uint8_t none[MAX_PCPUS / 8];
+    check_available(pcpus, none, "--cpus");
+    check_rest(pcpus, "--cpus");
     uint32_t id;
-    int error = create_pool(&id, XEN_SCHEDULER_HYPERPERIOD);
-    if (error == ENOENT || error == EINVAL)
-        fail(LACKS, "this hypervisor has no hyperperiod scheduler; "
-                    "`hyperperiod xen build x86_64` builds one");
+    int error = make_pool(words.rules, global, pcpus, &id);
     if (error != 0)
         fail(REFUSED, "no pool was made: %s", reason(error));
-    error = write_policy(id, words.rules, global);
-    for (uint32_t pcpu = 0; pcpu < MAX_PCPUS && error == 0; pcpu++)
-        if (has_pcpu(pcpus, pcpu))
-            error = gain_pcpu(id, pcpu);
-    if (error != 0) {
-        struct pool pool;
-        if (find_pool(id, &pool) == 0 && pool.id == id)
-            end_pool(&pool);
-        fail(REFUSED, "no pool was made: %s", reason(error));
-    }
     if (strcmp(name, "-") != 0)
         name_pool(id, name);
     printf(json ? "{\"pool\": %u}\n" : "pool %u\n", id);
@@ -136,6 +148,34 @@ int pool_destroy(struct arguments *arguments) {
     return DONE;
 }
 
+/* A line for each pcpu of a partitioned pool, one for a global one. */
+static void print_loads(const struct pool *pool, bool global) {
+    struct members members = find_members(pool);
+    struct load load;
+    uint32_t next = 0;
+    while (find_load(pool, global, &members, next, &load, &next)) {
+        printf("\n  load      ");
+        print_load(stdout, &load, global);
+        printf(load.overbooked ? ", overbooked" : "");
+    }
+    free_members(&members);
+}
+
+static void print_json_loads(const struct pool *pool, bool global) {
+    struct members members = find_members(pool);
+    const char *comma = "";
+    struct load load;
+    uint32_t next = 0;
+    printf(", \"load\": [");
+    while (find_load(pool, global, &members, next, &load, &next)) {
+        printf("%s", comma);
+        comma = ", ";
+        print_json_load(&load);
+    }
+    printf("]");
+    free_members(&members);
+}
+
 static void print_pool(const struct pool *pool) {
     struct xen_sysctl_hyperperiod info = ask_info(pool);
     struct hp_policy rules = {info.budget, info.order, info.slack};
@@ -146,18 +186,19 @@ static void print_pool(const struct pool *pool) {
     printf("\n  policy    %s, %s\n", policy_text(rules, info.global),
            info.global ? "global" : "partitioned");
     printf("  pcpus     ");
-    print_pcpus(pool->pcpus);
+    print_pcpus(stdout, pool->pcpus);
+    print_loads(pool, info.global);
     printf("\n  places    %u of %u taken by vcpus\n", info.vcpus, info.capacity);
     if (info.quantum_ns != 0) {
         printf("  quantum   ");
-        print_time(info.quantum_ns);
+        print_time(stdout, info.quantum_ns);
         printf("\n");
     }
     if (info.spare_period_ns != 0) {
         printf("  spare     ");
-        print_time(info.spare_budget_ns);
+        print_time(stdout, info.spare_budget_ns);
         printf(" in ");
-        print_time(info.spare_period_ns);
+        print_time(stdout, info.spare_period_ns);
         printf("\n");
     }
     printf("  domains   %u", pool->domains);
@@ -188,7 +229,9 @@ static void print_json_pool(const struct pool *pool) {
             comma = ", ";
         }
     }
-    printf("]}");
+    printf("]");
+    print_json_loads(pool, info.global);
+    printf("}");
 }
 
 int pool_info(struct arguments *arguments) {
@@ -241,10 +284,7 @@ int pool_spare(struct arguments *arguments) {
     wanted.spare_budget_ns = read_time_ns(need_option(arguments, "--budget"), "--budget");
     const char *word = take_word(arguments, "pool");
     take_no_more(arguments);
-    if (wanted.spare_period_ns == 0)
-        fail(BAD_INPUT, "--period: found 0; allowed: above 0");
-    if (wanted.spare_budget_ns > wanted.spare_period_ns)
-        fail(BAD_INPUT, "--budget: found more than the period; allowed: at most the period");
+    check_spare(wanted.spare_budget_ns, wanted.spare_period_ns, "--budget", "--period");
     open_hypervisor();
     struct pool pool = own_pool_named(word);
     int error = tell_pool(pool.id, &wanted);

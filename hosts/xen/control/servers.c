@@ -3,14 +3,16 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "admission.h"
 #include "commands.h"
 #include "names.h"
+#include "pools.h"
+#include "server.h"
 
 /* The domain, which must be in a pool of ours. */
-static struct domain own_domain_named(const char *word) {
+static struct domain own_domain_named(const char *word, struct pool *pool) {
     struct domain domain = domain_named(word);
-    struct pool pool;
-    if (find_pool(domain.pool, &pool) != 0 || pool.scheduler != XEN_SCHEDULER_HYPERPERIOD)
+    if (find_pool(domain.pool, pool) != 0 || pool->scheduler != XEN_SCHEDULER_HYPERPERIOD)
         fail(BAD_INPUT, "domain '%s' is in pool %u, which has another scheduler; allowed: a domain "
                         "in a hyperperiod pool (`hyperperiod-xen move` puts it there)",
              word, domain.pool);
@@ -28,23 +30,7 @@ static void check_vcpu(const char *word, const struct domain *domain, uint32_t v
              domain->vcpus - 1, word);
 }
 
-static uint32_t read_weight(const char *text) {
-    uint32_t weight = (uint32_t)read_number(text, "--weight", HP_WEIGHT_MAX);
-    if (weight == 0)
-        fail(BAD_INPUT, "--weight: found 0; allowed: 1 to %u", HP_WEIGHT_MAX);
-    return weight;
-}
-
-/* A time has to outlast so many decisions of the scheduler. */
-static void check_floor(uint32_t time_us, uint32_t decisions, const char *text, const char *name) {
-    uint32_t floor_us = (decisions * XEN_HYPERPERIOD_DECISION_NS + 999) / 1000;
-    if (time_us < floor_us)
-        fail(BAD_INPUT, "%s: found %s; allowed: at least %uus, what the scheduler needs to decide",
-             name, text, floor_us);
-}
-
 static struct xen_domctl_sched_hyperperiod take_server(struct arguments *arguments) {
-    struct xen_domctl_sched_hyperperiod server = {.order = 0};
     bool best_effort = take_flag(arguments, "--best-effort");
     bool extra = take_flag(arguments, "--extra");
     const char *period = take_option(arguments, "--period");
@@ -54,80 +40,92 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
     if (best_effort) {
         if (period != NULL || budget != NULL || priority != NULL || extra)
             fail(BAD_INPUT, "found --best-effort with a server; allowed: one of the two");
-        server.order |= XEN_HYPERPERIOD_BEST_EFFORT;
-        if (weight != NULL)
-            server.budget_us = read_weight(weight);
-        return server;
+        return make_best_effort(weight, "--weight");
     }
     if (weight != NULL)
         fail(BAD_INPUT, "found --weight with a server; allowed: with --best-effort");
     if (period == NULL || budget == NULL)
         fail(BAD_INPUT, "found no %s; a server has a period and a budget (or --best-effort)",
              period == NULL ? "--period" : "--budget");
-    server.period_us = read_time_us(period, "--period");
-    server.budget_us = read_time_us(budget, "--budget");
-    check_floor(server.period_us, 4, period, "--period");
-    check_floor(server.budget_us, 1, budget, "--budget");
-    if (server.budget_us > server.period_us)
-        fail(BAD_INPUT, "--budget: found %s; allowed: at most the period, %s", budget, period);
+    struct xen_domctl_sched_hyperperiod server =
+        make_server((struct server_words){period, "--period", budget, "--budget"});
     if (priority != NULL)
-        server.order = (uint32_t)read_number(priority, "--priority", HP_PRIORITY_MAX);
-    else /* rate monotonic */
-        server.order = server.period_us < HP_ORDINARY ? server.period_us : HP_ORDINARY - 1;
+        set_priority(&server, priority, "--priority");
     if (extra)
         server.order |= XEN_HYPERPERIOD_EXTRA;
     return server;
 }
 
+/* The vcpus get the server among the members; whether any of them is promised more by that. */
+static bool replace_shares(struct members *members, uint32_t domain, uint32_t vcpu,
+                           const struct xen_domctl_sched_hyperperiod *server) {
+    bool more = false;
+    for (unsigned int i = 0; i < members->count; i++) {
+        struct member *member = &members->list[i];
+        if (member->domain != domain || (vcpu != ALL_VCPUS && member->vcpu != vcpu))
+            continue;
+        more = more || larger_share(share_of(server), member->share);
+        member->share = share_of(server);
+    }
+    return more;
+}
+
+/* A pool that is overbooked already may get better in steps: what takes is never refused. */
+static void check_admission(const struct domain *domain, const struct pool *pool, uint32_t vcpu,
+                            const struct xen_domctl_sched_hyperperiod *server) {
+    bool global = ask_info(pool).global;
+    struct members members = find_members(pool);
+    struct load load;
+    if (replace_shares(&members, domain->id, vcpu, server)
+        && find_overbooked(pool, global, &members, &load))
+        fail(BAD_INPUT, "budgets: found %s promised by this; allowed: at most %u %% (--force "
+                        "overbooks; `hyperperiod-xen pool-info %u` shows the load)",
+             load_text(&load, global), 100 * load.pcpu_count, pool->id);
+    free_members(&members);
+}
+
 int set(struct arguments *arguments) {
     uint32_t vcpu = take_vcpu(arguments);
+    bool force = take_flag(arguments, "--force");
     struct xen_domctl_sched_hyperperiod server = take_server(arguments);
     const char *word = take_word(arguments, "domain");
     take_no_more(arguments);
     open_hypervisor();
-    struct domain domain = own_domain_named(word);
+    struct pool pool;
+    struct domain domain = own_domain_named(word, &pool);
     check_vcpu(word, &domain, vcpu);
+    if (!force)
+        check_admission(&domain, &pool, vcpu, &server);
     int error = set_server(domain.id, vcpu, &server);
-    if (error == EINVAL)
-        fail(REFUSED, "nothing was changed: period and budget are no multiples of the pool's "
-                      "quantum, or the vcpu is gone");
-    if (error == ERANGE)
-        fail(REFUSED, "deciding for all servers of the pcpu would take more than half its time: "
-                      "longer periods are needed, here or elsewhere; `get` shows what was changed");
     if (error != 0)
-        fail(REFUSED, "nothing was changed: %s", reason(error));
+        fail(REFUSED, "%s", set_reason(error));
     return DONE;
 }
 
-static void print_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
-    printf("  vcpu %-3u  ", vcpu);
-    if (server->order & XEN_HYPERPERIOD_BEST_EFFORT) {
-        printf("best effort");
-        if (server->budget_us > 0)
-            printf(", weight %u", server->budget_us);
-        printf("\n");
-        return;
+const char *set_reason(int error) {
+    static char text[256];
+    switch (error) {
+    case EINVAL:
+        return "nothing was changed: period and budget are no multiples of the pool's quantum, or "
+               "the vcpu is gone";
+    case ERANGE:
+        return "deciding for all servers of the pcpu would take more than half its time: longer "
+               "periods are needed, here or elsewhere; `get` shows what was changed";
+    default:
+        snprintf(text, sizeof(text), "nothing was changed: %s", reason(error));
+        return text;
     }
-    print_time(server->budget_us * 1000ull);
-    printf(" in ");
-    print_time(server->period_us * 1000ull);
-    if ((server->order & XEN_HYPERPERIOD_PRIORITY) == HP_ORDINARY)
-        printf(", ordinary");
-    else
-        printf(", priority %u", server->order & XEN_HYPERPERIOD_PRIORITY);
-    printf("%s\n", server->order & XEN_HYPERPERIOD_EXTRA ? ", extra time" : "");
 }
 
-static void print_json_server(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
-    bool best_effort = (server->order & XEN_HYPERPERIOD_BEST_EFFORT) != 0;
-    printf("{\"vcpu\": %u, \"best_effort\": %s", vcpu, best_effort ? "true" : "false");
-    if (best_effort)
-        printf(", \"weight\": %u", server->budget_us > 0 ? server->budget_us : 1);
-    else
-        printf(", \"period_ns\": %llu, \"budget_ns\": %llu, \"priority\": %u, \"extra\": %s",
-               server->period_us * 1000ull, server->budget_us * 1000ull,
-               server->order & XEN_HYPERPERIOD_PRIORITY,
-               server->order & XEN_HYPERPERIOD_EXTRA ? "true" : "false");
+static void print_line(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
+    printf("  vcpu %-3u  ", vcpu);
+    print_server(stdout, server);
+    printf("\n");
+}
+
+static void print_json_line(uint32_t vcpu, const struct xen_domctl_sched_hyperperiod *server) {
+    printf("{\"vcpu\": %u, ", vcpu);
+    print_json_server(server);
     printf("}");
 }
 
@@ -137,7 +135,8 @@ int get(struct arguments *arguments) {
     const char *word = take_word(arguments, "domain");
     take_no_more(arguments);
     open_hypervisor();
-    struct domain domain = own_domain_named(word);
+    struct pool pool;
+    struct domain domain = own_domain_named(word, &pool);
     check_vcpu(word, &domain, wanted);
     const char *name = domain_name(domain.id);
     const char *comma = "";
@@ -159,7 +158,7 @@ int get(struct arguments *arguments) {
         if (json)
             printf("%s", comma);
         comma = ", ";
-        (json ? print_json_server : print_server)(vcpu, &server);
+        (json ? print_json_line : print_line)(vcpu, &server);
     }
     if (json)
         printf("]}\n");

@@ -7,23 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *place_path;
+static unsigned int place_line;
+
+void set_place(const char *path, unsigned int line) {
+    place_path = path;
+    place_line = line;
+}
+
+static void print_message(const char *kind, const char *format, va_list arguments) {
+    fflush(stdout);
+    fprintf(stderr, "%s: ", kind);
+    if (place_path != NULL)
+        fprintf(stderr, "%s:%u: ", place_path, place_line);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
 void fail(int code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fflush(stdout);
-    fputs("error: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    print_message("error", format, arguments);
     va_end(arguments);
     exit(code);
+}
+
+void complain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_message("error", format, arguments);
+    va_end(arguments);
 }
 
 void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("warning: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    print_message("warning", format, arguments);
     va_end(arguments);
 }
 
@@ -111,8 +130,8 @@ static const struct unit {
     uint64_t ns;
 } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
 
-#define EACH(item, list) \
-    for (unsigned int item = 0; item < sizeof(list) / sizeof((list)[0]); item++)
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define EACH(item, list) for (unsigned int item = 0; item < COUNT(list); item++)
 
 uint64_t read_number(const char *text, const char *what, uint64_t most) {
     char *end;
@@ -145,16 +164,16 @@ uint32_t read_time_us(const char *text, const char *what) {
     return (uint32_t)(time_ns / 1000);
 }
 
-void print_time(uint64_t time_ns) {
+void print_time(FILE *to, uint64_t time_ns) {
     unsigned int i = sizeof(units) / sizeof(units[0]) - 1;
     while (i > 0 && (time_ns == 0 || time_ns % units[i].ns != 0))
         i--;
-    printf("%llu%s", (unsigned long long)(time_ns / units[i].ns), units[i].name);
+    fprintf(to, "%llu%s", (unsigned long long)(time_ns / units[i].ns), units[i].name);
 }
 
 /* --- pcpus ---------------------------------------------------------------------------------- */
 
-void read_pcpus(const char *text, uint8_t pcpus[MAX_PCPUS / 8]) {
+void read_pcpus(const char *text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]) {
     const char *at = text;
     memset(pcpus, 0, MAX_PCPUS / 8);
     do {
@@ -164,15 +183,15 @@ void read_pcpus(const char *text, uint8_t pcpus[MAX_PCPUS / 8]) {
         if (number && end[0] == '-' && end[1] >= '0' && end[1] <= '9')
             last = strtoul(end + 1, &end, 10);
         if (!number || (*end != ',' && *end != 0) || last < first || last >= MAX_PCPUS)
-            fail(BAD_INPUT, "--cpus: found '%s'; allowed: numbers of pcpus below %u, such as 1,3-5",
-                 text, MAX_PCPUS);
+            fail(BAD_INPUT, "%s: found '%s'; allowed: numbers of pcpus below %u, such as 1,3-5",
+                 what, text, MAX_PCPUS);
         for (unsigned long pcpu = first; pcpu <= last; pcpu++)
             pcpus[pcpu / 8] |= (uint8_t)(1u << pcpu % 8);
         at = *end == ',' ? end + 1 : NULL;
     } while (at != NULL);
 }
 
-void print_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]) {
+void print_pcpus(FILE *to, const uint8_t pcpus[MAX_PCPUS / 8]) {
     const char *comma = "";
     for (uint32_t first = 0; first < MAX_PCPUS; first++) {
         uint32_t last = first;
@@ -180,12 +199,12 @@ void print_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]) {
             continue;
         while (has_pcpu(pcpus, last + 1))
             last++;
-        printf(last > first ? "%s%u-%u" : "%s%u", comma, first, last);
+        fprintf(to, last > first ? "%s%u-%u" : "%s%u", comma, first, last);
         comma = ",";
         first = last;
     }
     if (comma[0] == 0)
-        printf("none");
+        fprintf(to, "none");
 }
 
 void print_json_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]) {
@@ -242,11 +261,14 @@ static bool same_rules(struct hp_policy a, struct hp_policy b) {
 }
 
 static _Noreturn void fail_policy(const char *text) {
-    fprintf(stderr, "error: policy: found '%s'; allowed: ", text);
-    EACH(i, named_policies)
-        fprintf(stderr, "%s, ", named_policies[i].name);
-    fprintf(stderr, "or rules such as deferrable+edf+none, with +global or +partitioned\n");
-    exit(BAD_INPUT);
+    char names[512] = "";
+    size_t length = 0;
+    for (unsigned int i = 0; i < COUNT(named_policies) && length < sizeof(names); i++)
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
+                                   named_policies[i].name);
+    fail(BAD_INPUT, "policy: found '%s'; allowed: %sor rules such as deferrable+edf+none, with "
+                    "+global or +partitioned",
+         text, names);
 }
 
 /* Reads the rule that the text begins with, and what is between it and the next. */
@@ -263,8 +285,6 @@ static bool read_rule(const char **text, const char *const rules[], unsigned int
     }
     return false;
 }
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 struct policy_words read_policy(const char *text) {
     static const char *const scopes[] = {"partitioned", "global"};

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "hypervisor.h"
 
@@ -14,7 +15,11 @@
 enum { DONE = 0, REFUSED = 1, BAD_INPUT = 2, LACKS = 3 };
 
 _Noreturn void fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As fail, for a program that goes on. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Messages are about this line of a file from now on; NULL: about no file. */
+void set_place(const char *path, unsigned int line);
 /* What an errno from Xen means for schedulers and pools. */
 const char *reason(int error);
 
@@ -42,7 +47,7 @@ uint64_t read_time_ns(const char *text, const char *what);
 /* A time that the interface of domctls can carry. */
 uint32_t read_time_us(const char *text, const char *what);
 /* "1,3-5" */
-void read_pcpus(const char *text, uint8_t pcpus[MAX_PCPUS / 8]);
+void read_pcpus(const char *text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]);
 
 /* A policy as it is written: a name, or its rules and where it is decided. */
 struct policy_words {
@@ -54,8 +59,8 @@ struct policy_words read_policy(const char *text);
 /* NAME, or BUDGET+ORDER+SLACK; the text stays until the next call. */
 const char *policy_text(struct hp_policy rules, bool global);
 
-void print_time(uint64_t time_ns);           /* 10ms */
-void print_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]); /* 1,3-5 */
+void print_time(FILE *to, uint64_t time_ns);                    /* 10ms */
+void print_pcpus(FILE *to, const uint8_t pcpus[MAX_PCPUS / 8]); /* 1,3-5 */
 void print_json_pcpus(const uint8_t pcpus[MAX_PCPUS / 8]);
 void print_json_text(const char *text); /* in quotes; null if NULL */
 

@@ -3,8 +3,11 @@
 
 `xl` makes the domains, `hyperperiod-xen` (hosts/xen/control) puts them under the scheduler: a pool
 of pcpus with the policy, into which each domain is moved before it runs, and a server for its
-vcpus. A pool has one lock domain per pcpu under a partitioned policy, and which of them a domain
-belongs to is no choice of the tool: so such a policy on several pcpus becomes a pool for each.
+vcpus. What it is to do stands in one file, `hyperperiod-xen.conf` (docs/formats.md), which
+`start.sh` applies and, by the systemd unit beside it, every boot.
+
+A pool has one lock domain per pcpu under a partitioned policy, and which of them a domain belongs
+to is no choice of the tool: so such a policy on several pcpus becomes a pool for each.
 
 What the tools cannot say is refused: a quantum, swaps and changes at given times, names that xl
 does not take. Servers are set in whole microseconds: a computed budget is rounded up to one.
@@ -13,7 +16,6 @@ does not take. Servers are set in whole microseconds: a computed budget is round
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +27,15 @@ from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
 from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.resources import SOURCES
 from hyperperiod.runs import complete
 
 TARGET = "xen-xl"
 MEMORY_MIB = 128
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 NAME_ALLOWED = "up to 40 letters, digits, _ . - after a letter, as xl takes them"
+CONF = "hyperperiod-xen.conf"
+UNIT = "hyperperiod-xen.service"
 RESERVED = ("Domain-0", "Pool-0")
 US = NS_PER_UNIT["us"]
 
@@ -62,6 +67,8 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     files: dict[str, str | bytes | Path] = {
         f"{domain.name}.cfg": _configuration(system, domain) for domain in system.domains
     }
+    files[CONF] = _conf(system, pools)
+    files[UNIT] = SOURCES / "hosts" / "xen" / "control" / UNIT
     files["start.sh"] = _start(system, pools)
     files["stop.sh"] = _stop(pools)
     files["system.toml"] = to_toml(system)
@@ -160,48 +167,59 @@ on_crash = "destroy"
 """
 
 
-def _start(system: System, pools: Sequence[Pool]) -> str:
-    lines = [
-        "#!/bin/sh",
-        f"# Starts {system.name} under Xen's hyperperiod scheduler; as root in dom0.",
-        "# Domains are made paused, get their servers, and then run.",
-        "set -eu",
-        'cd "$(dirname "$0")"',
-    ]
+def _conf(system: System, pools: Sequence[Pool]) -> str:
+    """The file that `hyperperiod-xen apply` reads."""
+    lines = [f"# {system.name}, written by Hyperperiod.", "version = 1"]
     priorities = Priorities(system)
     for pool in pools:
-        lines += ["", *_pool_commands(system, pool)]
+        lines += ["", *_pool_lines(system, pool)]
+    for pool in pools:
         for domain in pool.domains:
-            lines += ["", *_domain_commands(domain, pool, priorities)]
-    lines += ["", *(f"xl unpause {domain.name}" for pool in pools for domain in pool.domains)]
+            lines += ["", f"[domain {domain.name}]", f"pool = {pool.name}"]
+            server = _server_line(domain, priorities)
+            lines += [f"vcpu {vcpu} = {server}" for vcpu in range(domain.vcpus)]
     return "\n".join(lines) + "\n"
 
 
-def _pool_commands(system: System, pool: Pool) -> Iterator[str]:
+def _pool_lines(system: System, pool: Pool) -> Iterator[str]:
     policy = system.policy
-    name = policy.name or f"{policy.budget}+{policy.order}+{policy.slack}"
-    cpus = ",".join(map(str, pool.cpus))
-    create = f"hyperperiod-xen pool-create {pool.name} --policy {shlex.quote(name)}"
-    yield f"{create} --scope {policy.scope} --cpus {cpus}"
+    yield f"[pool {pool.name}]"
+    yield f"policy = {policy.name or f'{policy.budget}+{policy.order}+{policy.slack}'}"
+    yield f"scope = {policy.scope}"
+    yield f"cpus = {','.join(map(str, pool.cpus))}"
     if system.spare is not None:
-        yield f"hyperperiod-xen spare {pool.name} {_server(system.spare)}"
+        yield f"spare = {_budget_in_period(system.spare)}"
 
 
-def _domain_commands(domain: Domain, pool: Pool, priorities: Priorities) -> Iterator[str]:
-    yield f"xl create -p {domain.name}.cfg"
-    yield f"hyperperiod-xen move {domain.name} {pool.name}"
+def _server_line(domain: Domain, priorities: Priorities) -> str:
     if domain.interface is None:
-        weight = "" if domain.weight is None else f" --weight {domain.weight}"
-        yield f"hyperperiod-xen set {domain.name} --best-effort{weight}"
-        return
-    extra = " --extra" if domain.extra else ""
-    server = f"{_server(domain.interface)} --priority {priorities.of(domain)}{extra}"
-    yield f"hyperperiod-xen set {domain.name} {server}"
+        weight = "" if domain.weight is None else f", weight {domain.weight}"
+        return f"best effort{weight}"
+    extra = ", extra time" if domain.extra else ""
+    return f"{_budget_in_period(domain.interface)}, priority {priorities.of(domain)}{extra}"
 
 
-def _server(interface: Interface) -> str:
-    period = command_line.exact_time(interface.period_ns)
-    return f"--period {period} --budget {command_line.exact_time(interface.budget_ns)}"
+def _budget_in_period(interface: Interface) -> str:
+    budget, period = interface.budget_ns, interface.period_ns
+    return f"{command_line.exact_time(budget)} in {command_line.exact_time(period)}"
+
+
+def _start(system: System, pools: Sequence[Pool]) -> str:
+    domains = [domain.name for pool in pools for domain in pool.domains]
+    lines = [
+        "#!/bin/sh",
+        f"# Starts {system.name} under Xen's hyperperiod scheduler; as root in dom0.",
+        "# Domains are made paused, get their pool and their servers, and then run.",
+        "set -eu",
+        'cd "$(dirname "$0")"',
+        "",
+        *(f"xl create -p {name}.cfg" for name in domains),
+        "",
+        f"hyperperiod-xen apply {CONF}",
+        "",
+        *(f"xl unpause {name}" for name in domains),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _stop(pools: Sequence[Pool]) -> str:
@@ -229,11 +247,23 @@ system, with every interface that was computed.
 1. Xen must have the hyperperiod scheduler, and dom0 the program `hyperperiod-xen`. Debian's `xl` is
    used as it is. dom0 keeps pcpu 0, or whatever is not named here.
 2. Put your guests into the `.cfg` files: `kernel`, `ramdisk`, `memory`, disks.
-3. As root in dom0: `sh start.sh`. Each domain is made paused in Pool-0, moved into its pool, given
-   its server, and started when all are there.
+3. As root in dom0: `sh start.sh`. Each domain is made paused in Pool-0; `hyperperiod-xen apply`
+   makes the pools, moves each domain into its own and gives it its servers, as
+   [`{CONF}`]({CONF}) says; then all are started.
 4. `hyperperiod-xen pool-info` and `hyperperiod-xen get DOMAIN` show what is in force;
    `hyperperiod-xen policy POOL POLICY` swaps the policy of a running pool.
 5. `sh stop.sh` ends all of it.
+
+So that pools and servers survive a reboot, of the machine or of a domain:
+
+```sh
+cp {CONF} /etc/
+cp {UNIT} /etc/systemd/system/    # it looks for hyperperiod-xen in /usr/local/sbin
+systemctl enable --now hyperperiod-xen
+```
+
+The service makes the pools at boot and gives each domain its servers whenever it is created;
+the `.cfg` files then go to where your machine starts its domains from (`/etc/xen/auto`).
 
 The servers are those for which the analysis holds: `hyperperiod analyze system.toml`. It speaks of
 the tasks in `system.toml`, not of what your guests do.

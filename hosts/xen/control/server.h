@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One server as people write and read it: "4ms in 10ms, priority 9, extra time", or "best effort,
+ * weight 3". What is printed is read back as the same server.
+ */
+#ifndef CONTROL_SERVER_H
+#define CONTROL_SERVER_H
+
+#include <stdio.h>
+
+#include "hypervisor.h"
+#include "load.h"
+
+/*
+ * A server from the words for its period and budget; `what` names the words in messages. The
+ * priority is by period, the shortest first. Ends the program if they are not allowed.
+ */
+struct server_words {
+    const char *period, *period_what;
+    const char *budget, *budget_what;
+};
+struct xen_domctl_sched_hyperperiod make_server(struct server_words words);
+void set_priority(struct xen_domctl_sched_hyperperiod *server, const char *text, const char *what);
+/* No server; a weight of NULL is none. */
+struct xen_domctl_sched_hyperperiod make_best_effort(const char *weight, const char *what);
+
+/* The whole text; ends the program if it is none. */
+struct xen_domctl_sched_hyperperiod read_server(const char *text, const char *what);
+void print_server(FILE *to, const struct xen_domctl_sched_hyperperiod *server);
+void print_json_server(const struct xen_domctl_sched_hyperperiod *server);
+
+struct share share_of(const struct xen_domctl_sched_hyperperiod *server);
+bool same_server(const struct xen_domctl_sched_hyperperiod *first,
+                 const struct xen_domctl_sched_hyperperiod *second);
+
+/* "1ms in 10ms": budget and period of a spare. */
+void read_spare(const char *text, const char *what, uint64_t *budget_ns, uint64_t *period_ns);
+void check_spare(uint64_t budget_ns, uint64_t period_ns, const char *budget_what,
+                 const char *period_what);
+
+#endif
