@@ -61,7 +61,7 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 KINDS = {"interface": "the interface alone", "servers": "what is known of the servers"}
 """What the table calls the kinds of supply."""
 
-POLICIES = ("ptps", "periodic+edf", "ds", "deferrable+edf", "rtds", "cbs")
+POLICIES = ("ptps", "periodic+edf", "ds", "deferrable+edf", "rtds", "cbs", "cbs+fp")
 PERIODS = {1: (4, 5, 6, 8, 10, 12), 2: (4, 6, 8, 12)}
 """What periods of servers are drawn from: on one pcpu, and on two, where there are more states."""
 LONGEST_CYCLE = 120
@@ -157,11 +157,11 @@ def bounds(system: System) -> list[int] | None:
     return known if len(known) == len(found) else None
 
 
-def worst_case(program: Path, small: Small) -> list[Worst] | None:
-    """The longest response of each task; None if there are too many states."""
+def worst_case(program: Path, small: Small, most: int = MOST_STATES) -> list[Worst] | None:
+    """The longest response of each task; None if there are more states than that."""
     policy = parse_policy(small.policy)
     rank = sorted({period for period, _ in small.servers}).index
-    numbers = [policy.budget.code, policy.order.code, small.pcpus, MOST_STATES, len(small.servers)]
+    numbers = [policy.budget.code, policy.order.code, small.pcpus, most, len(small.servers)]
     for period, budget in small.servers:
         numbers += [period, budget, rank(period) if policy.order is Order.FP else 0]
     numbers += [len(small.tasks), *(number for task in small.tasks for number in task)]

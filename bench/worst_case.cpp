@@ -53,8 +53,9 @@ struct World {
     int cycle = 1;
 };
 
-// Everything that the future depends on. `deadline` is a distance, of cbs only; `pending` says that
-// work of a cbs server goes on; `since` is the time since a task's last release, up to its period.
+// Everything that the future depends on. `deadline` is a distance, of cbs only, negative once it is
+// over; `pending` says that work of a cbs server goes on; `since` is the time since a task's last
+// release, up to its period.
 struct State {
     int time = 0;
     int left[most_servers]{}, deadline[most_servers]{}, pending[most_servers]{};
@@ -135,6 +136,10 @@ class Search {
     void expand(u32 index);
     void tell(const Worst &worst) const;
 
+    // How far a deadline of cbs is followed while work goes on: under fp a budget may outlast it.
+    int latest(int server) const {
+        return world_.order == fp ? 2 * world_.servers[static_cast<std::size_t>(server)].period : 0;
+    }
     int servers() const { return static_cast<int>(world_.servers.size()); }
     int tasks() const { return static_cast<int>(world_.tasks.size()); }
     static u32 coded(const Choice &c) { return c.release | c.busy << 8 | c.ends << 16; }
@@ -152,7 +157,11 @@ template <typename Field> void Search::fields(State &state, Field field) const {
         const Server &one = world_.servers[static_cast<std::size_t>(s)];
         field(state.left[s], one.budget + 1);
         if (world_.rule == cbs) {
-            field(state.deadline[s], one.period + 1);
+            const int late = latest(s);
+
+            state.deadline[s] += late;
+            field(state.deadline[s], one.period + late + 1);
+            state.deadline[s] -= late;
             field(state.pending[s], 2);
         }
         if (world_.pcpus > 1)
@@ -201,9 +210,9 @@ void Search::begin(State &state, const Choice &choice, std::vector<char> &busy) 
         const Server &one = world_.servers[static_cast<std::size_t>(s)];
         if (world_.rule != cbs && state.time % one.period == 0)
             state.left[s] = one.budget;
-        if (world_.rule == cbs && state.left[s] == 0 && state.deadline[s] == 0) {
+        if (world_.rule == cbs && state.left[s] == 0 && state.deadline[s] <= 0) {
             state.left[s] = one.budget;
-            state.deadline[s] = one.period;
+            state.deadline[s] += one.period;
         }
     }
     for (int t = 0; t < tasks(); t++) {
@@ -304,7 +313,7 @@ void Search::step(State &state, const Choice &choice, std::vector<int> &running,
             std::any_of(state.work, state.work + tasks(), [](int work) { return work > 0; });
     state.time = (state.time + 1) % world_.cycle;
     for (int s = 0; s < servers() && world_.rule == cbs; s++)
-        state.deadline[s] = std::max(0, state.deadline[s] - 1);
+        state.deadline[s] = std::max(state.pending[s] != 0 ? -latest(s) : 0, state.deadline[s] - 1);
     for (int t = 0; t < tasks(); t++) {
         const int period = world_.tasks[static_cast<std::size_t>(t)].period;
         state.since[t] = std::min(period, state.since[t] + 1);

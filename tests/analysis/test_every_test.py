@@ -106,10 +106,12 @@ def beside(policy: str, tick: int = 1, **more: Any) -> System:
         ("crps", "server table", 10),
         # Nothing for 6, then 1 of the other, 4 of its own.
         ("wcps", "known servers", 11),
-        ("ds", "known servers", 11),
-        ("deferrable+edf", "known servers", 11),
-        # Bandwidths of 0.6: all comes by 6 after its refill.
-        ("cbs", "known bandwidth", 12),
+        # Nothing used in the 10 before, and two of the other in a row.
+        ("ds", "known servers", 6),
+        ("deferrable+edf", "known servers", 6),
+        # The other takes 1, and no more than a fifth of what follows.
+        ("cbs", "known bandwidth", 5),
+        ("cbs+fp", "known bandwidth", 5),
     ],
 )
 def test_what_is_known_of_other_servers_counts_where_it_is_asked_for(
@@ -144,7 +146,7 @@ def test_what_the_proof_does_not_cover_is_unknown(more: dict[str, Any], reason: 
     assert reason in row.reason
 
 
-@pytest.mark.parametrize("policy", ["sporadic", "cbs+fp", "slice+fp"])
+@pytest.mark.parametrize("policy", ["sporadic", "slice+edf", "slice+fp"])
 def test_rules_of_which_nothing_is_proved_have_no_such_test(policy: str) -> None:
     entry = analyze(beside(policy, sbf="servers")).domains[0]
     assert not any(("known" in row.test) or ("table" in row.test) for row in entry.tests)

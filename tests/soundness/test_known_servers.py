@@ -18,11 +18,8 @@ from bench.pessimism import POLICIES as MEASURED
 from bench.pessimism import build, draw, measured, worst_case
 from tests.soundness.campaign import SEED, draw_for, sizes
 from tests.soundness.server_world import World, attack, some_world
-from tests.soundness.supplied import component
 
-from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.budget_in_hand import InHand, bounds_in_hand
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.promises import promises_of
@@ -132,26 +129,6 @@ def test_one_stair_is_the_periodic_resource() -> None:
             stair = Staircase(period, budget, ((0, plain.blackout_ns),))
             assert [stair.sbf(t) for t in range(40)] == [plain.sbf(t) for t in range(40)]
             assert [stair.time_for(a) for a in range(20)] == [plain.time_for(a) for a in range(20)]
-
-
-def test_budget_in_hand_is_what_the_tasks_left() -> None:
-    """One unit in 40 of a budget of 2 in 10: the first of its period, whatever came before."""
-    hand = InHand(period_ns=10, budget_ns=2, reach_ns=2, stairs=((0, 3),))
-    own = Load(wcet=1, period=40, deadline=40)
-    assert bounds_in_hand(component(Local.FIXED_PRIORITY, [own]), hand, [12]) == [4]
-
-
-@pytest.mark.parametrize(
-    ("wcet", "period", "bound"),
-    [
-        (2, 11, 12),  # a job may end within 10 before the next one comes
-        (3, 40, 20),  # more than a budget
-    ],
-)
-def test_no_budget_in_hand_that_may_be_gone(wcet: int, period: int, bound: int) -> None:
-    hand = InHand(period_ns=10, budget_ns=2, reach_ns=2, stairs=((0, 3),))
-    own = Load(wcet=wcet, period=period, deadline=40)
-    assert bounds_in_hand(component(Local.FIXED_PRIORITY, [own]), hand, [bound]) == [bound]
 
 
 @pytest.mark.parametrize("policy", ["ds", "deferrable+edf", "cbs"])

@@ -74,6 +74,14 @@ def test_what_just_misses_a_polling_server_comes_a_unit_after_its_refill() -> No
     assert said_of(scaled(given, 7))["a.t"] == Said(True, 7 * 13 - 1)
 
 
+def test_what_others_of_cbs_take_is_counted_in_whole_nanoseconds() -> None:
+    """Beside it 1.8 of 6 units are taken at most: 1 in whole units, 12 in units of a seventh."""
+    servers = domain("a", (1, 6), task("t", 24, 1)), domain("b", (3, 10), task("t", 40, 1))
+    given = system("cbs", *servers, sbf="servers")
+    assert said_of(given)["a.t"] == Said(True, 2)
+    assert said_of(scaled(given, 7))["a.t"] == Said(True, 7 * 2 + 5)
+
+
 def test_who_of_equals_goes_short_is_the_order_of_the_file() -> None:
     high = domain("z", (3, 10), task("t", 50, 1), priority=0)
 

@@ -307,7 +307,7 @@ def broken_relations(draw: random.Random, system: System, names: list[str]) -> I
     before = said_of(system)
     for name in names:
         if name == "scaled":
-            if system.sbf is Sbf.SERVERS and system.policy.budget is Budget.POLLING:
+            if system.sbf is Sbf.SERVERS and system.policy.budget in (Budget.POLLING, Budget.CBS):
                 continue
             found, after = list(broken_scale(draw, system, before)), system
         else:

@@ -206,6 +206,7 @@ PROOFS: tuple[Proof, ...] = (
 
 _BOTH = (_FP, _EDF)
 _KNOWN = ("test_known_servers.py", *_ANY)
+_IN_HAND = ("test_budget_in_hand.py", *_KNOWN)
 
 SHARPER: tuple[Sharper, ...] = (
     Sharper(
@@ -220,9 +221,9 @@ SHARPER: tuple[Sharper, ...] = (
     Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ONE, (Slack.LEND,), "known_servers.py", _KNOWN),
     Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ALL, _PLAIN, "known_servers.py", _KNOWN),
     Sharper(Claim.INTERFERENCE, _POLLING, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
-    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
-    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _KNOWN),
-    Sharper(Claim.BANDWIDTH, _CBS, (_EDF,), _ONE, _BEHIND, "known_servers.py", _KNOWN),
+    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _IN_HAND),
+    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _IN_HAND),
+    Sharper(Claim.BANDWIDTH, _CBS, _BOTH, _ONE, _BEHIND, "known_bandwidth.py", _IN_HAND),
 )
 """What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
 

@@ -2,107 +2,238 @@
 """Fixed priority in a domain whose server has most of its budget when a busy window begins.
 
 A supply bound assumes that the vcpu's own work has used the budget up just before a window. A
-domain that asks for little cannot have done so. Deferrable servers, and cbs servers under EDF, keep
-what is not used. So what was used before s, where the window of a task's level begins, is no more
-than what the domain's tasks executed in the P before s: with response bounds R_j and jitter J_j
-  used = sum over all tasks of ceil((P + R_j + J_j) / T_j) C_j, less one job
-(of the task of the level that releases at s: its jobs before that one are a period apart from it;
-the smallest job is taken). So at least B - used is left at s.
+domain that asks for little cannot have done so. Deferrable and hard constant bandwidth servers keep
+what is not used. So what is gone at s, where the window of a task's level begins, is no more than
+what the domain's tasks executed in the `span` before s in which the budget at hand can have been
+used: a period P. (Deferrable: since the refill. Cbs: since d - P, and d > s.) Cbs under fixed
+priority may still use after d what it had left when work came before d, within R(B) of that: its
+span is P + R(B) where a task below the level may be at work at s, which then came before d.
 
-**Deferrable.** While that lasts, the server has work and budget; a refill on the way only adds.
-Others take of [s, s + t) no more than I(t), as in `servers.known_servers`, but with s anywhere: a
-server spends most if its next refill comes when it has just spent a budget. Under EDF all others
-count.
+**Who used it.** Let R_j bound the responses of task j, J_j be its jitter, T_j its period, C_j its
+execution time. A nanosecond of the span that ends by s belongs to a job that is released within
+X_j = span + R_j before s, and not that long before: it does not end before the nanosecond does.
+These are at most n + 1 jobs, where n = floor((X_j + J_j) / T_j), and n if that leaves no rest.
+Tasks below the level count with the most. Of the level's tasks some are *late*: n + 1 of their jobs
+were there, and so their next one comes no earlier than (n + 1) T_j - J_j - X_j > 0 after s. Others
+count with n, and their next job may come at s. One of the level's tasks releases a job at s, so not
+all are late. Every choice of the late ones is looked at (with more than `MOST_CHOICES` tasks that
+may be late: those above the task are taken as late and as not late, but for the smallest where the
+task itself is late).
 
-**Cbs.** With q left, deadline d and x <= q, f - s <= U (d - s) - (q - x) (`servers.known_servers`).
-A new period has q = B and d = s + P; else d - s <= P - B + q. The bound falls as q grows, so that
-  f - s <= U (P - used) - (B - used) + x.
-The period of q began at d - P, within P before s, and so it is `used` that counts.
+**The window.** `time_for(x, used)` bounds the time in which so much work is done from s on:
+- deferrable: while x <= B - used is done the server has work and budget; a refill on the way only
+  adds. Others take of [s, s + t) no more than I(t), as in `servers.known_servers`, but with s
+  anywhere: a server spends most if its next refill comes when it has just spent a budget. Under
+  EDF all others count. For more, the supply bound;
+- cbs: `servers.known_bandwidth`, the bounds of one period and (3) with v = used.
+If all work of the level that is released within t of s, with what may block it, is done by t, then
+the window, or its job number so and so, ends by t.
 
-If all work of the level that is released within t, and what may block it, is at most B - used and
-done by t, the window ends by t. If no second job of the task comes before that, t bounds its
-response. Lower bounds make less used: it is done again as long as that helps.
+**Which R.** The least that give themselves: they are raised from C_j until each holds, if those of
+all tasks do. That is enough, by induction over time: let t be the first instant at which a job is
+there for longer than its R_j. Until t all R hold, so what was used before the job's window, which
+began before t, is no more than was assumed, and the job is done by then. Where the supply bound
+gives a lower R_j, that is the limit; where it gives none, a task has R_j up to its deadline or the
+domain has none.
 
-Assumptions: those of `servers.known_servers`; no busy task; every task has a response bound.
-Inputs: a component, what is known of its server, response bounds in nanoseconds. Result: bounds,
-none above what it was. Errors: none.
+Assumptions: those of `servers.known_servers`; no busy task. Inputs: a component, what is known of
+its server, response bounds in nanoseconds, where there are any. Result: bounds, none above what it
+was. Errors: none.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import floor
+from itertools import product
+from typing import NamedTuple
 
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.analysis.domains.supply_bound import Staircase
 
-ROUNDS = 8
-"""How often lower bounds may make less used."""
+MOST_ROUNDS = 40
+"""How often bounds are raised step by step; then all that still grow are what they were before."""
+MOST_CHOICES = 4
+MOST_JOBS = 50
+"""Jobs of a task in one window that are looked at."""
 
 
 @dataclass(frozen=True)
 class InHand:
     """A server that keeps its budget: how long its vcpu waits for what is left of it.
 
-    Deferrable: `stairs` of (amount, wait), good up to `reach_ns`. Cbs: the `bandwidth` of all
-    servers on the pcpu, and no stairs.
+    `stairs` of (amount, wait) are good up to `reach_ns`. What is gone of the budget at hand when
+    work comes was used in the last `span_ns`, and amid work in the last `span_amid_ns`. `supply` is
+    what there is whatever was used. With `kept`, what was used of a budget and what is left of it
+    are waited for together, and the next one comes no later for what is left.
     """
 
-    period_ns: int
+    span_ns: int
+    span_amid_ns: int
     budget_ns: int
     reach_ns: int
-    stairs: tuple[tuple[int, int], ...] = ()
-    bandwidth: Fraction = Fraction(1)
+    stairs: tuple[tuple[int, int], ...]
+    supply: Staircase
+    kept: bool = False
 
-    def time_for(self, amount_ns: int, used_ns: int) -> int | None:
-        """The time (ns) in which so much comes if no more was used; None if less may be left."""
-        if amount_ns > min(self.reach_ns, self.budget_ns - used_ns):
-            return None
-        if self.stairs:
-            return amount_ns + self.stairs[bisect_left(self.stairs, (amount_ns,)) - 1][1]
-        left_ns = self.budget_ns - used_ns
-        return floor(self.bandwidth * (self.period_ns - used_ns)) - left_ns + amount_ns
+    def time_for(self, amount_ns: int, used_ns: int) -> int:
+        """The time (ns) in which so much comes if no more was used of the budget at hand."""
+        if amount_ns <= 0:
+            return 0
+        left_ns = max(0, self.budget_ns - used_ns)
+        if amount_ns <= min(left_ns, self.reach_ns):
+            return amount_ns + self._wait_for(amount_ns + used_ns * self.kept)
+        ready_ns = left_ns * self.kept
+        return ready_ns + self.supply.time_for(amount_ns - ready_ns)
+
+    def _wait_for(self, amount_ns: int) -> int:
+        return self.stairs[bisect_left(self.stairs, (amount_ns,)) - 1][1]
 
 
-def bounds_in_hand(component: Component, hand: InHand, bounds_ns: Sequence[int]) -> list[int]:
+class Coming(NamedTuple):
+    """A load whose first job of a window comes no earlier than so far (ns) after it begins."""
+
+    load: Load
+    first_ns: int
+
+    def work_in(self, window_ns: int) -> int:
+        """The most that it releases (ns of execution) in a window of this length (ns)."""
+        return max(0, -((self.first_ns - window_ns) // self.load.period)) * self.load.wcet
+
+
+class Before(NamedTuple):
+    """What the jobs of a load may have used (ns) before a window, and when the next one comes (ns).
+
+    A late load has had one job more than `used_ns` says, and then the next one no earlier than
+    `late_ns`; that is 0 for a load that cannot have had one more.
+    """
+
+    load: Load
+    used_ns: int
+    late_ns: int
+
+    @property
+    def most_ns(self) -> int:
+        """What all its jobs used, whenever the next one comes."""
+        return self.used_ns + self.load.wcet * (self.late_ns > 0)
+
+
+class Start(NamedTuple):
+    """How a window may begin: the budget that is used (ns), and when the level's loads come."""
+
+    used_ns: int
+    above: tuple[Coming, ...]
+    own: Coming
+
+
+def bounds_in_hand(
+    component: Component, hand: InHand, bounds_ns: Sequence[int | None]
+) -> list[int | None]:
     """The response bounds of the sources, highest priority first, where they become lower."""
-    found = list(bounds_ns)
+    limits = list(bounds_ns)
     if component.busy:
-        return found
+        return limits
     loads = component.loads
-    for _ in range(ROUNDS):
+    found = [load.wcet for load in loads]
+    for number in range(MOST_ROUNDS + len(loads)):
         before = list(found)
-        for index in range(len(loads)):
-            used_ns = _used(loads, found, hand.period_ns)
-            used_ns -= min(load.wcet for load in loads[: index + 1])
-            bound_ns = _response(loads[: index + 1], hand, used_ns)
-            if bound_ns is not None:
-                found[index] = min(found[index], bound_ns)
+        for index, load in enumerate(loads):
+            limit_ns = limits[index]
+            most_ns = load.deadline if limit_ns is None else limit_ns
+            bound_ns = _response(loads, index, hand, found, most_ns)
+            if bound_ns is None:
+                if limit_ns is None:
+                    return limits
+                bound_ns = limit_ns
+            found[index] = max(found[index], bound_ns)
+            if number >= MOST_ROUNDS and found[index] > before[index]:
+                if limit_ns is None:
+                    return limits
+                found[index] = limit_ns
         if found == before:
-            break
-    return found
+            return list(found)
+    return limits
 
 
-def _used(loads: Sequence[Load], bounds_ns: Sequence[int], period_ns: int) -> int:
-    """What the tasks may execute in a period, one job too many."""
-    return sum(
-        -(-(period_ns + bound_ns + load.jitter) // load.period) * load.wcet
-        for load, bound_ns in zip(loads, bounds_ns, strict=True)
-    )
+def _before(load: Load, bound_ns: int, span_ns: int) -> Before:
+    """What the jobs of a load with this response bound can have used of a span before a window."""
+    jobs, rest_ns = divmod(span_ns + bound_ns + load.jitter, load.period)
+    return Before(load, jobs * load.wcet, load.period - rest_ns if rest_ns else 0)
 
 
-def _response(loads: Sequence[Load], hand: InHand, used_ns: int) -> int | None:
-    """The end of the level's window of the last load; None if it may outlast what is left."""
-    above, own = loads[:-1], loads[-1]
-    time_ns = 1
-    while time_ns <= own.period - own.jitter:
-        work_ns = own.wcet + own.blocking + rbf(above, time_ns)
-        next_ns = hand.time_for(work_ns, used_ns)
-        if next_ns is None:
+def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
+    """Every way in which a window of this level may begin, or one no better in place of many."""
+    level, own = before[: index + 1], before[index]
+    below_ns = sum(one.most_ns for one in before[index + 1 :])
+    if sum(one.late_ns > 0 for one in level) <= MOST_CHOICES:
+        for late in product(*((False, True) if one.late_ns else (False,) for one in level)):
+            if not all(late):
+                used_ns = sum(
+                    one.most_ns if is_late else one.used_ns
+                    for one, is_late in zip(level, late, strict=True)
+                )
+                coming = [
+                    Coming(one.load, one.late_ns if is_late else -one.load.jitter)
+                    for one, is_late in zip(level, late, strict=True)
+                ]
+                yield Start(below_ns + used_ns, tuple(coming[:-1]), coming[-1])
+        return
+    above = level[:-1]
+    coming = [Coming(one.load, -one.load.jitter) for one in above]
+    used_ns = below_ns + sum(one.most_ns for one in above)
+    yield Start(used_ns + own.used_ns, tuple(coming), Coming(own.load, -own.load.jitter))
+    if own.late_ns:
+        smallest_ns = min(one.most_ns - one.used_ns for one in above)
+        used_ns += own.most_ns - smallest_ns
+        yield Start(used_ns, tuple(coming), Coming(own.load, own.late_ns))
+
+
+def _response(
+    loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], most_ns: int
+) -> int | None:
+    """The response bound of a load if these bounds hold; None if it is above the last number."""
+    amid = index + 1 < len(loads) or loads[index].blocking > 0
+    span_ns = hand.span_amid_ns if amid else hand.span_ns
+    before = [
+        _before(load, bound_ns, span_ns) for load, bound_ns in zip(loads, bounds_ns, strict=True)
+    ]
+    found_ns = 0
+    for start in _starts(before, index):
+        bound_ns = _response_after(start, hand, most_ns)
+        if bound_ns is None:
             return None
+        found_ns = max(found_ns, bound_ns)
+    return found_ns
+
+
+def _response_after(start: Start, hand: InHand, most_ns: int) -> int | None:
+    """The longest response of the own load's jobs in a window that begins like this."""
+    own = start.own
+    found_ns = 0
+    end_ns = 1
+    for jobs in range(MOST_JOBS):
+        # What comes later than the work before it is done begins another window.
+        release_ns = own.first_ns + (jobs - 1) * own.load.period
+        work_ns = jobs * own.load.wcet + own.load.blocking
+        latest_ns = max(0, release_ns if jobs else own.first_ns) + most_ns
+        ended_ns = _end(start, hand, work_ns, end_ns, latest_ns)
+        if ended_ns is None:
+            return None
+        end_ns = ended_ns
+        if jobs:
+            found_ns = max(found_ns, end_ns - max(0, release_ns))
+        if end_ns <= release_ns + own.load.period:
+            return found_ns
+    return None
+
+
+def _end(start: Start, hand: InHand, own_ns: int, from_ns: int, latest_ns: int) -> int | None:
+    """When so much work and all that comes above until then is done; None if after `latest_ns`."""
+    time_ns = from_ns
+    while time_ns <= latest_ns:
+        work_ns = own_ns + sum(one.work_in(time_ns) for one in start.above)
+        next_ns = hand.time_for(work_ns, start.used_ns)
         if next_ns <= time_ns:
             return time_ns
         time_ns = next_ns

@@ -252,26 +252,30 @@ def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
     for number, (component, supply) in enumerate(zip(components, known.supplies, strict=True)):
         whole, verdicts = judge_component(component, supply)
         if known.in_hand:
-            verdicts = _in_hand(component, known.in_hand[number], verdicts)
+            whole, verdicts = _in_hand(component, known.in_hand[number], whole, verdicts)
         wholes.append(_soften(whole, ONLY_SUFFICIENT))
         parts |= {name: _soften(verdict, ONLY_SUFFICIENT) for name, verdict in verdicts.items()}
     return DomainVerdict(all_of(wholes), parts)
 
 
 def _in_hand(
-    component: Component, hand: InHand, verdicts: dict[str, Verdict]
-) -> dict[str, Verdict]:
-    """With lower bounds where the budget that is surely left serves a task's whole window."""
+    component: Component, hand: InHand, whole: Verdict, verdicts: dict[str, Verdict]
+) -> tuple[Verdict, dict[str, Verdict]]:
+    """With lower bounds where the domain's own work cannot have used the budget just before."""
     names = [source.name for source in component.sources]
-    bounds = [verdicts[name].bound_ns for name in names]
-    known = [bound for bound in bounds if bound is not None]
     # The vcpus of an inner domain are sources of one name.
-    if component.local is not Local.FIXED_PRIORITY or len(set(names)) != len(known):
-        return verdicts
+    if component.local is not Local.FIXED_PRIORITY or len(set(names)) != len(names):
+        return whole, verdicts
     from hyperperiod.analysis.domains.budget_in_hand import bounds_in_hand
 
-    lower = bounds_in_hand(component, hand, known)
-    return verdicts | dict(zip(names, map(Verdict.yes, lower), strict=True))
+    found = bounds_in_hand(component, hand, [verdicts[name].bound_ns for name in names])
+    lower = {
+        name: Verdict.yes(bound_ns)
+        for name, bound_ns in zip(names, found, strict=True)
+        if bound_ns is not None
+    }
+    verdicts = verdicts | lower
+    return all_of(verdicts.values()), verdicts
 
 
 def _better(one: Verdict, other: Verdict) -> Verdict:

@@ -36,21 +36,8 @@ R is read from its table, which holds under lend as well. A polling server may h
 at s; then the next one comes within P: P in place of P - B, less the one nanosecond at
 least by which work came too late for the last one; of the cases above the first is left.
 
-**Hard constant bandwidth servers** under EDF on one pcpu, with bandwidths that sum to U <= 1: the
-bound of an explicit deadline D = U P. In [t0, d) a server asks, with deadlines by d, for at most
-its bandwidth times d - t0 (Abeni and Buttazzo 1998; a budget that an arrival keeps fits the
-bandwidth). Let i have work and budget from s on, and let t0 <= s be the last instant before which
-no budget due by its deadline d waited. If q is left at s, then x <= q of it is done by
-  f <= t0 + U (d - t0) - (q - x) <= s + U (d - s) - (q - x):
-all others due by d, and own work since t0 but the last q - x. A refill at a deadline d' (work went
-on) makes that x by d' + U P - B + x, and it is all done by then at the latest. Since the period of
-q began, B - q was used, so d - s <= P - B + q. Then (k - 1) B + x comes within
-(P - B) + (U P - B) + (k - 1) P + x of s:
-- x > q, or k > 1: from the budgets that follow, as d is at most P - B + q away;
-- k = 1, x <= q: f - s <= U (P - B + q) - q + x. That is enough if U (q - B) - q <= P - 2 B, and
-  the left side is at most -U B, for q = 0. With u = B / P it remains that U >= 2 - 1 / u,
-  and U >= u >= 2 - 1 / u.
-Instants are whole nanoseconds, so U P is rounded down.
+**Hard constant bandwidth servers** have no grid of refills: `known_bandwidth`, which gives an R of
+its own for within_periods.
 
 Assumptions: no overheads, no quantum; all vcpus of the group have interfaces; the start, as ever.
 Inputs: a policy and a group. Results: a bound per server, in the order of the group, or why there
@@ -59,16 +46,17 @@ is none. Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import floor, lcm
+from functools import partial
+from math import lcm
 from typing import NamedTuple
 
-from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.budget_in_hand import InHand
-from hyperperiod.analysis.domains.supply_bound import Staircase, Supply, stairs_of
+from hyperperiod.analysis.domains.supply_bound import Staircase, stairs_of
 from hyperperiod.analysis.proofs import Claim, Rules, find_sharper
 from hyperperiod.analysis.servers.host_tests import rules_of
+from hyperperiod.analysis.servers.known_bandwidth import waits_by_bandwidth
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import (
     MOST_RUNS,
@@ -87,6 +75,10 @@ _PAPERS = {
 }
 
 
+Waits = list[tuple[int, int]]
+"""What is waited for (ns) beyond each amount (ns) of a budget."""
+
+
 class Known(NamedTuple):
     """A bound for the servers of one domain, in the order of its vcpus, or why there is none.
 
@@ -96,7 +88,7 @@ class Known(NamedTuple):
 
     test: str
     source: str
-    supplies: tuple[Supply | Staircase, ...] = ()
+    supplies: tuple[Staircase, ...] = ()
     in_hand: tuple[InHand, ...] = ()
     refused: str = ""
 
@@ -118,14 +110,13 @@ def known_supply(
         return known._replace(refused=reason)
     own = [server for server in group.servers if server.domain_index == domain_index]
     try:
-        return known._replace(
-            supplies=tuple(_supply(proof.claim, rules, group, server) for server in own),
-            in_hand=tuple(_in_hand(rules, group, server) for server in own)
-            if rules.budget in (Budget.DEFERRABLE, Budget.CBS)
-            else (),
-        )
+        supplies = tuple(_supply(proof.claim, rules, group, server) for server in own)
     except NotKnown as error:
         return known._replace(refused=str(error))
+    if rules.budget not in (Budget.DEFERRABLE, Budget.CBS):
+        return known._replace(supplies=supplies)
+    in_hand = map(partial(_in_hand, rules, group), own, supplies)
+    return known._replace(supplies=supplies, in_hand=tuple(in_hand))
 
 
 def _not_covered(group: Group) -> str:
@@ -138,35 +129,39 @@ def _not_covered(group: Group) -> str:
     return ""
 
 
-def _supply(claim: Claim, rules: Rules, group: Group, own: Server) -> Supply | Staircase:
+def _supply(claim: Claim, rules: Rules, group: Group, own: Server) -> Staircase:
     if claim is Claim.TABLE:
         # Ties may make the first hyperperiod one that never comes again. Then stands what holds in
         # each period by itself.
         with suppress(NotKnown):
             return supply_by_table(group, rules.order, own)
-    if claim is Claim.BANDWIDTH:
-        deadline_ns = floor(group.bandwidth * own.period_ns)
-        return Supply(Shape.GENERAL, own.period_ns, own.budget_ns, deadline_ns)
-    by_table = group.pcpus == 1 and rules.budget in (Budget.PERIODIC, Budget.POLLING)
-    waits = waits_by_table if by_table else waits_by_interference
     first_ns = own.period_ns - (1 if rules.budget is Budget.POLLING else own.budget_ns)
-    return within_periods(own, first_ns, waits(group, rules.order, own))
+    return within_periods(own, first_ns, _waits_of(rules, group)(group, rules.order, own))
 
 
-def within_periods(own: Server, first_ns: int, waits: Sequence[tuple[int, int]]) -> Staircase:
+def _waits_of(rules: Rules, group: Group) -> Callable[[Group, Order, Server], Waits]:
+    """What is waited for in a period, by what is proved of the rules."""
+    if rules.budget is Budget.CBS:
+        return waits_by_bandwidth
+    if group.pcpus == 1 and rules.budget in (Budget.PERIODIC, Budget.POLLING):
+        return waits_by_table
+    return waits_by_interference
+
+
+def within_periods(own: Server, first_ns: int, waits: Waits) -> Staircase:
     """Nothing for `first_ns`, then in every period what is waited for as these steps say."""
     stairs = [(amount_ns, first_ns + wait_ns) for amount_ns, wait_ns in stairs_of(waits)]
     return Staircase(own.period_ns, own.budget_ns, tuple(stairs))
 
 
-def waits_by_interference(group: Group, order: Order, own: Server) -> list[tuple[int, int]]:
+def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
     """R(x) - x by x as (amount, wait) steps, after every refill of a hyperperiod."""
     others = _ahead(group, order, own)
     length_ns = lcm(own.period_ns, *(other.period_ns for other in others))
     refills = length_ns // own.period_ns
     if refills * sum(2 + own.period_ns // other.period_ns for other in others) > MOST_RUNS:
         raise NotKnown(TOO_LONG)
-    steps: list[tuple[int, int]] = []
+    steps: Waits = []
     for refill_ns in range(0, length_ns, own.period_ns):
         spending = [_spending(other, refill_ns, own, order) for other in others]
         waits, got_ns = _waits(own, spending, group.pcpus)
@@ -205,9 +200,7 @@ def _spending(other: Server, refill_ns: int, own: Server, order: Order) -> list[
     ]
 
 
-def _waits(
-    own: Server, spending: Sequence[Sequence[Burst]], pcpus: int
-) -> tuple[list[tuple[int, int]], int]:
+def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> tuple[Waits, int]:
     """The steps of R(x) - x from one instant on, and how much of a budget is got in a period.
 
     Between two instants at which a burst begins or ends, what is got for sure rises at rate 1 up to
@@ -230,13 +223,18 @@ def _waits(
     return steps, min(got_ns, own.budget_ns)
 
 
-def _in_hand(rules: Rules, group: Group, own: Server) -> InHand:
+def _in_hand(rules: Rules, group: Group, own: Server, supply: Staircase) -> InHand:
     """What is waited for while budget is left, from any instant on."""
+    period_ns, budget_ns = own.period_ns, own.budget_ns
     if rules.budget is Budget.CBS:
-        return InHand(own.period_ns, own.budget_ns, own.budget_ns, bandwidth=group.bandwidth)
-    spending = [_at_worst(other, own.period_ns) for other in _ahead(group, rules.order, own)]
+        stairs = stairs_of(waits_by_bandwidth(group, rules.order, own))
+        late_ns = 0 if rules.order is Order.EDF else budget_ns + stairs[-1][1]
+        amid_ns = period_ns + late_ns
+        return InHand(period_ns, amid_ns, budget_ns, budget_ns, stairs, supply, kept=True)
+    spending = [_at_worst(other, period_ns) for other in _ahead(group, rules.order, own)]
     steps, got_ns = _waits(own, spending, group.pcpus)
-    return InHand(own.period_ns, own.budget_ns, got_ns, stairs_of(steps or [(0, 0)]))
+    stairs = stairs_of(steps or [(0, 0)])
+    return InHand(period_ns, period_ns, budget_ns, got_ns, stairs, supply)
 
 
 def _at_worst(other: Server, window_ns: int) -> list[Burst]:
