@@ -16,8 +16,11 @@
  *   about WHICH TEXT              extra, capabilities or command_line
  *   version MAJOR MINOR           idle COUNT
  *
- * Whoever waits for domains reads a line from the standard input, which is such a line as well, or
- * "gone ID": that happens, and the wait is over. It ends for good with the input.
+ *   building ID                   the toolstack has not announced the domain yet
+ *
+ * Whoever waits for domains reads lines from the standard input up to an empty one, which are such
+ * lines as well, or "gone ID" or "announced ID": that happens, and the wait is over. It ends for
+ * good with the input.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,6 +54,7 @@ static struct machine {
     } pcpu[MAX_PCPUS];
     struct {
         bool there;
+        bool building;
         uint32_t id, pool, vcpus, held;
         struct xen_domctl_sched_hyperperiod fallback;
         struct vcpu vcpu[VCPUS];
@@ -115,6 +119,7 @@ static bool take_domain(const char *line) {
     while (machine.domain[slot].there)
         slot++;
     machine.domain[slot].there = true;
+    machine.domain[slot].building = false;
     machine.domain[slot].id = id;
     machine.domain[slot].pool = pool;
     machine.domain[slot].vcpus = vcpus;
@@ -178,6 +183,10 @@ static bool take_rest(const char *line) {
         machine.idle_known = true;
     } else if (sscanf(line, "gone %u", &number) == 1) {
         machine.domain[slot_of(number)].there = false;
+    } else if (sscanf(line, "building %u", &number) == 1) {
+        machine.domain[slot_of(number)].building = true;
+    } else if (sscanf(line, "announced %u", &number) == 1) {
+        machine.domain[slot_of(number)].building = false;
     } else {
         return false;
     }
@@ -216,6 +225,8 @@ static void write_domains(FILE *to) {
         fprintf(to, "domain %u %u %u %u", machine.domain[i].id, machine.domain[i].pool,
                 machine.domain[i].vcpus, machine.domain[i].held);
         write_server(to, &machine.domain[i].fallback);
+        if (machine.domain[i].building)
+            fprintf(to, "building %u\n", machine.domain[i].id);
         for (uint32_t v = 0; v < machine.domain[i].vcpus; v++) {
             fprintf(to, "vcpu %u %u %u", machine.domain[i].id, v, machine.domain[i].vcpu[v].pcpu);
             write_server(to, &machine.domain[i].vcpu[v].server);
@@ -547,11 +558,14 @@ void store_remove(const char *at) {
     write_machine();
 }
 
+bool store_introduced(uint32_t domain) {
+    return !machine.domain[slot_of(domain)].building;
+}
+
 bool store_watch_domains(void) {
     return store_there();
 }
 
-/* Lines up to an empty one happen at once. */
 bool store_wait(void) {
     char line[512];
     bool any = false;

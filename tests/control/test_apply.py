@@ -470,6 +470,16 @@ def test_a_domain_that_is_being_made_is_waited_for(tmp_path: Path) -> None:
     assert [call for call in machine.calls if call.startswith("move")] == ["move 3 1"]
 
 
+def test_a_domain_counts_when_it_is_announced(tmp_path: Path) -> None:
+    """Looked at while the toolstack still makes it, with one of its vcpus: it gets its servers."""
+    machine = Machine(tmp_path)
+    begun = [*guest_lines(4, "video"), "building 4"]
+    grown = ["gone 4", *guest_lines(4, "video", 2), "building 4", *guest_lines(3, "control")]
+    said = watched(machine, [begun, grown, ["announced 4"]])
+    assert "error: " not in said.replace("error: xenstore", "")
+    assert [call for call in machine.calls if call.startswith("move")] == ["move 3 1", "move 4 2"]
+
+
 def test_a_domain_that_does_not_fit_is_said_once(tmp_path: Path) -> None:
     """Overbooked, or with fewer vcpus than the file says: it stays, and the others get theirs."""
     machine = Machine(tmp_path)

@@ -35,6 +35,7 @@
 #define NOBODY 0xffffffffu /* a domain's number that is none */
 
 static unsigned int changes;
+static bool watching;
 
 /* Something was changed. */
 static void __attribute__((format(printf, 1, 2))) say(const char *format, ...) {
@@ -190,13 +191,13 @@ static const struct vcpu_line *absent_vcpu(const struct domain_part *part,
     return NULL;
 }
 
-static void check_domains(const struct file *file, bool may_come) {
+static void check_domains(const struct file *file) {
     for (unsigned int i = 0; i < file->domain_count; i++) {
         const struct domain_part *part = &file->domains[i];
         struct domain domain;
         set_place(file->path, part->line);
         if (!domain_with_name(part->name, &domain)) {
-            if (!may_come)
+            if (!watching)
                 fail(BAD_INPUT, "found no domain '%s'; allowed: a name that `xl list` shows "
                                 "(--watch waits for it)",
                      part->name);
@@ -403,8 +404,9 @@ static bool apply_to_comers(const struct file *file, uint32_t *seen, bool force)
     for (unsigned int i = 0; i < file->domain_count; i++) {
         const struct domain_part *part = &file->domains[i];
         struct domain domain;
-        /* One without vcpus is being made. */
-        bool there = domain_with_name(part->name, &domain) && domain.vcpus > 0 && domain.id != 0;
+        /* One that is being made has its name already; its vcpus come one by one. */
+        bool there = domain_with_name(part->name, &domain) && domain.vcpus > 0 && domain.id != 0
+                     && (!watching || store_introduced(domain.id));
         if (there && domain.id != seen[i])
             done = apply_to_comer(file, part, &domain, force) && done;
         seen[i] = there ? domain.id : NOBODY;
@@ -466,7 +468,7 @@ static bool apply_file(const struct file *file, uint32_t *seen, bool force) {
 
 int apply(struct arguments *arguments) {
     bool force = take_flag(arguments, "--force");
-    bool watch = take_flag(arguments, "--watch");
+    watching = take_flag(arguments, "--watch");
     bool only_check = take_flag(arguments, "--check");
     const char *path = take_word(arguments, "file");
     take_no_more(arguments);
@@ -479,17 +481,17 @@ int apply(struct arguments *arguments) {
     }
     open_hypervisor();
     /* From before the first look, so that nobody comes unseen. */
-    if (!store_there() || (watch && !store_watch_domains()))
+    if (!store_there() || (watching && !store_watch_domains()))
         fail(LACKS, "no xenstore, in which domains and pools have their names: is xenstored there, "
                     "and is this the superuser?");
-    check_domains(&file, watch);
+    check_domains(&file);
     check_pools(&file, force);
     uint32_t *seen = malloc((file.domain_count + 1) * sizeof(*seen));
     if (seen == NULL)
         fail(LACKS, "no memory for %u domains", file.domain_count);
     memset(seen, 0xff, (file.domain_count + 1) * sizeof(*seen));
     bool done = apply_file(&file, seen, force);
-    if (watch)
+    if (watching)
         watch_domains(&file, seen, force);
     if (done && changes == 0)
         printf("nothing to change\n");

@@ -31,6 +31,10 @@ void store_remove(const char *path) {
         xs_rm(store(), XBT_NULL, path);
 }
 
+bool store_introduced(uint32_t domain) {
+    return store() != NULL && xs_is_domain_introduced(store(), domain);
+}
+
 bool store_watch_domains(void) {
     return store() != NULL && xs_watch(store(), "@introduceDomain", "come")
            && xs_watch(store(), "@releaseDomain", "gone");

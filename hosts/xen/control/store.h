@@ -4,6 +4,7 @@
 #define CONTROL_STORE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Whether there is one to talk to. */
 bool store_there(void);
@@ -11,6 +12,9 @@ bool store_there(void);
 char *store_read(const char *path);
 bool store_write(const char *path, const char *value);
 void store_remove(const char *path);
+
+/* Whether the toolstack has made the domain to its end and announced it. */
+bool store_introduced(uint32_t domain);
 
 /* From now on domains that come and go are noticed. False: they cannot be. */
 bool store_watch_domains(void);
