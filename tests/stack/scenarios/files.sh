@@ -15,10 +15,20 @@ becomes() {
   done
 }
 
+# later_comes: it is created, paused until it has its servers.
+later_comes() {
+  guest_flags=-p
+  guest later 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
+  guest_flags=
+  becomes 'vcpu 1 *1ms in 50ms, priority 50000' hyperperiod-xen get later
+  says 'vcpu 0 *4ms in 10ms, priority 3' hyperperiod-xen get later
+  ok xl unpause later
+  alive later:0 later:1
+}
+
 ok hyperperiod-xen save /tmp/saved
 says 'nothing to change' hyperperiod-xen apply /tmp/saved
 ok hyperperiod-xen apply --check /tmp/saved
-cp /tmp/saved /results/saved.conf
 
 ok xl cpupool-cpu-remove real-time 2
 cat >/tmp/kept.conf <<CONF
@@ -38,22 +48,10 @@ refused 2 "no pool 'kept'" hyperperiod-xen pool-info kept
 hyperperiod-xen apply --watch /tmp/kept.conf >/tmp/watch 2>&1 &
 watcher=$!
 becomes 'domain later: not there yet' cat /tmp/watch
-for _ in 1 2; do
-  guest_flags=-p
-  guest later 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
-  guest_flags=
-  becomes 'vcpu 1 *1ms in 50ms, priority 50000' hyperperiod-xen get later
-  says 'vcpu 0 *4ms in 10ms, priority 3' hyperperiod-xen get later
-  ok xl unpause later
-  alive later:0 later:1
-  ok xl destroy later
-  becomes '"domains": \[\]' hyperperiod-xen pool-info kept --json
-done
-guest_flags=-p
-guest later 2 workload=sleep vcpus=2 period=20000 work=1000 report=100
-guest_flags=
-becomes 'vcpu 1 *1ms in 50ms, priority 50000' hyperperiod-xen get later
-ok xl unpause later
+later_comes
+ok xl destroy later
+becomes '"domains": \[\]' hyperperiod-xen pool-info kept --json
+later_comes
 says 'load *42.0 % of pcpu 2' hyperperiod-xen pool-info kept
 in_pool kept more 1 workload=sleep period=20000 work=1000 report=100
 refused 2 'found 102.0 % of pcpu 2 promised' \
