@@ -37,6 +37,7 @@
 #                  completion of the job that decides, in its busy window (None: no bound)
 # backlog_bound    the same where no more than `backlog` of own work is pending: the bound
 # busy_window      the longest time without a gap in which work of streams is pending
+# stream_counts    the most releases of each stream in a half-open window
 # piece_bounds     of each flow, first and last hop: as response_bound, for all hops in between
 # sbf              the least supply in any window of that length
 # deadline         of the general shape: when in each period the budget is there; 0: at its end
@@ -196,6 +197,7 @@ def busy_window(
     deadline: int,
     blocking: int,
 ) -> int | None: ...
+def stream_counts(streams: Sequence[StreamRow], window: int) -> list[int]: ...
 def piece_bounds(
     visits: Sequence[VisitRow],
     shape: Shape,

@@ -353,7 +353,7 @@ def test_thousands_of_jobs_and_many_tasks_stay_readable() -> None:
 
 
 @pytest.mark.parametrize("kind", ["periodic", "closed"])
-def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
+def test_what_flows_release_has_the_window_of_its_bound(kind: str) -> None:
     """The verdict is that of the flows, where four items of 5 wait for one another."""
     source = {"period": 40, "burst": 4} if kind == "periodic" else {"clients": 4, "think": 100}
     task = Task(name="t", kind=TaskKind.EVENT, period_ns=20, wcet_ns=5)
@@ -383,8 +383,14 @@ def test_what_flows_release_has_no_account_of_a_period(kind: str) -> None:
     found = said.explanation("d.t")
     # The item's way of 20 is the task's deadline; with 19 nothing is proved.
     assert (entry.response_bound_ns, found["schedulable"]) == (20, True)
-    assert (found["account"], found["windows"], found["enough"]) == ("", [], {})
-    assert "items of flows" in found["story"][0]
+    assert (found["account"], found["enough"]) == (
+        "queue" if kind == "periodic" else "backlog",
+        {},
+    )
+    (window,) = found["windows"]
+    assert (window["what"], window["window_ns"], window["short_ns"]) == ("done", 20, 0)
+    assert [share["time_ns"] for share in window["shares"]] == [20]
+    assert "a response of at most 20ns" in found["text"]
     shorter = task.replace(deadline_ns=19)
     tight = system.replace(domains=(system.domains[0].replace(tasks=(shorter,)),))
     assert Analysis(tight).explanation("d.t")["schedulable"] is None

@@ -40,6 +40,9 @@ _DEMAND = {
     "gedf": "others at their most, and {name}",
     "gfb": "all bandwidths",
     "a pcpu each": "{name} alone",
+    "queue": "work released before {name}, and all above it",
+    "busy window": "work of all tasks of the vcpu",
+    "backlog": "pending items, and all above {name}",
 }
 
 
@@ -110,7 +113,7 @@ def _subtitle(found: Json) -> str:
     length = format_time(window["window_ns"])
     if window["short_ns"] > 0:
         return f"in the window of {length}, {format_time(window['short_ns'])} are missing"
-    if found["account"] in ("fixed priority", "fifo"):
+    if found["account"] in ("fixed priority", "fifo", "queue", "busy window", "backlog"):
         return f"the work is covered after {length}"
     return f"the window of {length} leaves {format_time(-window['short_ns'])}"
 

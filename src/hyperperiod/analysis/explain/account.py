@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import words
-from hyperperiod.analysis.explain.curves import Curves, cluster_curves, curves
+from hyperperiod.analysis.explain.curves import Curves, cluster_curves, curves, hop_curves
+from hyperperiod.analysis.flows.windows import Inside
 from hyperperiod.analysis.witness import Role, Share, Witness
 
 
@@ -51,6 +52,13 @@ def account_of_task(witness: Witness, name: str, supply: Supply) -> Account | No
         return None
     instant, story = words.critical_instant(witness, name), words.story(witness, supply)
     return Account(witness, instant, story, curves(witness, supply))
+
+
+def account_of_hop(witness: Witness, inside: Inside, name: str) -> Account:
+    """The account of a task in a domain that items of flows pass through."""
+    instant = words.instant_of_hop(witness, inside, name)
+    story = (words.story_of_hop(witness, name),)
+    return Account(witness, instant, story, hop_curves(witness, inside, name))
 
 
 def account_of_cluster(witness: Witness, supply: Supply, vcpus: int) -> Account:

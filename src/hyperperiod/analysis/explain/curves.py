@@ -15,6 +15,7 @@ from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.flows.windows import Inside, asked_by
 from hyperperiod.analysis.tasks.demand_bound import blocking, dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.witness import TESTS, Role, Witness
@@ -65,6 +66,16 @@ def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due
     places = sorted({*range(0, end_ns, max(1, end_ns // SAMPLES)), due_ns, end_ns})
     heights = tuple((at, demand(at)) for at in places)
     return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
+
+
+def hop_curves(witness: Witness, inside: Inside, name: str) -> Curves:
+    """The curves of a task that items release: what its job waits for, in windows of any length."""
+    supply = inside.vcpu.supply
+    if witness.test == TESTS[Local.EDF]:
+        return curves(witness, supply)
+    end_ns = max(witness.deadline_ns, witness.finish_ns or 0) * 108 // 100 + 1
+    step_ns = max(1, end_ns // SAMPLES)
+    return _drawn([range(0, end_ns, step_ns)], asked_by(witness, inside, name), supply, end_ns)
 
 
 def cluster_curves(witness: Witness, supply: Supply, vcpus: int) -> Curves:

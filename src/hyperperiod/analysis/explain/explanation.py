@@ -31,12 +31,14 @@ from hyperperiod.analysis.explain.account import (
     Account,
     Provision,
     account_of_cluster,
+    account_of_hop,
     account_of_task,
 )
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
 from hyperperiod.analysis.explain.tell import tell
 from hyperperiod.analysis.flows.found import FlowAnalysis
+from hyperperiod.analysis.flows.windows import hop_witness
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -55,8 +57,9 @@ def explain(
 ) -> dict[str, Any]:
     """What `analyze --json` prints under "explain"; InputError if nothing has that name.
 
-    `flows` is the analysis of all flows: no account is about domains that they pass through, and a
-    driver loop tells what it rests on. `kept` is whether the servers of each domain are served.
+    `flows` is the analysis of all flows: a task in a domain that they pass through has the window
+    of its bound there, and a driver loop tells what it rests on. `kept` is whether the servers of
+    each domain are served.
     """
     subject = find(resolution.system, name)
     if subject.task is not None and len(subject.path) == 1:
@@ -67,7 +70,7 @@ def explain(
                 subject.name, "task", on_way.verdict, task=_task(subject.task), test=on_way.test
             ) | {"story": on_way.story}
             return {**found, "text": tell(found)}
-    view = _View(resolution, subject, flows.domains)
+    view = _View(resolution, subject, flows)
     inside_another = len(subject.path) > 1
     found = view.load() if subject.task is not None or inside_another else view.server()
     return {**found, "text": tell(found)}
@@ -106,10 +109,9 @@ class _Place:
 class _View:
     """The system from where the subject stands."""
 
-    def __init__(
-        self, resolution: Resolution, subject: Subject, judged: Mapping[str, DomainVerdict]
-    ) -> None:
-        self.resolution, self.subject, self.judged = resolution, subject, judged
+    def __init__(self, resolution: Resolution, subject: Subject, flows: FlowAnalysis) -> None:
+        self.resolution, self.subject, self.flows = resolution, subject, flows
+        self.judged: Mapping[str, DomainVerdict] = flows.domains
         self.system = resolution.system
         number = next(
             at
@@ -174,8 +176,10 @@ class _View:
         passed = self.judged.get(around[-1].name)
         if task is not None and passed is not None:
             verdict = self._under(around, passed.parts[task.name])
-            found = _result(name, kind, verdict, task=_task(task))
-            return found | {"story": [FLOWS.format(around[-1].name)]}
+            found = self._hop(around[-1], task, verdict)
+            return found or _result(name, kind, verdict, task=_task(task)) | {
+                "story": [FLOWS.format(around[-1].name)]
+            }
         try:
             place, verdict = self._place(around)
             account = place.account()
@@ -202,6 +206,37 @@ class _View:
             test=TESTS[place.component.local] if place.vcpus == 1 else "global edf",
             provision=place.provision if place.vcpus == 1 else None,
         )
+
+    def _hop(self, domain: Domain, task: Task, verdict: Verdict) -> dict[str, Any] | None:
+        """The window of a task in a domain that items pass through; None if nothing bounds it."""
+        for inside in self.flows.insides:
+            names = [source.name for source in inside.vcpu.component.sources]
+            if inside.vcpu.domain != domain.name or task.name not in names:
+                continue
+            witness = hop_witness(inside, task.name)
+            known = domain.interface
+            if witness is None or known is None:
+                return None
+            supply = inside.vcpu.supply
+            lost_ns = known.budget_ns - supply.budget_ns
+            nominal = replace(supply, budget_ns=known.budget_ns)
+            provision = Provision(supply, nominal)
+            return _result(
+                self.subject.name,
+                "task",
+                verdict,
+                account_of_hop(witness, inside, task.name),
+                task=_task(task),
+                server={
+                    "period_ns": nominal.period_ns,
+                    "budget_ns": nominal.budget_ns,
+                    "lost_ns": lost_ns,
+                    "blackout_ns": supply.blackout_ns,
+                },
+                test=TESTS[inside.vcpu.component.local],
+                provision=provision,
+            )
+        return None
 
     def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
         """What the analysis says of the subject inside the domain around it."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, Inside
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
 
@@ -98,6 +99,41 @@ def story_of_cluster(witness: Witness, name: str, vcpus: int) -> tuple[str, ...]
         " runs. The test is only sufficient: it does not say that this happens."
     )
     return (short,)
+
+
+def instant_of_hop(witness: Witness, inside: Inside, name: str) -> str:
+    """When the worst case of a task in a domain with hops begins."""
+    if witness.test == BACKLOG:
+        return f"as many items as can be on their way are pending when one comes to {name}"
+    if inside.vcpu.component.local is Local.FIXED_PRIORITY:
+        return f"items come to {name} and to all above it as close together as their flows allow"
+    return "items come to all tasks of the vcpu as close together as their flows allow"
+
+
+def story_of_hop(witness: Witness, name: str) -> str:
+    """What the window shows of a task in a domain with hops."""
+    if witness.test == TESTS[Local.EDF]:
+        left = format_time(-witness.windows[0].short_ns)
+        return (
+            "No window asks for more than is supplied, so every job is done by its deadline. The"
+            f" tightest, of {format_time(witness.windows[0].window_ns)}, leaves {left}."
+        )
+    assert witness.finish_ns is not None, "a window that is shown has an end"
+    finish, release = format_time(witness.finish_ns), format_time(witness.release_ns)
+    response = format_time(witness.finish_ns - witness.release_ns)
+    if witness.test == BUSY_WINDOW:
+        return f"After {finish} nothing is pending on the vcpu any more, whatever its deadline."
+    if witness.test == BACKLOG:
+        return (
+            f"Whatever is pending when an item comes to {name}, after {finish} the supply has"
+            f" covered it, and all that runs before it: a response of at most {response}."
+        )
+    when = f"{release} after" if witness.release_ns else "at"
+    return (
+        f"The job that waits longest is released {when} the beginning of a busy window. After"
+        f" {finish} the supply has covered it and all that runs before it: a response of at most"
+        f" {response}."
+    )
 
 
 def _before(witness: Witness) -> str:

@@ -13,6 +13,7 @@ a file:
 - `vcpu`: the supply of each vcpu, across the ends of hops as well;
 - `responses`: the bounds of all tasks in one vcpu, given those spreads (`stream`, `busy_window`);
 - `fixed_point`: bounds that agree with one another, and why they are sound;
+- `windows`: why a task has its bound, for explanations;
 - `registry`: tests of whole flows, which may say more;
 - `verdicts`: what all that says of flows and domains, `found` and `results` how it is told.
 
@@ -60,7 +61,7 @@ def analyze_flows(
     """
     routes = Routes(system)
     vcpus, refused = _vcpus(routes, system, promises, unkept or {})
-    bounds = fixed_point(routes, vcpus)
+    bounds, insides = fixed_point(routes, vcpus)
     settled = not system.swaps and not system.changes
     wholes = whole_verdicts(system) if settled and system.flows else {}
     flows = tuple(
@@ -77,7 +78,7 @@ def analyze_flows(
         if routes.touches(domain)
     }
     proved = judge_whole(routes, system, wholes, bounds)
-    return FlowAnalysis(domains | proved, flows, frozenset(proved))
+    return FlowAnalysis(domains | proved, flows, frozenset(proved), insides)
 
 
 def _vcpus(

@@ -14,23 +14,34 @@ twice count as if both visits could coincide with any others.
 No fixed point within many rounds is "unbounded", and the iteration goes on for the others: the
 hops behind are then bounded by the source and the queue of their flow alone.
 
-Inputs: routes and all vcpus. Results: a bound (ns) of every task of these vcpus. Errors: none.
+Inputs: routes and all vcpus. Results: a bound (ns) of every task of these vcpus, and the streams
+that they were found with. Errors: none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from hyperperiod._analysis import Local
 from hyperperiod.analysis.flows.responses import responses
 from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Jitters, Routes, TaskBound
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.analysis.flows.windows import Inside
 
 ROUNDS = 200
 """How many rounds the iteration has; flows whose bounds still grow after them are given up."""
 
 
-def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Bounds:
+class Fixed(NamedTuple):
+    """Bounds that agree with one another, and what they make of each vcpu."""
+
+    bounds: Bounds
+    insides: tuple[Inside, ...]
+
+
+def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Fixed:
     """Responses of all hops, and of all tasks beside them, that agree with one another."""
     bounds: Bounds = {
         hop: TaskBound(routes.least_ns(hop), routes.least_ns(hop))
@@ -48,7 +59,7 @@ def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Bounds:
                 found |= one.responses(jitters)
             found |= dict.fromkeys(given_up, NOTHING)
             if found == bounds:
-                return bounds
+                return Fixed(bounds, tuple(one.told() for one in inside))
             growing = {hop for hop in routes.visits if found[hop] != bounds[hop]}
             bounds = found
         given_up |= growing
@@ -60,7 +71,7 @@ class _Inside:
     def __init__(self, routes: Routes, vcpu: Vcpu) -> None:
         self.routes = routes
         self.vcpu = vcpu
-        self.streams: list[list[Stream]] | None = None
+        self.streams: list[list[Stream]] = []
         self.bounds: Bounds = {}
 
     def responses(self, jitters: Jitters) -> Bounds:
@@ -71,3 +82,11 @@ class _Inside:
             self.streams = streams
             self.bounds = responses(self.routes, self.vcpu, streams)
         return self.bounds
+
+    def told(self) -> Inside:
+        """What the last bounds of the vcpu were found with."""
+        sources, domain = self.vcpu.component.sources, self.vcpu.domain
+        alone = self.vcpu.component.local is Local.FIXED_PRIORITY
+        groups = [[one] if alone else sources for one in sources]
+        backlogs_ns = tuple(self.routes.backlog_ns(domain, group) for group in groups)
+        return Inside(self.vcpu, tuple(map(tuple, self.streams)), backlogs_ns)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Flow
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.flows.windows import Inside
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,13 @@ class FlowAnalysis(NamedTuple):
     """The domains with hops, by name, and all flows in the order of the file.
 
     `proved` are domains whose tasks are in time whether or not their servers get every budget.
+    `insides` are the vcpus with hops and what their bounds were found with, for explanations.
     """
 
     domains: Mapping[str, DomainVerdict]
     flows: tuple[FlowVerdict, ...]
     proved: frozenset[str] = frozenset()
+    insides: tuple[Inside, ...] = ()
 
 
 NO_FLOWS = FlowAnalysis({}, ())

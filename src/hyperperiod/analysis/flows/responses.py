@@ -54,9 +54,8 @@ def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -
     if component.local is Local.EDF:
         # Jobs of one task are in order under edf as well.
         in_order = by_backlog if len(component.sources) == 1 else None
-        demand = _as_loads(component, streams)
-        in_range = all(max(load) < TIME_LIMIT_NS for load in demand.loads)
-        holds = in_range and edf(demand, vcpu.supply).holds is True
+        demand = as_loads(component, streams)
+        holds = in_range(demand) and edf(demand, vcpu.supply).holds is True
         window = busy_window(together, vcpu.supply, blocking)
         return {
             name: TaskBound(least(_edf_response(source, window, holds=holds), in_order), across)
@@ -108,7 +107,7 @@ def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int 
     return source.load.deadline if window_ns is None else min(source.load.deadline, window_ns)
 
 
-def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
+def as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
     """Streams in the form of the demand bound: what comes together is one job of all that work."""
     sources = [
         replace(source, load=load, in_phase=False)
@@ -117,6 +116,11 @@ def _as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Comp
         for load in _loads(stream, source.load)
     ]
     return replace(component, sources=tuple(sources))
+
+
+def in_range(demand: Component) -> bool:
+    """Whether the kernels take numbers as large as these."""
+    return all(max(load) < TIME_LIMIT_NS for load in demand.loads)
 
 
 def _loads(stream: Stream, load: Load) -> list[Load]:

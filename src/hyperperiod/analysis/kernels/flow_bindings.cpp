@@ -85,6 +85,14 @@ std::optional<u64> window_of(const StreamRows &streams, Shape shape, u64 period,
                              checked(blocking)));
 }
 
+// The most releases of each stream in a half-open window.
+std::vector<u64> counts_of(const StreamRows &streams, u64 length) {
+    std::vector<u64> counts;
+    for (const Stream &stream : streams_of(streams))
+        counts.push_back(checked(length) == 0 ? 0 : stream.count(length));
+    return counts;
+}
+
 std::vector<PieceRow> pieces_of(const std::vector<VisitRow> &rows, Shape shape, u64 period,
                                 u64 budget, u64 deadline, const std::vector<u64> &blocking) {
     std::map<std::string, u64> numbers;
@@ -118,6 +126,7 @@ void bind_flows(nb::module_ &module) {
                nb::arg("period"), nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
     module.def("busy_window", &window_of, nb::arg("streams"), nb::arg("shape"), nb::arg("period"),
                nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
+    module.def("stream_counts", &counts_of, nb::arg("streams"), nb::arg("window"));
     module.def("piece_bounds", &pieces_of, nb::arg("visits"), nb::arg("shape"), nb::arg("period"),
                nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
 }
