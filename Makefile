@@ -42,7 +42,8 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all hunt core-builds bench check format lock deps wheels \
+.PHONY: help build demo site test test-all rule-check hunt \
+        core-builds bench check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
@@ -109,6 +110,11 @@ test-all: build
 hunt: build
 	@$(BIN)/python -m tests.soundness.hunt_rows $(ROWS:%=--rows=%) $(COUNT:%=--count=%) \
 	  $(SEED:%=--seed=%) $(PROCESSES:%=--processes=%) $(STATE:%=--state=%)
+
+## make rule-check RULE=x  what the budget rule x lacks (row, model, trace class, page), and what
+##                   judges it: compilers, fuzzer, naive model, traces
+rule-check: build
+	@$(BIN)/python tools/rule_check.py $(RULE)
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build

@@ -23,35 +23,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from tests import rules
 from tests.model_naive.model import (
     BEST_EFFORT,
     ORDINARY,
-    BudgetRule,
     Grant,
-    OrderRule,
     Params,
     Policy,
     Setup,
-    SlackRule,
     Spare,
 )
 from tests.model_naive.workload import Run
+
+from hyperperiod.model.policy import Budget, Order, Slack
 
 _sim = pytest.importorskip("hyperperiod._sim", reason="the native module is not built")
 
 TICK_NS = 1_000_000  # one tick is a best-effort turn ...
 FINE = {"best_effort_turn": 4, "share": 2}  # ... but where shares are given, which take two ticks
-BUDGETS: tuple[BudgetRule, ...] = (
-    "periodic",
-    "deferrable",
-    "polling",
-    "sporadic",
-    "cbs",
-    "slice",
-    "slice-once",
-)
-ORDERS: tuple[OrderRule, ...] = ("fp", "edf", "fp-edf")
-SLACKS: tuple[SlackRule, ...] = ("none", "lend", "reclaim", "spare", "extra", "weights")
 FLAG_BEST_EFFORT = 1
 FLAG_EXTRA = 2
 
@@ -153,9 +142,9 @@ class Host:
 
 def codes(policy: Policy) -> tuple[int, int, int]:
     return (
-        BUDGETS.index(policy.budget),
-        ORDERS.index(policy.order),
-        SLACKS.index(policy.slack),
+        Budget(policy.budget).code,
+        Order(policy.order).code,
+        Slack(policy.slack).code,
     )
 
 
@@ -264,22 +253,8 @@ def explore_graph(family: Family) -> int:
 
 # -- systems -----------------------------------------------------------------------------------
 
-PERIODIC: tuple[SlackRule, ...] = ("none", "lend", "reclaim")
-DEMAND: tuple[SlackRule, ...] = ("none", "spare", "extra")  # of the rules that pay for work only
-
-SLICED: tuple[SlackRule, ...] = ("none", "extra", "weights")
-
-LOCAL = [Policy("periodic", order, slack) for order in ORDERS[:2] for slack in PERIODIC] + [
-    Policy(budget, order, slack)
-    for budget in BUDGETS[1:]
-    for order in (ORDERS if budget == "slice" else ORDERS[:2])
-    for slack in (SLICED if budget in ("slice", "slice-once") else DEMAND)
-]
-GLOBAL = [
-    policy
-    for policy in LOCAL
-    if policy[0::2] == ("periodic", "none") or policy.budget in ("deferrable", "cbs")
-]
+LOCAL = [Policy(*combination) for combination in rules.LOCAL]
+GLOBAL = [Policy(*combination) for combination in rules.GLOBAL]
 LOCKS = [(policy, 1) for policy in LOCAL] + [(policy, 2) for policy in GLOBAL]
 
 SERVERS = [(period, budget) for period in (2, 3, 4) for budget in range(1, period + 1)]

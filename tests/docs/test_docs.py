@@ -56,7 +56,8 @@ def broken_links(page: Path, text: str) -> Iterator[str]:
 
 
 def missing_paths(text: str) -> list[str]:
-    """Paths of the repository that a text names and that are not there."""
+    """Paths of the repository that a text names and that are not there; a patch may make some."""
+    text = re.sub(r"(?s)```diff\n.*?```", "", text)
     return [path for path in NAMED_PATH.findall(text) if not (TOP / path).exists()]
 
 

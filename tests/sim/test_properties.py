@@ -7,13 +7,13 @@ instant. The properties judge a trace by themselves, from its records and the ru
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests import rules
 from tests.sim.worlds import Run, change, domain, run, server, swap, system, task
 
 from hyperperiod.analysis import analyze, resolve
@@ -21,29 +21,9 @@ from hyperperiod.model import Domain, InputError, Overheads, Scheduler, System, 
 from hyperperiod.trace.format import NONE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 
-PARTITIONED = [
-    f"{budget}+{order}+{slack}"
-    for budget, slacks in [
-        ("periodic", ("none", "lend", "reclaim")),
-        ("deferrable", ("none", "spare", "extra")),
-        ("polling", ("none", "spare", "extra")),
-        ("sporadic", ("none", "spare", "extra")),
-        ("cbs", ("none", "spare", "extra")),
-        ("slice", ("none", "extra", "weights")),
-        ("slice-once", ("none", "extra", "weights")),
-    ]
-    for order, slack in itertools.product(("fp", "edf"), slacks)
-]
-CLASSES = [f"slice+fp-edf+{slack}" for slack in ("none", "extra", "weights")]
-GLOBAL = [
-    f"{budget}+{order}+{slack}+global"
-    for budget, slacks in [
-        ("periodic", ("none",)),
-        ("deferrable", ("none", "spare", "extra")),
-        ("cbs", ("none", "spare", "extra")),
-    ]
-    for order, slack in itertools.product(("fp", "edf"), slacks)
-]
+PARTITIONED = ["+".join(words) for words in rules.LOCAL if words[1] != "fp-edf"]
+CLASSES = ["+".join(words) for words in rules.LOCAL if words[1] == "fp-edf"]
+GLOBAL = ["+".join((*words, "global")) for words in rules.GLOBAL]
 HORIZON = 400
 
 

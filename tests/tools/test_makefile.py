@@ -32,7 +32,12 @@ def checkout(tmp_path: Path) -> Path:
     top = tmp_path / "checkout"
     (top / "tools").mkdir(parents=True)
     (top / "src" / "hyperperiod").mkdir(parents=True)
-    for name in ("core", "hosts/sim", "src/hyperperiod/analysis/kernels"):
+    for name in (
+        "core",
+        "hosts/sim",
+        "src/hyperperiod/model/rules",
+        "src/hyperperiod/analysis/kernels",
+    ):
         (top / name).mkdir(parents=True)
     for name in ("Makefile", "tools/step"):
         shutil.copy(TOP / name, top / name)

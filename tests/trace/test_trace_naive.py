@@ -5,7 +5,6 @@ The naive model decides tick by tick; the properties replay budgets from records
 the other or the scheduler. A best-effort turn is four ticks here, a share two.
 """
 
-from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from tests.model_naive.model import ORDINARY, Grant, Params, Policy, Setup
 from tests.model_naive.model import SPARE as NAIVE_SPARE
 from tests.model_naive.workload import Run
+from tests.rules import GLOBAL, LOCAL
 from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind
@@ -22,16 +22,6 @@ from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
 
 TICKS = 240
 TICK_NS = 250_000
-LOCAL = [
-    *product(("periodic",), ORDERS[:2], ("none", "lend", "reclaim")),
-    *product(("deferrable", "polling", "sporadic", "cbs"), ORDERS[:2], ("none", "spare", "extra")),
-    *product(("slice",), ORDERS, ("none", "extra", "weights")),
-    *product(("slice-once",), ORDERS[:2], ("none", "extra", "weights")),
-]
-GLOBAL = [
-    *product(("periodic",), ORDERS[:2], ("none",)),
-    *product(("deferrable", "cbs"), ORDERS[:2], ("none", "spare", "extra")),
-]
 CASES = [(rules, 1) for rules in LOCAL] + [(rules, pcpus) for rules in GLOBAL for pcpus in (2, 3)]
 
 

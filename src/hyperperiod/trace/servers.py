@@ -11,7 +11,7 @@ does not forgive it.
 """
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 NEVER: Final = (1 << 64) - 1
 ORDINARY: Final = (1 << 24) - 1
@@ -35,6 +35,9 @@ class ReplayedServer:
     next refill. With permission for extra time it falls one level instead of depleting, and is
     back at level 0 at its refill.
     """
+
+    max_budgets: ClassVar[int] = 1
+    """The most that it can hold, in budgets."""
 
     def __init__(
         self, period_ns: int, budget_ns: int, *, priority: int = 0, extra: bool = False
@@ -122,11 +125,13 @@ class ReplayedServer:
     def adopt(self, other: "ReplayedServer", now_ns: int) -> None:
         """Take over from the server that served this vcpu under the policy before a swap.
 
-        What is left and the end of the period are kept; levels of extra time are gone.
+        What is left and the end of the period are kept, but no more than this rule lets it hold;
+        levels of extra time are gone.
         """
         self.period_ns, self.budget_ns = other.period_ns, other.budget_ns
         self.priority = other.priority
-        self.remaining_ns = other.remaining_ns if other.level == 0 else 0
+        left_ns = other.remaining_ns if other.level == 0 else 0
+        self.remaining_ns = min(left_ns, self.max_budgets * self.budget_ns)
         self.deadline_ns = other.period_end_ns(now_ns)
         self.has_work = other.has_work
         self.settled = False

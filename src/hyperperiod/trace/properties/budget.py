@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Over any n consecutive periods a server is charged at most n budgets at its own level.
 
-What exceeds that may only be the lateness of the last pick. A server's periods are its own, from
+What exceeds that may only be the lateness of the last pick, and what a server may save where its
+rule lets it hold more than one budget. A server's periods are its own, from
 refill to refill, worked out from its parameters and from what happened, never taken from the
 records of its refills: multiples of its period for periodic, deferrable and polling servers;
 from deadline to deadline for a constant bandwidth server. A sporadic server has no fixed periods:
@@ -93,7 +94,8 @@ class BudgetWatcher(Watcher):
                 period, server.budget_ns, stop_ns - now_ns, any_start=any_start
             )
             now_ns = stop_ns
-            if excess_ns > self.allowed_ns and (payer, period) not in self.told:
+            saved_ns = (server.max_budgets - 1) * server.budget_ns
+            if excess_ns > self.allowed_ns + saved_ns and (payer, period) not in self.told:
                 self.told.add((payer, period))
                 name = server_name(self.header, payer & 0xFFFF)
                 self.finding.add(stop_ns, f"{name} is {excess_ns} ns over its budgets")
@@ -113,7 +115,7 @@ class BudgetWatcher(Watcher):
 
     def _period(self, moment: Moment, payer: int, server: ReplayedServer, now_ns: int) -> _Period:
         """The server's current period; periodic rules and cbs have one deadline in each."""
-        terms = (server.period_ns, server.budget_ns)
+        terms = (server.period_ns, server.budget_ns, server.max_budgets)
         budget = moment.rules_of(payer).budget
         if budget == "sporadic" and payer in self.busy_since:
             since_ns = self.busy_since[payer][0]

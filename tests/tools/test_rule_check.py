@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`make rule-check` names what a rule lacks, and the how-to's rule passes it.
+
+The patch is taken out of docs/howto/add-rule.md and applied to a copy of the checkout. There the
+core's sources are checked, and the core is compiled and fuzzed with the rule; on demand (slow) the
+whole package is built and judged.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import rule_check
+
+TOP = Path(__file__).parents[2]
+PAGE = TOP / "docs/howto/add-rule.md"
+GENERATED = "src/hyperperiod/model/system.schema.json"
+# What a copy does without: what was built, and what is not looked at.
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", "build", "out", "dist", "__pycache__", ".*_cache", ".hypothesis"
+)
+
+
+def patch() -> str:
+    """The patch of the how-to: its blocks, one after the other."""
+    return "".join(re.findall(r"(?s)```diff\n(.*?)```\n", PAGE.read_text()))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout with the how-to's rule."""
+    top = tmp_path_factory.mktemp("rule") / "checkout"
+    shutil.copytree(TOP, top, ignore=LEFT_OUT, symlinks=True)
+    subprocess.run(["git", "apply", "-"], cwd=top, input=patch(), check=True, text=True)
+    return top
+
+
+def test_every_rule_is_written_down_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    assert len(rule_check.rows()) >= 7
+    assert [what for rule in rule_check.rows() for what in rule_check.missing(rule)] == []
+
+
+def test_what_a_rule_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    lacks = list(rule_check.missing("carry"))
+    for place in ("core/rules.h", "tests/model_naive", "trace/servers.py", "docs/policies"):
+        assert any(place in what for what in lacks), place
+
+
+def test_the_page_says_how_many_files_a_rule_touches() -> None:
+    touched = set(re.findall(r"(?m)^\+\+\+ b/(\S+)$", patch())) | {GENERATED}
+    assert len(touched) == 8
+    assert "it touches eight now" in " ".join(PAGE.read_text().split())
+
+
+def test_the_rule_of_the_how_to_is_judged_well(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy)
+    assert list(rule_check.missing("carry")) == []
+    for command in (
+        [sys.executable, "tools/check_core.py"],
+        ["g++", "-std=c++20", "-O1", "-I.", "-o", "fuzz_core", "tests/native/fuzz_core.cpp"],
+        ["./fuzz_core", "1000000", "1", "budget=carry"],
+        ["./fuzz_core", "1000000", "2"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_mistake_in_the_rule_is_found(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fuzzer sees a rule that lets a server save without end."""
+    monkeypatch.chdir(copy)
+    rule = copy / "core/budget/carry.h"
+    right = rule.read_text()
+    wrong = right.replace("server->remaining_ns > hp_most_held(core, server)", "0")
+    assert wrong != right
+    rule.write_text(wrong)
+    command = ["g++", "-std=c++20", "-O1", "-I.", "-o", "wrong", "tests/native/fuzz_core.cpp"]
+    subprocess.run(command, check=True)
+    rule.write_text(right)
+    done = subprocess.run(["./wrong", "1000000", "1", "budget=carry"], capture_output=True)
+    assert done.returncode != 0
+
+
+@pytest.mark.slow
+def test_the_whole_package_knows_the_rule(copy: Path) -> None:
+    """The native modules are built in the copy, and everything judges the rule."""
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+
+    def ran(*command: str) -> str:
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    ran("make", "build")
+    (copy / GENERATED).write_text(ran(".venv/bin/hyperperiod", "schema"))
+    ran("make", "rule-check", "RULE=carry")
