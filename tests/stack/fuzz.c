@@ -283,15 +283,10 @@ static void fuzz_pools(void) {
     op->op = one_in(20) ? (uint32_t)odd_number() : 1 + below(7);
     op->cpupool_id = some_pool();
     op->sched_id = some_scheduler();
-    if (op->sched_id == XEN_SCHEDULER_RTDS) /* Xen 4.20 panics when its last pcpu leaves */
-        op->sched_id = XEN_SCHEDULER_HYPERPERIOD;
     op->domid = some_domain();
     op->cpu = some_pcpu();
     if (op->op == XEN_SYSCTL_CPUPOOL_OP_CREATE && pool_count >= 4)
         op->op = XEN_SYSCTL_CPUPOOL_OP_DESTROY;
-    /* To credit2 and back Xen 4.20 itself loses a running guest: docs/xen/toolstack.md. */
-    if (op->op == XEN_SYSCTL_CPUPOOL_OP_MOVEDOMAIN && op->cpupool_id == 0)
-        op->cpupool_id = pool_count > 1 ? pools[1] : UINT32_MAX - 1;
     set_xen_guest_handle(op->cpumap.bitmap, shared->map);
     op->cpumap.nr_bits = one_in(20) ? (uint32_t)odd_number() : 64;
     sysctl();

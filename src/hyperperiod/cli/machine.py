@@ -206,6 +206,7 @@ PROBES = (
     ),
     Probe("bison", "building Xen", f"{_APT} bison", _program(("bison",))),
     Probe("flex", "building Xen", f"{_APT} flex", _program(("flex",))),
+    Probe("git", "building Xen", f"{_APT} git", _program(("git",))),
     Probe("xen", "run --on xen", "hyperperiod xen build", _built("xen/arm64/xen")),
     Probe("xen guests", "run --on xen", "hyperperiod xen build", _built("guests/executive.bin")),
     Probe(

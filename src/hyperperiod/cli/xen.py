@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod xen`: builds Xen with the scheduler, its guests, and the tool for dom0."""
+"""`hyperperiod xen`: builds Xen with the scheduler, its guests, dom0's tool; writes the patches."""
 
 from __future__ import annotations
 
@@ -86,18 +86,31 @@ def build(
 
 
 @xen.command()
-@click.argument("tree", type=folder_type)
-@click.pass_context
-def patch(ctx: click.Context, tree: Path) -> None:
-    """Add the scheduler to TREE, a tree of Xen 4.20 that you build yourself.
+@click.option(
+    "--out",
+    "folder",
+    type=folder_type,
+    required=True,
+    metavar="DIR",
+    help="Write the patches into DIR; git -C XEN am DIR/*.patch applies them.",
+)
+@click.option("--release", default="4.20", show_default=True, help="Of which release of Xen.")
+@json_option
+def patches(folder: Path, release: str, as_json: bool) -> None:
+    """Write the series of patches by which Xen gets the scheduler, for a tree of your own.
 
-    All or nothing: where Xen's files are not those of 4.20, nothing is written. Doing it again
-    after an update brings the tree up to date.
+    The same series is in what `xen build` makes. It has fixes of Xen's own faults, the scheduler,
+    and what makes Xen and xl know it; each patch says why it is there.
     """
-    from hyperperiod.hosts.xen.build.hooks import HookError, install
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.hosts.xen.build.patches import releases, write_series
+    from hyperperiod.model.errors import InputError
 
-    try:
-        install(tree, tree)
-    except HookError as problem:
-        click.echo(f"error: {tree}: {problem}", err=True)
-        ctx.exit(problem.code)
+    if release not in releases():
+        raise InputError("", None, "--release", release, ", ".join(releases()))
+    written = write_series(release, folder)
+    if as_json:
+        print_json({"release": release, "patches": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(path)

@@ -24,8 +24,10 @@ for _ in 1 2 3; do
   alive gb:0
   ok xl cpupool-cpu-add all 1
 done
-moved ga 0
-moved ga all
+for _ in 1 2 3 4 5; do
+  moved ga 0
+  moved ga all
+done
 alive ga:1
 ok hyperperiod-xen trace all -o /results/ring-global
 ok xl destroy ga
@@ -34,5 +36,5 @@ ok xl destroy gc
 alive gs
 ok xl destroy gs
 ok hyperperiod-xen pool-destroy all
-says '^Pool-0 *3 ' xl cpupool-list
+says '^Pool-0 *4 ' xl cpupool-list
 says '{"pools": \[\]}' hyperperiod-xen pool-info --json

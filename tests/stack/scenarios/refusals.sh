@@ -35,7 +35,7 @@ refused 2 'stays so as long as it has pcpus' \
 refused 2 'pcpu 1 is in another pool' hyperperiod-xen pool-create x --policy ptps --cpus 1
 refused 2 'pcpu 77 is in another pool, or there is none' \
   hyperperiod-xen pool-create x --policy ptps --cpus 77
-refused 2 'Pool-0 needs one pcpu' hyperperiod-xen pool-create x --policy ptps --cpus 0
+refused 2 'Pool-0 needs one pcpu' hyperperiod-xen pool-create x --policy ptps --cpus 0,3
 refused 2 "found '3-'" hyperperiod-xen pool-create x --policy ptps --cpus 3-
 refused 2 'is not defined for all pcpus' \
   hyperperiod-xen pool-create x --policy crps --scope global --cpus 3
@@ -46,5 +46,5 @@ refused 2 'a pcpu of the pool' hyperperiod-xen trace real-time --cpu 3
 refused 2 "which this command does not know" hyperperiod-xen pool-info real-time --loud
 hyperperiod-xen get busy >/tmp/after
 ok cmp /tmp/before /tmp/after
-says '^Pool-0 *1 ' xl cpupool-list
+says '^Pool-0 *2 ' xl cpupool-list
 alive busy:0

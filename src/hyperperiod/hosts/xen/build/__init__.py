@@ -2,7 +2,7 @@
 """Builds what runs on Xen need: `hyperperiod xen build`.
 
 `targets` has a name for everything that can be built. `hypervisor` builds Xen from the source
-that `source` fetches and `hooks` adds the scheduler to; `programs` builds the guests' executive
+that `source` fetches, with the series of `patches` applied; `programs` builds the guests' executive
 and dom0's tool, `linux_guest` a Linux domain; `debian` fetches Debian's packages. All of them
 write into the folder of their `Job` (job.py) and nowhere else.
 """

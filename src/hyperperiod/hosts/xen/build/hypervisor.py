@@ -2,7 +2,7 @@
 """Builds Xen with the scheduler, and without as its peer.
 
 The result is xen/FLAVOUR/xen in the job's folder. Xen's source is Debian's, or a copy of a tree
-that the user names; it lies in xen/source, and with the scheduler added in
+that the user names; it lies in xen/source, and with our series of patches applied in
 xen/source-hyperperiod. Each flavour has a folder of objects that is kept: when only our files
 changed, only they are compiled. When nothing changed, nothing is done at all.
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian, hooks, source
+from hyperperiod.hosts.xen.build import debian, patches, source
 from hyperperiod.hosts.xen.build.job import (
     CROSS,
     BuildError,
@@ -74,7 +74,7 @@ class Flavour:
 
     def tree(self, job: Job) -> Path:
         """The folder of the source that this hypervisor is built from."""
-        return hooked(job) if self.ours else plain(job)
+        return patched(job) if self.ours else plain(job)
 
 
 FLAVOURS = {
@@ -93,14 +93,16 @@ def plain(job: Job) -> Path:
     return job.xen / "source"
 
 
-def hooked(job: Job) -> Path:
-    """Xen's source with the scheduler in it."""
+def patched(job: Job) -> Path:
+    """The folder of Xen's source with the series applied."""
     return job.xen / "source-hyperperiod"
 
 
 def need_tools(flavour: Flavour) -> None:
     """Raises MissingError if the machine cannot build the flavour."""
     tools = {"make": "make", "bison": "bison", "flex": "flex", "xz": "xz-utils"}
+    if flavour.ours:
+        tools["git"] = "git"
     need(compiler_for(flavour.arch) | tools, f"build Xen for {flavour.arch}")
 
 
@@ -112,16 +114,16 @@ def build(flavour: Flavour, job: Job) -> Path:
     folder = flavour.folder(job)
     image, stamp = folder / "xen", folder / ".stamp"
     origin = get_source(job)
-    key = stamp_of(flavour, origin)
+    key = stamp_of(flavour, origin, source.version_of(plain(job)))
     if image.is_file() and stamp.is_file() and stamp.read_text() == key:
         return image
     stamp.unlink(missing_ok=True)
     (folder / LOG).unlink(missing_ok=True)
     if flavour.ours:
-        with step("the scheduler in Xen's source"):
-            theirs = {Path(hook.file) for hook in hooks.HOOKS}
-            source.mirror(plain(job), hooked(job), keep=theirs | set(hooks.our_files()))
-            hooks.install(plain(job), hooked(job))
+        with step("patches for Xen's source"):
+            texts = patches.patched_files(plain(job), source.version_of(plain(job)))
+            source.mirror(plain(job), patched(job), keep=set(texts))
+            source.write(texts, patched(job))
     configure(flavour, job)
     title = f"Xen for {flavour.name}"
     with step(title), job.watch(title, LINES[flavour.arch]) as progress:
@@ -167,11 +169,11 @@ def debian_source(job: Job) -> str:
     return fetched.name
 
 
-def stamp_of(flavour: Flavour, origin: str) -> str:
+def stamp_of(flavour: Flavour, origin: str, release: str) -> str:
     """Changes when anything does that the hypervisor depends on."""
-    ours = hooks.our_files() if flavour.ours else {}
-    texts = [f"{place}\n{text}" for place, text in sorted(ours.items())]
-    return digest_of([origin, requested(flavour), *texts], map(Path, (__file__, hooks.__file__)))
+    ours = patches.series(release) if flavour.ours else []
+    texts = [f"{patch.name}\n{patch.text}" for patch in ours]
+    return digest_of([origin, requested(flavour), *texts], [Path(__file__)])
 
 
 def requested(flavour: Flavour) -> str:

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian
+from hyperperiod.hosts.xen.build import debian, patches
 from hyperperiod.hosts.xen.build.job import need
 from hyperperiod.model.errors import InputError, MissingError
 
@@ -60,22 +60,25 @@ def unpack(tarball: Path, tree: Path) -> None:
 
 
 def check_tree(tree: Path, name: str) -> None:
-    """Raises unless `tree`, called `name` in messages, is Xen of the version that we know."""
-    makefile = tree / "xen" / "Makefile"
+    """Raises unless `tree`, called `name` in messages, is Xen of a release that we patch."""
     try:
-        text = makefile.read_text()
+        version = version_of(tree)
     except OSError:
         raise InputError("", None, name, f"no xen/Makefile in {tree}", "Xen's source") from None
-    numbers = re.findall(r"^export XEN_(?:SUB)?VERSION\s*=\s*(\d+)$", text, re.MULTILINE)
-    version = ".".join(numbers)
-    if version != VERSION:
+    if version not in patches.releases():
         found = f"Xen {version or 'of no known version'} in {tree}"
-        raise InputError("", None, name, found, VERSION)
+        raise InputError("", None, name, found, ", ".join(patches.releases()))
     built = [place for place in BUILT_IN_PLACE if (tree / place).exists()]
     if built:
         found = f"{built[0]} in {tree}, a tree in which Xen was built"
         allowed = f"a clean one (make -C {tree}/xen distclean, or another git worktree)"
         raise InputError("", None, name, found, allowed)
+
+
+def version_of(tree: Path) -> str:
+    """The release of Xen in a tree, such as 4.20; empty if its makefile does not say."""
+    text = (tree / "xen" / "Makefile").read_text()
+    return ".".join(re.findall(r"^export XEN_(?:SUB)?VERSION\s*=\s*(\d+)$", text, re.MULTILINE))
 
 
 def signature(tree: Path) -> str:
@@ -105,6 +108,18 @@ def mirror(source: Path, target: Path, keep: set[Path]) -> None:
         elif not new.is_file() or not filecmp.cmp(old, new, shallow=False):
             new.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(old, new)
+
+
+def write(texts: dict[Path, str], tree: Path) -> None:
+    """Writes files into a tree, by their places in it; those that have their text are left alone.
+
+    So a build in the tree stays incremental.
+    """
+    for place, text in texts.items():
+        target = tree / place
+        if not target.is_file() or target.read_text() != text:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
 
 
 def _files(tree: Path) -> Iterator[Path]:

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scheduler as a series of patches for a release of Xen: `hyperperiod xen patches`.
+
+A release has a folder in hosts/xen/patches with its series, in the order of the file names. What
+changes Xen's own files (fixes of Xen, the scheduler's id, xl) is kept there by hand, as
+`git format-patch` writes it. The scheduler's own files exist once, in core/ and hosts/xen/: in
+their place stands NAME.message, a mail without a diff, and the patch is made here by adding all of
+them as new files. So the series that is sent, or applied by `git am`, and the tree that
+`hyperperiod xen build` compiles come from the same texts.
+
+In Xen's tree our files lie in xen/common/sched/hyperperiod/ as they do here, with `hosts/xen` at
+the top: there is `#include "core/hyperperiod.h"`, `#include "ring.h"`, and `#include "private.h"`
+is what Xen's schedulers share. The public interface is xen/include/public/hyperperiod.h.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperperiod.hosts.xen.build.job import BuildError, need
+from hyperperiod.model.errors import InputError
+from hyperperiod.resources import SOURCES
+
+FOLDER = Path("xen/common/sched/hyperperiod")
+PUBLIC = Path("xen/include/public/hyperperiod.h")
+
+SERIES = SOURCES / "hosts" / "xen" / "patches"
+
+BAD_INPUT = 2
+
+# Git as it comes: neither a repository around the folder that it works in nor the user's settings.
+PLAIN_GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One patch of a series: its file name, and the mail that `git am` takes."""
+
+    name: str
+    text: str
+
+    @property
+    def files(self) -> set[Path]:
+        """The files that the patch changes, adds or removes."""
+        found = re.findall(r"^diff --git a/(\S+) b/(\S+)$", self.text, re.MULTILINE)
+        return {Path(name) for names in found for name in names}
+
+
+def releases() -> tuple[str, ...]:
+    """The releases of Xen that there is a series for, such as 4.20."""
+    return tuple(sorted(path.name for path in SERIES.iterdir() if path.is_dir()))
+
+
+def series(release: str) -> list[Patch]:
+    """The patches for a release of Xen, in order."""
+    patches = []
+    for path in sorted((SERIES / release).iterdir()):
+        text = path.read_text()
+        if path.suffix == ".message":
+            patches.append(Patch(f"{path.stem}.patch", f"{text}---\n\n{_additions()}-- \n"))
+        else:
+            patches.append(Patch(path.name, text))
+    return patches
+
+
+def our_files() -> dict[Path, str]:
+    """The scheduler's own files: place in Xen's tree, text."""
+    here = SOURCES / "hosts" / "xen"
+    files = {FOLDER / path.name: path for path in sorted(here.glob("*.[ch]"))}
+    for path in sorted((SOURCES / "core").rglob("*.h")):
+        files[FOLDER / path.relative_to(SOURCES)] = path
+    # Its one place is Xen's folder of public headers.
+    del files[FOLDER / "public.h"]
+    files[PUBLIC] = here / "public.h"
+    texts = {place: path.read_text() for place, path in files.items()}
+    texts[FOLDER / "Makefile"] = _makefile(here)
+    return texts
+
+
+def _makefile(folder: Path) -> str:
+    """Kbuild's list of our objects, and where their includes are looked for."""
+    objects = "".join(f"obj-y += {path.stem}.o\n" for path in sorted(folder.glob("*.c")))
+    return (
+        "# SPDX-License-Identifier: GPL-2.0-only\n"
+        f"CFLAGS-y += -I$(srctree)/common/sched -I$(srctree)/common/sched/hyperperiod\n\n{objects}"
+    )
+
+
+def _additions() -> str:
+    """A diff that adds our files."""
+    return "".join(_addition(place, text) for place, text in sorted(our_files().items()))
+
+
+def _addition(place: Path, text: str) -> str:
+    """A diff that adds one file."""
+    lines = text.splitlines(keepends=True)
+    return (
+        f"diff --git a/{place} b/{place}\nnew file mode 100644\n--- /dev/null\n+++ b/{place}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}" for line in lines)
+    )
+
+
+def patched_files(source: Path, release: str) -> dict[Path, str]:
+    """All files that the series changes or adds in `source`, which stays as it is: place, text.
+
+    A patch may find its lines at others than the numbers that it says, but all lines of its
+    context must be there: else raises BuildError, which says what git said.
+    """
+    need({"git": "git"}, "apply the patches to Xen's source")
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder).resolve()
+        for patch in series(release):
+            for place in patch.files:
+                if (source / place).is_file() and not (tree / place).exists():
+                    (tree / place).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(source / place, tree / place)
+            _apply(patch, tree, source, release)
+        return {
+            path.relative_to(tree): path.read_text() for path in tree.rglob("*") if path.is_file()
+        }
+
+
+def _apply(patch: Patch, tree: Path, source: Path, release: str) -> None:
+    """Applies one patch in a folder that has the files it is about; raises BuildError."""
+    done = subprocess.run(
+        ["git", "apply", "-"],
+        cwd=tree,
+        env=os.environ | PLAIN_GIT | {"GIT_CEILING_DIRECTORIES": str(tree.parent)},
+        input=patch.text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BuildError(
+            f"{source}: {patch.name} does not apply:\n{done.stderr}"
+            f"allowed: Xen {release}, without the series in it",
+            BAD_INPUT,
+        )
+
+
+def write_series(release: str, folder: Path) -> list[Path]:
+    """Writes the series into a folder; the files, in order.
+
+    Raises InputError for a folder that has other patches: `git am FOLDER/*.patch` would take them.
+    """
+    patches = series(release)
+    others = {path.name for path in folder.glob("*.patch")} - {patch.name for patch in patches}
+    if others:
+        found = f"{min(others)}, which is not of this series"
+        raise InputError("", None, "--out", f"{found}, in {folder}", "a folder without patches")
+    folder.mkdir(parents=True, exist_ok=True)
+    for patch in patches:
+        (folder / patch.name).write_text(patch.text)
+    return [folder / patch.name for patch in patches]
