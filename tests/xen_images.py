@@ -37,6 +37,12 @@ def tools() -> Path:
 
 
 @functools.cache
+def xl() -> Path:
+    """xl of the series of patches; its libraries and xenalyze are in the same folder."""
+    return _build("xl")
+
+
+@functools.cache
 def linux_guest() -> Path:
     """The folder with kernel and initial file system of the Linux guest."""
     return _build("linux-guest")

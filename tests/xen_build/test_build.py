@@ -16,6 +16,7 @@ from hyperperiod.cli.xen import TARGETS as NAMES
 from hyperperiod.hosts.xen.build import job, programs
 from hyperperiod.hosts.xen.build.source import mirror
 from hyperperiod.hosts.xen.build.targets import TARGETS
+from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]
 
@@ -83,6 +84,13 @@ def test_a_missing_tool_names_the_command_that_installs_it(tmp_path: Path) -> No
     assert "apt-get install" in done.stderr
     assert "bison" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_missing_header_names_the_command_that_installs_it() -> None:
+    job.need_headers({"stdio.h": "libc6-dev"}, "print")
+    with pytest.raises(MissingError, match=r"^no/such\.h: not found, needed to fly") as caught:
+        job.need_headers({"stdio.h": "libc6-dev", "no/such.h": "libno-dev"}, "fly")
+    assert caught.value.install.endswith(" libno-dev")
 
 
 def test_an_unknown_flavour() -> None:

@@ -11,7 +11,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED
 from hyperperiod.cli.options import json_option
 
 TARGETS = (
-    "arm64", "x86_64", "tools", "guests", "linux-guest",
+    "arm64", "x86_64", "tools", "xl", "guests", "linux-guest",
     "arm64-debug", "arm64-stock", "x86_64-debug", "x86_64-stock",
 )  # fmt: skip
 
@@ -55,6 +55,7 @@ def build(
     arm64        Xen for arm64 with the scheduler, and its guests: for run --on xen
     x86_64       Xen for x86_64 with the scheduler: for a machine with a dom0
     tools        hyperperiod-xen, which dom0 sets the scheduler by
+    xl           xl and xenalyze that know the scheduler by name
     guests       the program that runs a domain's tasks (comes with arm64)
     linux-guest  a Linux domain for arm64 with real-time threads
 

@@ -172,7 +172,7 @@ def debian_source(job: Job) -> str:
 def stamp_of(flavour: Flavour, origin: str, release: str) -> str:
     """Changes when anything does that the hypervisor depends on."""
     ours = patches.series(release) if flavour.ours else []
-    texts = [f"{patch.name}\n{patch.text}" for patch in ours]
+    texts = [patch.diff for patch in ours if any(place.parts[0] == "xen" for place in patch.files)]
     return digest_of([origin, requested(flavour), *texts], [Path(__file__)])
 
 

@@ -71,9 +71,23 @@ def step(name: str) -> Iterator[None]:
 
 def need(programs: dict[str, str], purpose: str) -> None:
     """Raises MissingError unless all programs are there; the values are their Debian packages."""
-    missing = [name for name in programs if not shutil.which(name)]
+    _found(programs, [name for name in programs if shutil.which(name)], purpose)
+
+
+def need_headers(headers: dict[str, str], purpose: str) -> None:
+    """Raises MissingError unless gcc finds all headers; the values are their Debian packages."""
+    asked = "".join(f"#if __has_include(<{name}>)\n{name}\n#endif\n" for name in headers)
+    seen = subprocess.run(
+        ["gcc", "-E", "-P", "-x", "c", "-"], input=asked, capture_output=True, text=True, check=True
+    ).stdout
+    _found(headers, ["".join(line.split()) for line in seen.splitlines()], purpose)
+
+
+def _found(wanted: dict[str, str], found: Sequence[str], purpose: str) -> None:
+    """Raises MissingError unless all that is wanted was found; the values are Debian packages."""
+    missing = [name for name in wanted if name not in found]
     if missing:
-        packages = sorted({programs[name] for name in missing})
+        packages = sorted({wanted[name] for name in missing})
         raise MissingError(
             f"{', '.join(missing)}: not found, needed to {purpose}",
             f"sudo apt-get install -y --no-install-recommends {' '.join(packages)}",

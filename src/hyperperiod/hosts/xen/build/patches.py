@@ -46,6 +46,11 @@ class Patch:
     text: str
 
     @property
+    def diff(self) -> str:
+        """The patch without its message."""
+        return self.text[self.text.index("\ndiff --git ") :]
+
+    @property
     def files(self) -> set[Path]:
         """The files that the patch changes, adds or removes."""
         found = re.findall(r"^diff --git a/(\S+) b/(\S+)$", self.text, re.MULTILINE)

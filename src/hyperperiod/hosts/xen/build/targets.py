@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs
+from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs, toolstack
 from hyperperiod.hosts.xen.build.job import Job
 
 
@@ -31,6 +31,7 @@ TARGETS = {
     },
     "guests": Target(programs.need_for_executive, programs.build_executive),
     "tools": Target(programs.need_for_tools, programs.build_tools),
+    "xl": Target(toolstack.need_tools, toolstack.build),
     "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
 }
 
