@@ -93,7 +93,9 @@ extern volatile hp_u64 hp_zero;
 #define HP_STEP HP_FN
 #endif
 /* A step that a verifier looks at once, and what it has to be told about a pointer there. */
+#ifndef HP_ONCE
 #define HP_ONCE HP_STEP
+#endif
 #define HP_NOT_NULL
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
