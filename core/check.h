@@ -22,6 +22,7 @@ enum hp_law {
     HP_LAW_PAYER,    /* who runs is paid for by whom the policy names */
     HP_LAW_SPARE,    /* the spare is on one pcpu at most and within its budget */
     HP_LAW_SHARE,    /* a share is of one that has work, and no longer than shares are */
+    HP_LAW_STOLEN,   /* nobody runs or pays on a stolen pcpu, and their number is right */
 };
 
 HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
@@ -110,6 +111,7 @@ HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
 
 HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
     hp_u32 spares = 0;
+    hp_u32 thefts = 0;
 
     HP_FOR (pcpu, HP_PCPUS) {
         const struct hp_seat *seat = hp_seat_of(core, pcpu);
@@ -118,11 +120,19 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
             break;
         if (!hp_runs_alone(core, pcpu))
             return HP_LAW_ONE_PCPU;
+        if (hp_is_stolen(core, pcpu)) {
+            if ((seat->grant.run & seat->grant.pay & seat->grant.also) != HP_NONE)
+                return HP_LAW_STOLEN;
+            thefts++;
+            continue;
+        }
         /* A grant that a removal or a swap has made wrong waits for its pick. */
         if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, seat))
             return HP_LAW_PAYER;
         spares += !hp_grant_wrong(core, pcpu) && seat->grant.pay == HP_SPARE;
     }
+    if (thefts != core->thefts)
+        return HP_LAW_STOLEN;
     return spares > 1u ? HP_LAW_SPARE : HP_LAW_HOLDS;
 }
 

@@ -17,7 +17,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
-        if (hp_seat_of(core, pcpu)->plan_run == HP_NONE) {
+        if (hp_seat_of(core, pcpu)->plan_run == HP_NONE && !hp_is_stolen(core, pcpu)) {
             idle |= 1ull << pcpu;
             idle_pcpus++;
         }

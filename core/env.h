@@ -111,6 +111,12 @@ extern volatile hp_u64 hp_zero;
 
 #endif
 
+/* Whether the host ever says that a pcpu is stolen (hp_steal): what looks after that is left out
+ * where it does not. */
+#ifndef HP_STEALS
+#define HP_STEALS 1
+#endif
+
 /* A record of a refill or a depletion: (core, kind, time, vcpu, value). Off unless asked for. */
 #ifndef HP_NOTE
 #define HP_NOTE(core, kind, now_ns, vcpu, value) ((void)0)

@@ -283,12 +283,17 @@ HP_FN void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
         seat->grant.until_ns = alarm_ns;
 }
 
-/* Whether the grant in force differs from the plan in a way that this pcpu can mend now. */
+/*
+ * Whether the grant in force differs from the plan in a way that this pcpu can mend now: a stolen
+ * one cannot.
+ */
 HP_FN hp_u32 hp_grant_wrong(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
     const struct hp_grant *grant = &seat->grant;
     struct hp_grant can;
 
+    if (hp_is_stolen(core, pcpu))
+        return 0;
     hp_possible(core, pcpu, &can);
     if (can.run == HP_NONE)
         can.run = hp_able_to_run(core, seat->plan_effort, pcpu);

@@ -11,11 +11,12 @@
  *   hp_add_pcpu, hp_drop_pcpu                                            pcpus come and go
  *   hp_arrive, hp_depart                                                 a vcpu gets work, or none
  *   hp_saved, hp_hold                                                    a vcpu is off its pcpu
+ *   hp_steal, hp_return                                                  a pcpu is not there
  *   hp_pick                                                              the grant of one pcpu
  *   hp_kicks                                                             pcpus to interrupt
  *   hp_check                                                             the conservation laws
  *
- * Within one instant: departures, then arrivals, then parameters, then kicks and picks. Charges
+ * Within one instant: departures, arrivals, parameters, thefts, returns, kicks and picks. Charges
  * and refills happen inside every call. Times must not go back; one that does counts as the
  * latest time the core was told.
  */
@@ -78,6 +79,8 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     core->spare.deadline_ns = HP_NEVER;
     if (config->spare_period_ns > 0)
         core->spare.deadline_ns = hp_first_refill(core, config->spare_period_ns);
+    core->stolen = 0;
+    core->thefts = 0;
     hp_clear_sets(core);
     hp_see_plain(core);
     return HP_OK;
@@ -87,7 +90,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
 HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_grant *out) {
     const struct hp_grant *grant = &hp_seat_of(core, pcpu)->grant;
 
-    HP_ASSERT(pcpu < core->pcpus);
+    HP_ASSERT(pcpu < core->pcpus && !hp_is_stolen(core, pcpu));
     hp_settle(core, now_ns);
     hp_plan(core);
     if (core->plain) {
@@ -112,6 +115,8 @@ HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
     const hp_u32 planned = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
     const hp_u32 run = core->holds ? hp_able_to_run(core, planned, 0) : planned;
 
+    if (hp_stolen(core))
+        return 0;
     if (seat->stale)
         return 1;
     if (seat->plan_new
@@ -141,6 +146,6 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
     }
     /* Somebody must wake up for the next alarm; a pcpu that picks takes care of it. */
     if (kicks == 0 && hp_first_end(core, HP_NONE) > hp_next_alarm(core))
-        kicks = 1;
+        kicks = hp_pcpu_mask(core) & -hp_pcpu_mask(core);
     return kicks;
 }

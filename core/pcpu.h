@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pcpus come and go while vcpus run, and a host that takes its time to switch says when a vcpu
- * is off its pcpu.
+ * Pcpus come and go while vcpus run, for good or for a while; and a host that takes its time to
+ * switch says when a vcpu is off its pcpu.
  *
  * Pcpus are numbered without gaps. When one goes, the last one takes over its number, with the
  * grant that it has: the host renames it in the same way.
@@ -11,7 +11,8 @@
 #include "policy.h"
 #include "vcpu.h"
 
-HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
+/* From now on nobody runs or pays here. */
+HP_FN void hp_empty_grant(struct hp_seat *seat, hp_u64 now_ns) {
     seat->grant.start_ns = now_ns;
     seat->grant.until_ns = now_ns;
     seat->grant.run = HP_NONE;
@@ -20,13 +21,17 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
     seat->grant.level = 0;
     seat->holder = HP_NONE;
     seat->effort = HP_NONE;
+    seat->wrong_from_ns = HP_NEVER;
+}
+
+HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
+    hp_empty_grant(seat, now_ns);
     HP_EACH_ROLE (role) {
         seat->last[role] = HP_NONE;
         seat->plan_keeps[role] = 0;
     }
     seat->stale = 0;
     seat->plan_new = 1;
-    seat->wrong_from_ns = HP_NEVER;
     seat->plan_holder = HP_NONE;
     seat->plan_run = HP_NONE;
     seat->plan_pay = HP_NONE;
@@ -76,6 +81,27 @@ HP_FN void hp_take_seat(struct hp_seat *seat, const struct hp_seat *other, hp_u6
     hp_expire(seat, now_ns);
 }
 
+/* The pcpu is there to be granted again. */
+HP_FN void hp_end_theft(struct hp_core *core, hp_u32 pcpu) {
+    if (!hp_is_stolen(core, pcpu))
+        return;
+    core->stolen &= ~(1ull << (pcpu % 64u));
+    core->thefts--;
+    core->planned = 0;
+    hp_see_plain(core);
+}
+
+/* A theft on the last pcpu is one on the pcpu whose number that gets, and that has none itself. */
+HP_FN void hp_rename_theft(struct hp_core *core, hp_u32 last, hp_u32 pcpu) {
+    const hp_u32 stolen = hp_is_stolen(core, last);
+
+    hp_end_theft(core, pcpu);
+    if (pcpu == last || !stolen)
+        return;
+    core->stolen &= ~(1ull << (last % 64u));
+    core->stolen |= 1ull << (pcpu % 64u);
+}
+
 /*
  * This pcpu is gone, whoever ran there does not any more, and the last pcpu has its number now.
  * The only one stays: a lock domain without pcpus is none.
@@ -99,10 +125,43 @@ HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
         hp_take_seat(hp_seat_of(core, pcpu), hp_seat_of(core, last), core->now_ns);
         hp_rename_pcpu(core, last, pcpu, pcpu);
     }
+    hp_rename_theft(core, last, pcpu);
     core->pcpus = last;
     core->planned = 0;
     hp_see_plain(core);
     return HP_OK;
+}
+
+/*
+ * From now on this pcpu runs what nobody granted, and nobody pays for that: an interrupt, a
+ * tasklet, threads above the servers.
+ *
+ * Who ran there is charged up to now. It keeps its budget for what the other pcpus have left, or
+ * for later; refills come by the clock. A share ends. Where contexts take time to save, who ran
+ * there is held until hp_saved, or until it is granted this pcpu again.
+ */
+HP_FN void hp_steal(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+    struct hp_seat *seat = hp_seat_of(core, pcpu);
+
+    HP_ASSERT(pcpu < core->pcpus);
+    hp_settle(core, now_ns);
+    if (hp_is_stolen(core, pcpu))
+        return;
+    hp_hand_over(core, pcpu, seat->grant.run, HP_NONE);
+    hp_empty_grant(seat, core->now_ns);
+    seat->grant.until_ns = HP_NEVER;
+    core->share.vcpu = HP_NONE;
+    core->share.planned = 0;
+    core->stolen |= 1ull << (pcpu % 64u);
+    core->thefts++;
+    core->planned = 0;
+    hp_see_plain(core);
+}
+
+/* The pcpu is back: nobody runs there before its next pick, which hp_kicks asks for if need be. */
+HP_FN void hp_return(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+    hp_settle(core, now_ns);
+    hp_end_theft(core, pcpu);
 }
 
 /* The vcpu is on this pcpu, whatever the grants say, until hp_saved. */

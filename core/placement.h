@@ -9,9 +9,16 @@
 
 #include "order.h"
 
-/* The pcpus of the lock domain as a mask. */
+/* Whether this pcpu is stolen: whatever is granted there would not run. */
+HP_FN hp_u32 hp_is_stolen(const struct hp_core *core, hp_u32 pcpu) {
+    return hp_stolen(core) >> (pcpu % 64u) & 1u;
+}
+
+/* The pcpus of the lock domain that are there to be granted, as a mask. */
 HP_FN hp_u64 hp_pcpu_mask(const struct hp_core *core) {
-    return core->pcpus >= 64u ? ~0ull : (1ull << core->pcpus) - 1u;
+    const hp_u64 all = core->pcpus >= 64u ? ~0ull : (1ull << core->pcpus) - 1u;
+
+    return all & ~hp_stolen(core);
 }
 
 /* Whether this vcpu has a pcpu now, in this role. */

@@ -25,15 +25,15 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 
     hp_candidates(core);
     if (core->pcpus == 1) {
-        hp_seat_of(core, 0)->plan_holder = hp_choose_one(core, role);
-        return hp_seat_of(core, 0)->plan_holder == HP_NONE;
+        hp_seat_of(core, 0)->plan_holder = hp_stolen(core) ? HP_NONE : hp_choose_one(core, role);
+        return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= core->pcpus)
             break;
         hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
     }
-    count = hp_choose(core, core->pcpus, role);
+    count = hp_choose(core, core->pcpus - (HP_STEALS ? core->thefts : 0), role);
     return hp_place(core, count, hp_pcpu_mask(core), role);
 }
 

@@ -161,7 +161,7 @@ HP_FN hp_u32 hp_is_peer(struct hp_core *core, hp_u32 rank, hp_u32 priority) {
 /* Finds out whether nothing but the order and the slack of one pcpu has to be looked at. */
 HP_FN void hp_see_plain(struct hp_core *core) {
     core->plain = core->pcpus == 1 && core->quantum_ns == 0 && core->efforts == 0
-                  && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);
+                  && !hp_stolen(core) && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);
 }
 
 /* Gives every vcpu its rank, and makes the sets anew. */

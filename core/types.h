@@ -195,10 +195,12 @@ struct hp_core {
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
+    hp_u32 thefts;       /* pcpus that are stolen */
     hp_u64 quantum_ns;
     hp_u64 decision_ns;
     hp_u64 now_ns;     /* the latest time that the core was told */
     hp_u64 planned_ns; /* when the plan was made */
+    hp_u64 stolen;     /* pcpus that run nothing that was granted (hp_steal) */
     struct hp_spare spare;
     struct hp_share share;
     struct hp_set work;    /* vcpus with work */
@@ -241,6 +243,11 @@ HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
 
 HP_FN hp_u32 hp_vcpu_at(const struct hp_core *core, hp_u32 rank) {
     return core->vcpu_at[HP_INDEX(rank, HP_VCPUS)];
+}
+
+/* The pcpus that are stolen, as a mask. */
+HP_FN hp_u64 hp_stolen(const struct hp_core *core) {
+    return HP_STEALS ? core->stolen : 0;
 }
 
 /* Whether this number names a vcpu, and not HP_NONE or HP_SPARE. */

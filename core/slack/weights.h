@@ -100,7 +100,7 @@ HP_RARE void hp_weights_use(struct hp_core *core, struct hp_seat *seat) {
     hp_u32 vcpu;
 
     share->planned = 0;
-    if (seat->plan_run != HP_NONE)
+    if (seat->plan_run != HP_NONE || hp_stolen(core))
         return;
     if (share->vcpu != HP_NONE && core->now_ns < share->until_ns)
         seat->plan_effort = share->vcpu;

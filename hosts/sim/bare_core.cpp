@@ -54,6 +54,16 @@ class Core {
     hp_u32 remove(hp_u32 vcpu, hp_u64 now_ns) { return hp_remove(core_.get(), vcpu, now_ns); }
     void arrive(hp_u32 vcpu, hp_u64 now_ns) { hp_arrive(core_.get(), vcpu, now_ns); }
     void depart(hp_u32 vcpu, hp_u64 now_ns) { hp_depart(core_.get(), vcpu, now_ns); }
+    void steal(hp_u32 pcpu, hp_u64 now_ns) {
+        if (pcpu >= core_->pcpus)
+            throw std::out_of_range("no such pcpu");
+        hp_steal(core_.get(), pcpu, now_ns);
+    }
+    void give_back(hp_u32 pcpu, hp_u64 now_ns) {
+        if (pcpu >= core_->pcpus)
+            throw std::out_of_range("no such pcpu");
+        hp_return(core_.get(), pcpu, now_ns);
+    }
     hp_u64 kicks(hp_u64 now_ns) { return hp_kicks(core_.get(), now_ns); }
     hp_u32 set_policy(hp_u32 budget, hp_u32 order, hp_u32 slack, hp_u64 now_ns) {
         const hp_policy policy{budget, order, slack};
@@ -110,6 +120,8 @@ inline void Core::bind(nb::module_ &module) {
         .def("arrive", &Core::arrive, arg("vcpu"), arg("now_ns"))
         .def("depart", &Core::depart, arg("vcpu"), arg("now_ns"))
         .def("pick", &Core::pick, arg("pcpu"), arg("now_ns"))
+        .def("steal", &Core::steal, arg("pcpu"), arg("now_ns"))
+        .def("give_back", &Core::give_back, arg("pcpu"), arg("now_ns"))
         .def("kicks", &Core::kicks, arg("now_ns"))
         .def("set_policy", &Core::set_policy, arg("budget"), arg("order"), arg("slack"),
              arg("now_ns"))

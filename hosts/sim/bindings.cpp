@@ -227,6 +227,7 @@ class Run {
             nb::dict counts;
 
             counts["busy_ns"] = pcpu.busy_ns;
+            counts["stolen_ns"] = pcpu.stolen_ns;
             counts["switches"] = pcpu.switches;
             counts["picks"] = pcpu.picks;
             counts["preemptions"] = pcpu.preemptions;
@@ -343,6 +344,14 @@ void bind_scenario(nb::module_ &module) {
                 self.changes.push_back({at_ns, domain, period_ns, budget_ns, priority});
             },
             arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"))
+        .def(
+            "add_theft",
+            [](Scenario &self, u32 pcpu, Ns period_ns, Ns duration_ns, Ns offset_ns) {
+                if (pcpu >= self.pcpus || period_ns == 0 || duration_ns == 0)
+                    throw std::invalid_argument("a theft needs a pcpu, a period and a duration");
+                self.thefts.push_back({pcpu, period_ns, duration_ns, offset_ns});
+            },
+            arg("pcpu"), arg("period_ns"), arg("duration_ns"), arg("offset_ns"))
         .def("releases", &releases, arg("task"), arg("end_ns"))
         .def("source_releases", &source_releases, arg("flow"), arg("left_ns"), arg("end_ns"));
 }

@@ -12,7 +12,8 @@
 //   1. jobs that finish at t finish; vcpus left without a job depart;
 //   2. sources of flows release items; releases at t, in the order of the tasks, items that have
 //      reached a hop among them; vcpus that get their first job arrive;
-//   3. scripted swaps and changes of parameters;
+//   3. scripted swaps and changes of parameters; pcpus are stolen and come back. One that is in the
+//      hypervisor is stolen when that is over, and thefts that meet follow one another;
 //   4. picks, on every pcpu whose grant ends at t, whose vcpu departed or that is kicked, in the
 //      order of the pcpus, again and again until no pcpu is kicked;
 //   5. what runs now is compared with what ran before t: work done is settled, switches,
@@ -146,6 +147,11 @@ class Engine final : public Simulation {
         u32 also = NONE;
         u32 level = 0;
 
+        // Thefts that wait for the hypervisor to be done, and the end of those that do not.
+        Ns theft_ns = 0;
+        Ns stolen_until_ns = 0;
+        bool stolen = false;
+
         // What was executed up to this instant, as recorded and counted.
         u32 ran = NONE;
         u32 ran_task = NONE;
@@ -202,6 +208,11 @@ class Engine final : public Simulation {
     void swap_policy(const Policy &policy);
     void change_interface(const Change &change);
 
+    // Thefts, which most systems do without as well.
+    [[gnu::cold]] void steal_and_return();
+    void steal(u32 id);
+    void give_back(u32 id);
+
     void settle();
     void settle_alone(u32 id, u64 due);
     void settle_together(u64 due);
@@ -224,6 +235,7 @@ class Engine final : public Simulation {
 
     Ns now_ns_ = 0;
     Ns next_source_ns_ = NEVER; // of sources_
+    Ns next_theft_ns_ = NEVER;  // when one begins or ends
     bool overheads_;
     Recorder &trace_;
     // A deque because a core must stay where it is.
@@ -235,6 +247,7 @@ class Engine final : public Simulation {
     Calendar sources_; // the same of flows
     std::vector<Action> script_;
     std::size_t next_action_ = 0;
+    std::vector<Theft> thefts_; // with the next one's time in place of the offset
 
     // What this instant is about, one bit per pcpu; touched_ has one per core.
     u64 departed_ = 0; // the vcpu that runs here has no work any more

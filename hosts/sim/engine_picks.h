@@ -7,7 +7,7 @@
 namespace hyperperiod::sim::HP_SIM_CAPACITY {
 
 inline Ns Engine::next_instant_ns() const {
-    Ns next_ns = std::min(calendar_.next_ns(), next_source_ns_);
+    Ns next_ns = std::min({calendar_.next_ns(), next_source_ns_, next_theft_ns_});
 
     if (next_action_ < script_.size())
         next_ns = std::min(next_ns, script_[next_action_].at_ns);
@@ -36,6 +36,8 @@ inline void Engine::instant() {
     while (calendar_.next_ns() == now_ns_)
         release(calendar_.next_task());
     act();
+    if (next_theft_ns_ == now_ns_) [[unlikely]]
+        steal_and_return();
     settle();
     if (dirty_ != 0)
         dispatch();
@@ -150,6 +152,8 @@ inline void Engine::close_grant(u32 id) {
     if (span_ns == 0)
         return;
     pcpu.start_ns = now_ns_;
+    if (pcpu.stolen)
+        pcpus_[id].stolen_ns += span_ns;
     if (pcpu.run != NONE) {
         DomainCount &domain = domains_[vcpus_[pcpu.run].domain];
 
@@ -267,6 +271,8 @@ inline void Engine::record_dispatch(u32 id, u32 task, u64 job) {
         flags |= FLAG_ALSO;
     if (pcpu.level > 0)
         flags |= FLAG_EXTRA;
+    if (pcpu.stolen)
+        flags |= FLAG_STOLEN;
     if (pcpu.run == pcpu.ran && task == pcpu.ran_task && job == pcpu.ran_job
         && pcpu.pay == pcpu.ran_pay && flags == pcpu.ran_flags && pcpu.recorded)
         return;

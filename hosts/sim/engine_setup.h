@@ -19,6 +19,9 @@ inline Engine::Engine(const Scenario &scenario, std::unique_ptr<Recorder> record
         script_.push_back({scenario.swaps[i].at_ns, true, i});
     for (std::size_t i = 0; i < scenario.changes.size(); i++)
         script_.push_back({scenario.changes[i].at_ns, false, i});
+    thefts_ = scenario.thefts;
+    for (const Theft &theft : thefts_)
+        next_theft_ns_ = std::min(next_theft_ns_, theft.offset_ns);
     std::stable_sort(script_.begin(), script_.end(),
                      [](const Action &a, const Action &b) { return a.at_ns < b.at_ns; });
 }

@@ -271,4 +271,65 @@ inline void Engine::change_interface(const Change &change) {
     }
 }
 
+// A theft that begins at this instant waits for the hypervisor to be done, and for the one before.
+inline void Engine::steal_and_return() {
+    for (Theft &theft : thefts_) {
+        if (theft.offset_ns != now_ns_)
+            continue;
+        Pcpu &pcpu = pcpu_[theft.pcpu];
+
+        (pcpu.stolen ? pcpu.stolen_until_ns : pcpu.theft_ns) += theft.duration_ns;
+        theft.offset_ns += theft.period_ns;
+    }
+    next_theft_ns_ = NEVER;
+    for (u32 id = 0; id < pcpu_.size(); id++) {
+        Pcpu &pcpu = pcpu_[id];
+
+        if (pcpu.stolen && pcpu.stolen_until_ns == now_ns_)
+            give_back(id);
+        if (pcpu.theft_ns > 0 && pcpu.overhead_end_ns <= now_ns_)
+            steal(id);
+        if (pcpu.stolen)
+            next_theft_ns_ = std::min(next_theft_ns_, pcpu.stolen_until_ns);
+        else if (pcpu.theft_ns > 0)
+            next_theft_ns_ = std::min(next_theft_ns_, pcpu.overhead_end_ns);
+    }
+    for (const Theft &theft : thefts_)
+        next_theft_ns_ = std::min(next_theft_ns_, theft.offset_ns);
+}
+
+inline void Engine::steal(u32 id) {
+    Pcpu &pcpu = pcpu_[id];
+    const u32 lock = lock_of(id);
+
+    close_grant(id);
+    hp_steal(&locks_[lock].core, id - locks_[lock].first_pcpu, now_ns_);
+    if (pcpu.run != NONE && vcpus_[pcpu.run].pcpu == id)
+        vcpus_[pcpu.run].pcpu = NONE;
+    pcpu.run = NONE;
+    pcpu.pay = NONE;
+    pcpu.also = NONE;
+    pcpu.level = 0;
+    pcpu.stolen = true;
+    pcpu.stolen_until_ns = now_ns_ + std::exchange(pcpu.theft_ns, 0);
+    pcpu.until_ns = pcpu.stolen_until_ns;
+    pcpu.pick_ns = NEVER;
+    departed_ &= ~bit(id);
+    touched_ |= bit(lock);
+    dirty_ |= bit(id);
+}
+
+// The core says by a kick whether there is something to do here.
+inline void Engine::give_back(u32 id) {
+    Pcpu &pcpu = pcpu_[id];
+    const u32 lock = lock_of(id);
+
+    close_grant(id);
+    hp_return(&locks_[lock].core, id - locks_[lock].first_pcpu, now_ns_);
+    pcpu.stolen = false;
+    pcpu.until_ns = NEVER;
+    touched_ |= bit(lock);
+    dirty_ |= bit(id);
+}
+
 } // namespace hyperperiod::sim::HP_SIM_CAPACITY

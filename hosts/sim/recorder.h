@@ -31,8 +31,9 @@ enum class Event : u8 {
     drop,
 };
 
-inline constexpr u8 FLAG_ALSO = 1;  // run: the vcpu itself pays as well (lend)
-inline constexpr u8 FLAG_EXTRA = 2; // run, charge: at an extra-time level
+inline constexpr u8 FLAG_ALSO = 1;   // run: the vcpu itself pays as well (lend)
+inline constexpr u8 FLAG_EXTRA = 2;  // run, charge: at an extra-time level
+inline constexpr u8 FLAG_STOLEN = 4; // idle: the pcpu is not there to be granted
 
 // NONE and SPARE keep their meaning when cut to 16 bits.
 struct Entry {

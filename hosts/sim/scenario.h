@@ -110,6 +110,14 @@ struct Overheads {
     }
 };
 
+// Time of a pcpu that is not there to be granted: so much of it from each of these instants on.
+struct Theft {
+    u32 pcpu = 0;
+    Ns period_ns = 0;
+    Ns duration_ns = 0;
+    Ns offset_ns = 0;
+};
+
 struct Scenario {
     Policy policy;
     bool global = false;
@@ -125,6 +133,7 @@ struct Scenario {
     std::vector<Flow> flows;
     std::vector<Swap> swaps;
     std::vector<Change> changes;
+    std::vector<Theft> thefts;
 
     // A task by its number over all domains; std::out_of_range if there is none.
     Task &task(u32 number) {

@@ -19,6 +19,7 @@ struct DomainCount {
 
 struct PcpuCount {
     Ns busy_ns = 0;      // a vcpu ran
+    Ns stolen_ns = 0;    // it was not there to be granted
     u64 switches = 0;    // what runs (a vcpu, or idle) was replaced by something else
     u64 picks = 0;       // decisions of the core
     u64 preemptions = 0; // an unfinished job was displaced here by another job

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from tests import rules
@@ -47,6 +47,7 @@ FLAG_EXTRA = 2
 CoreGrant = tuple[int, int, int | None, int | Spare | None, int | None, int]
 Pattern = tuple[int, ...]
 Changes = tuple[tuple[int, Params], ...]
+Thefts = tuple[tuple[int, bool], ...]  # pcpus that are stolen from now on, or given back
 
 
 # -- the host of the core ----------------------------------------------------------------------
@@ -55,7 +56,7 @@ Changes = tuple[tuple[int, Params], ...]
 class Host:
     """Drives one core in ticks and remembers the grant of each pcpu."""
 
-    __slots__ = ("chatty", "core", "grants", "pcpus", "tick_ns")
+    __slots__ = ("chatty", "core", "grants", "pcpus", "stolen", "tick_ns")
 
     def __init__(self, setup: Setup, params: Sequence[Params], start: int, chatty: bool) -> None:
         self.chatty = chatty
@@ -71,6 +72,7 @@ class Host:
         )
         for v, one in enumerate(params):
             assert self.core.add(v, *self.numbers(one, start)) == 0
+        self.stolen: set[int] = set()
         # Before the first pick nobody runs and every pcpu is due.
         self.grants: list[CoreGrant] = [(0, 0, None, None, None, 0)] * setup.pcpus
 
@@ -81,6 +83,7 @@ class Host:
         twin.tick_ns = self.tick_ns
         twin.core = self.core.copy()
         twin.grants = self.grants[:]
+        twin.stolen = set(self.stolen)
         return twin
 
     def numbers(self, one: Params, now: int) -> tuple[int, ...]:
@@ -98,6 +101,7 @@ class Host:
         woken: Sequence[int],
         swap: Policy | None,
         changes: Changes,
+        thefts: Thefts,
     ) -> int:
         """What the host does at one instant, in the order of the contract.
 
@@ -106,7 +110,7 @@ class Host:
         """
         now_ns = now * self.tick_ns
         due = {p for p, grant in enumerate(self.grants) if grant[1] <= now_ns}
-        if not (due or departed or woken or swap or changes or self.chatty):
+        if not (due or departed or woken or swap or changes or thefts or self.chatty):
             return 0
         for v in departed:
             self.core.depart(v, now_ns)
@@ -117,8 +121,11 @@ class Host:
             assert self.core.set_policy(*codes(swap), now_ns) == 0
         for v, one in changes:
             assert self.core.update(v, *self.numbers(one, now)) == 0
+        self.take_and_return(thefts, now_ns)
+        due -= self.stolen
         for _ in range(4 * self.pcpus):
             kicked = self.core.kicks(now_ns)
+            assert not any(kicked >> p & 1 for p in self.stolen), "a stolen pcpu is kicked"
             due.update(p for p in range(self.pcpus) if kicked >> p & 1)
             if not due:
                 break
@@ -127,6 +134,16 @@ class Host:
             due = set()
         assert not due, "the picks of one instant do not settle"
         return int(self.core.check(now_ns))
+
+    def take_and_return(self, thefts: Thefts, now_ns: int) -> None:
+        for p, stolen in thefts:
+            if stolen:
+                self.core.steal(p, now_ns)
+                self.grants[p] = (now_ns, 2**64 - 1, None, None, None, 0)
+                self.stolen.add(p)
+            else:
+                self.core.give_back(p, now_ns)
+                self.stolen.discard(p)
 
     def pick(self, p: int, now_ns: int) -> None:
         grant = self.core.pick(p, now_ns)
@@ -164,6 +181,7 @@ class Family:
     chatty: bool = False
     swaps: dict[int, Policy] = field(default_factory=dict)
     changes: dict[int, Changes] = field(default_factory=dict)
+    thefts: dict[int, Thefts] = field(default_factory=dict)
 
     def patterns(self, depth: int) -> Iterator[Pattern]:
         if depth >= self.ticks:
@@ -205,9 +223,12 @@ class World:
         changes = self.family.changes.get(depth, ())
         for v, params in changes:
             run.world.update(v, params)
+        thefts = self.family.thefts.get(depth, ())
+        for p, stolen in thefts:
+            (run.world.steal if stolen else run.world.give_back)(p)
         expected = run.world.decide()
         self.history = (*self.history, pattern)
-        law = self.host.instant(run.world.now, departed, woken, swap, changes)
+        law = self.host.instant(run.world.now, departed, woken, swap, changes, thefts)
         found = self.host.schedule()
         assert found == expected, self.story(expected, found)
         assert law == 0, f"law {law} is broken\n" + self.story(expected, found)
@@ -470,3 +491,40 @@ def test_changes(policy: Policy, pcpus: int, factor: int) -> None:
 def test_changes_and_swaps(policy: Policy, pcpus: int, factor: int) -> None:
     """New parameters that wait while the rules change, and others under the new rules."""
     play_all(explore_graph, changes(policy, pcpus, 4 * factor, swap=True))
+
+
+def thefts(policy: Policy, pcpus: int, count: int) -> Iterator[Family]:
+    """Systems from which pcpus are stolen for some ticks, one after the other or together.
+
+    In some of them the policy is replaced meanwhile.
+    """
+    rng = random.Random(f"thefts under {policy} {pcpus}")
+    systems = list(server_sets(policy.order, 2 if pcpus == 1 else 3))
+    around = surroundings(policy, pcpus)
+    draw = Draw(3, (0, 1), count, ticks=3)
+    for params in rng.sample(systems, count):
+        setup, extra = rng.choice(around)
+        drawn = family(params, setup, extra, draw, rng)
+        events: dict[int, dict[int, bool]] = {}
+        for p in range(pcpus):
+            begin, middle, end = sorted(rng.sample(range(8), 3))
+            for instant, stolen in ((begin, True), (middle, False), (end, True)):
+                events.setdefault(instant, {})[p] = stolen
+            events.setdefault(rng.randint(end, 8), {})[p] = False
+        others = [one for one, most in LOCKS if most >= pcpus and one.order == policy.order]
+        swapped = rng.random() < 0.3 and setup.quantum is None and policy.slack != "weights"
+        after = [one for one in others if one.slack not in ("weights", "spare")]
+        yield replace(
+            drawn,
+            units=((0, 2),) * len(drawn.params),
+            tail=6,
+            thefts={at: tuple(pairs.items()) for at, pairs in events.items()},
+            swaps={rng.randint(1, 6): rng.choice(after)} if swapped else {},
+        )
+
+
+@locks
+@factors
+def test_thefts(policy: Policy, pcpus: int, factor: int) -> None:
+    """Pcpus are stolen and given back at any of the first instants, under every policy."""
+    play_all(explore_graph, thefts(policy, pcpus, 2 * factor))

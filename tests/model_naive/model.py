@@ -11,7 +11,8 @@ One tick t runs, in this order (the host calls these; see `workload.py`):
 1. `elapse()`   the payers of the grants of [t-1, t) are charged one tick;
 2. `depart(v)`  vcpus that ran out of work;
 3. `refill()`   replenishments due at t;
-4. `arrive(v)`  vcpus that got work; then `swap`, `add`, `update`, `remove` if any;
+4. `arrive(v)`  vcpus that got work; then `swap`, `add`, `update`, `remove`, `steal`, `give_back`
+                if any;
 5. `decide()`   every pcpu gets its grant for [t, t+1).
 
 One `World` is one lock domain: one pcpu of a partitioned policy, or all pcpus of a global one.
@@ -200,6 +201,7 @@ class World:
         "setup",
         "share",
         "spare_remaining",
+        "stolen",
         "vcpus",
     )
 
@@ -211,6 +213,7 @@ class World:
         self.guests: tuple[int, ...] = ()  # the best-effort vcpus
         self.spare_remaining = 0
         self.share: Share | None = None
+        self.stolen: frozenset[int] = frozenset()  # pcpus that run what nobody granted
         self.grants: list[Grant] = [IDLE] * setup.pcpus
         # The most recent one on each pcpu, remembered over idle times.
         self.last_payer: list[int | None] = [None] * setup.pcpus
@@ -229,6 +232,7 @@ class World:
         twin.guests = self.guests
         twin.spare_remaining = self.spare_remaining
         twin.share = self.share
+        twin.stolen = self.stolen
         twin.grants = self.grants[:]
         twin.last_payer = self.last_payer[:]
         twin.last_runner = self.last_runner[:]
@@ -243,6 +247,7 @@ class World:
             tuple((v, vcpu.key()) for v, vcpu in self.vcpus.items()),
             self.spare_remaining,
             self.share,
+            self.stolen,
             tuple(self.grants),
             tuple(self.last_payer),
             tuple(self.last_runner),
@@ -494,6 +499,16 @@ class World:
             if vcpu.next_params is not None:
                 self._schedule_change(vcpu)
 
+    def steal(self, p: int) -> None:
+        """From now on nobody runs or pays on this pcpu, until it is given back."""
+        self.stolen |= {p}
+        self.grants = [IDLE if q == p else grant for q, grant in enumerate(self.grants)]
+        self.share = None
+
+    def give_back(self, p: int) -> None:
+        """The pcpu is there to be granted again."""
+        self.stolen -= {p}
+
     def _rebuild_refills(self, vcpu: Vcpu) -> None:
         """What is left is usable now, the rest at the deadline."""
         left = Refill(self.now, vcpu.remaining)
@@ -543,12 +558,17 @@ class World:
                 vcpu.remaining = 0
                 self._deplete(vcpu)
 
+    def _available(self) -> list[int]:
+        """The pcpus that are not stolen."""
+        return [p for p in range(self.setup.pcpus) if p not in self.stolen]
+
     def _place_payers(self, before: list[Grant]) -> list[int]:
         """Periodic: the first m with budget occupy the pcpus and pay, with work or without."""
         funded = [v for v in self.servers if self.vcpus[v].remaining > 0]
         funded.sort(key=self._payer_rank)
-        chosen = funded[: self.setup.pcpus]
-        for v, p in self._places(chosen, holders(before), range(self.setup.pcpus)).items():
+        available = self._available()
+        chosen = funded[: len(available)]
+        for v, p in self._places(chosen, holders(before), available).items():
             self.grants[p] = Grant(v if self.vcpus[v].work else None, v)
         return chosen
 
@@ -577,8 +597,9 @@ class World:
         """All other budgets: the first m with work and budget run, and pay for themselves."""
         eligible = [v for v in self.servers if self._eligible(v)]
         eligible.sort(key=self._runner_rank)
-        chosen = eligible[: self.setup.pcpus]
-        for v, p in self._places(chosen, holders(before), range(self.setup.pcpus)).items():
+        available = self._available()
+        chosen = eligible[: len(available)]
+        for v, p in self._places(chosen, holders(before), available).items():
             self.grants[p] = Grant(v, v, None, self.vcpus[v].level)
         return chosen
 
@@ -587,7 +608,7 @@ class World:
 
         The latest deadline is first; among equals the one that holds a pcpu up to now.
         """
-        free = [p for p, grant in enumerate(self.grants) if grant.run is None]
+        free = [p for p in self._available() if self.grants[p].run is None]
         if not free or self.spare_remaining == 0:
             return
         waiting = [v for v in self.servers if self._waits(v)]
@@ -620,7 +641,7 @@ class World:
 
     def _place_guests(self, before: list[Grant]) -> None:
         """Best-effort vcpus run where nobody else does, in turns; who pays goes on paying."""
-        free = [p for p, grant in enumerate(self.grants) if grant.run is None]
+        free = [p for p in self._available() if self.grants[p].run is None]
         waiting = [v for v in self.guests if self.vcpus[v].work]
         waiting.sort(key=self._guest_rank)
         chosen = waiting[: len(free)]
@@ -642,7 +663,7 @@ class World:
         A share begins only if no period begins before its end. One that has begun goes on, but for
         a claim that comes before the one that it was given for.
         """
-        if self.grants[0].run is not None:
+        if self.grants[0].run is not None or not self._available():
             self.share = None
             return
         if self.share is not None and self.share.ends <= self.now:

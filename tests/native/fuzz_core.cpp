@@ -4,8 +4,8 @@
  *
  * It makes random lock domains - every legal policy, one to four pcpus, a few or many vcpus, with
  * and without a quantum - and drives them as a host would, through arrivals, departures, late and
- * prompt picks, new parameters, vcpus and pcpus that come and go, contexts that take their time
- * to be saved, and hot swaps. After every event the core
+ * prompt picks, new parameters, vcpus and pcpus that come and go, pcpus that are stolen for a
+ * while, contexts that take their time to be saved, and hot swaps. After every event the core
  * must pass its own conservation laws; beside that the fuzzer keeps an account of every
  * nanosecond that was granted, written without the core's arithmetic, and checks:
  *
@@ -13,6 +13,7 @@
  *     grant lasts;
  *   - a server is never charged more, at its own level, than its budget in any number of
  *     consecutive periods, plus the lateness of the last pick;
+ *   - nobody pays for a stolen pcpu, and none is kicked;
  *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
  *     vcpu with work and budget waits (rules that do not idle budget away), nor, but for gaps that
  *     are shorter than a share, while a best-effort one does;
@@ -126,7 +127,7 @@ class World {
         for (hp_u32 v = 0; v < count; v++)
             add(v);
         describe();
-        guaranteed_ = prompt_ && steady_ && passes_test();
+        guaranteed_ = prompt_ && steady_ && !steals_ && passes_test();
         settle_host();
     }
 
@@ -138,6 +139,8 @@ class World {
         change_work();
         if (!steady_)
             disturb();
+        if (steals_)
+            steal();
         prompt_ ? settle_host() : neglect_host();
         check();
         return events_ - before;
@@ -155,6 +158,7 @@ class World {
     Time unit_ = 1;
     bool prompt_ = true;      // every pick comes when it is due
     bool steady_ = true;      // no parameter or policy changes
+    bool steals_ = false;     // pcpus are taken away for a while
     bool guaranteed_ = false; // a schedulability test says that budgets are delivered
     bool comparable_ = true;  // the books compare: refills are on a grid that the fuzzer knows
     hp_u64 events_ = 0;
@@ -163,6 +167,7 @@ class World {
     hp_i64 spare_excess_ns_ = 0;
     bool spare_steady_ = true;
     std::array<hp_grant, HP_PCPUS> grants_{};
+    std::array<bool, HP_PCPUS> stolen_{};
 
     void choose_config(hp_u64 number) {
         static const auto policies = legal_policies(context.budget);
@@ -191,6 +196,7 @@ class World {
         }
         prompt_ = !random_.one_in(4);
         steady_ = random_.one_in(2);
+        steals_ = random_.one_in(3);
         if (random_.one_in(3))
             now_ = random_.between(0, 1ull << 50);
         for (hp_u32 p = 0; p < config_.pcpus; p++)
@@ -413,12 +419,33 @@ class World {
         if (config_.holds != 0 && hp_is_vcpu(ran))
             vcpus_[ran].held_on = gone;
         grants_[gone] = grants_[last];
+        stolen_[gone] = gone != last && stolen_[last];
+        stolen_[last] = false;
         config_.pcpus = last;
         for (Vcpu &vcpu : vcpus_) {
             if (vcpu.held_on == gone)
                 vcpu.held_on = HP_PCPUS;
             else if (vcpu.held_on == last)
                 vcpu.held_on = gone;
+        }
+    }
+
+    // Some pcpus are taken away, and some come back, at times after a theft at the same instant.
+    void steal() {
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            if (stolen_[p] && random_.one_in(3)) {
+                tell("%llu return %u\n", now_, p);
+                hp_return(core_.get(), p, now_);
+                stolen_[p] = false;
+                events_++;
+            } else if (random_.one_in(12)) { // one that is stolen stays so
+                tell("%llu steal %u\n", now_, p);
+                hp_steal(core_.get(), p, now_);
+                hand_over(p, grants_[p].run, HP_NONE);
+                grants_[p] = {now_, HP_NEVER, HP_NONE, HP_NONE, HP_NONE, 0};
+                stolen_[p] = true;
+                events_++;
+            }
         }
     }
 
@@ -586,6 +613,8 @@ class World {
             hp_u64 due = hp_kicks(core_.get(), now_);
             events_++;
             for (hp_u32 p = 0; p < config_.pcpus; p++)
+                require(!stolen_[p] || !(due >> p & 1), "a stolen pcpu is kicked");
+            for (hp_u32 p = 0; p < config_.pcpus; p++)
                 if (grants_[p].until_ns <= now_)
                     due |= 1ull << p;
             if (due == 0 && !save(1))
@@ -602,7 +631,7 @@ class World {
         const auto first = static_cast<hp_u32>(random_.between(0, config_.pcpus - 1));
         for (hp_u32 i = 0; i < config_.pcpus; i++) {
             const hp_u32 p = (first + i) % config_.pcpus;
-            if (random_.one_in(2))
+            if (!stolen_[p] && random_.one_in(2))
                 pick(p);
             save(3);
         }
@@ -616,7 +645,7 @@ class World {
     void conserves_work() {
         bool idle = false;
         for (hp_u32 p = 0; p < config_.pcpus; p++)
-            idle = idle || !hp_is_vcpu(grants_[p].run);
+            idle = idle || (!stolen_[p] && !hp_is_vcpu(grants_[p].run));
         if (!idle || has(HP_PAYS_IDLE))
             return;
         for (hp_u32 v = 0; v < vcpus_.size(); v++) {

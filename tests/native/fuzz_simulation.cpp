@@ -129,6 +129,13 @@ Scenario random_scenario(Dice &dice, u64 seed) {
                               dice.below(300), dice.below(200), dice.below(900)};
     for (u32 number = 0, domains = 1 + dice.below(6); number < domains; number++)
         scenario.domains.push_back(random_domain(dice, scenario, number));
+    while (dice.one_in(3)) {
+        const Ns period_ns = UNIT_NS * (2 + dice.below(60));
+        const Ns duration_ns = 1 + dice.time(static_cast<u32>(period_ns / UNIT_NS));
+
+        scenario.thefts.push_back(
+            {dice.below(scenario.pcpus), period_ns, duration_ns, dice.time(60)});
+    }
     while (dice.one_in(2))
         add_flow(dice, scenario);
     for (Ns at = dice.time(2000); dice.one_in(2); at += dice.time(500))
@@ -165,7 +172,7 @@ void check_counts(const Simulation &run, Ns end_ns) {
     for (const DomainCount &domain : run.domains())
         supply_ns += domain.supply_ns;
     for (const PcpuCount &pcpu : run.pcpus()) {
-        require(pcpu.busy_ns <= end_ns, "a pcpu is busy for longer than the run");
+        require(pcpu.busy_ns + pcpu.stolen_ns <= end_ns, "a pcpu is busy for longer than the run");
         busy_ns += pcpu.busy_ns;
     }
     require(supply_ns == busy_ns, "vcpus do not run exactly while pcpus are busy");

@@ -237,7 +237,7 @@ class Analysis:
         whole = all(
             period_ns % server.period_ns == 0 for group in groups for server in group.servers
         )
-        certain = on_grid and whole and not any(group.overhead for group in groups)
+        certain = on_grid and whole and not any(group.lost for group in groups)
         return SpareResult(
             period_ns=period_ns,
             budget_ns=spare.budget_ns,

@@ -122,7 +122,7 @@ class _Shrinker:
         self.granule_ns = system.quantum_ns or 1
         beside = domains_by_group(system)[number]
         self.lost_ns = budget_loss_ns(system, [system.domains[i] for i in beside], domain)
-        self.above = [*group.overhead, *(_load(s) for s in group.servers if _delays(s, own))]
+        self.above = [*group.lost, *(_load(s) for s in group.servers if _delays(s, own))]
         self.components = [part for part in components_of(domain) if part.sources]
 
     def least(self) -> int | None:

@@ -76,7 +76,7 @@ class RunDomain(ResultObject):
 
 
 class RunPcpu(ResultObject):
-    """What a pcpu did."""
+    """What a pcpu did; `stolen_ns` is there if the system has stolen time."""
 
     id: int
     busy_ns: int
@@ -85,6 +85,7 @@ class RunPcpu(ResultObject):
     picks: int
     preemptions: int
     migrations: int
+    stolen_ns: int | None = None
 
 
 class RunResult(ResultObject):
@@ -183,6 +184,7 @@ class PcpuCount(NamedTuple):
     picks: int
     preemptions: int
     migrations: int
+    stolen_ns: int = 0
 
 
 class Counts(NamedTuple):
@@ -225,7 +227,10 @@ def make_result(system: System, counts: Counts) -> RunResult:
         migrations=sum(pcpu.migrations for pcpu in counts.pcpus),
         response_error=counts.response_error,
         domains=domains,
-        pcpus=tuple(_pcpu(number, pcpu, counts.end_ns) for number, pcpu in enumerate(counts.pcpus)),
+        pcpus=tuple(
+            _pcpu(number, pcpu, counts.end_ns, steals=bool(system.stolen))
+            for number, pcpu in enumerate(counts.pcpus)
+        ),
         flows=tuple(
             _flow(flow.name, count, counts.end_ns)
             for flow, count in zip(system.flows, counts.flows, strict=True)
@@ -290,13 +295,14 @@ def _responses(count: ResponseCount) -> Responses | None:
     )
 
 
-def _pcpu(number: int, count: PcpuCount, end_ns: int) -> RunPcpu:
+def _pcpu(number: int, count: PcpuCount, end_ns: int, *, steals: bool) -> RunPcpu:
     return RunPcpu(
         id=number,
         busy_ns=count.busy_ns,
-        idle_ns=end_ns - count.busy_ns,
+        idle_ns=end_ns - count.busy_ns - count.stolen_ns,
         switches=count.switches,
         picks=count.picks,
         preemptions=count.preemptions,
         migrations=count.migrations,
+        stolen_ns=count.stolen_ns if steals else None,
     )

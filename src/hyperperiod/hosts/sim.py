@@ -118,6 +118,9 @@ def make_scenario(
         _add_domain(scenario, domain, priorities)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
         _add_flow(scenario, flow, hops)
+    for theft in system.stolen:
+        for pcpu in filter(theft.takes, range(system.pcpus)):
+            scenario.add_theft(pcpu, theft.period_ns, theft.duration_ns, theft.offset_ns)
     for swap in system.swaps:
         scenario.add_swap(swap.at_ns, **_rules(swap.policy))
     names = [domain.name for domain in system.domains]

@@ -27,6 +27,7 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
+from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import Overheads, System
 from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time, parse_time
@@ -70,6 +71,7 @@ __all__ = [
     "Slack",
     "Source",
     "SourceKind",
+    "Stolen",
     "Swap",
     "System",
     "Task",

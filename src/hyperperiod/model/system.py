@@ -23,6 +23,7 @@ from hyperperiod.model.limits import Pcpus, Prose
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
+from hyperperiod.model.stolen import Stolen, thefts_fit
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
 from hyperperiod.model.words import Sbf
 
@@ -61,6 +62,9 @@ class System(Part):
     overheads: Overheads = key(
         "what the machine takes for itself, `[overheads]`", default=Overheads()
     )
+    stolen: tuple[Stolen, ...] = key(
+        "time that pcpus are not there to be granted, `[[stolen]]`", default=()
+    )
     domains: tuple[Domain, ...] = key("its domains, `[[domain]]`; at least one", name="domain")
     flows: tuple[Flow, ...] = key("its flows, `[[flow]]`", default=(), name="flow")
     swaps: tuple[Swap, ...] = key(
@@ -88,6 +92,7 @@ class System(Part):
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
         yield from changes_of_servers(self.changes, self.domains)
         yield from flows_through(self.flows, self.domains)
+        yield from thefts_fit(self.stolen, self.pcpus)
 
     def missing_pins(self) -> Iterator[Finding]:
         """The findings on the domains that a partitioned policy still has to be told a pcpu for.

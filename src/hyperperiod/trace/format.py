@@ -45,6 +45,8 @@ ALSO: Final = 1
 """Flag of a run record: the vcpu pays as well, beside the payer (lend)."""
 EXTRA: Final = 2
 """Flag of a run or charge record: the vcpu is at an extra-time level."""
+STOLEN: Final = 4
+"""Flag of an idle record: the pcpu is not there to be granted."""
 CHUNK: Final = 1 << 18
 """Records handled at once: 8 MiB, small beside any machine and large beside any loop."""
 

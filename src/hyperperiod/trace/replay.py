@@ -21,6 +21,7 @@ from hyperperiod.trace.format import (
     EXTRA,
     NONE,
     SPARE,
+    STOLEN,
     ChangeEntry,
     Header,
     Kind,
@@ -45,6 +46,8 @@ class Grant:
     extra: bool = False
     task: int | None = None
     job: int = 0
+    stolen: bool = False
+    """The pcpu is not there to be granted."""
 
 
 IDLE: Final = Grant(None, None)
@@ -122,12 +125,17 @@ class Moment:
         return paying
 
     def groups(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Pcpus that share one queue, each with the servers of that queue (never the spare)."""
+        """Pcpus that share one queue, each with the servers of that queue (never the spare).
+
+        Those that are stolen are not there.
+        """
         ids = [vcpu for vcpu in self.servers if not is_spare(vcpu)]
+        there = [pcpu for pcpu, grant in enumerate(self.grants) if not grant.stolen]
         if not self.partitioned:
-            yield list(range(len(self.grants))), ids
+            if there:
+                yield there, ids
             return
-        for pcpu in range(len(self.grants)):
+        for pcpu in there:
             yield [pcpu], [vcpu for vcpu in ids if self.home(vcpu) == pcpu]
 
     def rank(self, vcpu: int) -> tuple[int, bool, int]:
@@ -275,6 +283,7 @@ class Replay:
             extra=running and bool(record.flags & EXTRA),
             task=record.task if running and record.task != NONE else None,
             job=record.job,
+            stolen=not running and bool(record.flags & STOLEN),
         )
 
     def _swap(self, record: "Record") -> None:

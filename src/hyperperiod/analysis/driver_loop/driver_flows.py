@@ -131,6 +131,8 @@ def loop_of(system: System) -> Loop | NoLoop:
     """The loop that a system is, whatever its slices; or the first thing that keeps it from it."""
     if not system.flows:
         return NoLoop("it has no [[flow]]")
+    if system.stolen:
+        return NoLoop("it has [[stolen]] time")
     owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
     driver = owners[system.flows[0].hops[0]]
     for flow in system.flows:

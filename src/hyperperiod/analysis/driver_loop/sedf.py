@@ -122,7 +122,7 @@ def _where(group: Group) -> str:
 
 def _once_begun(server: Server, group: Group) -> int:
     """From the begin of its period to the end of its slice: its period, or alone the slice."""
-    alone = len(group.servers) == 1 and not group.overhead
+    alone = len(group.servers) == 1 and not group.lost
     return server.budget_ns if alone else server.period_ns
 
 

@@ -115,7 +115,7 @@ def kept_delay(own: Server, group: Group, amount_ns: int) -> int:
 
 
 def _alone(group: Group) -> bool:
-    return len(group.servers) == 1 and not group.overhead
+    return len(group.servers) == 1 and not group.lost
 
 
 def gets_its_slice(own: Server, group: Group) -> Verdict:
@@ -135,7 +135,7 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     """
     others = [other for other in group.servers if other is not own]
     steps = sum(2 * (own.period_ns // other.period_ns + 1) for other in others)
-    if steps > MOST_STEPS or group.overhead:
+    if steps > MOST_STEPS or group.lost:
         return own.budget_ns
     marks = {own.period_ns} | {
         mark

@@ -101,6 +101,14 @@ def _refuse(system: System, options: Options) -> None:
         raise InputError(
             "", None, "--grid", "a grid beside a quantum", "no grid: the quantum is the grid"
         )
+    if system.stolen:
+        raise InputError(
+            "",
+            None,
+            "stolen",
+            f"{len(system.stolen)} [[stolen]]",
+            "none: fit does not count thefts",
+        )
     if options.within is not None and options.least is not Least.OVERHEAD:
         raise InputError("", None, "--within", "least bandwidth", "within beside least overhead")
     if options.fewest and system.policy.scope is Scope.GLOBAL:

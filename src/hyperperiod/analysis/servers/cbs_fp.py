@@ -57,7 +57,7 @@ def _judge(group: Group, own: Server) -> Verdict:
     above = [
         other for other in group.servers if other is not own and other.priority <= own.priority
     ]
-    lost = sum((Fraction(load.wcet, load.period) for load in group.overhead), Fraction(0))
+    lost = sum((Fraction(load.wcet, load.period) for load in group.lost), Fraction(0))
     left = 1 - total_bandwidth(above) - lost
     if own.bandwidth <= left:
         response = (own.budget_ns + _bursts(group, above)) / left
@@ -73,6 +73,6 @@ def _bursts(group: Group, above: list[Server]) -> Fraction:
     """What the others take beyond their share of a window, however long it is."""
     servers = [other.bandwidth * (other.period_ns - other.budget_ns) for other in above]
     overhead = [
-        Fraction(load.wcet * (load.jitter + load.period), load.period) for load in group.overhead
+        Fraction(load.wcet * (load.jitter + load.period), load.period) for load in group.lost
     ]
     return sum([*servers, *overhead], Fraction(0))

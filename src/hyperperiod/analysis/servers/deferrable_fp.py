@@ -51,7 +51,7 @@ def _judge(group: Group, own: Server) -> Verdict:
         for other in group.servers
         if other is not own and other.priority <= own.priority
     ]
-    verdict = respond(own, [*group.overhead, *above])
+    verdict = respond(own, [*group.lost, *above])
     if verdict.holds is False:
         return Verdict.unknown(
             f"{own.name}: the test for deferrable servers is only sufficient,"

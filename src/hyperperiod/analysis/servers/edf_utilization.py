@@ -28,7 +28,7 @@ def edf_utilization(group: Group) -> Verdict:
     """Whether the bandwidths of all servers sum to at most 1, exactly; one verdict for all."""
     if group.overloaded:
         return Verdict.no(f"bandwidths sum to {float(group.bandwidth):.6g}, above 1")
-    if not group.overhead or not group.servers:
+    if not group.lost or not group.servers:
         return Verdict.yes()
     verdict = edf(as_tasks(group), WHOLE_PCPU)
     if verdict.holds:
@@ -46,6 +46,6 @@ def as_tasks(group: Group) -> Component:
     # Windows that matter hold at least one server's deadline; shorter ones need no entry.
     sources += [
         Source("overheads", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
-        for load in group.overhead
+        for load in group.lost
     ]
     return Component(Local.EDF, tuple(sources))

@@ -38,10 +38,10 @@ def _judge(group: Group, own: Server) -> Verdict:
     equal = [
         other for other in group.servers if other.priority == own.priority and other is not own
     ]
-    verdict = respond(own, [*group.overhead, *above, *map(as_load, equal)])
+    verdict = respond(own, [*group.lost, *above, *map(as_load, equal)])
     if verdict.holds is not False:
         return verdict
-    if group.overhead:
+    if group.lost:
         return Verdict.unknown("with overheads the test is only sufficient")
     earlier = [] if group.turns else [o for o in equal if o.order < own.order]
     if equal and respond(own, [*above, *map(_first_job, earlier)]).holds is not False:

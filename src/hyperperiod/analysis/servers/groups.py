@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.stolen import stolen_loads
 from hyperperiod.model import Scope, System, priorities_in, vcpus_of
 
 
@@ -26,15 +27,17 @@ def domains_by_group(system: System) -> list[list[int]]:
 def groups_of(system: System) -> list[Group]:
     """The groups; domains without an interface have no server in them."""
     servers = _servers(system)
-    pcpus = system.pcpus if system.policy.scope is Scope.GLOBAL else 1
+    shared = system.policy.scope is Scope.GLOBAL
+    pcpus = system.pcpus if shared else 1
     return [
         Group(
             servers=tuple(server for server in servers if server.domain_index in members),
             pcpus=pcpus,
             overhead=overhead_loads(system, [system.domains[index] for index in members]),
+            stolen=stolen_loads(system, range(pcpus) if shared else [pcpu]),
             turns=system.quantum_ns is not None,
         )
-        for members in domains_by_group(system)
+        for pcpu, members in enumerate(domains_by_group(system))
     ]
 
 

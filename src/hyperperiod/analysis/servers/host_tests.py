@@ -120,6 +120,9 @@ def rules_of(policy: Policy, pcpus: int) -> Rules:
 def host_proof(policy: Policy, group: Group) -> Proof:
     """The row of the table that is about the group; NotProved if there is none."""
     needed = [Cover.OVERHEADS] * bool(group.overhead) + [Cover.QUANTUM] * group.turns
+    needed += [Cover.STOLEN] * bool(group.stolen)
+    if group.overhead and group.stolen:
+        raise NotProved("no proof is known for stolen time beside overheads")
     return proof_of(rules_of(policy, group.pcpus), *needed)
 
 
@@ -131,6 +134,7 @@ def tests_for(policy: Policy, group: Group) -> list[HostTest]:
         return []
     # Alone on its pcpu a server waits for the hypervisor only: its budget's loss counts that.
     alone = len(group.servers) <= group.pcpus and (group.pcpus == 1 or not group.overhead)
+    alone = alone and not group.stolen
     return tests if alone else [test for test in tests if test is not ENOUGH]
 
 

@@ -120,7 +120,7 @@ def known_supply(
 
 
 def _not_covered(group: Group) -> str:
-    if group.overhead:
+    if group.lost:
         return "servers that are known: the proof does not cover overheads"
     if group.turns:
         return "servers that are known: the proof does not cover a quantum"

@@ -2,8 +2,8 @@
 """Servers as the host-level tests see them.
 
 A host-level test asks: does each server get its budget in every one of its periods in which it
-has work? Overheads come to it as loads above every server: time that a pcpu may lose in a
-window (`overheads`).
+has work? Overheads and stolen time come to it as loads above every server: time that a pcpu may
+lose in a window (`overheads`, `stolen`).
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class Server(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Servers that compete for `pcpus` pcpus, and what those lose to overheads."""
+    """Servers that compete for `pcpus` pcpus, and what those lose to overheads and thefts."""
 
     servers: tuple[Server, ...]
     pcpus: int = 1
     overhead: tuple[Load, ...] = ()
     turns: bool = False  # a quantum is set: equals take turns
+    stolen: tuple[Load, ...] = ()
 
     @property
     def bandwidth(self) -> Fraction:
@@ -54,9 +55,14 @@ class Group:
     def overloaded(self) -> bool:
         return self.bandwidth > self.pcpus
 
+    @property
+    def lost(self) -> tuple[Load, ...]:
+        """The loads above all servers."""
+        return (*self.overhead, *self.stolen)
+
     def lost_ns(self, window_ns: int) -> int:
-        """At most this much of any window on one pcpu goes to overheads."""
-        return rbf(self.overhead, window_ns)
+        """At most this much of any window on one pcpu is nobody's to be granted."""
+        return rbf(self.lost, window_ns)
 
 
 def total_bandwidth(servers: Sequence[Server]) -> Fraction:

@@ -101,7 +101,7 @@ def _role(own: Server, other: Server) -> Role:
 
 def _below(group: Group, own: Server, load_of: Callable[[Server], Load]) -> Witness:
     others = _first_of(group, own)
-    sources = [Source("overheads", load) for load in group.overhead]
+    sources = [Source("overheads", load) for load in group.lost]
     roles = [Role.OVERHEAD] * len(sources)
     sources += [Source(other.name, load_of(other)) for other in others]
     roles += [_role(own, other) for other in others]
@@ -127,7 +127,7 @@ def _grid_shares(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]
 
 def _at_their_rates(group: Group, own: Server, verdict: Verdict) -> Witness | None:
     """Both sides rounded so that they say what the exact numbers do; None with overheads."""
-    if group.overhead:
+    if group.lost:
         return None
     parts = (
         (one.name, Role.OWN if one is own else Role.OTHER, one.bandwidth * own.period_ns)
@@ -198,7 +198,7 @@ def _cbs_fp(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     lost = sum(
         (
             Fraction(load.wcet * (window_ns + load.jitter + load.period), load.period)
-            for load in group.overhead
+            for load in group.lost
         ),
         Fraction(0),
     )

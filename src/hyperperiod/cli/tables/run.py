@@ -86,11 +86,16 @@ def _domains(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
 
 
 def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
-    table = Table("pcpus", [*words("pcpu"), *numbers("busy", "idle", "switches", "picks")])
-    for pcpu in pcpus:
+    listed = list(pcpus)
+    steals = any(pcpu.stolen_ns is not None for pcpu in listed)
+    shares = ("busy", "stolen", "idle") if steals else ("busy", "idle")
+    table = Table("pcpus", [*words("pcpu"), *numbers(*shares, "switches", "picks")])
+    for pcpu in listed:
+        stolen = [] if pcpu.stolen_ns is None else [share_text(pcpu.stolen_ns / horizon_ns)]
         table.add_row(
             str(pcpu.id),
             share_text(pcpu.busy_ns / horizon_ns),
+            *stolen,
             share_text(pcpu.idle_ns / horizon_ns),
             str(pcpu.switches),
             str(pcpu.picks),

@@ -66,7 +66,8 @@ class SharesWatcher(Watcher):
         grant = moment.grants[pcpu]
         if grant.run is None or grant.pay is not None:
             book.share = None
-            if grant.run is None and (waiting := self._first(moment, pcpu, book, moment.now_ns)):
+            idles = grant.run is None and not grant.stolen
+            if idles and (waiting := self._first(moment, pcpu, book, moment.now_ns)):
                 name = server_name(self.header, waiting[0])
                 self.wrong(moment, pcpu, f"pcpu {pcpu} idles although {name} may have a share")
             return

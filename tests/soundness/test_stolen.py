@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the analysis promises beside stolen time, the simulator must keep while it is stolen.
+
+Systems of every row of the table of proofs that covers stolen time, whole ones and chains, without
+overheads: pcpus are stolen once or twice in some period of the system's own size, and an adversary
+places jobs and items. Rows that do not cover it promise nothing.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.soundness.campaign import Trial, hunt, sizes
+from tests.soundness.rows import ROWS, Drawn, attack, draw_of_chain, draw_whole, kinds_of
+
+from hyperperiod.analysis import analyze
+from hyperperiod.analysis.proofs import Cover
+from hyperperiod.model import Overheads, Scope, Stolen, System
+
+COVERED = [name for name, row in ROWS.items() if Cover.STOLEN in row.covers]
+OTHERS = [name for name in ROWS if name not in COVERED]
+
+
+def robbed(draw: random.Random, system: System) -> System:
+    """The system without overheads, of whose pcpus up to a third of the time is stolen."""
+    periods = [one.interface.period_ns for one in system.domains if one.interface]
+    thefts = []
+    for _ in range(draw.choice((1, 1, 2))):
+        period_ns = max(2, int(draw.choice(periods) * draw.uniform(0.2, 3)))
+        duration_ns = max(1, int(period_ns * draw.choice((0.02, 0.05, 0.15))))
+        pcpu = draw.choice((None, draw.randrange(system.pcpus)))
+        offset_ns = draw.choice((0, draw.randrange(period_ns)))
+        thefts.append(
+            Stolen(period_ns=period_ns, duration_ns=duration_ns, pcpu=pcpu, offset_ns=offset_ns)
+        )
+    return system.replace(overheads=Overheads(), stolen=tuple(thefts))
+
+
+def drawn_of(draw: random.Random, name: str) -> Drawn | None:
+    """A robbed system of a row, whole or a chain."""
+    whole = draw.choice(kinds_of(name)) == "whole"
+    drawn = draw_whole(draw, ROWS[name]) if whole else draw_of_chain(draw, ROWS[name])
+    if drawn is None or not any(one.interface for one in drawn.system.domains):
+        return None
+    return drawn._replace(system=robbed(draw, drawn.system))
+
+
+def trial(draw: random.Random) -> Trial:
+    """Whether the runs of one system keep every promise."""
+    drawn = drawn_of(draw, draw.choice(COVERED))
+    if drawn is None:
+        return Trial(accepted=False)
+    tried = attack(drawn, draw.getrandbits(32), starts=4, changes=8)
+    return Trial(tried.accepted, tried.counterexample)
+
+
+@sizes(250)
+def test_promises_hold_while_time_is_stolen(systems: int) -> None:
+    hunt("stolen", systems, trial, least_accepted=0.2)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_rows_promise_nothing(name: str) -> None:
+    """No task is called schedulable where the table does not say that thefts are covered."""
+    seen = 0
+    for number in range(40):
+        draw = random.Random(f"{name}:{number}")
+        drawn = draw_whole(draw, ROWS[name])
+        if drawn is None or not any(one.interface for one in drawn.system.domains):
+            continue
+        system = robbed(draw, drawn.system)
+        alone = system.policy.scope is Scope.PARTITIONED
+        if system.pcpus == 1 and not alone:
+            continue  # on one pcpu it has the row of a partitioned policy
+        pcpus = range(system.pcpus) if alone else [0]
+        robbed_pcpus = [p for p in pcpus if any(one.takes(p) for one in system.stolen)]
+        for domain, said in zip(system.domains, analyze(system).domains, strict=True):
+            if domain.best_effort or (alone and domain.pcpu not in robbed_pcpus):
+                continue
+            seen += 1
+            assert not any(task.schedulable for task in said.tasks)
+    assert seen > 10
