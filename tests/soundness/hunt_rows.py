@@ -20,6 +20,8 @@ import time
 from collections.abc import Iterable, Iterator
 from multiprocessing import Pool
 from pathlib import Path
+from shutil import which
+from subprocess import run
 from typing import Any, NamedTuple
 
 from tests.soundness.rows import ROWS, kinds_of, try_one
@@ -86,7 +88,7 @@ def add(total: State, found: State) -> None:
 
 def begin(path: Path, seed: int, rows: Iterable[str]) -> State:
     """The state of an earlier hunt with this seed, or that of a new one."""
-    state: State = {"seed": seed, "seconds": 0.0, "rows": {}}
+    state: State = {"seed": seed, "code": code(), "seconds": 0.0, "rows": {}}
     if path.exists():
         before = json.loads(path.read_text())
         if before["seed"] != seed:
@@ -97,6 +99,15 @@ def begin(path: Path, seed: int, rows: Iterable[str]) -> State:
         for kind in kinds_of(row):
             kinds.setdefault(kind, empty())
     return state
+
+
+def code() -> str:
+    """The commit whose files are hunted in: a hunt that goes on elsewhere keeps the first."""
+    git = which("git")
+    if git is None:
+        return "unknown"
+    asked = (git, "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD")
+    return run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
 def write(path: Path, state: State) -> None:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the hunt over all rows has found, as a table of docs/analysis/proofs.md.
+"""What the hunts over all rows have found, as a table of docs/analysis/proofs.md.
 
-`python -m tests.soundness.hunt_table` puts the state in tests/soundness/hunt.json, which a hunt has
-left, on the page; a test looks that they agree.
+tests/soundness/hunt.json keeps the states that hunts have left, one for each seed.
+`python -m tests.soundness.hunt_table STATE...` adds the states in those files, each in place of an
+earlier one of its seed, and writes the page; a test looks that the two agree.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+from tests.soundness.hunt_rows import State, add
 
 STATE = Path(__file__).with_name("hunt.json")
 PAGE = Path(__file__).parents[2] / "docs/analysis/proofs.md"
@@ -23,22 +28,58 @@ COLUMNS = (
 HEAD = f"| {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (len(COLUMNS) - 1)}\n"
 
 
-def table(state: dict[str, Any]) -> str:
-    """Seed, command, sums and one line for each row."""
-    lines = [line(name, kinds) for name, kinds in state["rows"].items()]
-    sums = {
-        key: sum(kind[key] for kinds in state["rows"].values() for kind in kinds.values())
+def table(states: Sequence[State]) -> str:
+    """Seeds and commands, sums, and one line for each row."""
+    rows = together(states)
+    sums = sums_of(rows)
+    seconds = sum(state["seconds"] for state in states)
+    told = (
+        f"{sums['drawn']:,} systems drawn, {sums['accepted']:,} accepted, {sums['runs']:,} runs,"
+        f" {sums['broken']:,} counterexamples, in {seconds / 60:.0f} minutes of a shared machine"
+        f" ({sums['drawn'] / seconds:.0f} systems a second):\n\n"
+    )
+    return (
+        told
+        + "".join(map(hunt_of, states))
+        + "\n"
+        + HEAD
+        + "".join(line(name, kinds) for name, kinds in rows.items())
+    )
+
+
+def hunt_of(state: State) -> str:
+    """One hunt: how to repeat it, on which state of the project it ran, how much it drew."""
+    fewest = min(kind["drawn"] for kinds in state["rows"].values() for kind in kinds.values())
+    drawn = sums_of(state["rows"])["drawn"]
+    code = f" at {state['code']}" if "code" in state else ""
+    return f"- `make hunt SEED={state['seed']} COUNT={fewest}`{code}: {drawn:,} systems\n"
+
+
+def together(states: Iterable[State]) -> dict[str, Any]:
+    """What all hunts have counted of each row and kind."""
+    rows: dict[str, Any] = {}
+    for state in states:
+        for row, kinds in state["rows"].items():
+            for kind, found in kinds.items():
+                known = rows.setdefault(row, {})
+                if kind in known:
+                    add(known[kind], found)
+                else:
+                    known[kind] = deepcopy(found)
+    return rows
+
+
+def sums_of(rows: dict[str, Any]) -> dict[str, int]:
+    """What was counted over all rows and kinds."""
+    return {
+        key: sum(kind[key] for kinds in rows.values() for kind in kinds.values())
         for key in ("drawn", "accepted", "runs", "broken")
     }
-    fewest = min(kind["drawn"] for kinds in state["rows"].values() for kind in kinds.values())
-    told = (
-        f"Seed {state['seed']}, by `make hunt SEED={state['seed']} COUNT={fewest}`:"
-        f" {sums['drawn']:,} systems drawn, {sums['accepted']:,} accepted,"
-        f" {sums['runs']:,} runs, {sums['broken']:,} counterexamples,"
-        f" in {state['seconds'] / 60:.0f} minutes of a shared machine"
-        f" ({sums['drawn'] / state['seconds']:.0f} systems a second).\n\n"
-    )
-    return told + HEAD + "".join(lines)
+
+
+def with_states(states: Sequence[State], more: Iterable[State]) -> list[State]:
+    """All states, of each seed the last one."""
+    return list({state["seed"]: state for state in (*states, *more)}.values())
 
 
 def line(name: str, kinds: dict[str, Any]) -> str:
@@ -62,12 +103,15 @@ def parts(page: str) -> tuple[str, str, str]:
     return before, inside, after
 
 
-def main() -> int:
+def main(files: Sequence[str]) -> int:
+    """Adds the states in those files and writes the page."""
+    more = [json.loads(Path(file).read_text()) for file in files]
+    states = with_states(json.loads(STATE.read_text()), more)
+    STATE.write_text(json.dumps(states, indent=1) + "\n")
     before, _, after = parts(PAGE.read_text())
-    found = table(json.loads(STATE.read_text()))
-    PAGE.write_text(f"{before}{BEGIN}\n{found}\n{END}{after}")
+    PAGE.write_text(f"{before}{BEGIN}\n{table(states)}\n{END}{after}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -15,7 +15,7 @@ from tests.sim.worlds import alone, task
 from tests.soundness import rows
 from tests.soundness.campaign import Trial, hunt
 from tests.soundness.hunt_rows import hunt as hunt_rows
-from tests.soundness.hunt_table import PAGE, STATE, parts, table
+from tests.soundness.hunt_table import PAGE, STATE, parts, table, together, with_states
 from tests.soundness.rows import NEVER, ROWS, kinds_of, try_one
 from tests.soundness.test_whole_systems import broken, claims_of
 
@@ -150,6 +150,28 @@ def test_a_hunt_that_is_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert all(kind["drawn"] == 6 for row in whole["rows"].values() for kind in row.values())
     with pytest.raises(SystemExit, match="seed 7"):
         hunt_rows(once, names, 6, 8, 1)
+
+
+def test_hunts_of_several_seeds_add_up(tmp_path: Path) -> None:
+    names = ["periodic+fp", "slice-once+edf"]
+    first = hunt_rows(tmp_path / "1.json", names, 2, 1, 1)
+    second = hunt_rows(tmp_path / "2.json", names[:1], 3, 2, 1)
+    longer = hunt_rows(tmp_path / "1.json", names, 4, 1, 1)
+    states = with_states([first], [second, longer])
+    assert states == [longer, second]
+    rows = together(states)
+    drawn = {
+        (row, kind): one["drawn"] for row, kinds in rows.items() for kind, one in kinds.items()
+    }
+    assert drawn == {
+        ("periodic+fp", "whole"): 7,
+        ("periodic+fp", "chain"): 7,
+        ("slice-once+edf", "whole"): 4,
+    }
+    assert first["rows"]["periodic+fp"]["whole"]["drawn"] == 2
+    page = table(states)
+    assert "18 systems drawn" in page
+    assert f"`make hunt SEED=2 COUNT=3` at {second['code']}: 6 systems" in page
 
 
 def test_the_page_has_the_table_of_the_hunt() -> None:
