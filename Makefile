@@ -36,13 +36,13 @@ TESTS_report := report trace
 TESTS_xen := hosts_xen control guests xen_build stack xen
 TESTS_package := package
 TESTS_docs := docs
-TESTS_tools := tools bench
+TESTS_tools := tools bench prove
 ifneq ($(filter-out $(AREAS),$(AREA)),)
 $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check hunt \
+.PHONY: help build demo site test test-all rule-check hunt prove \
         core-builds bench check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
@@ -115,6 +115,12 @@ hunt: build
 ##                   judges it: compilers, fuzzer, naive model, traces
 rule-check: build
 	@$(BIN)/python tools/rule_check.py $(RULE)
+
+## make prove        verbs of the core's accounts, proved by CBMC for all inputs: docs/proved.md;
+##                   ONLY=deplete,... MUTANTS=1: seeded faults, which must be seen
+prove: build
+	@$(STEP) "proofs" $(BIN)/python -m tests.prove.prove $(ONLY:%=--only=%) \
+	  $(MUTANTS:%=--mutants)
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build

@@ -7,6 +7,7 @@
 
 #include "policy.h"
 #include "rank.h"
+#include "wide.h"
 
 /* When the rule gives budget back next, if nothing else happens. */
 HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
@@ -69,8 +70,8 @@ HP_RARE void hp_drop_level(struct hp_server *server, hp_u64 over_ns) {
     hp_u64 levels = 1;
 
     if (over_ns >= server->budget_ns) {
-        levels += over_ns / server->budget_ns;
-        over_ns %= server->budget_ns;
+        levels += hp_parts(over_ns, server->budget_ns);
+        over_ns = hp_rest(over_ns, server->budget_ns);
     }
     server->level = (hp_u32)hp_least(server->level + levels, HP_NONE);
     server->extra_ns = (hp_i64)(server->budget_ns - over_ns);
@@ -124,6 +125,18 @@ HP_RARE void hp_take_change(struct hp_core *core, struct hp_server *server) {
     server->change_at_ns = HP_NEVER;
 }
 
+/*
+ * What remains after so many refills, one at least. A debt is paid back and never forgiven: after
+ * a pick that came late it may take more than one.
+ */
+HP_FN hp_i64 hp_after_refills(hp_i64 remaining_ns, hp_u64 budget_ns, hp_u64 refills) {
+    if (remaining_ns >= 0)
+        return (hp_i64)budget_ns;
+    /* refills * budget <= refills * period <= now + period: no overflow */
+    remaining_ns += (hp_i64)hp_times(refills, budget_ns);
+    return remaining_ns > (hp_i64)budget_ns ? (hp_i64)budget_ns : remaining_ns;
+}
+
 /* Closes a refill: back at the server's own level, and eligible if anything remains. */
 HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
@@ -139,7 +152,7 @@ HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u64 hp_share_cost(hp_u64 whole, hp_u64 part) {
     const hp_u32 shift = whole >> 53 ? 10u : 0u;
 
-    return ((whole >> shift) << 10) / hp_most(part >> shift, 1u);
+    return hp_parts((whole >> shift) << 10, hp_most(part >> shift, 1u));
 }
 
 /* The vcpu takes part in shares as if it never had. */

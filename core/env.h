@@ -26,7 +26,7 @@ typedef long long hp_i64;
 #endif
 
 /* A set of vcpus is this many 64-bit words: one everywhere but in the simulator. */
-#define HP_WORDS (HP_VCPUS / 64u)
+#define HP_WORDS ((HP_VCPUS + 63u) / 64u)
 
 #ifdef __bpf__
 

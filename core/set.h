@@ -34,7 +34,7 @@ HP_FN hp_u32 hp_set_put(struct hp_set *set, hp_u32 rank, hp_u32 member) {
 }
 
 HP_FN hp_u32 hp_set_has(const struct hp_set *set, hp_u32 rank) {
-    return (hp_u32)(set->word[HP_INDEX(rank / 64u, HP_WORDS)] >> (rank % 64u)) & 1u;
+    return (hp_u32)(set->word[HP_INDEX(rank / 64u, HP_WORDS)] >> (rank % 64u) & 1u);
 }
 
 /*

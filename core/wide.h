@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Products of two 64-bit numbers, compared exactly. The BPF target has no 128-bit multiply, so
- * the product is put together from four products of halves.
+ * Products and quotients of 64-bit numbers.
+ *
+ * Accounts multiply and divide spans of time by these verbs alone, so that a proof about an account
+ * can take from them what arithmetic says and need not multiply bit by bit (tests/prove).
+ *
+ * Two products are compared exactly. The BPF target has no 128-bit multiply, so the product is put
+ * together from four products of halves.
  */
 #pragma once
 
 #include "types.h"
+
+/* How many whole parts there are in a span; the part is not 0. */
+HP_FN hp_u64 hp_parts(hp_u64 span_ns, hp_u64 part_ns) {
+    HP_ASSERT(part_ns > 0);
+    return span_ns / part_ns;
+}
+
+/* What is left of a span after its whole parts; the part is not 0. */
+HP_FN hp_u64 hp_rest(hp_u64 span_ns, hp_u64 part_ns) {
+    HP_ASSERT(part_ns > 0);
+    return span_ns % part_ns;
+}
+
+/* So many of one length, which together are below 2^64. */
+HP_FN hp_u64 hp_times(hp_u64 count, hp_u64 length_ns) {
+    return count * length_ns;
+}
 
 #define HP_LOW_HALF 0xffffffffull
 

@@ -19,7 +19,6 @@
 #pragma once
 
 #include "../account.h"
-#include "../wide.h"
 
 HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
@@ -37,11 +36,11 @@ HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     }
     if (server->remaining_ns > 0 || server->deadline_ns > now_ns)
         return;
-    needed = (hp_u64)-server->remaining_ns / server->budget_ns + 1u;
-    due = (now_ns - server->deadline_ns) / server->period_ns + 1u;
+    needed = hp_parts((hp_u64)-server->remaining_ns, server->budget_ns) + 1u;
+    due = hp_parts(now_ns - server->deadline_ns, server->period_ns) + 1u;
     needed = hp_least(needed, due);
-    server->remaining_ns += (hp_i64)(needed * server->budget_ns);
-    server->deadline_ns += needed * server->period_ns;
+    server->remaining_ns += (hp_i64)hp_times(needed, server->budget_ns);
+    server->deadline_ns += hp_times(needed, server->period_ns);
     hp_refilled(core, vcpu);
 }
 
@@ -54,11 +53,11 @@ HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 fro
     if (server->remaining_ns != (hp_i64)server->budget_ns
         || server->deadline_ns != from_ns + server->period_ns)
         return 0;
-    periods = (to_ns - from_ns) / server->period_ns;
-    server->deadline_ns += periods * server->period_ns;
+    periods = hp_parts(to_ns - from_ns, server->period_ns);
+    server->deadline_ns += hp_times(periods, server->period_ns);
     hp_enlist(core, vcpu);
     core->planned = 0;
-    return periods * server->period_ns;
+    return hp_times(periods, server->period_ns);
 }
 
 /*

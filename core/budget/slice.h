@@ -56,15 +56,9 @@ HP_RARE void hp_slice_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 /* A period begins with the work: as many refills as there were deadlines since pay off a debt. */
 HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 refills = (now_ns - server->deadline_ns) / server->period_ns + 1u;
+    const hp_u64 refills = hp_parts(now_ns - server->deadline_ns, server->period_ns) + 1u;
 
-    if (server->remaining_ns < 0) {
-        server->remaining_ns += (hp_i64)(refills * server->budget_ns);
-        if (server->remaining_ns > (hp_i64)server->budget_ns)
-            server->remaining_ns = (hp_i64)server->budget_ns;
-    } else {
-        server->remaining_ns = (hp_i64)server->budget_ns;
-    }
+    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
     server->deadline_ns = now_ns + server->period_ns;
     server->claim = 0;
     hp_refilled(core, vcpu);

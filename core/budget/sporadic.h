@@ -174,7 +174,7 @@ HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 roun
     HP_FOR (i, HP_REFILLS) {
         if (i >= server->refill_count)
             break;
-        hp_refill_of(core, vcpu, i)->time_ns += rounds * server->period_ns;
+        hp_refill_of(core, vcpu, i)->time_ns += hp_times(rounds, server->period_ns);
     }
 }
 
@@ -189,11 +189,13 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
 
     hp_refill_renew(core, vcpu, at_ns);
     if (span_ns / 2u >= server->budget_ns) {
+        const hp_u64 last_ns = hp_rest(span_ns, server->budget_ns) + server->budget_ns;
+
         popped = 1;
-        hp_sporadic_use_rounds(core, vcpu, span_ns / server->budget_ns - 1u);
+        hp_sporadic_use_rounds(core, vcpu, hp_parts(span_ns, server->budget_ns) - 1u);
         server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
-        at_ns += span_ns - span_ns % server->budget_ns - server->budget_ns;
-        span_ns = span_ns % server->budget_ns + server->budget_ns;
+        at_ns += span_ns - last_ns;
+        span_ns = last_ns;
     }
     /* What is left is less than two budgets: no refill is met three times. */
     at_ns = HP_FORGET(at_ns);

@@ -20,17 +20,10 @@ HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
         return;
     hp_take_change(core, server);
     if (now_ns - server->deadline_ns >= server->period_ns)
-        refills += (now_ns - server->deadline_ns) / server->period_ns;
+        refills += hp_parts(now_ns - server->deadline_ns, server->period_ns);
 
-    if (server->remaining_ns < 0) {
-        /* refills * budget <= refills * period <= now + period: no overflow */
-        server->remaining_ns += (hp_i64)(refills * server->budget_ns);
-        if (server->remaining_ns > (hp_i64)server->budget_ns)
-            server->remaining_ns = (hp_i64)server->budget_ns;
-    } else {
-        server->remaining_ns = (hp_i64)server->budget_ns;
-    }
-    server->deadline_ns += refills * server->period_ns;
+    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
+    server->deadline_ns += hp_times(refills, server->period_ns);
     hp_refilled(core, vcpu);
 }
 
@@ -45,8 +38,8 @@ HP_RARE void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 p
     if (hp_may_drop(core, server))
         server->remaining_ns = (hp_i64)server->budget_ns;
     else
-        server->remaining_ns -= (hp_i64)(periods * (server->period_ns - server->budget_ns));
-    server->deadline_ns += periods * server->period_ns;
+        server->remaining_ns -= (hp_i64)hp_times(periods, server->period_ns - server->budget_ns);
+    server->deadline_ns += hp_times(periods, server->period_ns);
     hp_refilled(core, vcpu);
 }
 
@@ -62,10 +55,10 @@ HP_STEP void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, 
         from_ns = refill_ns;
     }
     if (to_ns > server->deadline_ns) {
-        hp_u64 periods = (to_ns - from_ns) / server->period_ns;
+        hp_u64 periods = hp_parts(to_ns - from_ns, server->period_ns);
 
         hp_timed_charge_periods(core, vcpu, periods);
-        from_ns += periods * server->period_ns;
+        from_ns += hp_times(periods, server->period_ns);
     }
     hp_spend(core, vcpu, to_ns - from_ns);
 }

@@ -20,15 +20,9 @@ HP_RARE void hp_spare_catch_up(struct hp_core *core) {
 
     if (spare->deadline_ns > core->now_ns)
         return;
-    refills = (core->now_ns - spare->deadline_ns) / spare->period_ns + 1u;
-    if (spare->remaining_ns < 0) {
-        spare->remaining_ns += (hp_i64)(refills * spare->budget_ns);
-        if (spare->remaining_ns > (hp_i64)spare->budget_ns)
-            spare->remaining_ns = (hp_i64)spare->budget_ns;
-    } else {
-        spare->remaining_ns = (hp_i64)spare->budget_ns;
-    }
-    spare->deadline_ns += refills * spare->period_ns;
+    refills = hp_parts(core->now_ns - spare->deadline_ns, spare->period_ns) + 1u;
+    spare->remaining_ns = hp_after_refills(spare->remaining_ns, spare->budget_ns, refills);
+    spare->deadline_ns += hp_times(refills, spare->period_ns);
     core->planned = 0;
     HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, HP_SPARE, spare->remaining_ns);
 }
@@ -38,14 +32,14 @@ HP_RARE void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns)
     struct hp_spare *spare = &core->spare;
 
     if (to_ns > spare->deadline_ns) {
-        hp_u64 whole = (to_ns - spare->deadline_ns) / spare->period_ns;
+        hp_u64 whole = hp_parts(to_ns - spare->deadline_ns, spare->period_ns);
 
         spare->remaining_ns -= (hp_i64)(spare->deadline_ns - from_ns);
         if (spare->remaining_ns > 0)
             spare->remaining_ns = 0;
         spare->remaining_ns += (hp_i64)spare->budget_ns;
-        spare->remaining_ns -= (hp_i64)(whole * (spare->period_ns - spare->budget_ns));
-        from_ns = spare->deadline_ns + whole * spare->period_ns;
+        spare->remaining_ns -= (hp_i64)hp_times(whole, spare->period_ns - spare->budget_ns);
+        from_ns = spare->deadline_ns + hp_times(whole, spare->period_ns);
         spare->deadline_ns = from_ns + spare->period_ns;
     }
     spare->remaining_ns -= (hp_i64)(to_ns - from_ns);

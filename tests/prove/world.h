@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The world of a proof about accounts: a core in which every number is unknown, and one of its two
+ * vcpus, which has a server whose account keeps the law.
+ *
+ * The queue of the core is not in it. A proof about an account takes the two verbs that tell the
+ * queue of a change for a notebook (prove_enlist, prove_sort_in): what was last told has to be what
+ * the account says in the end.
+ */
+#pragma once
+
+#define HP_VCPUS 2u
+#define HP_PCPUS 1u
+#define HP_ASSERT(condition) __CPROVER_assert((condition), "the core asserts: " #condition)
+#include "../../core/hyperperiod.h"
+
+#include "arithmetic.h"
+
+/* The vcpu that proofs speak of; the verbs ask of a number only that it names one. */
+#define VCPU 1u
+
+#define SHOW(condition, what) __CPROVER_assert((condition), what)
+#define TAKE(condition) __CPROVER_assume(condition)
+
+hp_u64 nondet_u64(void);
+hp_i64 nondet_i64(void);
+hp_u32 nondet_u32(void);
+struct hp_core nondet_core(void);
+struct hp_server nondet_server(void);
+
+/* What the queue was last told of the server. */
+static struct told {
+    hp_u32 funded;
+    hp_u32 level;
+    hp_u64 deadline_ns;
+} told;
+
+static void tell(const struct hp_server *server) {
+    told.funded = server->remaining_ns > 0;
+    told.level = server->level;
+    told.deadline_ns = server->deadline_ns;
+}
+
+/* What takes the place of hp_sort_in: it moves nobody in an order of deadlines. */
+void prove_sort_in(struct hp_core *core, const struct hp_server *server) {
+    told.funded = server->remaining_ns > 0;
+    told.level = server->level;
+    core->planned = 0;
+}
+
+/* What takes the place of hp_enlist. */
+hp_u32 prove_enlist(struct hp_core *core, hp_u32 vcpu) {
+    tell(hp_server_of(core, vcpu));
+    core->planned = 0;
+    return 0;
+}
+
+/* The parameters of a server, as hp_validate lets them in. */
+static hp_u32 parameters_hold(hp_u64 period_ns, hp_u64 budget_ns) {
+    return period_ns < HP_TIME_MAX && budget_ns > 0 && budget_ns <= period_ns;
+}
+
+/*
+ * The law of one account that is charged up to 'at'. A debt is no more than the time since the
+ * beginning; who is on an extra level has nothing of its
+ * own and no debt, and something left there.
+ */
+static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *server,
+                            hp_u64 at_ns) {
+    if (!parameters_hold(server->period_ns, server->budget_ns))
+        return 0;
+    if (server->change_at_ns != HP_NEVER
+        && (!parameters_hold(server->new_period_ns, server->new_budget_ns)
+            || server->change_at_ns >= 2u * HP_TIME_MAX))
+        return 0;
+    if (server->remaining_ns > (hp_i64)server->budget_ns || server->remaining_ns < -(hp_i64)at_ns)
+        return 0;
+    if (server->deadline_ns >= 2u * HP_TIME_MAX)
+        return 0;
+    if (server->level == 0)
+        return server->extra_ns == 0;
+    return hp_may_drop(core, server) && server->remaining_ns == 0 && server->extra_ns > 0
+           && server->extra_ns <= (hp_i64)server->budget_ns;
+}
+
+/* Whether the queue knows of the account what its order depends on. */
+static hp_u32 queue_knows(const struct hp_core *core, const struct hp_server *server) {
+    return told.funded == (server->remaining_ns > 0) && told.level == server->level
+           && (!hp_has(core, HP_BY_DEADLINE) || told.deadline_ns == server->deadline_ns);
+}
+
+/* Any core under a legal policy with this budget rule. */
+static struct hp_core any_core(hp_u32 budget) {
+    struct hp_core core = nondet_core();
+    const struct hp_policy policy = {budget, nondet_u32(), nondet_u32()};
+
+    core.pcpus = 1;
+    TAKE(hp_policy_legal(&policy, 1));
+    hp_obey(&core, &policy);
+    TAKE(core.now_ns < HP_TIME_MAX);
+    return core;
+}
+
+/* Any of its servers, which keeps the law, and which the queue knows. */
+static const struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
+    const struct hp_server *server = hp_server_of(core, VCPU);
+
+    TAKE(server->present == 1 && server->working <= 1u && server->rank < HP_VCPUS);
+    TAKE(!(server->flags & HP_BEST_EFFORT));
+    TAKE(account_holds(core, server, at_ns));
+    tell(server);
+    the_budget_ns = &server->budget_ns;
+    the_period_ns = &server->period_ns;
+    return server;
+}
+
+/* Any instant. */
+static hp_u64 any_time(void) {
+    const hp_u64 time_ns = nondet_u64();
+
+    TAKE(time_ns < HP_TIME_MAX);
+    return time_ns;
+}
+
+/* What follows every verb: the law, and a queue that knows. */
+static void show_account(const struct hp_core *core, hp_u64 at_ns) {
+    SHOW(account_holds(core, &core->server[VCPU], at_ns), "the law of the account");
+    SHOW(queue_knows(core, &core->server[VCPU]), "the queue is told");
+}
