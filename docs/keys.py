@@ -22,6 +22,7 @@ from hyperperiod.model import (
     PeriodRange,
     Policy,
     Source,
+    Stolen,
     Swap,
     System,
     Task,
@@ -38,6 +39,10 @@ TABLES: dict[str, tuple[type[Part], str]] = {
     "`interface`, `spare`": (Interface, "meaning"),
     "`interface_period_range`": (PeriodRange, "meaning"),
     "`[[domain.task]]`": (Task, "meaning"),
+    "`[[stolen]]`": (
+        Stolen,
+        "time that is not there to be granted; see [semantics](semantics.md#stolen-time)",
+    ),
     "`[[swap]]`": (Swap, "meaning"),
     "`[[change]]`": (Change, "meaning"),
     "`[[flow]]`": (Flow, "items that pass several tasks; see [semantics](semantics.md#flows)"),

@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(threading, "Thread", Interrupted)
     options = ("--least", "overhead", "--time-limit", "60s", "-o", str(out))
     code, result = object_of("fit", str(file), *options)
-    assert code == 130
+    assert code == 130, result
     assert result["interrupted"] is True
     assert result["status"] == "fitted"
     assert result["search"]["seconds"] < 50

@@ -8,7 +8,7 @@ are written: those given, the range that leaves a choice, or the period that the
 What CARTS cannot say is refused: policies other than periodic servers, fifo, priorities that are
 not deadline monotonic (CARTS reads RM as DM), endless tasks, blocking. What it does not know and
 what changes no interface is left out and told in a comment: slack rules, execution-time factors,
-overheads, best-effort domains, how sporadic tasks differ from periodic ones.
+overheads, stolen time, best-effort domains, how sporadic tasks differ from periodic ones.
 """
 
 from __future__ import annotations
@@ -238,6 +238,8 @@ def _notes(system: System, domains: Sequence[Domain]) -> Iterator[str]:
         yield "Execution times are the longest ones"
     if any(vars(system.overheads).values()):
         yield "Overheads are not here"
+    if system.stolen:
+        yield "Stolen time is not here"
     if any(domain.interface is not None for domain in _all(domains)):
         yield "Budgets are for CARTS to compute"
 
