@@ -176,7 +176,12 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setattr(threading, "Thread", Interrupted)
     options = ("--least", "overhead", "--time-limit", "60s", "-o", str(out))
-    code, result = object_of("fit", str(file), *options)
+    # A shell that starts this in the background has it ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, result = object_of("fit", str(file), *options)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert code == 130, result
     assert result["interrupted"] is True
     assert result["status"] == "fitted"
