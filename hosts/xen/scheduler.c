@@ -111,71 +111,6 @@ static void kick_pcpus(struct lock_domain *ld)
     }
 }
 
-/* --- usage ----------------------------------------------------------------------------------- */
-
-/* Called by the core, with the lock held. The spare has no account. */
-void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
-{
-    struct lock_domain *ld = container_of(core, struct lock_domain, core);
-    const struct hp_server *server = &core->server[vcpu % HP_VCPUS];
-    struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
-    bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
-
-    if ( vcpu >= HP_VCPUS )
-        return;
-    if ( kind == HP_NOTE_DEPLETE )
-    {
-        usage->depleted++;
-        *spent = true;
-        if ( server->remaining_ns < 0 )
-        {
-            usage->overrun_ns -= server->remaining_ns;
-            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max,
-                                          -server->remaining_ns);
-        }
-        return;
-    }
-    usage->refilled++;
-    usage->missed += server->working && !*spent;
-    *spent = false;
-}
-
-/* The grant of this pcpu ends: whose time was it, and who ran? */
-static void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
-{
-    const struct hp_grant *grant = &ld->core.seat[pcpu].grant;
-    const uint64_t span_ns = now_ns - ld->picked_ns[pcpu];
-
-    ld->picked_ns[pcpu] = now_ns;
-    if ( grant->pay < HP_VCPUS && !grant->level )
-    {
-        ld->usage[grant->pay].told.used_ns += span_ns;
-        if ( grant->run == grant->pay )
-            return;
-        if ( grant->run != HP_NONE )
-            ld->usage[grant->pay].told.donated_ns += span_ns;
-    }
-    if ( grant->also < HP_VCPUS )
-        ld->usage[grant->also].told.used_ns += span_ns;
-    else if ( grant->run != HP_NONE )
-        ld->usage[grant->run].told.extra_ns += span_ns;
-}
-
-COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
-                                 struct xen_hyperperiod_usage *to)
-{
-    const struct sched_unit *unit = ld->slot[number]->unit;
-    unsigned int pcpu;
-
-    if ( ld->phase != PHASE_DORMANT )
-        for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
-            account(ld, pcpu, core_time(ld, NOW()));
-    *to = ld->usage[number].told;
-    to->domain = unit->domain->domain_id;
-    to->vcpu = unit->unit_id;
-    to->pcpu = sched_unit_master(unit);
-}
-
 /* --- units in the core ----------------------------------------------------------------------- */
 
 /* The server of a unit in this phase. */
@@ -236,7 +171,6 @@ COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
 {
     slot->home = ld;
     ld->slot[slot->number] = slot;
-    memset(&ld->usage[slot->number], 0, sizeof(ld->usage[0]));
     if ( ld->phase == PHASE_DORMANT )
     {
         cpu_raise_softirq(sched_unit_master(slot->unit), SCHEDULE_SOFTIRQ);
@@ -313,12 +247,8 @@ static uint64_t event_time(const struct lock_domain *ld)
 static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned int cpu,
                              s_time_t base)
 {
-    struct hp_config config;
+    struct hp_config config = ld->pool->config;
     unsigned int number, error;
-
-    spin_lock(&ld->pool->slots_lock);
-    config = ld->pool->config;
-    spin_unlock(&ld->pool->slots_lock);
 
     if ( phase == PHASE_BOOTING )
         config.policy = (struct hp_policy){ HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
@@ -327,10 +257,8 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     if ( ld->phase == PHASE_DORMANT )
         ld->cpu_of[0] = cpu;
     ld->phase = phase;
+    ld->open = phase == PHASE_RUNNING && !ld->ended ? ld->ring : NULL;
     ld->base = base;
-    memset(ld->usage, 0, sizeof(ld->usage));
-    memset(ld->picked_ns, 0, sizeof(ld->picked_ns));
-    hyperperiod_apply_ring(ld);
     error = hp_init(&ld->core, &config, 0);
     ASSERT(!error);
     ld->next_event_ns = phase == PHASE_BOOTING ? hyperperiod_epoch() - base : event_time(ld);
@@ -413,28 +341,22 @@ static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpu
 }
 
 /*
- * Slots of pcpus have changed: whoever is on a pcpu that it is not granted, or still has its
- * context saved there, is held on that one. Pairs with the barrier before context_saved: that
- * either sees several pcpus, or is done with the unit.
+ * The first pcpu is not alone any more: whoever is on it now, or still has its context saved
+ * there, is held. Pairs with the barrier before context_saved: that either sees two pcpus, or
+ * is done with the unit.
  */
-static COLD void hold_absent(struct lock_domain *ld)
+static COLD void hold_running(struct lock_domain *ld)
 {
     unsigned int number;
 
     smp_mb();
     for ( number = 0; number < HP_VCPUS; number++ )
-    {
-        unsigned int pcpu;
-
-        if ( !ld->slot[number] || !ld->slot[number]->unit->is_running )
-            continue;
-        /* The pcpu may have left: then it is one without a slot (hp_drop_pcpu). */
-        pcpu = min(pcpu_slot_of(ld, sched_unit_master(ld->slot[number]->unit)), HP_PCPUS);
-        if ( pcpu < HP_PCPUS && ld->core.seat[pcpu].grant.run == number )
-            continue;
-        hp_hold(&ld->core, number, pcpu);
-        record_call(ld, HP_RECORD_HOLD, number, pcpu, 0);
-    }
+        if ( ld->slot[number] && ld->slot[number]->unit->is_running
+             && ld->core.seat[0].grant.run != number )
+        {
+            hp_hold(&ld->core, number, 0);
+            record_call(ld, HP_RECORD_HOLD, number, 0, 0);
+        }
 }
 
 /*
@@ -456,11 +378,9 @@ static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint6
 {
     const hp_u32 ran = ld->core.seat[pcpu].grant.run;
 
-    account(ld, pcpu, now_ns);
     hp_drop_pcpu(&ld->core, pcpu, now_ns);
     record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
     ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
-    ld->picked_ns[pcpu] = ld->picked_ns[ld->core.pcpus];
     smp_mb();
     release_if_absent(ld, ran, now_ns);
     kick_pcpus(ld);
@@ -484,10 +404,9 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
             return HP_NONE;
         pcpu = ld->core.pcpus - 1;
         ld->cpu_of[pcpu] = cpu;
-        ld->picked_ns[pcpu] = ld->core.now_ns;
         record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
         if ( pcpu == 1 )
-            hold_absent(ld);
+            hold_running(ld);
     }
     else if ( pcpu != HP_NONE )
     {
@@ -535,15 +454,6 @@ COLD void hyperperiod_apply_spare(struct lock_domain *ld)
     kick_pcpus(ld);
 }
 
-COLD void hyperperiod_apply_ring(struct lock_domain *ld)
-{
-    const bool open = ld->phase == PHASE_RUNNING && !ld->ended && !ld->pool->paused;
-
-    if ( ld->open && !open )
-        ld->ring->flags |= HP_RING_PAUSED;
-    ld->open = open ? ld->ring : NULL;
-}
-
 COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 {
     update_pcpu_slot(ld, cpu, false, NOW());
@@ -551,8 +461,7 @@ COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 
 /* --- scheduling ------------------------------------------------------------------------------ */
 
-static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
-                                  uint64_t now_ns)
+static void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot, uint64_t now_ns)
 {
     if ( !ld->core.server[slot->number].working )
         return;
@@ -561,112 +470,24 @@ static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot
 }
 
 /*
- * Whether the affinity of a unit allows this pcpu. One that allows no pcpu of the pool allows all,
- * as Xen has it.
- */
-static bool may_run_on(const struct sched_unit *unit, unsigned int cpu, const struct cpumask *cpus)
-{
-    return likely(cpumask_test_cpu(cpu, unit->cpu_hard_affinity))
-           || !cpumask_intersects(unit->cpu_hard_affinity, cpus);
-}
-
-/*
- * The slot of a pcpu that this unit may run on, and whose vcpu may run on this one instead: the
- * first that idles, else the first. Or HP_NONE.
- */
-static COLD unsigned int find_exchange(const struct lock_domain *ld, const struct sched_unit *unit,
-                                       unsigned int cpu, const struct cpumask *cpus)
-{
-    unsigned int pcpu, found = HP_NONE;
-
-    for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
-    {
-        const hp_u32 other = ld->core.seat[pcpu].grant.run;
-
-        if ( !cpumask_test_cpu(ld->cpu_of[pcpu], unit->cpu_hard_affinity) )
-            continue;
-        if ( other == HP_NONE )
-            return pcpu;
-        if ( found == HP_NONE && may_run_on(ld->slot[other]->unit, cpu, cpus) )
-            found = pcpu;
-    }
-    return found;
-}
-
-/*
- * The core takes all pcpus for alike and granted this unit one that its affinity does not allow.
- * Which pcpu has which slot is for the host to say: two of them exchange theirs, so that the unit
- * gets another pcpu with all that the core has decided. Where that cannot be, the unit is passed
- * over as if it had no work, until a pcpu decides again. Returns this pcpu's slot.
- */
-static COLD unsigned int move_misplaced(struct lock_domain *ld, const struct vcpu_slot *slot,
-                                        unsigned int pcpu, const struct cpumask *cpus,
-                                        uint64_t now_ns)
-{
-    const unsigned int cpu = ld->cpu_of[pcpu];
-    const unsigned int other = find_exchange(ld, slot->unit, cpu, cpus);
-
-    if ( other == HP_NONE )
-    {
-        ld->misplaced |= 1ULL << slot->number;
-        unit_departs(ld, slot, now_ns);
-        return pcpu;
-    }
-    ld->cpu_of[pcpu] = ld->cpu_of[other];
-    ld->cpu_of[other] = cpu;
-    hold_absent(ld);
-    cpu_raise_softirq(ld->cpu_of[pcpu], SCHEDULE_SOFTIRQ);
-    return other;
-}
-
-/* Those that were passed over may find a pcpu now. */
-static COLD void retry_misplaced(struct lock_domain *ld, uint64_t now_ns)
-{
-    uint64_t mask = ld->misplaced;
-
-    ld->misplaced = 0;
-    for ( ; mask; mask &= mask - 1 )
-    {
-        const struct vcpu_slot *slot = ld->slot[__builtin_ctzll(mask)];
-
-        if ( slot && unit_runnable(slot->unit) && !ld->core.server[slot->number].working )
-            unit_arrives(ld, slot, now_ns);
-    }
-}
-
-/*
  * The grant of this pcpu. A unit may have lost its work without telling: it blocks, or is being
- * paused at this moment. Then that is told now, and the core asked again; so it is about another
- * slot if this one has gone to a pcpu that its unit may run on. That ends: a unit that has been
- * moved is not exchanged for one that would be moved again, and one that is passed over is out.
+ * paused at this moment. Then that is told now, and the core asked again.
  */
 static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcpu,
-                                        uint64_t now_ns, struct hp_grant *grant, bool host,
-                                        const struct cpumask *cpus)
+                                        uint64_t now_ns, struct hp_grant *grant, bool host)
 {
-    const unsigned int first = pcpu;
-
     for ( ; ; )
     {
         struct vcpu_slot *slot;
 
-        account(ld, pcpu, now_ns);
         hp_pick(&ld->core, pcpu, now_ns, grant);
         record_grant(ld, pcpu, grant, host);
-        /* To the core whoever was granted this slot leaves this pcpu, and not another one. */
-        if ( unlikely(pcpu != first) )
-            hold_absent(ld);
         if ( grant->run == HP_NONE )
             return NULL;
         slot = ld->slot[grant->run];
-        if ( host )
+        if ( host || unit_runnable_state(slot->unit) )
             return slot->unit;
-        if ( !unit_runnable_state(slot->unit) )
-            unit_departs(ld, slot, now_ns);
-        else if ( likely(!ld->core.holds || may_run_on(slot->unit, ld->cpu_of[pcpu], cpus)) )
-            return slot->unit;
-        else
-            pcpu = move_misplaced(ld, slot, pcpu, cpus, now_ns);
+        unit_departs(ld, slot, now_ns);
     }
 }
 
@@ -683,9 +504,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
         handle_events(ld, cpus, told_ns);
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
         unit_departs(ld, slot_of(curr), told_ns);
-    if ( unlikely(ld->misplaced) )
-        retry_misplaced(ld, told_ns);
-    next = pick_runnable(ld, pcpu, told_ns, &grant, host, cpus);
+    next = pick_runnable(ld, pcpu, told_ns, &grant, host);
     if ( ld->core.pcpus > 1 )
     {
         release_if_absent(ld, before, told_ns);

@@ -7,16 +7,6 @@
 
 #include "scheduler.h"
 
-COLD spinlock_t *hyperperiod_lock_cpu(unsigned int cpu)
-{
-    return pcpu_schedule_lock_irq(cpu);
-}
-
-COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
-{
-    return unit_schedule_lock_irq(unit);
-}
-
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
 /* The share of this pcpu that is promised to units there other than this one, in millionths. */
@@ -113,22 +103,22 @@ COLD void cf_check hyperperiod_insert_unit(const struct scheduler *ops, struct s
     if ( is_idle_unit(unit) )
         return;
     /* This is safe: nobody schedules the unit yet. */
-    lock = hyperperiod_lock_cpu(cpu);
+    lock = pcpu_schedule_lock_irq(cpu);
     sched_set_res(unit, get_sched_res(choose_cpu(ops, unit, cpu, true)));
-    spin_unlock_irq(lock);
+    pcpu_schedule_unlock_irq(lock, cpu);
 
-    lock = hyperperiod_lock_unit(unit);
+    lock = unit_schedule_lock_irq(unit);
     hyperperiod_attach(lock_domain_of(ops, sched_unit_master(unit)), slot);
-    spin_unlock_irq(lock);
+    unit_schedule_unlock_irq(lock, unit);
 }
 
 COLD void cf_check hyperperiod_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
 {
-    spinlock_t *lock = hyperperiod_lock_unit(unit);
+    spinlock_t *lock = unit_schedule_lock_irq(unit);
 
     if ( slot_of(unit)->home )
         hyperperiod_detach(slot_of(unit));
-    spin_unlock_irq(lock);
+    unit_schedule_unlock_irq(lock, unit);
 }
 
 /* --- slots ----------------------------------------------------------------------------------- */
