@@ -106,10 +106,11 @@ test-all: build
 	@$(STEP) "all tests" $(BIN)/python -m pytest -n $(JOBS) -q -m "slow or not slow"
 
 ## make hunt         systems of every row of the table of proofs, analysed and attacked;
-##                   ROWS=cbs+fp,... COUNT=1000 SEED=1 PROCESSES=1 STATE=out/hunt.json
+##                   ROWS=cbs+fp,... KINDS=whole,chain COUNT=1000 SEED=1 PROCESSES=1
+##                   STATE=out/hunt.json
 hunt: build
-	@$(BIN)/python -m tests.soundness.hunt_rows $(ROWS:%=--rows=%) $(COUNT:%=--count=%) \
-	  $(SEED:%=--seed=%) $(PROCESSES:%=--processes=%) $(STATE:%=--state=%)
+	@$(BIN)/python -m tests.soundness.hunt_rows $(ROWS:%=--rows=%) $(KINDS:%=--kinds=%) \
+	  $(COUNT:%=--count=%) $(SEED:%=--seed=%) $(PROCESSES:%=--processes=%) $(STATE:%=--state=%)
 
 ## make rule-check RULE=x  what the budget rule x lacks (row, model, trace class, page), and what
 ##                   judges it: compilers, fuzzer, naive model, traces

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hunt over all rows of the table of proofs: `make hunt ROWS=... COUNT=... SEED=...`.
+"""The hunt over all rows of the table of proofs: `make hunt ROWS=... KINDS=... COUNT=... SEED=...`.
 
 For each row and each kind of system (`rows`) so many are drawn, analysed and attacked, in rounds of
 a few systems for every row, so that a hunt that is stopped has seen all rows alike. After each
@@ -17,14 +17,14 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from multiprocessing import Pool
 from pathlib import Path
 from shutil import which
 from subprocess import run
 from typing import Any, NamedTuple
 
-from tests.soundness.rows import ROWS, kinds_of, try_one
+from tests.soundness.rows import KINDS, ROWS, kinds_of, try_one
 
 AT_ONCE = 20
 """Systems of one row and kind in a round."""
@@ -86,7 +86,7 @@ def add(total: State, found: State) -> None:
     total["counterexamples"] += found["counterexamples"][: max(0, room)]
 
 
-def begin(path: Path, seed: int, rows: Iterable[str]) -> State:
+def begin(path: Path, seed: int, rows: Iterable[str], kinds: Iterable[str]) -> State:
     """The state of an earlier hunt with this seed, or that of a new one."""
     state: State = {"seed": seed, "code": code(), "seconds": 0.0, "rows": {}}
     if path.exists():
@@ -95,9 +95,10 @@ def begin(path: Path, seed: int, rows: Iterable[str]) -> State:
             raise SystemExit(f"{path} is of seed {before['seed']}: name another file")
         state = before
     for row in rows:
-        kinds = state["rows"].setdefault(row, {})
+        totals = state["rows"].setdefault(row, {})
         for kind in kinds_of(row):
-            kinds.setdefault(kind, empty())
+            if kind in kinds:
+                totals.setdefault(kind, empty())
     return state
 
 
@@ -118,12 +119,14 @@ def write(path: Path, state: State) -> None:
     beside.replace(path)
 
 
-def round_of(state: State, rows: Iterable[str], count: int) -> Iterator[Chunk]:
-    """The next few systems of each row and kind that has not had enough of them."""
+def round_of(
+    state: State, rows: Iterable[str], kinds: Collection[str], count: int
+) -> Iterator[Chunk]:
+    """The next few systems of each of these rows and kinds that has not had enough of them."""
     for row in rows:
         for kind, total in state["rows"][row].items():
             left = count - total["drawn"]
-            if left > 0:
+            if kind in kinds and left > 0:
                 yield Chunk(row, kind, state["seed"], total["drawn"], min(AT_ONCE, left))
 
 
@@ -134,11 +137,18 @@ def told(state: State) -> str:
     return f"{drawn} drawn, {rate:.0f} a second, {broken} counterexamples"
 
 
-def hunt(path: Path, rows: list[str], count: int, seed: int, processes: int) -> State:
-    """Rounds until every row has had `count` systems of each kind."""
-    state = begin(path, seed, rows)
+def hunt(
+    path: Path,
+    rows: list[str],
+    count: int,
+    seed: int,
+    processes: int,
+    kinds: Collection[str] = KINDS,
+) -> State:
+    """Rounds until every row has had `count` systems of each of the kinds."""
+    state = begin(path, seed, rows, kinds)
     with Pool(processes) as pool:
-        while chunks := list(round_of(state, rows, count)):
+        while chunks := list(round_of(state, rows, kinds, count)):
             start = time.monotonic()
             played = pool.imap_unordered(play, chunks) if processes > 1 else map(play, chunks)
             for chunk, found in played:
@@ -154,6 +164,7 @@ def hunt(path: Path, rows: list[str], count: int, seed: int, processes: int) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", default="", help="names with commas between them; all rows")
+    parser.add_argument("--kinds", default="", help="whole, chain; all kinds")
     parser.add_argument("--count", type=int, default=1000, help="systems of each row and kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
@@ -163,7 +174,10 @@ def main() -> int:
     unknown = [row for row in rows if row not in ROWS]
     if unknown:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    state = hunt(asked.state, rows, asked.count, asked.seed, asked.processes)
+    kinds = asked.kinds.split(",") if asked.kinds else KINDS
+    if not set(KINDS).issuperset(kinds):
+        parser.error(f"no kinds {asked.kinds}; there are {', '.join(KINDS)}")
+    state = hunt(asked.state, rows, asked.count, asked.seed, asked.processes, kinds)
     broken = sum(one["broken"] for kinds in state["rows"].values() for one in kinds.values())
     return 1 if broken else 0
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.soundness.hunt_rows import State, add
+from tests.soundness.rows import KINDS
 
 STATE = Path(__file__).with_name("hunt.json")
 PAGE = Path(__file__).parents[2] / "docs/analysis/proofs.md"
@@ -52,7 +53,9 @@ def hunt_of(state: State) -> str:
     fewest = min(kind["drawn"] for kinds in state["rows"].values() for kind in kinds.values())
     drawn = sums_of(state["rows"])["drawn"]
     code = f" at {state['code']}" if "code" in state else ""
-    return f"- `make hunt SEED={state['seed']} COUNT={fewest}`{code}: {drawn:,} systems\n"
+    seen = {kind for kinds in state["rows"].values() for kind in kinds}
+    kinds = "" if seen == set(KINDS) else f" KINDS={','.join(sorted(seen))}"
+    return f"- `make hunt SEED={state['seed']}{kinds} COUNT={fewest}`{code}: {drawn:,} systems\n"
 
 
 def together(states: Iterable[State]) -> dict[str, Any]:

@@ -174,5 +174,15 @@ def test_hunts_of_several_seeds_add_up(tmp_path: Path) -> None:
     assert f"`make hunt SEED=2 COUNT=3` at {second['code']}: 6 systems" in page
 
 
+def test_a_hunt_of_chains_alone(tmp_path: Path) -> None:
+    names = ["periodic+fp", "slice-once+edf"]
+    found = hunt_rows(tmp_path / "chains.json", names, 2, 3, 1, ["chain"])
+    assert {row: list(kinds) for row, kinds in found["rows"].items()} == {
+        "periodic+fp": ["chain"],
+        "slice-once+edf": [],
+    }
+    assert f"`make hunt SEED=3 KINDS=chain COUNT=2` at {found['code']}" in table([found])
+
+
 def test_the_page_has_the_table_of_the_hunt() -> None:
     assert parts(PAGE.read_text())[1].strip() == table(json.loads(STATE.read_text())).strip()

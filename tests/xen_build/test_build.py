@@ -107,6 +107,7 @@ def test_a_folder_that_make_cannot_read() -> None:
     need_cross_compiler()
     done = run_build("arm64", "--into", "two words")
     assert done.returncode == 2
+    assert not Path("two words").exists(), "a refused build made its folder"
     assert "allowed: a folder without blanks and colons" in done.stderr
 
 

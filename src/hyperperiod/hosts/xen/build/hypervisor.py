@@ -106,11 +106,15 @@ def need_tools(flavour: Flavour) -> None:
     need(compiler_for(flavour.arch) | tools, f"build Xen for {flavour.arch}")
 
 
+def need_plain_path(root: Path) -> None:
+    """Raises InputError if Xen's makefiles cannot work in the folder."""
+    if re.search(r"[\s:]", str(root)):
+        allowed = "a folder without blanks and colons in its path, which Xen's makefiles want"
+        raise InputError("", None, "--into", repr(str(root)), allowed)
+
+
 def build(flavour: Flavour, job: Job) -> Path:
     """Makes the flavour's hypervisor, unless it is there and nothing that is in it changed."""
-    if re.search(r"[\s:]", str(job.root)):
-        allowed = "a folder without blanks and colons in its path, which Xen's makefiles want"
-        raise InputError("", None, "--into", repr(str(job.root)), allowed)
     folder = flavour.folder(job)
     image, stamp = folder / "xen", folder / ".stamp"
     origin = get_source(job)

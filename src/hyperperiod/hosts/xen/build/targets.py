@@ -47,6 +47,8 @@ def build(job: Job, names: Sequence[str]) -> dict[str, Path]:
         wanted.append("guests")
     for name in wanted:
         TARGETS[name].need()
+    if any(name in hypervisor.FLAVOURS or name == "xl" for name in wanted):
+        hypervisor.need_plain_path(job.root)
     job.root.mkdir(parents=True, exist_ok=True)
     with (job.root / ".xen-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
