@@ -3,7 +3,7 @@
 
 It is made of the classes that are printed and read, so it names every key and no other. What the
 keys mean is in docs/formats.md. The copy beside this file ships with the package, and a test keeps
-it up to date. An explanation (`analyze --explain`) is any object here.
+it up to date.
 """
 
 from __future__ import annotations

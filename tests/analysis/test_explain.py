@@ -13,7 +13,7 @@ from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import enough
-from hyperperiod.analysis.result import Explanation
+from hyperperiod.analysis.explain_result import ExplainEnough, Explanation
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import (
@@ -60,7 +60,7 @@ def test_what_is_enough_is_the_edge() -> None:
         local = draw.choice(list(Local))
         component = Component(local, tuple(sources))
         index = draw.randrange(len(sources))
-        most = enough.most_wcet(component, index, supply, below=False)
+        most = enough.max_wcet(component, index, supply, below=False)
         loads = component.loads
         for wcet, holds in ((most, True), ((most or 0) + 1, False)):
             if wcet is None or wcet > loads[index].deadline:
@@ -89,7 +89,7 @@ def test_the_most_that_a_server_may_have_is_the_edge(policy: str) -> None:
             found.append(Server(index, f"s{index}", period, budget, period * 8 + index, index))
         group = Group(tuple(found))
         at = draw.randrange(len(group.servers))
-        most = enough.most_budget(rules, group, at, 1)
+        most = enough.max_budget(rules, group, at, 1)
         if host_level(rules, group).servers[at].holds:
             assert most is not None
             assert most >= group.servers[at].budget_ns
@@ -111,13 +111,13 @@ def system(*domains: Domain, policy: str = "ptps", **more: Any) -> System:
 
 def explained(one: System, name: str) -> Explanation:
     found = Analysis(one).explanation(name)
-    assert all(len(line) <= 100 for line in found["text"].splitlines()), found["text"]
+    assert all(len(line) <= 100 for line in found.text.splitlines()), found.text
     return found
 
 
 def words(found: Explanation) -> str:
     """The text in one line."""
-    return " ".join(found["text"].split())
+    return " ".join(found.text.split())
 
 
 BRAKES = Domain(
@@ -165,19 +165,20 @@ def test_a_task_that_is_late_all_by_itself() -> None:
     short = Task(name="t", period_ns=40 * MS, wcet_ns=MS, deadline_ns=5 * MS)
     server = Interface(period_ns=20 * MS, budget_ns=10 * MS)
     one = system(Domain(name="a", interface=server, tasks=(short,)))
-    text = explained(one, "a.t")["text"]
+    text = explained(one, "a.t").text
     assert text.endswith("No wcet of t would be short enough: the supply comes too late for any.")
 
 
 def test_a_late_task_in_words() -> None:
     """Worked out by hand: sbf(30) = 8 and sbf(35) = 11 for 4 in 10."""
-    assert explained(system(BRAKES), "brakes.fuse")["text"] == FUSE
+    assert explained(system(BRAKES), "brakes.fuse").text == FUSE
 
 
 def test_what_the_words_promise_is_so() -> None:
     """The budget that would be enough is enough, one nanosecond less is not."""
     found = explained(system(BRAKES), "fuse")
-    budget_ns = found["enough"]["budget_ns"]
+    budget_ns = found.enough.budget_ns
+    assert isinstance(budget_ns, int)
     for change, holds in ((0, True), (-1, False)):
         promised = Interface(period_ns=10 * MS, budget_ns=budget_ns + change)
         domain = BRAKES.replace(interface=promised)
@@ -186,9 +187,10 @@ def test_what_the_words_promise_is_so() -> None:
 
 def test_a_task_in_time() -> None:
     found = explained(system(BRAKES), "brakes.wheel")
-    assert found["schedulable"] is True
-    assert found["windows"][0]["window_ns"] == 14 * MS
-    assert found["curves"]["finish_ns"] == 14 * MS
+    assert found.schedulable is True
+    assert found.windows[0].window_ns == 14 * MS
+    assert found.curves is not None
+    assert found.curves.finish_ns == 14 * MS
     assert "6ms before the deadline" in words(found)
     assert "The wcet of wheel may grow from 2ms to 4ms." in words(found)
 
@@ -196,8 +198,9 @@ def test_a_task_in_time() -> None:
 def test_the_slack_of_a_task_counts_those_below() -> None:
     domain = BRAKES.replace(interface=interface(8, 10))
     found = explained(system(domain), "wheel")
-    wcet_ns = found["enough"]["wcet_ns"]
-    assert found["enough"]["others_hold"]
+    wcet_ns = found.enough.wcet_ns
+    assert isinstance(wcet_ns, int)
+    assert found.enough.others_hold
     for change, holds in ((0, True), (1, False)):
         wheel = task("wheel", 2, 20).replace(wcet_ns=wcet_ns + change)
         changed = domain.replace(tasks=(wheel, *domain.tasks[1:]))
@@ -211,17 +214,17 @@ def test_a_server_names_who_takes_its_time() -> None:
         Domain(name="c", tasks=(task("t", 1, 400),), interface=interface(9, 50)),
     )
     found = explained(one, "c")
-    assert found["kind"] == "server"
-    assert found["schedulable"] is False
-    closest, whole = found["windows"]
-    assert (closest["window_ns"], closest["short_ns"]) == (45 * MS, 2 * MS)
-    assert [(s["who"], s["jobs"], s["time_ns"] // MS) for s in whole["shares"]] == [
+    assert found.kind == "server"
+    assert found.schedulable is False
+    closest, whole = found.windows
+    assert (closest.window_ns, closest.short_ns) == (45 * MS, 2 * MS)
+    assert [(s.who, s.jobs, s.time_ns // MS) for s in whole.shares] == [
         ("a", 5, 20), ("b", 4, 24), ("c", 1, 9),
     ]  # fmt: skip
-    assert found["enough"]["budget_ns"] == 7 * MS
+    assert found.enough.budget_ns == 7 * MS
     inside = explained(one, "c.t")
-    assert inside["schedulable"] is None
-    assert "--explain c" in inside["text"]
+    assert inside.schedulable is None
+    assert "--explain c" in inside.text
 
 
 def test_blocking_jitter_and_overheads_are_told() -> None:
@@ -234,25 +237,24 @@ def test_blocking_jitter_and_overheads_are_told() -> None:
     )
     one = system(domain, overheads=Overheads(context_switch_ns=10_000))
     found = explained(one, "fuse")
-    roles = {share["role"] for share in found["windows"][0]["shares"]}
+    roles = {share.role for share in found.windows[0].shares}
     assert "blocking" in roles
-    assert {"who": "overheads", "role": "overhead"}.items() <= found["windows"][0]["lost"][
-        -1
-    ].items()
-    assert "for overheads" in found["text"]
+    last = found.windows[0].lost[-1]
+    assert (last.who, last.role) == ("overheads", "overhead")
+    assert "for overheads" in found.text
     assert "as early as their jitter allows" in words(explained(one, "wheel"))
-    assert "blocking 1ms" in found["text"]
+    assert "blocking 1ms" in found.text
 
 
 def test_domains_of_domains() -> None:
     inner = Domain(name="inner", tasks=(task("t", 2, 40),), interface=interface(4, 20))
     outer = Domain(name="outer", domains=(inner,), interface=interface(5, 10))
     one = system(outer)
-    assert explained(one, "inner")["kind"] == "server"
-    assert explained(one, "inner")["schedulable"] is True
-    assert explained(one, "t")["schedulable"] is True
+    assert explained(one, "inner").kind == "server"
+    assert explained(one, "inner").schedulable is True
+    assert explained(one, "t").schedulable is True
     tight = outer.replace(interface=interface(2, 10))
-    assert explained(system(tight), "inner")["schedulable"] is False
+    assert explained(system(tight), "inner").schedulable is False
     assert "server inner may not get its budget" in words(explained(system(tight), "t"))
 
 
@@ -264,19 +266,19 @@ def test_several_vcpus_have_servers_each() -> None:
         interface=interface(5, 10),
     )
     one = system(domain)
-    assert explained(one, "d.1")["subject"] == "d.1"
-    assert explained(one, "d")["subject"] == "d.0"
-    assert explained(one, "d.u")["windows"][0]["shares"][0]["who"] == "u"
+    assert explained(one, "d.1").subject == "d.1"
+    assert explained(one, "d").subject == "d.0"
+    assert explained(one, "d.u").windows[0].shares[0].who == "u"
 
 
 def test_without_an_interface_a_whole_pcpu_is_shown() -> None:
     loose = system(Domain(name="d", tasks=(task("t", 30, 40), task("u", 30, 40))))
     found = explained(loose, "d.u")
-    assert found["schedulable"] is False
-    assert "no interface" in found["text"]
-    assert found["windows"][0]["supply_ns"] == found["windows"][0]["window_ns"]
+    assert found.schedulable is False
+    assert "no interface" in found.text
+    assert found.windows[0].supply_ns == found.windows[0].window_ns
     assert "not even a whole pcpu" in words(found)
-    assert "no interface" in explained(loose, "d")["text"]
+    assert "no interface" in explained(loose, "d").text
 
 
 def test_the_whole_pcpu_of_a_polling_server_still_waits_for_a_refill() -> None:
@@ -284,8 +286,9 @@ def test_the_whole_pcpu_of_a_polling_server_still_waits_for_a_refill() -> None:
     tasks = (task("short", 1, 15), task("long", 1, 40))
     one = system(Domain(name="d", tasks=tasks, interface_period_ns=20 * MS), policy="polling")
     found = explained(one, "d.short")
-    assert found["server"]["blackout_ns"] == 20 * MS
-    assert found["windows"][0]["short_ns"] == MS
+    assert found.server is not None
+    assert found.server.blackout_ns == 20 * MS
+    assert found.windows[0].short_ns == MS
     assert "not even a whole pcpu" in words(found)
     assert "would serve this one" in words(explained(one, "d.long"))
 
@@ -311,9 +314,9 @@ def test_what_no_test_covers_has_a_reason(policy: str, name: str, reason: str) -
         policy=policy,
     )
     found = explained(one, name)
-    assert reason in found["text"]
-    assert found["curves"] is None
-    assert found["windows"] == []
+    assert reason in found.text
+    assert found.curves is None
+    assert found.windows == ()
 
 
 def test_jobs_that_move_between_vcpus_are_explained_on_all_of_them() -> None:
@@ -323,12 +326,12 @@ def test_jobs_that_move_between_vcpus_are_explained_on_all_of_them() -> None:
     )
     one = system(domain, policy="periodic+edf+none+global", pcpus=2)
     found = explained(one, "d.t0")
-    assert found["schedulable"] is analyze(one).domains[0].tasks[0].schedulable is True
-    (window,) = found["windows"]
-    assert (window["what"], window["window_ns"]) == ("tightest", 200 * MS)
+    assert found.schedulable is analyze(one).domains[0].tasks[0].schedulable is True
+    (window,) = found.windows
+    assert (window.what, window.window_ns) == ("tightest", 200 * MS)
     # 2 (10 - 1) while it runs, one unit more, and 10 of each of the others.
-    assert window["demand_ns"] == 2 * (10 * MS - 1) + 1 + 20 * MS
-    assert window["supply_ns"] == 2 * (3 * 45 + 40) * MS  # after 10 without any
+    assert window.demand_ns == 2 * (10 * MS - 1) + 1 + 20 * MS
+    assert window.supply_ns == 2 * (3 * 45 + 40) * MS  # after 10 without any
     assert "the 2 vcpus" in words(found)
 
 
@@ -346,10 +349,11 @@ def test_thousands_of_jobs_and_many_tasks_stay_readable() -> None:
     many = tuple(task(f"a-task-with-a-rather-long-name-{n}", 0.0001, 1 + n) for n in range(60))
     domain = Domain(name="d", tasks=(*many, task("slow", 1, 100_000)), interface_period_ns=MS // 2)
     found = explained(system(domain), "slow")
-    assert "others" in found["text"]
-    assert len(found["text"].splitlines()) < 60
-    assert len(found["curves"]["demand"]) < 4000
-    assert len(found["curves"]["supply"]) < 4000
+    assert "others" in found.text
+    assert len(found.text.splitlines()) < 60
+    assert found.curves is not None
+    assert len(found.curves.demand) < 4000
+    assert len(found.curves.supply) < 4000
 
 
 @pytest.mark.parametrize("kind", ["periodic", "closed"])
@@ -382,15 +386,15 @@ def test_what_flows_release_has_the_window_of_its_bound(kind: str) -> None:
     (entry,) = domain.tasks
     found = said.explanation("d.t")
     # The item's way of 20 is the task's deadline; with 19 nothing is proved.
-    assert (entry.response_bound_ns, found["schedulable"]) == (20, True)
-    assert (found["account"], found["enough"]) == (
+    assert (entry.response_bound_ns, found.schedulable) == (20, True)
+    assert (found.account, found.enough) == (
         "queue" if kind == "periodic" else "backlog",
-        {},
+        ExplainEnough(),
     )
-    (window,) = found["windows"]
-    assert (window["what"], window["window_ns"], window["short_ns"]) == ("done", 20, 0)
-    assert [share["time_ns"] for share in window["shares"]] == [20]
-    assert "a response of at most 20ns" in found["text"]
+    (window,) = found.windows
+    assert (window.what, window.window_ns, window.short_ns) == ("done", 20, 0)
+    assert [share.time_ns for share in window.shares] == [20]
+    assert "a response of at most 20ns" in found.text
     shorter = task.replace(deadline_ns=19)
     tight = system.replace(domains=(system.domains[0].replace(tasks=(shorter,)),))
-    assert Analysis(tight).explanation("d.t")["schedulable"] is None
+    assert Analysis(tight).explanation("d.t").schedulable is None

@@ -115,14 +115,15 @@ def test_a_hop_in_words(scheduler: str, account: str, window_ns: int, tmp_path: 
         flow=(flow("f", 100, *PASSED),),
     )
     found = Analysis(one).explanation("d.b")
-    assert (found["schedulable"], found["account"]) == (True, account)
-    (window,) = found["windows"]
-    shares = {share["who"]: (share["jobs"], share["time_ns"]) for share in window["shares"]}
-    assert (window["what"], window["window_ns"]) == ("done", window_ns)
+    assert (found.schedulable, found.account) == (True, account)
+    (window,) = found.windows
+    shares = {share.who: (share.jobs, share.time_ns) for share in window.shares}
+    assert (window.what, window.window_ns) == ("done", window_ns)
     assert shares == {"a": (2, 2), "p": (1, 3), "b": (1, 2)}
-    assert [lost["time_ns"] for lost in window["lost"]] == [12, 6]
-    assert f"After {window_ns}ns" in found["text"]
-    demand, supply = found["curves"]["demand"], found["curves"]["supply"]
+    assert [lost.time_ns for lost in window.lost] == [12, 6]
+    assert f"After {window_ns}ns" in found.text
+    assert found.curves is not None
+    demand, supply = found.curves.demand, found.curves.supply
     assert demand[-1][1] >= 7
     assert supply[-1][0] >= window_ns
     explain_picture(tmp_path / "b.svg", found, "system.toml")
@@ -133,8 +134,8 @@ def test_clients_are_explained_by_how_many_they_are(tmp_path: Path) -> None:
     """Five clients that never think: four wait before the last one, 2 each."""
     one = system("ptps", domain("d", (10, 10), event("t", 2, 50)), flow=(closed("f", 5, 0, "d.t"),))
     found = Analysis(one).explanation("d.t")
-    assert (found["account"], found["windows"][0]["window_ns"]) == (BACKLOG, 10)
-    assert "as many items as can be on their way" in found["critical_instant"]
+    assert (found.account, found.windows[0].window_ns) == (BACKLOG, 10)
+    assert "as many items as can be on their way" in found.critical_instant
     explain_picture(tmp_path / "t.svg", found, "system.toml")
     assert "pending items" in (tmp_path / "t.svg").read_text()
 
@@ -147,9 +148,9 @@ def test_a_deadline_that_is_the_bound_is_explained_by_demand() -> None:
         flow=(flow("f", 100, "d.a"),),
     )
     found = Analysis(one).explanation("d.a")
-    assert (found["schedulable"], found["account"]) == (True, "edf")
-    assert found["windows"][0]["what"] == "tightest"
-    assert "every job is done by its deadline" in found["text"]
+    assert (found.schedulable, found.account) == (True, "edf")
+    assert found.windows[0].what == "tightest"
+    assert "every job is done by its deadline" in found.text
 
 
 def test_what_has_no_bound_has_no_window() -> None:
@@ -159,6 +160,6 @@ def test_what_has_no_bound_has_no_window() -> None:
         flow=(flow("f", 100, "d.a"),),
     )
     found = Analysis(one).explanation("d.a")
-    assert found["schedulable"] is None
-    assert (found["windows"], found["curves"]) == ([], None)
-    assert "items of flows" in found["story"][0]
+    assert found.schedulable is None
+    assert (found.windows, found.curves) == ((), None)
+    assert "items of flows" in found.story[0]

@@ -198,14 +198,14 @@ def test_no_interface_is_computed_for_a_new_rule() -> None:
 
 @pytest.mark.parametrize("name", ["a", "a.t"])
 def test_explain_says_that_nothing_is_known(name: str) -> None:
-    assert Analysis(small()).explanation(name)["windows"] != []
+    assert Analysis(small()).explanation(name).windows
     for policy in NEW_POLICIES:
-        told = Analysis(under(small(), policy)).explanation(name)
-        assert told["schedulable"] is None, policy
-        assert "imaginary" in told["reason"]
-        assert "imaginary" in told["text"]
-        assert told["windows"] == []
-        assert told["curves"] is None
+        found = Analysis(under(small(), policy)).explanation(name)
+        assert found.schedulable is None, policy
+        assert "imaginary" in found.reason
+        assert "imaginary" in found.text
+        assert found.windows == ()
+        assert found.curves is None
 
 
 def test_flows_have_no_bound_under_a_new_rule() -> None:

@@ -389,16 +389,16 @@ def test_a_loop_explains_its_tasks(policy: str, task: str, said: str) -> None:
     known = Analysis(system)
     told = known.explanation(task)
     assert known.result().schedulable is True
-    assert told["schedulable"] is True
-    assert said in " ".join(told["text"].split())
+    assert told.schedulable is True
+    assert said in " ".join(told.text.split())
 
 
 def test_a_loop_that_is_not_proved_explains_why() -> None:
     known = Analysis(load_system(SYSTEMS / "psedf-counterexample.toml"))
     told = known.explanation("wheel-1.control")
-    assert told["schedulable"] is None
-    assert "1.42ms" in told["text"]
-    assert "above its deadline of 1.5ms" in " ".join(told["text"].split())
+    assert told.schedulable is None
+    assert "1.42ms" in told.text
+    assert "above its deadline of 1.5ms" in " ".join(told.text.split())
 
 
 @pytest.mark.parametrize(

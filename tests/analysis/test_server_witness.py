@@ -274,8 +274,8 @@ def test_what_is_told_agrees_with_the_verdict(seed: int) -> None:
 def check_told(one: System, name: str) -> None:
     found = analyze(one, explain=name).explain
     assert found is not None
-    for window in found["windows"][:1]:
-        if found["schedulable"]:
-            assert window["short_ns"] <= 0, found["text"]
-        elif found["kind"] == "server":
-            assert window["short_ns"] > 0, found["text"]
+    for window in found.windows[:1]:
+        if found.schedulable:
+            assert window.short_ns <= 0, found.text
+        elif found.kind == "server":
+            assert window.short_ns > 0, found.text

@@ -53,7 +53,10 @@ def test_explanations_and_comparisons_too(name: str) -> None:
     path = next(path for path in SYSTEMS if path.stem == name)
     domain = load_system(str(path)).domains[0].name
     found = checked(printed("analyze", str(path), "--explain", domain))
-    assert AnalysisResult.of(found).explain == found["explain"]
+    read = AnalysisResult.of(found).explain
+    assert read is not None
+    assert read.to_dict() == found["explain"]
+    assert read.windows
     both = checked(printed("compare", str(path), "--policies", "ptps,ds", "--horizon", "5ms"))
     assert [run.policy for run in ComparisonResult.of(both).results] == ["ptps", "ds"]
 

@@ -10,7 +10,7 @@ from tests.report.test_report_browser import opened
 from tests.report.test_report_page import Page
 
 from hyperperiod.analysis import Analysis, analyze
-from hyperperiod.analysis.result import Explanation
+from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.model import InputError, load_system
 from hyperperiod.report import explain_page, explain_picture
 from hyperperiod.report.folding import ROWS
@@ -35,9 +35,9 @@ def test_a_picture_shows_the_verdict_and_the_gap(name: str, tmp_path: Path) -> N
     explain_picture(path, found(name), "system.toml")
     shown = words(path.read_text())
     assert name in shown
-    for window in found(name)["windows"]:
-        if window["short_ns"] > 0:
-            assert f"short by {window['short_ns'] // 1_000_000}" in shown
+    for window in found(name).windows:
+        if window.short_ns > 0:
+            assert f"short by {window.short_ns // 1_000_000}" in shown
 
 
 def test_the_crossing_is_marked(tmp_path: Path) -> None:
@@ -70,13 +70,13 @@ def test_a_long_breakdown_is_folded_and_complete(tmp_path: Path) -> None:
     explained = Analysis(load_system(system)).explanation("d.t39")
     path = tmp_path / "why.html"
     explain_page(path, explained, "system.toml")
-    shares = explained["windows"][0]["shares"]
+    shares = explained.windows[0].shares
     assert len(shares) > 30
     page = Page(path)
     assert page.open == []
     hidden = page.source.count('<tr class="more">')
-    assert hidden == sum(len(one["shares"]) - ROWS for one in explained["windows"])
-    assert all(share["who"] in page.text for share in shares)
+    assert hidden == sum(len(one.shares) - ROWS for one in explained.windows)
+    assert all(share.who in page.text for share in shares)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_pictures_on_several_pcpus(
     assert explained is not None
     path = tmp_path / "why.svg"
     explain_picture(path, explained, "wide.toml")
-    assert explained["schedulable"] is True
+    assert explained.schedulable is True
     assert legend in words(path.read_text())
 
 
@@ -115,7 +115,7 @@ def test_a_browser_opens_it(tmp_path: Path) -> None:
 
 
 def test_nothing_to_draw_is_an_error(tmp_path: Path) -> None:
-    nothing = {"subject": "x", "reason": "best effort", "curves": None}
+    nothing = found("log").replace(reason="best effort", curves=None)
     with pytest.raises(InputError, match="best effort"):
         explain_picture(tmp_path / "why.svg", nothing, "system.toml")
 

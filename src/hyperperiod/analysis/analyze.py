@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
+from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.proofs import Rules, find_proof
@@ -31,7 +32,6 @@ from hyperperiod.analysis.result import (
     DmprResult,
     DomainResult,
     DomainSensitivityResult,
-    Explanation,
     FlowResult,
     MinimalBudgetResult,
     OptimumResult,

@@ -7,15 +7,10 @@ Times are whole nanoseconds. docs/formats.md has every key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.vcpus import InterfaceResult
-
-Explanation = Mapping[str, Any]
-"""What stands under "explain"; see `explain`."""
 
 
 class TestResult(ResultObject):

@@ -18,7 +18,8 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.result import AnalysisResult, Explanation
+    from hyperperiod.analysis.explain_result import Explanation
+    from hyperperiod.analysis.result import AnalysisResult
     from hyperperiod.model import Policy
 
 
@@ -118,6 +119,6 @@ def _show(result: AnalysisResult, *, tests: bool) -> None:
         for reason in reasons(result):
             screen.line(f"- {reason}")
     if result.explain is not None:
-        from hyperperiod.analysis.explain.tell import WIDTH, tell
+        from hyperperiod.analysis.explain.text import WIDTH, format_text
 
-        screen.line(tell(result.explain, min(WIDTH, screen.width or WIDTH)))
+        screen.line(format_text(result.explain, min(WIDTH, screen.width or WIDTH)))

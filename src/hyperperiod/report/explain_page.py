@@ -7,11 +7,11 @@ the picture, the text and the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
+from hyperperiod.analysis.explain_result import ExplainCurves, Explanation
 from hyperperiod.model import InputError, format_time
 from hyperperiod.report.folding import fold
 from hyperperiod.report.lines import (
@@ -25,8 +25,6 @@ from hyperperiod.report.lines import (
     time_scale,
 )
 from hyperperiod.report.page import render
-
-Json = Mapping[str, Any]
 
 _DEMAND = {
     "fixed priority": "work of {name} and all above it",
@@ -46,24 +44,24 @@ _DEMAND = {
 }
 
 
-def explain_picture(path: Path, found: Json, file: str) -> None:
+def explain_picture(path: Path, found: Explanation, file: str) -> None:
     """Write the picture; an InputError about `file` if there is nothing to draw."""
     path.write_text(line_svg(_chart(found, file)), encoding="utf-8")
 
 
-def explain_page(path: Path, found: Json, file: str) -> None:
+def explain_page(path: Path, found: Explanation, file: str) -> None:
     """Write the page; an InputError about `file` if there is nothing to draw."""
-    head, _, rest = found["text"].partition("\n")
+    head, _, rest = found.text.partition("\n")
     render(
         path,
         "explain.html.j2",
-        title=found["subject"],
+        title=found.subject,
         found=found,
         windows=[
-            (window, fold(window["shares"], [share["time_ns"] for share in window["shares"]]))
-            for window in found["windows"]
+            (window, fold(window.shares, [share.time_ns for share in window.shares]))
+            for window in found.windows
         ],
-        verdict={True: "good", False: "bad"}.get(found["schedulable"], "open"),
+        verdict={True: "good", False: "bad", None: "open"}[found.schedulable],
         head=head,
         words=_paragraphs(found),
         picture=line_svg(_chart(found, file)),
@@ -71,64 +69,62 @@ def explain_page(path: Path, found: Json, file: str) -> None:
     )
 
 
-def _paragraphs(found: Json) -> list[str]:
+def _paragraphs(found: Explanation) -> list[str]:
     """What goes before the picture: instant and story."""
-    return [f"Critical instant: {found['critical_instant']}.", " ".join(found["story"])]
+    return [f"Critical instant: {found.critical_instant}.", " ".join(found.story)]
 
 
-def _chart(found: Json, file: str) -> LineChart:
-    curves = found["curves"]
+def _chart(found: Explanation, file: str) -> LineChart:
+    curves = found.curves
     if curves is None:
-        reason = found.get("reason") or "no account"
+        reason = found.reason or "nothing to draw"
         raise InputError(file, None, "--plot", reason, "a task or server with a test to draw")
-    name = found["subject"].rpartition(".")[2] if found["task"] else found["subject"]
-    demand = Curve(
-        _DEMAND[found["account"]].format(name=name), _pairs(curves["demand"]), curves["stairs"]
-    )
-    supply = Curve(_supply_name(found), _pairs(curves["supply"]))
-    most_ns = max(amount for _, amount in curves["demand"] + curves["supply"])
+    name = found.subject.rpartition(".")[2] if found.task else found.subject
+    demand = Curve(_DEMAND[found.account].format(name=name), _pairs(curves.demand), curves.stairs)
+    supply = Curve(_supply_name(found, curves), _pairs(curves.supply))
+    most_ns = max(amount for _, amount in curves.demand + curves.supply)
     return LineChart(
-        title=found["text"].partition("\n")[0] if len(found["text"]) < 90 else _title(found),
+        title=found.text.partition("\n")[0] if len(found.text) < 90 else _title(found),
         subtitle=_subtitle(found),
-        x_scale=time_scale("length of the window", curves["end_ns"]),
+        x_scale=time_scale("length of the window", curves.end_ns),
         y_scale=time_scale("time on the pcpu", most_ns),
         curves=[demand, supply],
         bands=_bands(curves),
-        rulers=_rulers(found),
+        rulers=_rulers(found, curves),
         gaps=_gaps(found),
-        dots=_dots(found),
-        x_most=curves["end_ns"],
+        dots=_dots(found, curves),
+        x_most=curves.end_ns,
     )
 
 
-def _title(found: Json) -> str:
+def _title(found: Explanation) -> str:
     words = {True: "surely in time", False: "may be late", None: "not proved"}
-    if found["task"] is None:
+    if found.task is None:
         words = {True: "surely gets its budget", False: "may not get its budget", None: words[None]}
-    return f"{found['subject']}: {words[found['schedulable']]}"
+    return f"{found.subject}: {words[found.schedulable]}"
 
 
-def _subtitle(found: Json) -> str:
-    window = found["windows"][0]
-    length = format_time(window["window_ns"])
-    if window["short_ns"] > 0:
-        return f"in the window of {length}, {format_time(window['short_ns'])} are missing"
-    if found["account"] in ("fixed priority", "fifo", "queue", "busy window", "backlog"):
+def _subtitle(found: Explanation) -> str:
+    window = found.windows[0]
+    length = format_time(window.window_ns)
+    if window.short_ns > 0:
+        return f"in the window of {length}, {format_time(window.short_ns)} are missing"
+    if found.account in ("fixed priority", "fifo", "queue", "busy window", "backlog"):
         return f"the work is covered after {length}"
-    return f"the window of {length} leaves {format_time(-window['short_ns'])}"
+    return f"the window of {length} leaves {format_time(-window.short_ns)}"
 
 
-def _supply_name(found: Json) -> str:
-    server = found["server"]
-    if found["account"] == "gfb":
+def _supply_name(found: Explanation, curves: ExplainCurves) -> str:
+    server = found.server
+    if found.account == "gfb":
         return "what the bound allows"
-    if server is None or server["blackout_ns"] is None:
+    if server is None or server.blackout_ns is None:
         return "the pcpu"
-    if found["curves"]["blackout_ns"] == 0 and server["budget_ns"] == server["period_ns"]:
+    if curves.blackout_ns == 0 and server.budget_ns == server.period_ns:
         return "a whole pcpu"
-    lost = " less overheads" if server["lost_ns"] else ""
-    budget, period = format_time(server["budget_ns"]), format_time(server["period_ns"])
-    each = ", of all vcpus together" if found["account"] == "gedf" else ""
+    lost = " less overheads" if server.lost_ns else ""
+    budget, period = format_time(server.budget_ns), format_time(server.period_ns)
+    each = ", of all vcpus together" if found.account == "gedf" else ""
     return f"least supply of {budget} in {period}{lost}{each}"
 
 
@@ -136,58 +132,54 @@ def _pairs(corners: Sequence[Sequence[int]]) -> list[tuple[float, float]]:
     return [(corner[0], corner[1]) for corner in corners]
 
 
-def _bands(curves: Json) -> list[Band]:
-    dark_ns = min(curves["blackout_ns"], curves["end_ns"])
+def _bands(curves: ExplainCurves) -> list[Band]:
+    dark_ns = min(curves.blackout_ns, curves.end_ns)
     if dark_ns == 0:
         return []
-    wide = dark_ns / curves["end_ns"] > 0.2
+    wide = dark_ns / curves.end_ns > 0.2
     return [Band(0, dark_ns, f"blackout {format_time(dark_ns)}" if wide else "blackout")]
 
 
-def _rulers(found: Json) -> list[Ruler]:
-    curves = found["curves"]
-    if found["account"] == "edf":
+def _rulers(found: Explanation, curves: ExplainCurves) -> list[Ruler]:
+    if found.account == "edf":
         return []
-    word = "deadline" if found["task"] else "next refill"
-    rulers = [Ruler(curves["deadline_ns"], f"{word} {format_time(curves['deadline_ns'])}")]
-    if curves["release_ns"]:
-        rulers.append(Ruler(curves["release_ns"], "release"))
+    word = "deadline" if found.task else "next refill"
+    rulers = [Ruler(curves.deadline_ns, f"{word} {format_time(curves.deadline_ns)}")]
+    if curves.release_ns:
+        rulers.append(Ruler(curves.release_ns, "release"))
     return rulers
 
 
-def _gaps(found: Json) -> list[Gap]:
+def _gaps(found: Explanation) -> list[Gap]:
     """What is missing in each window that is short, or left in the one that decides."""
     gaps = []
-    for window in found["windows"]:
-        short_ns = window["short_ns"]
+    for window in found.windows:
+        short_ns = window.short_ns
         if short_ns > 0:
             text = f"short by {format_time(short_ns)}"
-            gaps.append(
-                Gap(window["window_ns"], window["supply_ns"], window["demand_ns"], text, left=True)
-            )
+            gaps.append(Gap(window.window_ns, window.supply_ns, window.demand_ns, text, left=True))
         elif short_ns < 0:
             text = f"{format_time(-short_ns)} left"
-            low, high = window["demand_ns"], window["supply_ns"]
-            gaps.append(Gap(window["window_ns"], low, high, text, "good"))
+            low, high = window.demand_ns, window.supply_ns
+            gaps.append(Gap(window.window_ns, low, high, text, "good"))
     return gaps
 
 
-def _dots(found: Json) -> list[Dot]:
+def _dots(found: Explanation, curves: ExplainCurves) -> list[Dot]:
     """Where supply and demand meet, if that is in the picture."""
-    curves = found["curves"]
-    finish_ns = curves["finish_ns"]
-    window = found["windows"][0]
-    if finish_ns is None or finish_ns > curves["end_ns"]:
+    finish_ns = curves.finish_ns
+    window = found.windows[0]
+    if finish_ns is None or finish_ns > curves.end_ns:
         return []
-    late = finish_ns > curves["deadline_ns"]
-    place_ns = finish_ns if late else window["window_ns"]
+    late = finish_ns > curves.deadline_ns
+    place_ns = finish_ns if late else window.window_ns
     text = f"{'only ' if late else ''}done at {format_time(place_ns)}"
     return [Dot(place_ns, _height(curves, place_ns), text, "bad" if late else "good")]
 
 
-def _height(curves: Json, at: int) -> float:
+def _height(curves: ExplainCurves, at: int) -> float:
     """The supply at a window, between the corners that are drawn."""
-    corners = curves["supply"]
+    corners = curves.supply
     for (left, low), (right, high) in pairwise(corners):
         if left <= at <= right:
             return float(low + (high - low) * (at - left) / max(1, right - left))

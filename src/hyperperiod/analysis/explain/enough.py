@@ -25,7 +25,7 @@ from hyperperiod.analysis.servers.server import Group
 from hyperperiod.model import Domain, Interface, Policy, System
 
 
-def least_budget(
+def min_budget(
     components: Sequence[Component], supply: Supply, lost_ns: int, granule_ns: int
 ) -> int | None:
     """The least budget in the period of the supply for all components, overheads included."""
@@ -53,7 +53,7 @@ def all_hold(component: Component, supply: Supply) -> bool:
     )
 
 
-def most_wcet(component: Component, index: int, supply: Supply, *, below: bool) -> int | None:
+def max_wcet(component: Component, index: int, supply: Supply, *, below: bool) -> int | None:
     """The longest WCET with which the source is in time, all others as they are.
 
     With `below`, those of lower priority must stay in time too.
@@ -80,7 +80,7 @@ def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, b
     return local is Local.EDF or bound_ns <= loads[index].deadline
 
 
-def most_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | None:
+def max_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | None:
     """The largest budget that the server at that place surely gets, all others as they are."""
     own = group.servers[at]
 
@@ -118,8 +118,8 @@ def _all_get_theirs(system: System, index: int) -> bool:
     )
 
 
-def _largest(holds: Callable[[int], bool], most: int) -> int | None:
-    """The largest number from 1 to `most` that holds; None if 1 does not."""
-    if most < 1 or not holds(1):
+def _largest(holds: Callable[[int], bool], upper: int) -> int | None:
+    """The largest number from 1 to `upper` that holds; None if 1 does not."""
+    if upper < 1 or not holds(1):
         return None
-    return last_holding(holds, 1, most + 1)
+    return last_holding(holds, 1, upper + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The explanation of one subject: its verdict, its account, what would be enough, and the text.
+"""The explanation of one subject: its verdict, its breakdown, what would be enough, and the text.
 
 A task inside a domain is judged on the supply of the domain's server; whether that server gets
 its budget is a question of its own, asked from the host inward. If the answer to that is not
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component, Load, Source
@@ -27,16 +26,25 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.mpr import mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain import enough, servers
-from hyperperiod.analysis.explain.account import (
-    Account,
+from hyperperiod.analysis.explain.breakdown import (
+    Breakdown,
     Provision,
-    account_of_cluster,
-    account_of_hop,
-    account_of_task,
+    breakdown_of_cluster,
+    breakdown_of_hop,
+    breakdown_of_task,
 )
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
-from hyperperiod.analysis.explain.tell import tell
+from hyperperiod.analysis.explain.text import format_text
+from hyperperiod.analysis.explain_result import (
+    ExplainCurves,
+    ExplainEnough,
+    ExplainServer,
+    ExplainShare,
+    ExplainTask,
+    ExplainWindow,
+    Explanation,
+)
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.windows import hop_witness
 from hyperperiod.analysis.promises import promises_of
@@ -48,32 +56,37 @@ from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
 from hyperperiod.model import Domain, Task, format_time
 
-SHARPER = "a sharper proof than the budgets of the interface says so, and has no account"
-FLOWS = "No plain account shows why: items of flows release work in {}, at any distance."
+SHARPER = "a sharper proof than the budgets of the interface says so, and has no window to show"
+FLOWS = "No plain window shows why: items of flows release work in {}, at any distance."
 
 
 def explain(
-    resolution: Resolution, name: str, flows: FlowAnalysis, kept: Sequence[Verdict]
-) -> dict[str, Any]:
+    resolution: Resolution, name: str, flows: FlowAnalysis, guaranteed: Sequence[Verdict]
+) -> Explanation:
     """What `analyze --json` prints under "explain"; InputError if nothing has that name.
 
     `flows` is the analysis of all flows: a task in a domain that they pass through has the window
-    of its bound there, and a driver loop tells what it rests on. `kept` is whether the servers of
-    each domain are served.
+    of its bound there, and a driver loop says what it rests on. `guaranteed` is whether the
+    servers of each domain get their budgets.
     """
     subject = find(resolution.system, name)
     if subject.task is not None and len(subject.path) == 1:
-        outside = kept[subject.index]
+        outside = guaranteed[subject.index]
         on_way = hop(flows, subject.domain.name, subject.task, outside)
         if on_way is not None:
-            found = _result(
-                subject.name, "task", on_way.verdict, task=_task(subject.task), test=on_way.test
-            ) | {"story": on_way.story}
-            return {**found, "text": tell(found)}
+            return _with_text(
+                _result(
+                    subject.name, "task", on_way.verdict, task=_task(subject.task), test=on_way.test
+                ).replace(story=tuple(on_way.story))
+            )
     view = _View(resolution, subject, flows)
     inside_another = len(subject.path) > 1
     found = view.load() if subject.task is not None or inside_another else view.server()
-    return {**found, "text": tell(found)}
+    return _with_text(found)
+
+
+def _with_text(found: Explanation) -> Explanation:
+    return found.replace(text=format_text(found))
 
 
 @dataclass(frozen=True)
@@ -94,16 +107,16 @@ class _Place:
     def source(self) -> Source:
         return self.component.sources[self.index]
 
-    def account(self) -> Account | None:
+    def breakdown(self) -> Breakdown | None:
         """Why it is in time or not; NotCovered if jobs move, and no window shows it."""
         component, supply = self.component, self.provision.supply
         if self.vcpus == 1:
             witness = component_witness(component, self.index, supply)
-            return account_of_task(witness, self.source.name, supply)
+            return breakdown_of_task(witness, self.source.name, supply)
         moving = mpr_witness(component, self.index, supply, self.vcpus)
         if moving is None:
             raise NotCovered(MOVING)
-        return account_of_cluster(moving, supply, self.vcpus)
+        return breakdown_of_cluster(moving, supply, self.vcpus)
 
 
 class _View:
@@ -123,7 +136,7 @@ class _View:
         self.known = promises_of(self.system)
         self.promises = {name: promise.by_interface for name, promise in self.known.items()}
 
-    def server(self) -> dict[str, Any]:
+    def server(self) -> Explanation:
         """A server among those of its pcpus."""
         verdicts = host_level(self.system.policy, self.group)
         own = self._own_server([verdict.holds for verdict in verdicts.servers])
@@ -139,16 +152,13 @@ class _View:
             own.name,
             "server",
             verdict,
-            servers.account(verdicts.deciders[at], self.group, own),
-            server={
-                "period_ns": own.period_ns,
-                "budget_ns": own.budget_ns,
-                "lost_ns": 0,
-                "blackout_ns": None,
-            },
-            enough={
-                "budget_ns": enough.most_budget(self.system.policy, self.group, at, granule_ns)
-            },
+            servers.breakdown(verdicts.deciders[at], self.group, own),
+            server=ExplainServer(
+                period_ns=own.period_ns, budget_ns=own.budget_ns, lost_ns=0, blackout_ns=None
+            ),
+            enough=ExplainEnough(
+                budget_ns=enough.max_budget(self.system.policy, self.group, at, granule_ns)
+            ),
             test=verdicts.test,
         )
 
@@ -167,7 +177,7 @@ class _View:
             return failure.reason
         return "best effort: it has no server, so nothing is promised"
 
-    def load(self) -> dict[str, Any]:
+    def load(self) -> Explanation:
         """A task, or an inner domain's server, on the supply of the domain around it."""
         subject = self.subject
         name, task = subject.name, subject.task
@@ -177,37 +187,31 @@ class _View:
         if task is not None and passed is not None:
             verdict = self._under(around, passed.parts[task.name])
             found = self._hop(around[-1], task, verdict)
-            return found or _result(name, kind, verdict, task=_task(task)) | {
-                "story": [FLOWS.format(around[-1].name)]
-            }
+            return found or _result(name, kind, verdict, task=_task(task)).replace(
+                story=(FLOWS.format(around[-1].name),)
+            )
         try:
             place, verdict = self._place(around)
-            account = place.account()
+            shown = place.breakdown()
         except NotCovered as error:
             verdict = self._under(around, self._verdict(around) or Verdict.unknown(str(error)))
             found = _result(name, kind, verdict, task=_task(task))
-            return found | ({"story": [f"No window shows why: {error}."]} if verdict.holds else {})
-        if account is not None and place.domain.name in self.resolution.failures:
-            account = replace(account, story=(*account.story, _without_interface(account)))
-        nominal = place.provision.nominal
+            return found.replace(story=(f"No window shows why: {error}.",) * bool(verdict.holds))
+        if shown is not None and place.domain.name in self.resolution.failures:
+            shown = replace(shown, story=(*shown.story, _without_interface(shown)))
         return _result(
             name,
             kind,
             self._under(around, verdict),
-            account,
+            shown,
             task=_task(task) if task is not None else _as_task(place.source.load),
-            server={
-                "period_ns": nominal.period_ns,
-                "budget_ns": nominal.budget_ns,
-                "lost_ns": place.lost_ns,
-                "blackout_ns": place.provision.supply.blackout_ns,
-            },
-            enough=self._enough(place) if place.vcpus == 1 else {},
+            server=_server(place.provision, place.lost_ns),
+            enough=self._enough(place) if place.vcpus == 1 else None,
             test=TESTS[place.component.local] if place.vcpus == 1 else "global edf",
             provision=place.provision if place.vcpus == 1 else None,
         )
 
-    def _hop(self, domain: Domain, task: Task, verdict: Verdict) -> dict[str, Any] | None:
+    def _hop(self, domain: Domain, task: Task, verdict: Verdict) -> Explanation | None:
         """The window of a task in a domain that items pass through; None if nothing bounds it."""
         for inside in self.flows.insides:
             names = [source.name for source in inside.vcpu.component.sources]
@@ -219,20 +223,14 @@ class _View:
                 return None
             supply = inside.vcpu.supply
             lost_ns = known.budget_ns - supply.budget_ns
-            nominal = replace(supply, budget_ns=known.budget_ns)
-            provision = Provision(supply, nominal)
+            provision = Provision(supply, replace(supply, budget_ns=known.budget_ns))
             return _result(
                 self.subject.name,
                 "task",
                 verdict,
-                account_of_hop(witness, inside, task.name),
+                breakdown_of_hop(witness, inside, task.name),
                 task=_task(task),
-                server={
-                    "period_ns": nominal.period_ns,
-                    "budget_ns": nominal.budget_ns,
-                    "lost_ns": lost_ns,
-                    "blackout_ns": supply.blackout_ns,
-                },
+                server=_server(provision, lost_ns),
                 test=TESTS[inside.vcpu.component.local],
                 provision=provision,
             )
@@ -278,7 +276,7 @@ class _View:
         return _Place(domain, component, index, provision, promise.lost_ns, vcpus), verdict
 
     def _require_shown(self, domain: Domain, own: str) -> None:
-        """NotCovered if only a sharper proof says yes: its windows are not those of an account."""
+        """NotCovered if only a sharper proof says yes: no window of the interface shows it."""
         shown = replace(self.promises[domain.name], windows=None)
         if self._said(domain, own).holds and not judge_domain(domain, shown).parts[own].holds:
             raise NotCovered(SHARPER)
@@ -310,32 +308,32 @@ class _View:
             parts = judge_domain(outer[-1], self.promises[outer[-1].name]).parts
             yield _about(inner.name, parts[inner.name])
 
-    def _enough(self, place: _Place) -> dict[str, Any]:
+    def _enough(self, place: _Place) -> ExplainEnough:
         granule_ns = self.system.quantum_ns or 1
         supply = place.provision.supply
         if place.domain.name in self.resolution.failures:
-            return {}
+            return ExplainEnough()
         components = [one for one in components_of(place.domain) if one.sources]
         others = enough.all_hold(place.component, supply)
-        budget_ns = enough.least_budget(components, supply, place.lost_ns, granule_ns)
+        budget_ns = enough.min_budget(components, supply, place.lost_ns, granule_ns)
         alone = [enough.only(place.component, place.index)]
         host = (
             None
             if budget_ns is None
             else enough.on_host(self.system, self.subject.index, place.domain, budget_ns)
         )
-        return {
-            "budget_ns": budget_ns,
-            "task_budget_ns": enough.least_budget(alone, supply, place.lost_ns, granule_ns),
-            "host": host,
-            "wcet_ns": enough.most_wcet(place.component, place.index, supply, below=others),
-            "others_hold": others,
-        }
+        return ExplainEnough(
+            budget_ns=budget_ns,
+            task_budget_ns=enough.min_budget(alone, supply, place.lost_ns, granule_ns),
+            host=host,
+            wcet_ns=enough.max_wcet(place.component, place.index, supply, below=others),
+            others_hold=others,
+        )
 
 
-def _without_interface(account: Account) -> str:
-    """What the account on a whole pcpu says about an interface that was not found."""
-    if account.witness.holds:
+def _without_interface(shown: Breakdown) -> str:
+    """What the breakdown on a whole pcpu says about an interface that was not found."""
+    if shown.witness.holds:
         return "No interface was found; a whole pcpu, shown here, would serve this one, not all."
     return "No interface was found, and not even a whole pcpu, shown here, would do."
 
@@ -377,92 +375,108 @@ def _supply_instant(provision: Provision) -> str:
     )
 
 
-def _task(task: Task | None) -> dict[str, Any] | None:
+def _task(task: Task | None) -> ExplainTask | None:
     if task is None or task.wcet_ns is None or task.period_ns is None:
         return None
-    return {
-        "wcet_ns": task.wcet_ns,
-        "period_ns": task.period_ns,
-        "deadline_ns": task.deadline_ns,
-        "jitter_ns": task.jitter_ns,
-        "offset_ns": task.offset_ns,
-        "blocking_ns": task.blocking_ns,
-    }
+    assert task.deadline_ns is not None, "the model fills deadlines in"
+    return ExplainTask(
+        wcet_ns=task.wcet_ns,
+        period_ns=task.period_ns,
+        deadline_ns=task.deadline_ns,
+        jitter_ns=task.jitter_ns,
+        offset_ns=task.offset_ns,
+        blocking_ns=task.blocking_ns,
+    )
 
 
-def _as_task(load: Load) -> dict[str, Any]:
+def _as_task(load: Load) -> ExplainTask:
     """An inner server in the same words."""
-    return {
-        "wcet_ns": load.wcet,
-        "period_ns": load.period,
-        "deadline_ns": load.deadline,
-        "jitter_ns": 0,
-        "offset_ns": 0,
-        "blocking_ns": 0,
-    }
+    return ExplainTask(
+        wcet_ns=load.wcet,
+        period_ns=load.period,
+        deadline_ns=load.deadline,
+        jitter_ns=0,
+        offset_ns=0,
+        blocking_ns=0,
+    )
+
+
+def _server(provision: Provision, lost_ns: int) -> ExplainServer:
+    """The server that serves the subject, of which overheads take so much per period."""
+    return ExplainServer(
+        period_ns=provision.nominal.period_ns,
+        budget_ns=provision.nominal.budget_ns,
+        lost_ns=lost_ns,
+        blackout_ns=provision.supply.blackout_ns,
+    )
 
 
 def _result(
     name: str,
     kind: str,
     verdict: Verdict,
-    account: Account | None = None,
+    breakdown: Breakdown | None = None,
     *,
-    task: dict[str, Any] | None = None,
-    server: dict[str, Any] | None = None,
-    enough: dict[str, Any] | None = None,
+    task: ExplainTask | None = None,
+    server: ExplainServer | None = None,
+    enough: ExplainEnough | None = None,
     test: str = "",
     provision: Provision | None = None,
-) -> dict[str, Any]:
-    """The object: everything but its text."""
-    return {
-        "subject": name,
-        "kind": kind,
-        "schedulable": verdict.holds,
-        **({} if verdict.holds else {"reason": verdict.reason}),
-        "test": test,
-        "task": task,
-        "server": server,
-        "enough": enough or {},
-        **_told(account, provision),
-    }
+) -> Explanation:
+    """Everything but the text."""
+    found = Explanation(
+        subject=name,
+        kind=kind,
+        schedulable=verdict.holds,
+        reason="" if verdict.holds else verdict.reason,
+        test=test,
+        task=task,
+        server=server,
+        enough=enough or ExplainEnough(),
+        account="",
+        critical_instant="",
+        story=(),
+        windows=(),
+        curves=None,
+        text="",
+    )
+    return found if breakdown is None else _with_breakdown(found, breakdown, provision)
 
 
-def _told(account: Account | None, provision: Provision | None) -> dict[str, Any]:
-    """The part of the object that is about the account, if there is one."""
-    if account is None:
-        return {"account": "", "critical_instant": "", "story": [], "windows": [], "curves": None}
-    witness, curves = account.witness, account.curves
-    return {
-        "account": witness.test,
-        "critical_instant": account.instant + (_supply_instant(provision) if provision else ""),
-        "story": list(account.story),
-        "windows": [_window(window, provision) for window in witness.windows],
-        "curves": {
-            "demand": [list(corner) for corner in curves.demand],
-            "supply": [list(corner) for corner in curves.supply],
-            "stairs": curves.stairs,
-            "release_ns": witness.release_ns,
-            "deadline_ns": witness.deadline_ns,
-            "finish_ns": witness.finish_ns,
-            "blackout_ns": curves.blackout_ns,
-            "end_ns": curves.end_ns,
-        },
-    }
+def _with_breakdown(
+    found: Explanation, breakdown: Breakdown, provision: Provision | None
+) -> Explanation:
+    witness, curves = breakdown.witness, breakdown.curves
+    return found.replace(
+        account=witness.test,
+        critical_instant=breakdown.instant + (_supply_instant(provision) if provision else ""),
+        story=breakdown.story,
+        windows=tuple(_window(window, provision) for window in witness.windows),
+        curves=ExplainCurves(
+            demand=curves.demand,
+            supply=curves.supply,
+            stairs=curves.stairs,
+            release_ns=witness.release_ns,
+            deadline_ns=witness.deadline_ns,
+            finish_ns=witness.finish_ns,
+            blackout_ns=curves.blackout_ns,
+            end_ns=curves.end_ns,
+        ),
+    )
 
 
-def _window(window: Window, provision: Provision | None) -> dict[str, Any]:
+def _window(window: Window, provision: Provision | None) -> ExplainWindow:
     lost = () if provision is None else provision.lost_in(window.window_ns)
-    return {
-        "what": window.what,
-        "window_ns": window.window_ns,
-        "demand_ns": window.demand_ns,
-        "supply_ns": window.supply_ns,
-        "short_ns": window.short_ns,
-        "shares": [_share_entry(share) for share in window.shares],
-        "lost": [_share_entry(share) for share in lost],
-    }
+    return ExplainWindow(
+        what=window.what,
+        window_ns=window.window_ns,
+        demand_ns=window.demand_ns,
+        supply_ns=window.supply_ns,
+        short_ns=window.short_ns,
+        shares=tuple(_share(share) for share in window.shares),
+        lost=tuple(_share(share) for share in lost),
+    )
 
 
-def _share_entry(share: Share) -> dict[str, Any]:
-    return {**share._asdict(), "role": str(share.role)}
+def _share(share: Share) -> ExplainShare:
+    return ExplainShare(**{**share._asdict(), "role": str(share.role)})

@@ -8,7 +8,7 @@ the pcpu:
 - the others: the budget beside the most that others can take of a period of the server, of
   which several pcpus take a part each; under gfb what all ask for against what it allows.
 
-Inputs: the test, the group, the server. Result: an account, or None for a test that looks at no
+Inputs: the test, the group, the server. Result: a breakdown, or None for a test that looks at no
 window. Errors: none.
 """
 
@@ -18,7 +18,7 @@ from math import floor
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.explain import words
-from hyperperiod.analysis.explain.account import Account, account_of_task
+from hyperperiod.analysis.explain.breakdown import Breakdown, breakdown_of_task
 from hyperperiod.analysis.explain.curves import curves, grown
 from hyperperiod.analysis.servers.global_edf import gfb_bound
 from hyperperiod.analysis.servers.host_tests import HostTest
@@ -28,16 +28,16 @@ from hyperperiod.analysis.witness import TESTS, Witness
 from hyperperiod.model import format_time
 
 
-def account(test: HostTest, group: Group, own: Server) -> Account | None:
-    """The account of one server of the group, by the test that gave its verdict."""
+def breakdown(test: HostTest, group: Group, own: Server) -> Breakdown | None:
+    """The breakdown of one server of the group, by the test that gave its verdict."""
     witness = server_witness(test, group, own)
     if witness is None or not witness.windows:
         return None
     if witness.test == TESTS[Local.EDF]:
-        return account_of_task(witness, own.name, WHOLE_PCPU)
+        return breakdown_of_task(witness, own.name, WHOLE_PCPU)
     if witness.test == TESTS[Local.FIXED_PRIORITY]:
         instant, story = words.instant_of_server(witness, own.name), words.story_of_server(witness)
-        return Account(witness, instant, story, curves(witness, WHOLE_PCPU))
+        return Breakdown(witness, instant, story, curves(witness, WHOLE_PCPU))
     if witness.test == "gfb":
         return _at_their_rates(witness, group, own)
     shares = SHARES[witness.test]
@@ -46,7 +46,9 @@ def account(test: HostTest, group: Group, own: Server) -> Account | None:
         lambda end_ns: end_ns,
         own.period_ns,
     )
-    return Account(witness, _BEGINS[witness.test].format(own.name), _story(witness, group), demand)
+    return Breakdown(
+        witness, _BEGINS[witness.test].format(own.name), _story(witness, group), demand
+    )
 
 
 def _story(witness: Witness, group: Group) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ def _story(witness: Witness, group: Group) -> tuple[str, ...]:
     return (f"In {period} the others keep {pcpus} at most so long that {left} is left.",)
 
 
-def _at_their_rates(witness: Witness, group: Group, own: Server) -> Account:
+def _at_their_rates(witness: Witness, group: Group, own: Server) -> Breakdown:
     total, bound = group.bandwidth, gfb_bound(group)
     compared = "within" if witness.holds else "above"
     story = (
@@ -77,7 +79,7 @@ def _at_their_rates(witness: Witness, group: Group, own: Server) -> Account:
         " The window is one period of the server, with the share of it that each asks for."
     )
     drawn = grown(lambda at: floor(total * at), lambda end_ns: floor(bound * end_ns), own.period_ns)
-    return Account(witness, _BEGINS[witness.test].format(own.name), (story,), drawn)
+    return Breakdown(witness, _BEGINS[witness.test].format(own.name), (story,), drawn)
 
 
 _ALL_SPEND = "{} has work from its refill on, all others spend as much as they can with deadlines"

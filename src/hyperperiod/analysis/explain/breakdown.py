@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The account of one test: its witness, in words and curves.
+"""The breakdown of one test: its witness, in words and curves.
 
 In each window of a witness the shares sum to the demand; what is lost of the window plus the supply
 is the window. All times are integers in nanoseconds.
@@ -17,7 +17,7 @@ from hyperperiod.analysis.witness import Role, Share, Witness
 
 
 @dataclass(frozen=True)
-class Account:
+class Breakdown:
     """One test of one subject; `story` is in whole sentences, `instant` in one."""
 
     witness: Witness
@@ -46,27 +46,27 @@ class Provision:
         return tuple(share for share in found if share.time_ns)
 
 
-def account_of_task(witness: Witness, name: str, supply: Supply) -> Account | None:
-    """The account of a task on a supply; None if its test decided without a window."""
+def breakdown_of_task(witness: Witness, name: str, supply: Supply) -> Breakdown | None:
+    """The breakdown of a task on a supply; None if its test decided without a window."""
     if not witness.windows:
         return None
     instant, story = words.critical_instant(witness, name), words.story(witness, supply)
-    return Account(witness, instant, story, curves(witness, supply))
+    return Breakdown(witness, instant, story, curves(witness, supply))
 
 
-def account_of_hop(witness: Witness, inside: Inside, name: str) -> Account:
-    """The account of a task in a domain that items of flows pass through."""
+def breakdown_of_hop(witness: Witness, inside: Inside, name: str) -> Breakdown:
+    """The breakdown of a task in a domain that items of flows pass through."""
     instant = words.instant_of_hop(witness, inside, name)
     story = (words.story_of_hop(witness, name),)
-    return Account(witness, instant, story, hop_curves(witness, inside, name))
+    return Breakdown(witness, instant, story, hop_curves(witness, inside, name))
 
 
-def account_of_cluster(witness: Witness, supply: Supply, vcpus: int) -> Account:
-    """The account of a task whose jobs move between so many vcpus, each with that supply."""
+def breakdown_of_cluster(witness: Witness, supply: Supply, vcpus: int) -> Breakdown:
+    """The breakdown of a task whose jobs move between so many vcpus, each with that supply."""
     name = next(share.who for share in witness.windows[0].shares if share.role is Role.OWN)
     instant = (
         f"jobs that are due no later than one of {name} keep all vcpus busy from the beginning of"
         " the window to its deadline, which is the end"
     )
     story = words.story_of_cluster(witness, name, vcpus)
-    return Account(witness, instant, story, cluster_curves(witness, supply, vcpus))
+    return Breakdown(witness, instant, story, cluster_curves(witness, supply, vcpus))
