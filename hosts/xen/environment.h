@@ -18,6 +18,11 @@
 /* Tasklets run on the grant that they meet. */
 #define HP_STEALS 0
 
+/* Refills and depletions are counted (scheduler.c). */
+struct hp_core;
+void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu);
+#define HP_NOTE(core, kind, now_ns, vcpu, value) hyperperiod_count(core, kind, vcpu)
+
 #include "core/hyperperiod.h"
 
 #endif /* HYPERPERIOD_ENVIRONMENT_H */

@@ -63,7 +63,9 @@ COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
 
     if ( pool->global && pool->shared )
     {
-        pool->pcpus++;
+        if ( pool->pcpus++ >= HP_PCPUS )
+            printk(XENLOG_WARNING "hyperperiod: pcpu %d will idle: a global pool has room for %u\n",
+                   cpu, HP_PCPUS);
         return NULL;
     }
     ld = make_lock_domain(pool, cpu);
@@ -149,6 +151,9 @@ COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
     pool->config.decision_ns = XEN_HYPERPERIOD_DECISION_NS;
     check_config(&pool->config, &pool->global);
     ops->sched_data = pool;
+    if ( hyperperiod_timer_slop_ns > XEN_HYPERPERIOD_DECISION_NS )
+        printk(XENLOG_WARNING "hyperperiod: budgets may end %u ns late: timer_slop=0 mends it\n",
+               hyperperiod_timer_slop_ns);
     return 0;
 }
 

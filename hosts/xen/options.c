@@ -21,6 +21,10 @@ struct options hyperperiod_options = {
     .ring_bytes = DEFAULT_RING_BYTES,
 };
 
+/* Xen's default, and what its command line says: Xen's own variable is private to its timers. */
+unsigned int __ro_after_init hyperperiod_timer_slop_ns = 50000;
+integer_param("timer_slop", hyperperiod_timer_slop_ns);
+
 static const struct server_option best_effort = {
     .params = { .flags = HP_BEST_EFFORT },
     .cpu = ANY_CPU,
@@ -47,24 +51,24 @@ const struct server_option *server_option_of(unsigned int domain, unsigned int v
 
 const char *hyperperiod_error(unsigned int error)
 {
-    switch ( (enum hp_error)error )
-    {
-    case HP_OK: return "fine";
-    case HP_ERROR_POLICY: return "these rules do not go together, or not on this many pcpus";
-    case HP_ERROR_PCPUS: return "no pcpu, or too many";
-    case HP_ERROR_VCPU: return "no such vcpu";
-    case HP_ERROR_PRESENT: return "the vcpu is there already";
-    case HP_ERROR_PERIOD: return "the period is 0 or too long";
-    case HP_ERROR_BUDGET: return "the budget is 0 or above the period";
-    case HP_ERROR_QUANTUM: return "period or budget is no multiple of the quantum";
-    case HP_ERROR_PRIORITY: return "the priority is above 16777215";
-    case HP_ERROR_SPARE: return "the spare's budget is above its period, or it has no period";
-    case HP_ERROR_WEIGHT: return "the weight is above 65535, or of a vcpu that is not best effort";
-    case HP_ERROR_SHORT: return "the budget is shorter than a decision of the scheduler";
-    case HP_ERROR_RATE: return "the periods are so short that deciding would take half the time";
-    case HP_ERROR_FLAGS: return "unknown flag, or a best-effort vcpu with a server";
-    }
-    return "unknown error";
+    static const char *const words[] = {
+        [HP_OK] = "fine",
+        [HP_ERROR_POLICY] = "these rules do not go together, or not on this many pcpus",
+        [HP_ERROR_PCPUS] = "no pcpu, or too many",
+        [HP_ERROR_VCPU] = "no such vcpu",
+        [HP_ERROR_PRESENT] = "the vcpu is there already",
+        [HP_ERROR_PERIOD] = "the period is 0 or too long",
+        [HP_ERROR_BUDGET] = "the budget is 0 or above the period",
+        [HP_ERROR_QUANTUM] = "period or budget is no multiple of the quantum",
+        [HP_ERROR_PRIORITY] = "the priority is above 16777215",
+        [HP_ERROR_SPARE] = "the spare's budget is above its period, or it has no period",
+        [HP_ERROR_WEIGHT] = "the weight is above 65535, or of a vcpu that is not best effort",
+        [HP_ERROR_SHORT] = "the budget is shorter than a decision of the scheduler",
+        [HP_ERROR_RATE] = "the periods are so short that deciding would take half the time",
+        [HP_ERROR_FLAGS] = "unknown flag, or a best-effort vcpu with a server",
+    };
+
+    return error < ARRAY_SIZE(words) && words[error] ? words[error] : "unknown error";
 }
 
 /* --- words ----------------------------------------------------------------------------------- */

@@ -68,6 +68,9 @@ struct options {
 /* The same for all pools; does not change after boot. */
 extern struct options hyperperiod_options;
 
+/* How late Xen may let a timer be that is due soon (its option timer_slop). */
+extern unsigned int hyperperiod_timer_slop_ns;
+
 /* What a vcpu starts with: its own entry, else its domain's, else best effort. */
 const struct server_option *server_option_of(unsigned int domain, unsigned int vcpu);
 

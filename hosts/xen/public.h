@@ -44,6 +44,27 @@ struct xen_domctl_sched_hyperperiod {
 #define XEN_HYPERPERIOD_OP_RING   1 /* getinfo: copies records of a ring */
 #define XEN_HYPERPERIOD_OP_POLICY 2 /* putinfo: budget, order, slack; global if no pcpu is in */
 #define XEN_HYPERPERIOD_OP_SPARE  3 /* putinfo: spare_period_ns, spare_budget_ns */
+#define XEN_HYPERPERIOD_OP_USAGE  4 /* getinfo: what a vcpu has had: usage */
+#define XEN_HYPERPERIOD_OP_RECORD 5 /* putinfo: ring_open */
+
+/*
+ * What a vcpu has had, given and been refused, since it is in its lock domain and that has a pcpu.
+ * A change of the policy does not begin anew.
+ */
+struct xen_hyperperiod_usage {
+    uint16_t domain;
+    uint16_t vcpu; /* with core scheduling the first of its unit */
+    uint32_t pcpu; /* where it is, or was last */
+    uint64_aligned_t used_ns; /* charged to its own budget ... */
+    uint64_aligned_t donated_ns; /* ... of that, while others ran */
+    uint64_aligned_t extra_ns; /* it ran, and its own budget did not pay */
+    uint64_aligned_t overrun_ns; /* charged past the end of its budget, because picks came late */
+    uint64_aligned_t overrun_ns_max; /* by one pick */
+    uint32_t depleted; /* how often its budget was used up */
+    uint32_t refilled;
+    uint32_t missed; /* refills with work waiting, and the budget before not used up */
+    uint32_t reserved;
+};
 
 struct xen_sysctl_hyperperiod {
     uint32_t op; /* IN */
@@ -58,11 +79,16 @@ struct xen_sysctl_hyperperiod {
     uint64_aligned_t spare_period_ns; /* IN (SPARE), OUT (INFO) */
     uint64_aligned_t spare_budget_ns;
     /* RING. Records are those of hosts/xen/ring.h, 32 bytes each. */
-    uint32_t ring_pcpu; /* IN: whose lock domain */
-    uint32_t ring_count; /* IN: room for so many; OUT: copied so many */
+    uint32_t ring_pcpu; /* IN (RING, USAGE): whose lock domain */
+    uint32_t ring_count; /* IN: room for so many; OUT: copied so many; OUT (USAGE): 1, 0: no more */
     uint64_aligned_t ring_from; /* IN: the first wanted; OUT: the first that is still there */
     uint64_aligned_t ring_written; /* OUT: records written so far */
     XEN_GUEST_HANDLE_64(uint8) ring_records; /* IN: where to */
+    uint32_t ring_open; /* IN (RECORD), OUT (INFO): 1: rings take records; 0: they stand still */
+    uint32_t timer_slop_ns; /* OUT (INFO): how late Xen may let a timer be; should be 0 */
+    /* OUT (USAGE): of the first vcpu of the lock domain from the number ring_from on; that is IN
+     * the number to look from, at first 0, and OUT its own, so that one more is where to go on. */
+    struct xen_hyperperiod_usage usage;
 };
 typedef struct xen_sysctl_hyperperiod xen_sysctl_hyperperiod_t;
 DEFINE_XEN_GUEST_HANDLE(xen_sysctl_hyperperiod_t);

@@ -21,6 +21,7 @@
 
 #define HP_RING_OVERFLOW 1u /* flag of a guest's ring: records were lost */
 #define HP_RING_ENDED 2u    /* flag: the horizon was reached */
+#define HP_RING_PAUSED 4u   /* flag: it stood still for a time: what follows cannot be replayed */
 
 /* 64 bytes; the records follow. */
 struct hp_ring {

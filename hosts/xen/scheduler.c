@@ -111,6 +111,71 @@ static void kick_pcpus(struct lock_domain *ld)
     }
 }
 
+/* --- usage ----------------------------------------------------------------------------------- */
+
+/* Called by the core, with the lock held. The spare has no account. */
+void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
+{
+    struct lock_domain *ld = container_of(core, struct lock_domain, core);
+    const struct hp_server *server = &core->server[vcpu % HP_VCPUS];
+    struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
+    bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
+
+    if ( vcpu >= HP_VCPUS )
+        return;
+    if ( kind == HP_NOTE_DEPLETE )
+    {
+        usage->depleted++;
+        *spent = true;
+        if ( server->remaining_ns < 0 )
+        {
+            usage->overrun_ns -= server->remaining_ns;
+            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max,
+                                          -server->remaining_ns);
+        }
+        return;
+    }
+    usage->refilled++;
+    usage->missed += server->working && !*spent;
+    *spent = false;
+}
+
+/* The grant of this pcpu ends: whose time was it, and who ran? */
+static void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
+{
+    const struct hp_grant *grant = &ld->core.seat[pcpu].grant;
+    const uint64_t span_ns = now_ns - ld->picked_ns[pcpu];
+
+    ld->picked_ns[pcpu] = now_ns;
+    if ( grant->pay < HP_VCPUS && !grant->level )
+    {
+        ld->usage[grant->pay].told.used_ns += span_ns;
+        if ( grant->run == grant->pay )
+            return;
+        if ( grant->run != HP_NONE )
+            ld->usage[grant->pay].told.donated_ns += span_ns;
+    }
+    if ( grant->also < HP_VCPUS )
+        ld->usage[grant->also].told.used_ns += span_ns;
+    else if ( grant->run != HP_NONE )
+        ld->usage[grant->run].told.extra_ns += span_ns;
+}
+
+COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
+                                 struct xen_hyperperiod_usage *to)
+{
+    const struct sched_unit *unit = ld->slot[number]->unit;
+    unsigned int pcpu;
+
+    if ( ld->phase != PHASE_DORMANT )
+        for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
+            account(ld, pcpu, core_time(ld, NOW()));
+    *to = ld->usage[number].told;
+    to->domain = unit->domain->domain_id;
+    to->vcpu = unit->unit_id;
+    to->pcpu = sched_unit_master(unit);
+}
+
 /* --- units in the core ----------------------------------------------------------------------- */
 
 /* The server of a unit in this phase. */
@@ -171,6 +236,7 @@ COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
 {
     slot->home = ld;
     ld->slot[slot->number] = slot;
+    memset(&ld->usage[slot->number], 0, sizeof(ld->usage[0]));
     if ( ld->phase == PHASE_DORMANT )
     {
         cpu_raise_softirq(sched_unit_master(slot->unit), SCHEDULE_SOFTIRQ);
@@ -247,8 +313,12 @@ static uint64_t event_time(const struct lock_domain *ld)
 static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned int cpu,
                              s_time_t base)
 {
-    struct hp_config config = ld->pool->config;
+    struct hp_config config;
     unsigned int number, error;
+
+    spin_lock(&ld->pool->slots_lock);
+    config = ld->pool->config;
+    spin_unlock(&ld->pool->slots_lock);
 
     if ( phase == PHASE_BOOTING )
         config.policy = (struct hp_policy){ HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
@@ -257,8 +327,10 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     if ( ld->phase == PHASE_DORMANT )
         ld->cpu_of[0] = cpu;
     ld->phase = phase;
-    ld->open = phase == PHASE_RUNNING && !ld->ended ? ld->ring : NULL;
     ld->base = base;
+    memset(ld->usage, 0, sizeof(ld->usage));
+    memset(ld->picked_ns, 0, sizeof(ld->picked_ns));
+    hyperperiod_apply_ring(ld);
     error = hp_init(&ld->core, &config, 0);
     ASSERT(!error);
     ld->next_event_ns = phase == PHASE_BOOTING ? hyperperiod_epoch() - base : event_time(ld);
@@ -378,9 +450,11 @@ static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint6
 {
     const hp_u32 ran = ld->core.seat[pcpu].grant.run;
 
+    account(ld, pcpu, now_ns);
     hp_drop_pcpu(&ld->core, pcpu, now_ns);
     record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
     ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
+    ld->picked_ns[pcpu] = ld->picked_ns[ld->core.pcpus];
     smp_mb();
     release_if_absent(ld, ran, now_ns);
     kick_pcpus(ld);
@@ -404,6 +478,7 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
             return HP_NONE;
         pcpu = ld->core.pcpus - 1;
         ld->cpu_of[pcpu] = cpu;
+        ld->picked_ns[pcpu] = ld->core.now_ns;
         record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
         if ( pcpu == 1 )
             hold_running(ld);
@@ -454,6 +529,15 @@ COLD void hyperperiod_apply_spare(struct lock_domain *ld)
     kick_pcpus(ld);
 }
 
+COLD void hyperperiod_apply_ring(struct lock_domain *ld)
+{
+    const bool open = ld->phase == PHASE_RUNNING && !ld->ended && !ld->pool->paused;
+
+    if ( ld->open && !open )
+        ld->ring->flags |= HP_RING_PAUSED;
+    ld->open = open ? ld->ring : NULL;
+}
+
 COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 {
     update_pcpu_slot(ld, cpu, false, NOW());
@@ -461,7 +545,8 @@ COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 
 /* --- scheduling ------------------------------------------------------------------------------ */
 
-static void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot, uint64_t now_ns)
+static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
+                                  uint64_t now_ns)
 {
     if ( !ld->core.server[slot->number].working )
         return;
@@ -480,6 +565,7 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
     {
         struct vcpu_slot *slot;
 
+        account(ld, pcpu, now_ns);
         hp_pick(&ld->core, pcpu, now_ns, grant);
         record_grant(ld, pcpu, grant, host);
         if ( grant->run == HP_NONE )

@@ -22,8 +22,8 @@
  * schedules, and again when the last one has left.
  *
  * Locking. The schedule lock of a pcpu is its own under a partitioned policy, the pool's under a
- * global one; it guards the lock domain. pool->slots_lock guards the vcpu slots and is taken
- * alone or inside a schedule lock, never around one.
+ * global one; it guards the lock domain. pool->slots_lock guards the vcpu slots and pool->config,
+ * and is taken alone or inside a schedule lock, never around one.
  */
 #ifndef HYPERPERIOD_SCHEDULER_H
 #define HYPERPERIOD_SCHEDULER_H
@@ -49,6 +49,7 @@ struct pool {
     uint64_t taken; /* vcpu slots, as a mask */
     struct hp_config config; /* what lock domains start with; pcpus is set when they do */
     bool global;
+    bool paused; /* the rings of this pool: they take no records */
     unsigned int ended; /* lock domains that have reached the horizon */
     unsigned int pcpus; /* that have not left entirely, whatever the pool says */
     struct lock_domain *shared; /* by all pcpus under a global policy */
@@ -62,6 +63,12 @@ enum phase {
     PHASE_RUNNING,
 };
 
+/* What a vcpu has had, given and been refused since it is here, for those who ask. */
+struct usage {
+    struct xen_hyperperiod_usage told; /* domain, vcpu and pcpu are filled in when it is read */
+    bool spent; /* depleted since its last refill */
+};
+
 struct lock_domain {
     struct pool *pool;
     enum phase phase;
@@ -73,6 +80,8 @@ struct lock_domain {
     struct hp_ring *open; /* the ring, from the epoch to the horizon */
     unsigned int ring_order;
     unsigned int cpu_of[HP_PCPUS]; /* by pcpu slot */
+    uint64_t picked_ns[HP_PCPUS]; /* by pcpu slot: when its grant was made */
+    struct usage usage[HP_VCPUS];
     struct vcpu_slot *slot[HP_VCPUS]; /* who is here */
     struct hp_core core;
 };
@@ -141,10 +150,22 @@ unsigned int hyperperiod_change_server(struct vcpu_slot *slot, const struct hp_p
 void hyperperiod_apply_policy(struct lock_domain *ld);
 void hyperperiod_apply_spare(struct lock_domain *ld);
 
+/* Writes what a vcpu has had so far. */
+void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
+                            struct xen_hyperperiod_usage *to);
+
+/* The ring takes records or does not, as the pool has it. */
+void hyperperiod_apply_ring(struct lock_domain *ld);
+
 /* A pcpu has left: if it has not noticed itself, its slot is given up for it. */
 void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu);
 
 /* --- units.c --------------------------------------------------------------------------------- */
+
+/* Take the schedule lock of a pcpu, or of the pcpu of a unit, where interrupts are on: once, for
+ * Xen's own come as a loop each time. spin_unlock_irq gives it back. */
+spinlock_t *hyperperiod_lock_cpu(unsigned int cpu);
+spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit);
 
 struct sched_resource *cf_check hyperperiod_pick_resource(const struct scheduler *ops,
                                                           const struct sched_unit *unit);

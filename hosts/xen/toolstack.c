@@ -51,11 +51,10 @@ static COLD void write_server(const struct hp_params *params,
 
 static COLD int install_locked(struct sched_unit *unit, const struct hp_params *params)
 {
-    unsigned long flags;
-    spinlock_t *lock = unit_schedule_lock_irqsave(unit, &flags);
+    spinlock_t *lock = hyperperiod_lock_unit(unit);
     const unsigned int error = hyperperiod_change_server(slot_of(unit), params);
 
-    unit_schedule_unlock_irqrestore(lock, flags, unit);
+    spin_unlock_irq(lock);
     if ( error >= HP_ERROR_SHORT )
         return -ERANGE;
     return error ? -EINVAL : 0;
@@ -92,23 +91,23 @@ static COLD int adjust_all(const struct scheduler *ops, struct domain *d,
 static COLD int adjust_one(const struct scheduler *ops, struct domain *d, uint32_t cmd,
                            struct xen_domctl_schedparam_vcpu *to)
 {
+    const struct vcpu *vcpu = domain_vcpu(d, to->vcpuid);
     struct sched_unit *unit;
     struct hp_params params;
-    unsigned long flags;
     spinlock_t *lock;
 
-    if ( to->vcpuid >= d->max_vcpus || !d->vcpu[to->vcpuid] )
+    if ( !vcpu )
         return -EINVAL;
-    unit = d->vcpu[to->vcpuid]->sched_unit;
+    unit = vcpu->sched_unit;
     if ( cmd == XEN_DOMCTL_SCHEDOP_putvcpuinfo )
     {
         if ( !read_server(&to->u.hyperperiod, pool_of(ops)->config.quantum_ns, &params) )
             return -EINVAL;
         return install_locked(unit, &params);
     }
-    lock = unit_schedule_lock_irqsave(unit, &flags);
+    lock = hyperperiod_lock_unit(unit);
     params = slot_of(unit)->server.params;
-    unit_schedule_unlock_irqrestore(lock, flags, unit);
+    spin_unlock_irq(lock);
     write_server(&params, &to->u.hyperperiod);
     return 0;
 }
@@ -151,6 +150,8 @@ static COLD void write_info(const struct scheduler *ops, struct xen_sysctl_hyper
     info->pcpus = cpumask_weight(ops->cpupool->res_valid);
     info->vcpus = hweight64(pool->taken);
     info->capacity = HP_VCPUS;
+    info->timer_slop_ns = hyperperiod_timer_slop_ns;
+    info->ring_open = !pool->paused;
     info->quantum_ns = pool->config.quantum_ns;
     info->spare_period_ns = pool->config.spare_period_ns;
     info->spare_budget_ns = pool->config.spare_budget_ns;
@@ -165,13 +166,12 @@ static COLD void for_each_lock_domain(const struct scheduler *ops,
 
     for_each_cpu ( cpu, ops->cpupool->res_valid )
     {
-        unsigned long flags;
-        spinlock_t *lock = pcpu_schedule_lock_irqsave(cpu, &flags);
+        spinlock_t *lock = hyperperiod_lock_cpu(cpu);
         struct lock_domain *ld = lock_domain_of(ops, cpu);
 
         if ( ld && ld->phase == PHASE_RUNNING )
             act(ld);
-        pcpu_schedule_unlock_irqrestore(lock, flags, cpu);
+        spin_unlock_irq(lock);
         if ( pool->global )
             break;
     }
@@ -216,7 +216,10 @@ static COLD int set_config(const struct scheduler *ops, const struct xen_sysctl_
     rc = set_scope(ops, global);
     if ( rc )
         return rc;
+    /* A pcpu that starts has the old one and is here when it is asked, or has the new one. */
+    spin_lock_irq(&pool->slots_lock);
     pool->config = config;
+    spin_unlock_irq(&pool->slots_lock);
     for_each_lock_domain(ops, policy ? hyperperiod_apply_policy : hyperperiod_apply_spare);
     return 0;
 }
@@ -244,12 +247,8 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
     uint64_t from = info->ring_from;
     unsigned int count, done = 0;
 
-    if ( info->ring_pcpu >= nr_cpu_ids
-         || !cpumask_test_cpu(info->ring_pcpu, ops->cpupool->res_valid) )
-        return -EINVAL;
     do {
-        unsigned long flags;
-        spinlock_t *lock = pcpu_schedule_lock_irqsave(info->ring_pcpu, &flags);
+        spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
         const struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
         const struct hp_ring *ring = ld ? ld->ring : NULL;
 
@@ -257,7 +256,7 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
         if ( from > info->ring_written )
             from = info->ring_written;
         count = ring ? copy_records(ring, &from, records, wanted - done) : 0;
-        pcpu_schedule_unlock_irqrestore(lock, flags, info->ring_pcpu);
+        spin_unlock_irq(lock);
 
         if ( done == 0 )
             info->ring_from = from;
@@ -269,8 +268,42 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
             return -EFAULT;
         done += count;
         from += count;
-    } while ( count && done < wanted );
+    } while ( count && done < wanted && !hypercall_preempt_check() );
     info->ring_count = done;
+    return 0;
+}
+
+static COLD int read_usage(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
+{
+    spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
+    struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
+    unsigned int number = min_t(uint64_t, info->ring_from, HP_VCPUS);
+
+    while ( number < HP_VCPUS && !(ld && ld->slot[number]) )
+        number++;
+    info->ring_count = number < HP_VCPUS;
+    info->ring_from = number;
+    if ( info->ring_count )
+        hyperperiod_read_usage(ld, number, &info->usage);
+    spin_unlock_irq(lock);
+    return 0;
+}
+
+/* What belongs to a lock domain, which is named by a pcpu of the pool. */
+static COLD int read_lock_domain(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
+{
+    if ( info->ring_pcpu >= nr_cpu_ids
+         || !cpumask_test_cpu(info->ring_pcpu, ops->cpupool->res_valid) )
+        return -EINVAL;
+    return info->op == XEN_HYPERPERIOD_OP_RING ? read_records(ops, info) : read_usage(ops, info);
+}
+
+static COLD int set_ring(const struct scheduler *ops, uint32_t open)
+{
+    if ( open > 1 )
+        return -EINVAL;
+    pool_of(ops)->paused = !open;
+    for_each_lock_domain(ops, hyperperiod_apply_ring);
     return 0;
 }
 
@@ -279,16 +312,19 @@ COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
 {
     struct xen_sysctl_hyperperiod info;
     const bool put = sc->cmd == XEN_SYSCTL_SCHEDOP_putinfo;
-    int rc;
+    int rc = -EINVAL;
 
     if ( copy_from_guest(&info, sc->u.hyperperiod, 1) )
         return -EFAULT;
     if ( put && (info.op == XEN_HYPERPERIOD_OP_POLICY || info.op == XEN_HYPERPERIOD_OP_SPARE) )
         rc = set_config(ops, &info);
-    else if ( !put && info.op == XEN_HYPERPERIOD_OP_RING )
-        rc = read_records(ops, &info);
-    else
-        rc = !put && info.op == XEN_HYPERPERIOD_OP_INFO ? 0 : -EINVAL;
+    else if ( put && info.op == XEN_HYPERPERIOD_OP_RECORD )
+        rc = set_ring(ops, info.ring_open);
+    else if ( !put
+              && (info.op == XEN_HYPERPERIOD_OP_RING || info.op == XEN_HYPERPERIOD_OP_USAGE) )
+        rc = read_lock_domain(ops, &info);
+    else if ( !put && info.op == XEN_HYPERPERIOD_OP_INFO )
+        rc = 0;
     if ( rc )
         return rc;
     write_info(ops, &info);

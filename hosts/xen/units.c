@@ -7,6 +7,16 @@
 
 #include "scheduler.h"
 
+COLD spinlock_t *hyperperiod_lock_cpu(unsigned int cpu)
+{
+    return pcpu_schedule_lock_irq(cpu);
+}
+
+COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
+{
+    return unit_schedule_lock_irq(unit);
+}
+
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
 /* The share of this pcpu that is promised to units there other than this one, in millionths. */
@@ -103,22 +113,22 @@ COLD void cf_check hyperperiod_insert_unit(const struct scheduler *ops, struct s
     if ( is_idle_unit(unit) )
         return;
     /* This is safe: nobody schedules the unit yet. */
-    lock = pcpu_schedule_lock_irq(cpu);
+    lock = hyperperiod_lock_cpu(cpu);
     sched_set_res(unit, get_sched_res(choose_cpu(ops, unit, cpu, true)));
-    pcpu_schedule_unlock_irq(lock, cpu);
+    spin_unlock_irq(lock);
 
-    lock = unit_schedule_lock_irq(unit);
+    lock = hyperperiod_lock_unit(unit);
     hyperperiod_attach(lock_domain_of(ops, sched_unit_master(unit)), slot);
-    unit_schedule_unlock_irq(lock, unit);
+    spin_unlock_irq(lock);
 }
 
 COLD void cf_check hyperperiod_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
 {
-    spinlock_t *lock = unit_schedule_lock_irq(unit);
+    spinlock_t *lock = hyperperiod_lock_unit(unit);
 
     if ( slot_of(unit)->home )
         hyperperiod_detach(slot_of(unit));
-    unit_schedule_unlock_irq(lock, unit);
+    spin_unlock_irq(lock);
 }
 
 /* --- slots ----------------------------------------------------------------------------------- */

@@ -16,7 +16,8 @@
  *   about WHICH TEXT              extra, capabilities or command_line
  *   version MAJOR MINOR           idle COUNT
  *
- *   building ID                   the toolstack has not announced the domain yet
+ *   usage DOMAIN VCPU USED_NS DONATED_NS EXTRA_NS OVERRUN_NS OVERRUN_NS_MAX DEPLETED REFILLED
+ * MISSED building ID                   the toolstack has not announced the domain yet
  *
  * Whoever waits for domains reads lines from the standard input up to an empty one, which are such
  * lines as well, or "gone ID" or "announced ID": that happens, and the wait is over. It ends for
@@ -40,6 +41,7 @@
 struct vcpu {
     uint32_t pcpu;
     struct xen_domctl_sched_hyperperiod server;
+    struct xen_hyperperiod_usage usage;
 };
 
 static struct machine {
@@ -132,7 +134,29 @@ static bool take_vcpu(const char *line) {
     unsigned int id, number, pcpu, period, budget, order;
     if (sscanf(line, "vcpu %u %u %u %u %u %u", &id, &number, &pcpu, &period, &budget, &order) != 6)
         return false;
-    machine.domain[slot_of(id)].vcpu[number] = (struct vcpu){pcpu, {period, budget, order}};
+    machine.domain[slot_of(id)].vcpu[number].pcpu = pcpu;
+    machine.domain[slot_of(id)].vcpu[number].server =
+        (struct xen_domctl_sched_hyperperiod){period, budget, order};
+    return true;
+}
+
+static bool take_usage(const char *line) {
+    unsigned int id, number, depleted, refilled, missed;
+    unsigned long long used, donated, extra, overrun, longest;
+    if (sscanf(line, "usage %u %u %llu %llu %llu %llu %llu %u %u %u", &id, &number, &used, &donated,
+               &extra, &overrun, &longest, &depleted, &refilled, &missed)
+        != 10)
+        return false;
+    machine.domain[slot_of(id)].vcpu[number].usage = (struct xen_hyperperiod_usage){
+        .used_ns = used,
+        .donated_ns = donated,
+        .extra_ns = extra,
+        .overrun_ns = overrun,
+        .overrun_ns_max = longest,
+        .depleted = depleted,
+        .refilled = refilled,
+        .missed = missed,
+    };
     return true;
 }
 
@@ -196,7 +220,7 @@ static bool take_rest(const char *line) {
 static void take_line(char *line) {
     line[strcspn(line, "\n")] = 0;
     if (line[0] != 0 && !take_domain(line) && !take_vcpu(line) && !take_pool(line)
-        && !take_rest(line))
+        && !take_usage(line) && !take_rest(line))
         broken(line);
 }
 
@@ -218,6 +242,17 @@ static void write_server(FILE *to, const struct xen_domctl_sched_hyperperiod *se
     fprintf(to, " %u %u %u\n", server->period_us, server->budget_us, server->order);
 }
 
+static void write_usage(FILE *to, uint32_t domain, uint32_t vcpu,
+                        const struct xen_hyperperiod_usage *usage) {
+    if (usage->used_ns == 0 && usage->refilled == 0)
+        return;
+    fprintf(to, "usage %u %u %llu %llu %llu %llu %llu %u %u %u\n", domain, vcpu,
+            (unsigned long long)usage->used_ns, (unsigned long long)usage->donated_ns,
+            (unsigned long long)usage->extra_ns, (unsigned long long)usage->overrun_ns,
+            (unsigned long long)usage->overrun_ns_max, usage->depleted, usage->refilled,
+            usage->missed);
+}
+
 static void write_domains(FILE *to) {
     for (unsigned int i = 0; i < DOMAINS; i++) {
         if (!machine.domain[i].there)
@@ -230,6 +265,7 @@ static void write_domains(FILE *to) {
         for (uint32_t v = 0; v < machine.domain[i].vcpus; v++) {
             fprintf(to, "vcpu %u %u %u", machine.domain[i].id, v, machine.domain[i].vcpu[v].pcpu);
             write_server(to, &machine.domain[i].vcpu[v].server);
+            write_usage(to, machine.domain[i].id, v, &machine.domain[i].vcpu[v].usage);
         }
     }
 }
@@ -426,7 +462,7 @@ int move_domain(uint32_t domain, uint32_t pool) {
         machine.domain[slot].vcpu[v].pcpu = MAX_PCPUS;
     machine.domain[slot].pool = pool;
     for (uint32_t v = 0; v < machine.domain[slot].vcpus; v++)
-        machine.domain[slot].vcpu[v] = (struct vcpu){least_loaded(pool), none};
+        machine.domain[slot].vcpu[v] = (struct vcpu){.pcpu = least_loaded(pool), .server = none};
     return done();
 }
 
@@ -466,9 +502,15 @@ int release_domain(uint32_t domain) {
 
 int tell_pool(uint32_t pool, struct xen_sysctl_hyperperiod *what) {
     struct xen_sysctl_hyperperiod *info = &machine.pool[pool].info;
-    int error = call(what->op == XEN_HYPERPERIOD_OP_POLICY ? "policy" : "spare", pool, 0);
-    if (error != 0 || !is_ours(pool))
-        return error != 0 ? error : EINVAL;
+    static const char *const names[] = {
+        [XEN_HYPERPERIOD_OP_POLICY] = "policy",
+        [XEN_HYPERPERIOD_OP_SPARE] = "spare",
+        [XEN_HYPERPERIOD_OP_RECORD] = "record",
+    };
+    bool records = what->op == XEN_HYPERPERIOD_OP_RECORD;
+    int error = call(names[what->op], pool, records ? what->ring_open : 0);
+    if (error != 0 || !is_ours(pool) || records)
+        return error != 0 ? error : is_ours(pool) ? 0 : EINVAL;
     if (what->op == XEN_HYPERPERIOD_OP_POLICY) {
         const struct hp_policy rules = {what->budget, what->order, what->slack};
         if (!hp_policy_legal(&rules, what->global ? 2 : 1))
@@ -486,9 +528,36 @@ int tell_pool(uint32_t pool, struct xen_sysctl_hyperperiod *what) {
     return done();
 }
 
+/* The first vcpu of the lock domain from a number on; they are numbered as they stand here. */
+static void find_usage(uint32_t pool, struct xen_sysctl_hyperperiod *what) {
+    uint64_t number = 0;
+    what->ring_count = 0;
+    for (unsigned int d = 0; d < DOMAINS; d++) {
+        for (uint32_t v = 0; machine.domain[d].there && v < machine.domain[d].vcpus; v++) {
+            const struct vcpu *vcpu = &machine.domain[d].vcpu[v];
+            bool here = machine.domain[d].pool == pool
+                        && (machine.pool[pool].info.global || vcpu->pcpu == what->ring_pcpu);
+            if (!here || number++ < what->ring_from)
+                continue;
+            what->usage = vcpu->usage;
+            what->usage.domain = (uint16_t)machine.domain[d].id;
+            what->usage.vcpu = (uint16_t)v;
+            what->usage.pcpu = vcpu->pcpu;
+            what->ring_from = number - 1;
+            what->ring_count = 1;
+            return;
+        }
+    }
+}
+
 int ask_pool(uint32_t pool, struct xen_sysctl_hyperperiod *what) {
     if (!is_ours(pool))
         return EINVAL;
+    if (what->op == XEN_HYPERPERIOD_OP_USAGE) {
+        find_usage(pool, what);
+        what->global = machine.pool[pool].info.global;
+        return 0;
+    }
     const uint32_t op = what->op;
     *what = machine.pool[pool].info;
     what->op = op;

@@ -52,6 +52,10 @@ def test_a_guest_that_ran_out_of_room_says_so() -> None:
     assert rings.read_ring(memory(8, 8, flags=rings.OVERFLOW), BASE, "it").lost > 0
 
 
+def test_a_ring_that_stood_still_has_lost_something() -> None:
+    assert rings.read_ring(memory(8, 8, flags=rings.PAUSED), BASE, "it").lost > 0
+
+
 def test_an_empty_ring() -> None:
     assert len(rings.read_ring(memory(8, 0), BASE, "it").records) == 0
     assert rings.last_time(memory(8, 0), BASE) is None

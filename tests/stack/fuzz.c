@@ -239,7 +239,7 @@ static void fuzz_servers(void) {
 static void draw_pool_request(struct xen_sysctl_hyperperiod *request) {
     struct hp_policy rules;
     memset(request, 0, sizeof(*request));
-    request->op = one_in(20) ? (uint32_t)odd_number() : below(4);
+    request->op = one_in(20) ? (uint32_t)odd_number() : below(6);
     do {
         rules = (struct hp_policy){below(5), below(2), below(5)};
     } while (!hp_policy_legal(&rules, 1) && !one_in(4));
@@ -252,6 +252,7 @@ static void draw_pool_request(struct xen_sysctl_hyperperiod *request) {
     request->ring_pcpu = some_pcpu();
     request->ring_count = one_in(10) ? (uint32_t)odd_number() : below(100);
     request->ring_from = one_in(2) ? odd_number() : 0;
+    request->ring_open = one_in(20) ? (uint32_t)odd_number() : below(2);
     set_xen_guest_handle(request->ring_records, shared->area);
     if (one_in(10))
         set_xen_guest_handle(request->ring_records, odd_pointer());

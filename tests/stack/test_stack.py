@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.rings import Ring, read_ring
 
 SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
-    "leave", "global", "fuzz",
+    "leave", "global", "stats", "fuzz",
 )  # fmt: skip
 CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
 """What Xen's console must not say."""
@@ -105,7 +105,9 @@ def _played(ran: Ran, name: str) -> tuple[Ring, Replayed]:
     return ring, replay(ring, int(ring.records["time_ns"][-1]))
 
 
-@pytest.mark.parametrize("name", ["ring1", "ring2", "ring-end1", "ring-end2", "ring-global"])
+@pytest.mark.parametrize(
+    "name", ["ring1", "ring2", "ring-end1", "ring-end2", "ring-global", "ring-counted"]
+)
 def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
     """The events of the whole life of a pool, played again by the core here: the same grants.
 
@@ -114,6 +116,22 @@ def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
     ring, played = _played(ran, name)
     assert len(ring.records) > 500
     assert len(played.records) > 500
+
+
+def test_timers_that_may_be_late_are_told(ran: Ran) -> None:
+    """Xen is booted without `timer_slop=0` here: the scheduler says what that means."""
+    assert "hyperperiod: budgets may end 50000 ns late: timer_slop=0 mends it" in ran.log
+
+
+def test_usage_is_counted(ran: Ran) -> None:
+    """Three guests that always run and have budgets: nothing is donated, and late picks cost."""
+    counted = _json(ran, "stats.json")["vcpus"]
+    assert [one["name"] for one in counted] == ["one", "two", "any"]
+    for one in counted:
+        assert one["refilled"] > 10
+        assert one["depleted"] > 10
+        assert 0 < one["overrun_ns_max"] <= one["overrun_ns"] < one["used_ns"], one
+        assert one["donated_ns"] <= one["used_ns"]
 
 
 def test_the_ring_is_the_same_in_every_form(ran: Ran) -> None:

@@ -16,6 +16,8 @@ int get(struct arguments *arguments);
 int apply(struct arguments *arguments);
 int save(struct arguments *arguments);
 int doctor(struct arguments *arguments);
+int pool_stats(struct arguments *arguments);
+int pool_record(struct arguments *arguments);
 int trace(struct arguments *arguments);
 
 #endif

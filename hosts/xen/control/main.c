@@ -39,6 +39,8 @@ static const struct command {
     {"doctor", doctor, "[--json]", "what of this machine makes servers late, and what to do"},
     {"trace", trace, "POOL [--cpu N] [--follow] [-o FILE] [--json]",
      "the events of a pcpu of the pool, or a file of them"},
+    {"stats", pool_stats, "POOL [--json]", "what each vcpu has used, donated and been refused"},
+    {"record", pool_record, "POOL on|off", "whether the rings of a pool take events"},
     {"help", help, "[COMMAND]", "this text"},
 };
 

@@ -21,6 +21,7 @@ from hyperperiod.trace.format import NONE, RECORD, Kind, Records
 MAGIC: Final = b"HPRING01"
 OVERFLOW: Final = 1
 ENDED: Final = 2
+PAUSED: Final = 4
 
 HEADER: Final = np.dtype(
     [
@@ -138,7 +139,7 @@ def read_ring(read: Read, address: int, what: str) -> Ring:
         # The oldest is where the next one would be written.
         records = np.roll(records, -(header.written % header.capacity))
     lost = max(0, header.written - header.capacity)
-    if header.flags & OVERFLOW:
+    if header.flags & (OVERFLOW | PAUSED):
         lost = max(1, lost)
     return Ring(header, records, lost)
 
