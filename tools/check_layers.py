@@ -23,11 +23,11 @@ PARTS = (
     "analysis",
     "trace",
     "hosts",
-    "results",
     "runs",
     "report",
     "experiments",
     "export",
+    "results",
     "cli",
 )
 

@@ -22,8 +22,9 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.resources import CHECKOUT
 
 FILE: Final = Path(__file__).with_name("measured.toml")
@@ -171,7 +172,9 @@ def benchmark(name: str) -> Section:
         raise MissingError(done.stderr.strip())
     if done.returncode != 0:
         raise FailedError(f"the benchmark {name}", done.stderr)
-    rows = json.loads((CHECKOUT / "bench" / "results.json").read_text())["rows"]
+    rows: list[_BenchmarkRow] = json.loads((CHECKOUT / "bench" / "results.json").read_text())[
+        "rows"
+    ]
     return Section(command(name), machine(), dict(_numbers(rows)))
 
 
@@ -182,7 +185,17 @@ def _only_a_checkout(what: str) -> Exception:
     return MissingError(f"{what}: only a checkout has that", source)
 
 
-def _numbers(rows: list[dict[str, Any]]) -> Mapping[str, Number]:
+class _BenchmarkRow(TypedDict):
+    name: str
+    value: float
+    unit: str
+    rate: bool
+    peer_name: str | None
+    peer: float | None
+    ratio: float
+
+
+def _numbers(rows: list[_BenchmarkRow]) -> Mapping[str, Number]:
     """The numbers of a benchmark's rows, with those of a peer that ran beside."""
     found: dict[str, Number] = {}
     for row in rows:
@@ -193,10 +206,27 @@ def _numbers(rows: list[dict[str, Any]]) -> Mapping[str, Number]:
     return found
 
 
-def as_json(section: Section) -> dict[str, Any]:
+class NumberResult(ResultObject):
+    """A number and its unit, as `doctor --measure --json` prints it."""
+
+    value: float
+    unit: str
+
+
+class SectionResult(ResultObject):
+    """What one measurement found, as `doctor --measure --json` prints it."""
+
+    how: str
+    on: str
+    numbers: Mapping[str, NumberResult]
+
+
+def section_result(section: Section) -> SectionResult:
     """A section as a result object."""
-    numbers = {name: one._asdict() for name, one in section.numbers.items()}
-    return {"how": section.how, "on": section.on, "numbers": numbers}
+    numbers = {
+        name: NumberResult(value=one.value, unit=one.unit) for name, one in section.numbers.items()
+    }
+    return SectionResult(how=section.how, on=section.on, numbers=numbers)
 
 
 def _quoted(text: str) -> str:

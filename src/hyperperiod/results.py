@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The JSON Schema of results: of what `analyze`, `simulate`, `run`, `compare` and `fit` print.
+"""The JSON Schema of results: of what commands print with `--json`.
 
 It is made of the classes that are printed and read, so it names every key and no other. What the
 keys mean is in docs/formats.md. The copy beside this file ships with the package, and a test keeps
@@ -13,11 +13,23 @@ from typing import Any
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.experiments.latency.result import LatencyResult
+from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.schema import SCHEMA_DIALECT
+from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 
-RESULTS = (AnalysisResult, RunResult, ComparisonResult, FitResult)
+RESULTS = (
+    AnalysisResult,
+    RunResult,
+    ComparisonResult,
+    FitResult,
+    LatencyResult,
+    ReproductionResult,
+    TraceCheckResult,
+    TraceDiffResult,
+)
 SCHEMA_ID = "urn:hyperperiod:results"
 SHIPPED_NAME = "results.schema.json"
 

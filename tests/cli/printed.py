@@ -11,8 +11,12 @@ import jsonschema
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.experiments.latency.result import LatencyResult
+from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.results import results_schema
+from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 
 
 @cache
@@ -24,11 +28,19 @@ def checked(text: str) -> Any:
     """The object in the text, which is a result: the schema allows it, reading it loses nothing."""
     printed = json.loads(text)
     validator().validate(printed)
-    kind: type[AnalysisResult | RunResult | ComparisonResult | FitResult] = RunResult
+    kind: type[ResultObject] = RunResult
     if "results" in printed:
         kind = ComparisonResult
     elif "asked" in printed:
         kind = FitResult
+    elif "scenarios" in printed:
+        kind = LatencyResult
+    elif "claims" in printed:
+        kind = ReproductionResult
+    elif "properties" in printed:
+        kind = TraceCheckResult
+    elif "unequal_jobs" in printed:
+        kind = TraceDiffResult
     elif "host" not in printed:
         kind = AnalysisResult
     assert kind.of(printed).to_json() + "\n" == text

@@ -61,6 +61,30 @@ def test_explanations_and_comparisons_too(name: str) -> None:
     assert [run.policy for run in ComparisonResult.of(both).results] == ["ptps", "ds"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "latency --scenario affinity --runs 1 --longest 10ms --policies ds",
+        "latency --scenario interrupt --runs 1 --longest 10ms --policies ds",
+        "reproduce ertds-fig6 --sets 1 --horizon 500ms",
+        "reproduce ertds-fig9 --sets 1 --horizon 3s",
+        "reproduce psedf-fig7 --packets 20",
+        "reproduce psedf-worst --plays 5",
+    ],
+)
+def test_experiments_too(arguments: str) -> None:
+    assert checked(printed(*arguments.split()))["claims" if "reproduce" in arguments else "seed"]
+
+
+def test_checks_and_differences_of_traces_too(tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{seed}.hpt") for seed in (1, 2)]
+    for seed, path in enumerate(paths):
+        run = ["simulate", str(FLIGHT), "--horizon", "50ms", "--seed", str(seed)]
+        CliRunner().invoke(main, [*run, "--trace", path], catch_exceptions=False)
+    assert checked(printed("trace", "check", paths[0]))["ok"]
+    assert not checked(printed("trace", "diff", *paths))["agrees"]
+
+
 def test_histograms_are_read_again() -> None:
     run = hyperperiod.simulate(load_system(str(FLIGHT)), 50_000_000, histograms=True)
     assert run.tasks[0].histogram
@@ -111,19 +135,19 @@ def test_wrong_files_are_named(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError) as refused:
-        RunResult.load(path)
+        RunResult.from_file(path)
     assert str(refused.value).startswith(str(path))
     assert said in str(refused.value)
     with pytest.raises(InputError, match=r"none\.json: found no such file or directory"):
-        RunResult.load(tmp_path / "none.json")
+        RunResult.from_file(tmp_path / "none.json")
 
 
 def test_a_file_of_another_result_is_refused_at_every_key(tmp_path: Path) -> None:
     path = tmp_path / "analysis.json"
     path.write_text(printed("analyze", str(FLIGHT)))
-    assert AnalysisResult.load(path).system == "flight-control"
+    assert AnalysisResult.from_file(path).system == "flight-control"
     with pytest.raises(InputError) as refused:
-        RunResult.load(path)
+        RunResult.from_file(path)
     keys = {problem.key for problem in refused.value.problems}
     assert {"host", "horizon_ns", "schedulable", "domains[0].supply_ns"} <= keys
 

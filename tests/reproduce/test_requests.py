@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.requests import NS_PER_S, Bench, Requests
+from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import InputError
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
@@ -47,11 +49,11 @@ def test_every_claim_holds_in_full() -> None:
 def test_clients_are_thinking_or_waiting(figure: Figure) -> None:
     """Little's law of the loop: clients = throughput * (response + thought)."""
     think_ns = experiment().sim.think_ns
-    for row in figure.rows:
+    for row in rows_of(RequestRow, figure.rows):
         for policy in ("ertds", "rtds"):
-            cycle_ns = row[f"{policy}_ns"] + think_ns
-            there = row[f"{policy}_hz"] * cycle_ns / NS_PER_S
-            assert there == pytest.approx(row["clients"], rel=0.05), row
+            cycle_ns = getattr(row, f"{policy}_ns") + think_ns
+            there = getattr(row, f"{policy}_hz") * cycle_ns / NS_PER_S
+            assert there == pytest.approx(row.clients, rel=0.05), row
 
 
 def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
@@ -59,16 +61,16 @@ def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
     asked = experiment()
     runs = {run.name: run for run in asked.runs}
     spare = float(asked.spare.bandwidth)
-    for row in figure.rows:
+    for row in rows_of(RequestRow, figure.rows):
         beyond = 0.0
         for vm in asked.vms:
-            work_s = asked.work_ns(vm, runs[row["run"]]) / NS_PER_S
+            work_s = asked.work_ns(vm, runs[row.run]) / NS_PER_S
             # Work is random: the sample is within some percent of its mean.
-            assert row["rtds_hz"] * work_s <= 1.02 * float(vm.rtds.bandwidth), row
-            beyond += max(0, row["ertds_hz"] * work_s - 1.02 * float(vm.ertds.bandwidth))
-            assert row["donated"][vm.name] <= spare + 1e-9
+            assert row.rtds_hz * work_s <= 1.02 * float(vm.rtds.bandwidth), row
+            beyond += max(0, row.ertds_hz * work_s - 1.02 * float(vm.ertds.bandwidth))
+            assert row.donated[vm.name] <= spare + 1e-9
         assert beyond <= spare, row
-        assert sum(row["donated"].values()) <= spare + 1e-9
+        assert sum(row.donated.values()) <= spare + 1e-9
 
 
 def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None:
@@ -102,7 +104,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
     cut = experiment().reproduce(FEW, after_five)
     assert (cut.interrupted, cut.claims) == (True, [])
-    assert [row["clients"] for row in cut.rows] == [100, 200]
+    assert [row.clients for row in rows_of(RequestRow, cut.rows)] == [100, 200]
 
 
 def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

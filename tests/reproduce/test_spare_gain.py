@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED
 from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, on_host
+from hyperperiod.experiments.reproduce.result import SpareGainRow
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
 from hyperperiod.model import InputError
 from hyperperiod.runs import simulate
@@ -79,7 +81,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
     few = Asked(sets=1, horizon_ns=10**9, seed=1)
     figure = load_experiment("ertds-fig6").reproduce(few, after_three)
     assert figure.interrupted
-    assert [row["load"] for row in figure.rows] == [20, 30]
+    assert [row.load for row in rows_of(SpareGainRow, figure.rows)] == [20, 30]
     assert not figure.claims
 
 
@@ -97,7 +99,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(on_host, "simulate", cut_short)
     figure = load_experiment("ertds-fig6").reproduce(few, lambda _done: None)
     assert (figure.interrupted, done) == (True, 7)
-    assert [row["load"] for row in figure.rows] == [20]
+    assert [row.load for row in rows_of(SpareGainRow, figure.rows)] == [20]
 
 
 def test_too_short_to_measure(tmp_path: Path) -> None:

@@ -3,27 +3,24 @@
 
 import json
 from functools import cache
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
 from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
+from hyperperiod.experiments.reproduce.packet_runs import of
+from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow
 from hyperperiod.model import InputError, load_system
 
 FEW = Asked(packets=2000)
-ROW = {"policy", "host", "load", "domain", "packets", "misses", "response_ns"}
 
 
 @cache
 def reproduced(name: str) -> Figure:
     return load_experiment(name).reproduce(FEW, lambda _done: None)
-
-
-def at(rows: Any, **wanted: Any) -> list[dict[str, Any]]:
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 @pytest.mark.parametrize(
@@ -37,36 +34,42 @@ def test_every_claim_holds(name: str, count: int) -> None:
 
 
 def test_rows_are_as_said() -> None:
-    rows = reproduced("psedf-fig7").rows
-    assert all(set(row) == ROW for row in rows)
+    rows = rows_of(PacketRow, reproduced("psedf-fig7").rows)
     assert len(rows) == 11 * 4
-    assert {row["load"] for row in rows} == set(range(0, 101, 10))
-    assert {row["domain"] for row in rows} == {f"wheel-{wheel}" for wheel in range(1, 5)}
+    assert {row.load for row in rows} == set(range(0, 101, 10))
+    assert {row.domain for row in rows} == {f"wheel-{wheel}" for wheel in range(1, 5)}
     for row in rows:
-        assert set(row["response_ns"]) == {"min", "mean", "max"}
-        assert row["response_ns"]["max"] == 100_000
-        assert (row["packets"], row["misses"]) == (2000, 0)
+        assert row.response_ns is not None
+        assert row.response_ns.max == 100_000
+        assert (row.packets, row.misses) == (2000, 0)
 
 
 def test_everything_else_is_there_too() -> None:
-    measured = reproduced("psedf-fig6").measured
-    ways = {(row["policy"], row["load_as"], row["come"], row["switch_ns"]) for row in measured}
+    measured = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
+    ways = {(row.policy, row.load_as, row.come, row.switch_ns) for row in measured}
     assert len(ways) == 9
     assert ("sedf", "reserved", "random", 15_000) in ways
-    assert all(row["misses"] >= row["dropped"] for row in measured)
-    assert any(row["dropped"] for row in measured)
+    assert all(row.misses >= row.dropped for row in measured)
+    assert any(row.dropped for row in measured)
 
 
 def test_loads_are_really_there() -> None:
     """Under SEDF a reserved load that overbooks the pcpu is felt by the wheels."""
-    rows = at(reproduced("psedf-fig6").measured, domain="wheel-1", come="random", policy="sedf")
+    measured = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
+    rows = of(measured, domain="wheel-1", come="random", policy="sedf")
     largest = {
-        (row["load_as"], row["load"]): row["response_ns"]["max"]
+        (row.load_as, row.load): row.response_ns.max
         for row in rows
-        if row["response_ns"] and not row["switch_ns"]
+        if row.response_ns and not row.switch_ns
     }
     assert largest["reserved", 90] > 2 * largest["reserved", 0]
     assert largest["best effort", 100] == largest["best effort", 0]
+
+
+def with_longest(row: PacketRunRow, longest_ns: int) -> PacketRunRow:
+    """The row with another longest response."""
+    assert row.response_ns is not None
+    return row.replace(response_ns=row.response_ns.replace(max=longest_ns))
 
 
 def test_claims_can_fail() -> None:
@@ -75,17 +78,18 @@ def test_claims_can_fail() -> None:
     base = load_system("systems/stability-control.toml")
     findings: Findings = experiment.paper  # type: ignore[attr-defined]
     judge = Judge(base, findings, range(0, 101, 10), Costs())
-    rows = [{**row, "response_ns": dict(row["response_ns"])} for row in figure.measured]
-    rows[0]["response_ns"]["max"] = 2_000_000
+    rows = rows_of(PacketRunRow, figure.measured)
+    rows[0] = with_longest(rows[0], 2_000_000)
     assert [claim.holds for claim in judge.claims(rows)] == [False, False, False]
     # With 1 us more for each job, four packets do not fit the driver's slice: no bound.
     slack = Judge(base, findings, range(0, 101, 10), Costs(start_ns=1000))
-    rows[0]["response_ns"]["max"] = 103_000
+    rows[0] = with_longest(rows[0], 103_000)
     assert [claim.holds for claim in slack.claims(rows)] == [False, True, True]
-    rows[0]["response_ns"]["max"] = 103_001
+    rows[0] = with_longest(rows[0], 103_001)
     assert [claim.holds for claim in slack.claims(rows)] == [False, False, False]
-    early = [dict(row) for row in reproduced("psedf-fig6").measured]
-    at(early, load=10, load_as="reserved", switch_ns=0)[0]["misses"] = 1
+    early = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
+    missed = of(early, load=10, load_as="reserved", switch_ns=0)[0]
+    early[early.index(missed)] = missed.replace(misses=1)
     findings = load_experiment("psedf-fig6").paper  # type: ignore[attr-defined]
     misses = Judge(base, findings, range(0, 101, 10), Costs())
     assert not list(misses.claims(early))[1].holds
@@ -98,7 +102,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
     figure = load_experiment("psedf-fig7").reproduce(Asked(packets=10), after_two)
     assert figure.interrupted
-    assert {row["load"] for row in figure.measured} == {0, 10}
+    assert {row.load for row in rows_of(PacketRunRow, figure.measured)} == {0, 10}
     assert not figure.claims
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
 from tests.sim.worlds import longest_ns
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer
 from hyperperiod.experiments.reproduce import Asked
 from hyperperiod.experiments.reproduce.catalogue import load_experiment
+from hyperperiod.experiments.reproduce.result import WorstPacketRow
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -116,7 +118,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
     figure = load_experiment("psedf-worst").reproduce(Asked(plays=20), after_thirty)
     assert figure.interrupted
-    assert [row["plays"] for row in figure.measured] == [20, 10]
+    assert [row.plays for row in rows_of(WorstPacketRow, figure.measured)] == [20, 10]
     assert not figure.claims
 
 

@@ -21,7 +21,7 @@ from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 
 
 def printed(result: CheckResult) -> str:
-    return "\n".join(check_table(result.as_json()).lines())
+    return "\n".join(check_table(result.result).lines())
 
 
 def test_a_good_trace(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_good_trace(tmp_path: Path) -> None:
     assert result.ok
     assert result.exit_code == 0
     assert "holds" in printed(result)
-    said = json.loads(json.dumps(result.as_json()))
+    said = json.loads(result.result.to_json())
     assert (said["ok"], said["interrupted"], said["end_ns"]) == (True, False, 20)
     assert [one["name"] for one in said["properties"]] == [one.name for one in PROPERTIES]
     assert {one["status"] for one in said["properties"]} == {"holds", "skipped"}
@@ -41,8 +41,9 @@ def test_a_bad_trace(tmp_path: Path) -> None:
     result = check_file(script.write(tmp_path / "bad.hpt"))
     assert result.exit_code == 1
     assert "high runs depleted" in printed(result)
-    failed = {one["name"]: one for one in result.as_json()["properties"] if one["violations"]}
-    assert failed["budget"]["examples"] == [{"time_ns": 6, "text": "high is 2 ns over its budgets"}]
+    failed = {one.name: one for one in result.result.properties if one.violations}
+    (example,) = failed["budget"].examples
+    assert (example.time_ns, example.text) == (6, "high is 2 ns over its budgets")
 
 
 def test_many_violations_are_counted_and_some_are_told(tmp_path: Path) -> None:
@@ -50,9 +51,9 @@ def test_many_violations_are_counted_and_some_are_told(tmp_path: Path) -> None:
     for start_ns in range(0, 400, 10):
         script.arrive(start_ns, H).run(start_ns, H).depart(start_ns + 5, H).idle(start_ns + 5)
     result = check_file(script.end(400).write(tmp_path / "bad.hpt"))
-    budget = next(one for one in result.as_json()["properties"] if one["name"] == "budget")
-    assert budget["violations"] == 40
-    assert len(budget["examples"]) == 10
+    budget = next(one for one in result.result.properties if one.name == "budget")
+    assert budget.violations == 40
+    assert len(budget.examples) == 10
     assert "40 in all" in printed(result)
 
 

@@ -67,7 +67,8 @@ def test_the_first_divergence_is_shown_with_both_schedules() -> None:
     text = found.text()
     assert "pcpu 0, 30 to 40 ns: sim idle (a pays), sim b (a pays)" in text
     assert text.count(" > ") == 2
-    assert found.as_json()["divergence"]["second"] == "b (a pays)"
+    assert found.result.divergence is not None
+    assert found.result.divergence.second == "b (a pays)"
 
 
 def test_a_job_that_only_one_has_is_a_difference() -> None:

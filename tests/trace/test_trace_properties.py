@@ -685,7 +685,8 @@ DEFERRABLE = 1
 def swapped(*swaps: tuple[int, int]) -> Script:
     """Both are empty-handed for an instant: a is deferrable by then and keeps 1, b is polling."""
     vcpus = [vcpu("a", 10, 4), vcpu("b", 10, 4, pcpu=1)]
-    script = Script(make_header("polling", vcpus, pcpus=2, swaps=[{}])).arrive(0, 0, 1)
+    swap = {"at_ns": 0, "policy": "ds"}
+    script = Script(make_header("polling", vcpus, pcpus=2, swaps=[swap])).arrive(0, 0, 1)
     script.run(0, 0, pcpu=0).run(0, 1, pcpu=1).depart(3, 0, 1).idle(3, pcpu=0).idle(3, pcpu=1)
     script.arrive(5, 0, 1).run(5, 0, pcpu=0).idle(6, pcpu=0)
     script.run(10, 0, pcpu=0).run(10, 1, pcpu=1).idle(14, pcpu=0).idle(14, pcpu=1).end(20)

@@ -7,9 +7,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
+from hyperperiod.experiments.reproduce.result import PacketRow, SpareGainRow
 from hyperperiod.model import InputError
 
 
@@ -25,9 +27,9 @@ def reproduced(name: str, asked: Asked, loads: tuple[int, ...] | None = None) ->
 def test_psedf_keeps_its_bounds_and_no_load_moves_it() -> None:
     figure = reproduced("psedf-fig7", Asked(host="xen", packets=40), (0, 100))
     assert [claim.text for claim in figure.claims if not claim.holds] == [], figure.claims
-    assert {row["host"] for row in figure.rows} == {"xen"}
-    first = [row for row in figure.rows if row["domain"] == "wheel-1"]
-    assert all(100_000 < row["response_ns"]["max"] < 121_000 for row in first), first
+    assert {row.host for row in rows_of(PacketRow, figure.rows)} == {"xen"}
+    first = [row for row in rows_of(PacketRow, figure.rows) if row.domain == "wheel-1"]
+    assert all(row.response_ns and 100_000 < row.response_ns.max < 121_000 for row in first), first
 
 
 def test_a_spare_gains_as_in_the_simulator() -> None:
@@ -36,7 +38,7 @@ def test_a_spare_gains_as_in_the_simulator() -> None:
     alike = figure.claims[-1]
     assert "of the simulator's" in alike.text
     assert alike.holds, alike.ours
-    assert all(row["donated_ns"] > 0 for row in figure.rows)
+    assert all(row.donated_ns > 0 for row in rows_of(SpareGainRow, figure.rows))
 
 
 @pytest.mark.slow
@@ -51,7 +53,7 @@ def test_in_full(name: str) -> None:
 @pytest.mark.slow
 def test_on_two_pcpus_only_who_is_helped_is_said() -> None:
     figure = reproduced("ertds-fig8", Asked(host="xen", horizon_ns=500_000_000), (60, 140))
-    assert all(row["timing"] == "host" for row in figure.rows)
+    assert all(row.timing == "host" for row in rows_of(SpareGainRow, figure.rows))
     assert all("busy host" in claim.ours for claim in figure.claims)
 
 

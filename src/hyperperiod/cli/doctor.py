@@ -61,7 +61,7 @@ def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
     if keep:
         measured.keep(name, section)
     if as_json:
-        print_json(measured.as_json(section))
+        print_json(measured.section_result(section))
     else:
         click.echo(measured.text_of({name: section}), nl=False)
 
@@ -81,7 +81,7 @@ def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
     if keep:
         kept.keep(XEN, measured.section(event_cost_ns(measured.overheads)))
     if as_json:
-        print_json(measured.as_json())
+        print_json(measured.result)
     else:
         click.echo(measured.table(), nl=False)
 

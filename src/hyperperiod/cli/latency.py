@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -115,7 +115,7 @@ def latency(
 
             write_latency_page(report_path, host, seed, results.outcomes)
     if as_json:
-        print_json(_json(plan, results))
+        print_json(results.result(plan))
     else:
         _show(plan, results)
     if results.interrupted:
@@ -132,17 +132,6 @@ def _measure(plan: Plan) -> Results:
         return measure(plan, progress)
 
 
-def _json(plan: Plan, results: Results) -> dict[str, Any]:
-    return {
-        "host": plan.host,
-        "seed": plan.seed,
-        "policies": [str(policy) for policy in plan.policies],
-        "quirks": list(plan.quirks),
-        "interrupted": results.interrupted,
-        "scenarios": [outcome.as_json() for outcome in results.outcomes],
-    }
-
-
 def _show(plan: Plan, results: Results) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import OPEN, Styled
@@ -153,9 +142,9 @@ def _show(plan: Plan, results: Results) -> None:
     if results.interrupted:
         screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))
     for outcome in results.outcomes:
-        found = outcome.as_json()
-        title = f"{found['title']} on {plan.host} ({found['source']})"
-        screen.table(latency_table(title, found["settings"], outcome.scenario.test))
-        for claim in found["claims"]:
+        found = outcome.result
+        title = f"{found.title} on {plan.host} ({found.source})"
+        screen.table(latency_table(title, found.settings, outcome.scenario.test))
+        for claim in found.claims:
             screen.line(*claim_parts(claim), indent=CLAIM_INDENT)
         screen.line()

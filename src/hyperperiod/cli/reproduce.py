@@ -123,7 +123,7 @@ def reproduce(
 
             plot_path.write_text(line_svg(figure.chart))
     if as_json:
-        print_json(figure.as_json())
+        print_json(figure.result)
     else:
         _show(figure)
     if figure.interrupted:
@@ -145,4 +145,4 @@ def _show(figure: Figure) -> None:
     rows = figure.rows if figure.shown is None else figure.shown
     screen.table(figure_table(title, figure.columns, figure.keys, rows))
     for claim in figure.claims:
-        screen.line(*claim_parts(claim.as_json()), indent=CLAIM_INDENT)
+        screen.line(*claim_parts(claim), indent=CLAIM_INDENT)

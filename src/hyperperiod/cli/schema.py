@@ -13,7 +13,8 @@ from hyperperiod.cli.options import OneOf
 def schema(what: str) -> None:
     """Print the JSON Schema of system files, or of results.
 
-    Results are what analyze, simulate, run and compare print with --json.
+    Results are what analyze, simulate, run, compare, fit, latency, reproduce, trace check and
+    trace diff print with --json.
     """
     if what == "results":
         from hyperperiod.results import schema_text

@@ -118,9 +118,9 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     if result.interrupted:
         _name_interruption(trace_file, result.end_ns, result.horizon_ns)
     if as_json:
-        print_json(result.as_json())
+        print_json(result.result)
     else:
-        Screen().table(check_table(result.as_json()))
+        Screen().table(check_table(result.result))
     ctx.exit(result.exit_code)
 
 
@@ -155,7 +155,7 @@ def diff(
     with status(f"comparing {trace_file} and {other_file}"):
         found = compare(first, second, bound_ns)
     if as_json:
-        print_json(found.as_json())
+        print_json(found.result)
     else:
         Screen().line(found.text())
     ctx.exit(0 if found.agrees else 1)

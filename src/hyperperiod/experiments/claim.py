@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from hyperperiod.model.result_object import ResultObject
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(ResultObject):
     """A sentence, what the paper found, what we found, and whether the sentence holds."""
 
     text: str
@@ -16,5 +14,5 @@ class Claim:
     ours: str
     holds: bool
 
-    def as_json(self) -> dict[str, Any]:
-        return {"text": self.text, "paper": self.paper, "ours": self.ours, "holds": self.holds}
+    def __init__(self, text: str, paper: str, ours: str, holds: bool) -> None:
+        super().__init__(text=text, paper=paper, ours=ours, holds=holds)

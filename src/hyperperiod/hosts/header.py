@@ -3,46 +3,54 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.model import Change, Interface, Source, System, hops_of, tasks_of, vcpus_of
-from hyperperiod.trace.format import FORMAT
+from hyperperiod.model import Change, Interface, Scope, Source, System, hops_of, tasks_of, vcpus_of
+from hyperperiod.trace.format import (
+    FORMAT,
+    ChangeEntry,
+    FlowEntry,
+    Header,
+    InterfaceEntry,
+    TaskEntry,
+    VcpuEntry,
+)
 
 
 def make_header(
     system: System, host: str, horizon_ns: int, seed: int | None, *, guarantees: bool
-) -> dict[str, Any]:
+) -> Header:
     """The header for a run of `system`, whose interfaces must be known.
 
     `guarantees`: the host-level test holds, so a reader may check what servers are promised.
     """
     priorities = Priorities(system)
-    return {
+    header: Header = {
         "format": FORMAT,
         "system": system.name,
         "host": host,
         "policy": str(system.policy),
-        "budget": str(system.policy.budget),
-        "order": str(system.policy.order),
-        "slack": str(system.policy.slack),
-        "scope": str(system.policy.scope),
+        "budget": system.policy.budget,
+        "order": system.policy.order,
+        "slack": system.policy.slack,
+        "scope": "global" if system.policy.scope is Scope.GLOBAL else "partitioned",
         "seed": seed,
         "horizon_ns": horizon_ns,
         "quantum_ns": system.quantum_ns,
         "pcpus": system.pcpus,
         "overheads": dict(vars(system.overheads)),
         "vcpus": _vcpus(system, priorities),
-        "spare": _interface(system.spare),
+        "spare": None if system.spare is None else _server(system.spare),
         "tasks": _tasks(system),
         "swaps": [{"at_ns": swap.at_ns, "policy": str(swap.policy)} for swap in system.swaps],
         "changes": [_change(change, priorities) for change in system.changes],
         "guarantees": guarantees,
-        **({"flows": _flows(system)} if system.flows else {}),
     }
+    if system.flows:
+        header["flows"] = _flows(system)
+    return header
 
 
-def _vcpus(system: System, priorities: Priorities) -> list[dict[str, Any]]:
+def _vcpus(system: System, priorities: Priorities) -> list[VcpuEntry]:
     return [
         {
             "name": vcpu.name,
@@ -59,7 +67,7 @@ def _vcpus(system: System, priorities: Priorities) -> list[dict[str, Any]]:
     ]
 
 
-def _tasks(system: System) -> list[dict[str, Any]]:
+def _tasks(system: System) -> list[TaskEntry]:
     return [
         {
             "domain": placed.domain.name,
@@ -77,42 +85,42 @@ def _tasks(system: System) -> list[dict[str, Any]]:
     ]
 
 
-def _flows(system: System) -> list[dict[str, Any]]:
+def _flows(system: System) -> list[FlowEntry]:
     return [
-        {
-            "name": flow.name,
-            "kind": str(flow.source.kind),
-            "period_ns": flow.source.period_ns,
-            "offset_ns": flow.source.offset_ns,
-            "jitter_ns": flow.source.jitter_ns,
-            "burst": flow.source.burst,
-            "queue": flow.queue,
-            "deadline_ns": flow.deadline_ns,
-            "hops": list(hops),
-            **_clients(flow.source),
-        }
+        _with_clients(
+            flow.source,
+            {
+                "name": flow.name,
+                "kind": str(flow.source.kind),
+                "period_ns": flow.source.period_ns,
+                "offset_ns": flow.source.offset_ns,
+                "jitter_ns": flow.source.jitter_ns,
+                "burst": flow.source.burst,
+                "queue": flow.queue,
+                "deadline_ns": flow.deadline_ns,
+                "hops": list(hops),
+            },
+        )
         for flow, hops in zip(system.flows, hops_of(system), strict=True)
     ]
 
 
-def _clients(source: Source) -> dict[str, Any]:
-    """The keys of the header that only closed sources have; none for others."""
-    if source.clients is None:
-        return {}
-    min_ns, max_ns = source.think_range_ns
-    return {"clients": source.clients, "think_least_ns": min_ns, "think_most_ns": max_ns}
+def _with_clients(source: Source, flow: FlowEntry) -> FlowEntry:
+    """The entry with the keys that only closed sources have."""
+    if source.clients is not None:
+        flow["clients"] = source.clients
+        flow["think_least_ns"], flow["think_most_ns"] = source.think_range_ns
+    return flow
 
 
-def _change(change: Change, priorities: Priorities) -> dict[str, Any]:
+def _change(change: Change, priorities: Priorities) -> ChangeEntry:
     return {
         "at_ns": change.at_ns,
         "domain": change.domain,
-        "interface": _interface(change.interface),
+        "interface": _server(change.interface),
         "priority": priorities.after(change),
     }
 
 
-def _interface(interface: Interface | None) -> dict[str, int] | None:
-    if interface is None:
-        return None
+def _server(interface: Interface) -> InterfaceEntry:
     return {"period_ns": interface.period_ns, "budget_ns": interface.budget_ns}

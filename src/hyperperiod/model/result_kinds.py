@@ -17,9 +17,9 @@ from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import show_path
 from hyperperiod.model.values import (
-    Anything,
     Kind,
     Many,
+    Mapped,
     Maybe,
     Path,
     Reading,
@@ -71,11 +71,24 @@ class Row(Kind):
         return {"type": "array", "prefixItems": each, "items": False, "minItems": len(each)}
 
 
-class Free(Anything):
-    """An object whose keys are described elsewhere."""
+class OneOf(Kind):
+    """A value of one of several kinds, the first that it fits."""
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        return {"type": "object"}
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = kinds
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        tries = [Reading(from_file=reading.from_file) for _ in self.kinds]
+        for kind, one in zip(self.kinds, tries, strict=True):
+            read = kind.read(value, path, one)
+            if not one.findings:
+                return read
+        # What is wrong is said of the kind that it fits best.
+        reading.findings += min(tries, key=lambda one: len(one.findings)).findings
+        return None
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return {"anyOf": [kind.schema(definitions) for kind in self.kinds]}
 
 
 class Object(Kind):
@@ -126,15 +139,16 @@ def kind_of(hint: Any) -> Kind:
     """The kind of value that the type of a field means."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        (one,) = (part for part in arguments if part not in (types.NoneType, Absent))
-        return Nullable(kind_of(one)) if types.NoneType in arguments else kind_of(one)
+        kinds = [kind_of(part) for part in arguments if part not in (types.NoneType, Absent)]
+        one = kinds[0] if len(kinds) == 1 else OneOf(kinds)
+        return Nullable(one) if types.NoneType in arguments else one
     if origin is tuple:
         if arguments[1] is ...:
             return Many(kind_of(arguments[0]))
         return Row([kind_of(one) for one in arguments])
     if isinstance(hint, type) and is_dataclass(hint):
         return Object(hint)
-    return Free() if origin is Mapping else _PLAIN[hint]
+    return Mapped(kind_of(arguments[1])) if origin is Mapping else _PLAIN[hint]
 
 
 _PLAIN: dict[Any, Kind] = {

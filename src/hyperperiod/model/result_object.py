@@ -73,7 +73,7 @@ class ResultObject:
         return read_result(cls, values, "")
 
     @classmethod
-    def load(cls, path: Path | str) -> Self:
+    def from_file(cls, path: Path | str) -> Self:
         """The object in a file of JSON; InputError, with the name of the file, if it is not one."""
         from hyperperiod.model.result_kinds import load_result
 

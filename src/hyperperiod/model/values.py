@@ -275,6 +275,9 @@ class Mapped(Kind):
             self.kind.read(one, (*path, name), reading)
         return value
 
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": self.kind.schema(definitions)}
+
 
 class Factor(Kind):
     """An exact factor in (0, 1]; binary fractions are taken as the decimals that they print."""

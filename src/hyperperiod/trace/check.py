@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hyperperiod.trace.format import Progress, end_ns, is_interrupted, read
 from hyperperiod.trace.properties import PROPERTIES, Property, PropertyVerdict, Status, check_all
+from hyperperiod.trace.result import PropertyResult, TraceCheckResult, ViolationResult
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,21 @@ class CheckResult:
         """The exit code of `trace check`: 0 if all is well, 1 if a property fails."""
         return 0 if self.ok else 1
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> TraceCheckResult:
         """The result object of `trace check --json`."""
-        return {
-            "trace": str(self.path),
-            "system": self.system,
-            "host": self.host,
-            "policy": self.policy,
-            "records": self.records,
-            "horizon_ns": self.horizon_ns,
-            "end_ns": self.end_ns,
-            "interrupted": self.interrupted,
-            "ok": self.ok,
-            "properties": [_finding_json(one, finding) for one, finding in self.findings],
-        }
+        return TraceCheckResult(
+            trace=str(self.path),
+            system=self.system,
+            host=self.host,
+            policy=self.policy,
+            records=self.records,
+            horizon_ns=self.horizon_ns,
+            end_ns=self.end_ns,
+            interrupted=self.interrupted,
+            ok=self.ok,
+            properties=tuple(_property_result(one, found) for one, found in self.findings),
+        )
 
 
 def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
@@ -66,15 +67,15 @@ def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
     )
 
 
-def _finding_json(one: Property, finding: PropertyVerdict) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "statement": one.statement,
-        "status": finding.status.value,
-        "reason": finding.reason,
-        "violations": finding.count,
-        "examples": [
-            {"time_ns": violation.time_ns, "text": violation.text}
-            for violation in finding.violations
-        ],
-    }
+def _property_result(one: Property, found: PropertyVerdict) -> PropertyResult:
+    return PropertyResult(
+        name=one.name,
+        statement=one.statement,
+        status=found.status.value,
+        reason=found.reason,
+        violations=found.count,
+        examples=tuple(
+            ViolationResult(time_ns=violation.time_ns, text=violation.text)
+            for violation in found.violations
+        ),
+    )

@@ -24,6 +24,7 @@ from hyperperiod.model.units import format_time
 from hyperperiod.trace.format import Header, Records, end_ns
 from hyperperiod.trace.intervals import Interval, intervals
 from hyperperiod.trace.jobs import Job, jobs
+from hyperperiod.trace.result import DivergenceResult, TraceDiffResult
 
 Trace = tuple[Header, Records]
 
@@ -40,6 +41,17 @@ class Divergence:
     end_ns: int
     first: Interval | None
     second: Interval | None
+
+    @property
+    def result(self) -> DivergenceResult:
+        """The stretch, with what each schedule says in words."""
+        return DivergenceResult(
+            pcpu=self.pcpu,
+            start_ns=self.start_ns,
+            end_ns=self.end_ns,
+            first=_interval_text(self.first),
+            second=_interval_text(self.second),
+        )
 
 
 @dataclass(frozen=True)
@@ -69,28 +81,21 @@ class Comparison:
         """Whether the two traces show the same schedule within the bound."""
         return self.divergence is None and not self.unequal_jobs
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> TraceDiffResult:
         """The result object of `trace diff --json`."""
-        found = self.divergence
-        return {
-            "hosts": list(self.hosts),
-            "agrees": self.agrees,
-            "bound_ns": self.bound_ns,
-            "total_ns": self.total_ns,
-            "compared_ns": self.compared_ns,
-            "least_bound_ns": self.least_bound_ns,
-            "jobs": self.jobs,
-            "response_ns": self.response_ns,
-            "divergence": found
-            and {
-                "pcpu": found.pcpu,
-                "start_ns": found.start_ns,
-                "end_ns": found.end_ns,
-                "first": _interval_text(found.first),
-                "second": _interval_text(found.second),
-            },
-            "unequal_jobs": list(self.unequal_jobs),
-        }
+        return TraceDiffResult(
+            hosts=self.hosts,
+            agrees=self.agrees,
+            bound_ns=self.bound_ns,
+            total_ns=self.total_ns,
+            compared_ns=self.compared_ns,
+            least_bound_ns=self.least_bound_ns,
+            jobs=self.jobs,
+            response_ns=self.response_ns,
+            divergence=None if self.divergence is None else self.divergence.result,
+            unequal_jobs=self.unequal_jobs,
+        )
 
     def text(self) -> str:
         """The result in words; on a divergence with both schedules around it."""

@@ -138,6 +138,13 @@ class ChangeEntry(TypedDict):
     vcpus: NotRequired[list[Count]]
 
 
+class SwapEntry(TypedDict):
+    """A policy that takes over at some instant."""
+
+    at_ns: Count
+    policy: str
+
+
 class FlowEntry(TypedDict):
     """A flow: which tasks its items pass, by their ids; its place in the list is its number."""
 
@@ -182,7 +189,7 @@ class Header(TypedDict):
     vcpus: list[VcpuEntry]
     spare: InterfaceEntry | None
     tasks: list[TaskEntry]
-    swaps: list[dict[str, Any]]
+    swaps: list[SwapEntry]
     changes: list[ChangeEntry]
     flows: NotRequired[list[FlowEntry]]
     guarantees: NotRequired[bool]

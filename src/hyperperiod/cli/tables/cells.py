@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.model.units import NS_PER_UNIT, format_time
 from hyperperiod.model.vcpus import InterfaceResult
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from hyperperiod.experiments.claim import Claim
 
 NO_VALUE = "-"
 
@@ -65,8 +65,8 @@ def count_text(count: int) -> str:
 CLAIM_INDENT: Final = len("holds: ")
 
 
-def claim_parts(claim: Json) -> tuple[str, ...]:
+def claim_parts(claim: Claim) -> tuple[str, ...]:
     """Whether a claim holds, and below it what we found and what the paper did."""
-    sign = Styled("holds", GOOD) if claim["holds"] else Styled("fails", FAULT)
+    sign = Styled("holds", GOOD) if claim.holds else Styled("fails", FAULT)
     below = "\n" + " " * CLAIM_INDENT
-    return sign, f": {claim['text']}{below}found: {claim['ours']}{below}paper: {claim['paper']}"
+    return sign, f": {claim.text}{below}found: {claim.ours}{below}paper: {claim.paper}"

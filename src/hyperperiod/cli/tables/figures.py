@@ -3,50 +3,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.cli.table import Column, Table, numbers, words
-from hyperperiod.cli.tables.cells import NO_VALUE, Json, share_text, time_text
+from hyperperiod.cli.tables.cells import NO_VALUE, share_text, time_text
+from hyperperiod.model.result_object import ResultObject, to_json
+
+if TYPE_CHECKING:
+    from hyperperiod.experiments.latency.result import LatencyRow, LatencySettingResult
 
 
-def figure_table(title: str, columns: Sequence[str], keys: int, rows: Sequence[Json]) -> Table:
+def figure_table(
+    title: str, columns: Sequence[str], keys: int, rows: Sequence[ResultObject]
+) -> Table:
     """The rows of a figure, nothing left out; the first `keys` columns name a row."""
     shown = [_figure_column(column, at < keys, rows) for at, column in enumerate(columns)]
     table = Table(title, shown, in_blocks=True)
     for row in rows:
-        table.add_row(*(_figure_cell(column, row[column]) for column in columns))
+        table.add_row(*(_figure_cell(column, getattr(row, column)) for column in columns))
     return table
 
 
-def _figure_column(column: str, key: bool, rows: Sequence[Json]) -> Column:
+def _figure_column(column: str, key: bool, rows: Sequence[ResultObject]) -> Column:
     """A column; its name in words: what ends in _ns or _hz is shown with its unit."""
     name = column.removesuffix("_ns").replace("_hz", "/s").replace("_", " ")
-    word = key and all(isinstance(row[column], str) for row in rows)
+    word = key and all(isinstance(getattr(row, column), str) for row in rows)
     return Column(name, right=not word, rank=0 if key else 1)
 
 
 def _figure_cell(column: str, value: Any) -> str:
     if value is None:
         return NO_VALUE
-    if isinstance(value, Mapping):
-        return " / ".join(time_text(one) for one in value.values())
+    if isinstance(value, ResultObject):
+        return " / ".join(time_text(one) for one in to_json(value).values())
     if column.endswith("_ns"):
         return time_text(value)
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def latency_table(title: str, settings: Sequence[Json], test: str) -> Table:
+def latency_table(title: str, settings: Sequence[LatencySettingResult], test: str) -> Table:
     """One row per setting and server, the paper's before ours."""
     response = test == "response"
     cells = _response_cells if response else _clocktick_cells
     figures = _RESPONSE if response else _CLOCKTICK
     table = Table(title, [_SETTING, *words("server", "from"), *figures])
     for setting in settings:
-        name = setting["name"]
+        name = setting.name
         table.add_section()
-        for row in setting["rows"]:
-            table.add_row(name, row["label"], row["source"], *cells(row))
+        for row in setting.rows:
+            table.add_row(name, row.label, row.source, *cells(row))
             name = ""
     return table
 
@@ -66,24 +72,24 @@ _RESPONSE = [
 ]
 
 
-def _clocktick_cells(row: Json) -> tuple[str, ...]:
-    stretch = row["stretch"]
+def _clocktick_cells(row: LatencyRow) -> tuple[str, ...]:
+    stretch = row.stretch
     return (
-        str(row["runs"]),
-        share_text(row["tick_only"]),
-        time_text(row["longest_tick_ns"]),
-        time_text(row["longest_ns"]),
+        str(row.runs),
+        share_text(row.tick_only),
+        time_text(row.longest_tick_ns),
+        time_text(row.longest_ns),
         NO_VALUE if stretch is None else f"{stretch:.2f}",
     )
 
 
-def _response_cells(row: Json) -> tuple[str, ...]:
-    found = row["response_ns"] or {}
-    known = row["source"] != "paper"
+def _response_cells(row: LatencyRow) -> tuple[str, ...]:
+    found = row.response_ns
+    known = row.source != "paper"
     # Without a response all of them are waiting.
-    waiting = row["unanswered"] if found else row["runs"]
+    waiting = row.unanswered if found else row.runs
     return (
-        str(row["runs"]) if known else NO_VALUE,
+        str(row.runs) if known else NO_VALUE,
         str(waiting) if known else NO_VALUE,
-        *(time_text(found.get(key)) for key in ("min", "mean", "max")),
+        *(time_text(getattr(found, key, None)) for key in ("min", "mean", "max")),
     )

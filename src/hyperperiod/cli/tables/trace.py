@@ -4,38 +4,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, words
-from hyperperiod.cli.tables.cells import Json
+
+if TYPE_CHECKING:
+    from hyperperiod.trace.result import PropertyResult, TraceCheckResult
 
 SHOWN_VIOLATIONS = 3
 
 
-def check_table(check: Json) -> Table:
+def check_table(check: TraceCheckResult) -> Table:
     """Every property of a trace: what it says, and where it fails or why it was skipped."""
-    title = f"{check['system']} · {check['policy']} · {check['host']}"
+    title = f"{check.system} · {check.policy} · {check.host}"
     said = Column("what it says, and where it fails", folds=30)
     table = Table(title, [*words("property", "verdict"), said])
-    for one in check["properties"]:
-        table.add_row(one["name"], Styled(one["status"], _STYLES[one["status"]]), _said(one))
+    for one in check.properties:
+        table.add_row(one.name, Styled(one.status, _STYLES[one.status]), _statement_cell(one))
     return table
 
 
 _STYLES = {"holds": GOOD, "fails": BAD, "skipped": OPEN}
 
 
-def _said(one: Json) -> tuple[str, ...]:
-    lines = [one["statement"]]
-    if one["status"] == "skipped":
-        lines.append(Styled(one["reason"], OPEN))
+def _statement_cell(one: PropertyResult) -> tuple[str, ...]:
+    lines = [one.statement]
+    if one.status == "skipped":
+        lines.append(Styled(one.reason, OPEN))
     lines += [
-        Styled(f"{violation['time_ns']} ns: {violation['text']}", FAULT)
-        for violation in one["examples"][:SHOWN_VIOLATIONS]
+        Styled(f"{violation.time_ns} ns: {violation.text}", FAULT)
+        for violation in one.examples[:SHOWN_VIOLATIONS]
     ]
-    if one["violations"] > SHOWN_VIOLATIONS:
-        lines.append(Styled(f"… {one['violations']} in all", FAULT))
+    if one.violations > SHOWN_VIOLATIONS:
+        lines.append(Styled(f"… {one.violations} in all", FAULT))
     return tuple(lines)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from hyperperiod.experiments.latency.result import LatencyResponse, LatencyRow
 from hyperperiod.experiments.latency.samples import Samples, Times
 from hyperperiod.experiments.latency.settings import Figures, LatencySetting, Scenario
 
@@ -50,25 +50,26 @@ class Row:
     table: int | None = None
     series: Samples | None = field(default=None, repr=False, compare=False)
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> LatencyRow:
         """The row as `--json` prints it."""
-        response = self.response
-        return {
-            "source": self.source,
-            "policy": self.policy,
-            "label": self.label,
-            "table": self.table,
-            "runs": self.runs,
-            "tick_only": self.tick_only,
-            "longest_tick_ns": self.longest_tick_ns,
-            "longest_ns": self.longest_ns,
-            "gap_ns": self.gap_ns,
-            "stretch": self.stretch,
-            "response_ns": None
-            if response is None
-            else {"min": response.min_ns, "mean": response.mean_ns, "max": response.max_ns},
-            "unanswered": None if response is None else response.unanswered,
-        }
+        found = self.response
+        return LatencyRow(
+            source=self.source,
+            policy=self.policy,
+            label=self.label,
+            table=self.table,
+            runs=self.runs,
+            tick_only=self.tick_only,
+            longest_tick_ns=self.longest_tick_ns,
+            longest_ns=self.longest_ns,
+            gap_ns=self.gap_ns,
+            stretch=self.stretch,
+            response_ns=None
+            if found is None
+            else LatencyResponse(min=found.min_ns, mean=found.mean_ns, max=found.max_ns),
+            unanswered=None if found is None else found.unanswered,
+        )
 
 
 def clocktick_row(

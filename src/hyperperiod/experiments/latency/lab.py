@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.latency.claims import claims_of
 from hyperperiod.experiments.latency.figures import Row, paper_row
+from hyperperiod.experiments.latency.result import (
+    LatencyNeighbour,
+    LatencyResult,
+    LatencyServer,
+    LatencySettingResult,
+    ScenarioResult,
+)
 from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS, measure_defect
-from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
+from hyperperiod.experiments.latency.settings import GivenServer, LatencySetting, Scenario
 from hyperperiod.experiments.latency.simulated import measure_simulated
 from hyperperiod.model import Policy
 
@@ -52,15 +58,16 @@ class Outcome:
     settings: list[Measured]
     claims: list[Claim]
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> ScenarioResult:
         """The scenario as `--json` prints it."""
-        return {
-            "name": self.scenario.name,
-            "title": self.scenario.title,
-            "source": self.scenario.source,
-            "settings": [_setting_json(one) for one in self.settings],
-            "claims": [claim.as_json() for claim in self.claims],
-        }
+        return ScenarioResult(
+            name=self.scenario.name,
+            title=self.scenario.title,
+            source=self.scenario.source,
+            settings=tuple(_setting_result(one) for one in self.settings),
+            claims=tuple(self.claims),
+        )
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,17 @@ class Results:
 
     outcomes: list[Outcome]
     interrupted: bool
+
+    def result(self, plan: Plan) -> LatencyResult:
+        """What `--json` prints of a plan that was measured."""
+        return LatencyResult(
+            host=plan.host,
+            seed=plan.seed,
+            policies=tuple(str(policy) for policy in plan.policies),
+            quirks=tuple(plan.quirks),
+            interrupted=self.interrupted,
+            scenarios=tuple(outcome.result for outcome in self.outcomes),
+        )
 
 
 def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Results:
@@ -165,26 +183,26 @@ def _side_by_side(rows: list[Row]) -> list[Row]:
     )
 
 
-def _setting_json(one: Measured) -> dict[str, Any]:
+def _setting_result(one: Measured) -> LatencySettingResult:
     setting = one.setting
-    return {
-        "name": setting.name,
-        "test_time_ns": setting.test_time_ns,
-        "pause_ns": setting.pause_ns,
-        "under_test": _server_json(setting.under_test),
-        "neighbours": [
-            {**_server_json(neighbour), "running": neighbour.running}
+    return LatencySettingResult(
+        name=setting.name,
+        test_time_ns=setting.test_time_ns,
+        pause_ns=setting.pause_ns,
+        under_test=_server_result(setting.under_test),
+        neighbours=tuple(
+            LatencyNeighbour(**vars(_server_result(neighbour)), running=neighbour.running)
             for neighbour in setting.neighbours
-        ],
-        "rows": [row.as_json() for row in one.rows],
-    }
+        ),
+        rows=tuple(row.result for row in one.rows),
+    )
 
 
-def _server_json(server: Any) -> dict[str, Any]:
+def _server_result(server: GivenServer) -> LatencyServer:
     interface = server.interface
-    return {
-        "budget_ns": interface.budget_ns,
-        "period_ns": interface.period_ns,
-        "paper_budget_ns": server.budget_ns,
-        "priority": server.priority,
-    }
+    return LatencyServer(
+        budget_ns=interface.budget_ns,
+        period_ns=interface.period_ns,
+        paper_budget_ns=server.budget_ns,
+        priority=server.priority,
+    )

@@ -5,11 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.on_host import Host
+from hyperperiod.experiments.reproduce.result import (
+    PacketRow,
+    PacketRunRow,
+    ReproductionResult,
+    RequestRow,
+    SpareGainRow,
+    WorstPacketRow,
+)
 from hyperperiod.model import InputError
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.report.lines import LineChart
 
 Progress = Callable[[int], None]
@@ -53,30 +62,31 @@ class Figure:
     name: str
     title: str
     source: str
-    rows: Sequence[dict[str, Any]]
+    rows: Sequence[SpareGainRow | RequestRow | PacketRow]
     claims: Sequence[Claim]
     chart: LineChart
     columns: Sequence[str]
     """Those keys of a row that people want to see."""
     interrupted: bool = False
-    measured: Sequence[dict[str, Any]] = ()
+    measured: Sequence[PacketRunRow | WorstPacketRow] = ()
     """Everything that was measured, if the rows are only some of it, with more keys."""
-    shown: Sequence[dict[str, Any]] | None = None
+    shown: Sequence[ResultObject] | None = None
     """What people see instead of the rows."""
     keys: int = 1
     """How many of the columns, from the first on, say what a row is about."""
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> ReproductionResult:
         """What `reproduce --json` prints."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "source": self.source,
-            "rows": list(self.rows),
-            **({"measured": list(self.measured)} if self.measured else {}),
-            "claims": [claim.as_json() for claim in self.claims],
-            "interrupted": self.interrupted,
-        }
+        return ReproductionResult(
+            name=self.name,
+            title=self.title,
+            source=self.source,
+            rows=tuple(self.rows),
+            measured=tuple(self.measured),
+            claims=tuple(self.claims),
+            interrupted=self.interrupted,
+        )
 
 
 class Experiment(Protocol):

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Generic, TypeVar
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.reproduce.result import RequestRow, SpareGainRow
 from hyperperiod.model.part import Part
 from hyperperiod.report.lines import LineChart
 
-Row = dict[str, Any]
+Row = TypeVar("Row", SpareGainRow, RequestRow)
 
 
-class Measured(Part):
+class Measured(Part, Generic[Row]):
     """An experiment by its file; what is measured, claimed and drawn is said by the class."""
 
     name: str

@@ -15,12 +15,12 @@ from fractions import Fraction
 from hyperperiod.analysis import analyze
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.packet_runs import (
-    Row,
     controller,
     largest,
     of,
     work_ns,
 )
+from hyperperiod.experiments.reproduce.result import PacketRunRow
 from hyperperiod.model import System, format_time, tasks_of
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime
@@ -66,9 +66,9 @@ class Judge:
         """What the host takes on the whole way of a packet."""
         return self.costs.start_ns * len(self.base.flows[0].hops)
 
-    def claims(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def claims(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         """All claims that the paper's findings give rise to."""
-        first = of(rows, domain=rows[0]["domain"])
+        first = of(rows, domain=rows[0].domain)
         if self.paper.constant:
             yield from self._about_means(first)
         if self.paper.misses:
@@ -76,7 +76,7 @@ class Judge:
         if self.paper.bound:
             yield from self._about_bounds(rows)
 
-    def _about_means(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def _about_means(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         moved_ns = _moved(of(rows, policy="psedf"))
         yield Claim(
             "Under PSEDF the mean response does not depend on the load.",
@@ -106,8 +106,8 @@ class Judge:
             min(growth) > GROWS,
         )
         room = self._room()
-        kept = [row for row in rows if row["load"] <= room and row["response_ns"]]
-        worst_ns = max(row["response_ns"]["mean"] for row in kept)
+        kept = [row for row in rows if row.load <= room and row.response_ns]
+        worst_ns = max(_mean_ns(row) for row in kept)
         yield Claim(
             "The mean stays below the deadline while the load leaves the wheels what they ask for.",
             self.paper.below,
@@ -116,18 +116,18 @@ class Judge:
             worst_ns < self.base.flows[0].deadline_ns,
         )
 
-    def _about_misses(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def _about_misses(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         free = of(rows, load_as="best effort")
         yield Claim(
             "Beside a load without slices no packet misses: inequality (1) holds exactly.",
             self.paper.misses,
-            f"{sum(row['misses'] for row in free)} misses; largest response {_time(largest(free))}",
-            not any(row["misses"] for row in free),
+            f"{sum(row.misses for row in free)} misses; largest response {_time(largest(free))}",
+            not any(row.misses for row in free),
         )
         booked = of(rows, policy="sedf", load_as="reserved", switch_ns=0)
-        late = [row["load"] for row in booked if row["misses"]]
+        late = [row.load for row in booked if row.misses]
         overbooked = min((load for load in self.loads if load > 100 * self._left()), default=None)
-        kept = [row for row in booked if not row["dropped"]]
+        kept = [row for row in booked if not row.dropped]
         yield Claim(
             "Packets miss only where a load with slices overbooks the pcpu: of the two ways this"
             " one explains the figure.",
@@ -143,7 +143,7 @@ class Judge:
         yield from self._about_similar(rows)
         yield from self._about_switches(rows)
 
-    def _about_similar(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def _about_similar(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         """SEDF' against SEDF, and nothing where only one of them ran."""
         found = {
             policy: _first(of(rows, policy=policy, load_as="reserved", switch_ns=0))
@@ -166,14 +166,14 @@ class Judge:
             and abs(loads.index(one) - loads.index(other)) <= 1
         )
 
-    def _about_switches(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def _about_switches(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         """What a machine adds whose switches take time."""
-        costly = [row for row in of(rows, policy="sedf", load_as="reserved") if row["switch_ns"]]
+        costly = [row for row in of(rows, policy="sedf", load_as="reserved") if row.switch_ns]
         if not costly:
             return
         first = _first(costly)
-        kept = [row for row in costly if not row["dropped"]]
-        cost_ns = costly[0]["switch_ns"]
+        kept = [row for row in costly if not row.dropped]
+        cost_ns = costly[0].switch_ns
         yield Claim(
             f"With {format_time(cost_ns)} a switch, packets beside slices miss from the paper's"
             " load on.",
@@ -184,7 +184,7 @@ class Judge:
             first == self.paper.first_miss,
         )
 
-    def _about_bounds(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def _about_bounds(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         bounds = self._bounds()
         said = ("none" if bound is None else format_time(bound) for bound in bounds.values())
         yield Claim(
@@ -192,8 +192,7 @@ class Judge:
             self.paper.bound,
             f"largest {_time(largest(rows))}; bounds {', '.join(said)}",
             all(
-                row["response_ns"] is not None
-                and row["response_ns"]["max"] <= (bounds[row["domain"]] or 0)
+                row.response_ns is not None and row.response_ns.max <= (bounds[row.domain] or 0)
                 for row in rows
             )
             and all(
@@ -201,7 +200,7 @@ class Judge:
                 for flow, bound in zip(self.base.flows, bounds.values(), strict=True)
             ),
         )
-        apart = of(rows, come="apart", domain=rows[0]["domain"])
+        apart = of(rows, come="apart", domain=rows[0].domain)
         least_ns = work_ns(self.base)
         yield Claim(
             "With packets apart the first wheel takes 2 e_N + e_1, whatever the load.",
@@ -211,7 +210,7 @@ class Judge:
             0 < largest(apart) <= least_ns + self.slack_ns,
         )
         moved_ns = max(
-            _spread([largest([row]) for row in of(rows, come=row["come"], domain=row["domain"])])
+            _spread([largest([row]) for row in of(rows, come=row.come, domain=row.domain)])
             for row in rows
         )
         yield Claim(
@@ -265,41 +264,42 @@ class Judge:
         return self.base.domains[-1].pcpu
 
 
-def _moved(rows: Sequence[Row]) -> int:
+def _moved(rows: Sequence[PacketRunRow]) -> int:
     """How far a load moves the mean, in the way of running it where that is most.
 
     Runs in which packets were dropped are left out: their means only tell how long the queue is.
     """
-    return max(
-        _spread([row["response_ns"]["mean"] for row in _alike(rows, row)]) for row in _kept(rows)
-    )
+    return max(_spread([_mean_ns(row) for row in _alike(rows, row)]) for row in _kept(rows))
 
 
-def _growth(rows: Sequence[Row]) -> float:
+def _growth(rows: Sequence[PacketRunRow]) -> float:
     """The largest mean over the least, where that is most."""
-    means = [
-        [float(row["response_ns"]["mean"]) for row in _alike(rows, row)] for row in _kept(rows)
-    ]
+    means = [[float(_mean_ns(row)) for row in _alike(rows, row)] for row in _kept(rows)]
     return max(max(found) / min(found) for found in means)
 
 
-def _alike(rows: Sequence[Row], row: Row) -> list[Row]:
+def _alike(rows: Sequence[PacketRunRow], row: PacketRunRow) -> list[PacketRunRow]:
     """The rows of the same curve."""
     keys = ("policy", "load_as", "come", "switch_ns")
-    return _kept(of(rows, **{key: row[key] for key in keys}))
+    return _kept(of(rows, **{key: getattr(row, key) for key in keys}))
 
 
-def _kept(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["response_ns"] and not row["dropped"]]
+def _kept(rows: Sequence[PacketRunRow]) -> list[PacketRunRow]:
+    return [row for row in rows if row.response_ns and not row.dropped]
+
+
+def _mean_ns(row: PacketRunRow) -> int:
+    assert row.response_ns is not None, "only rows with answers are compared"
+    return row.response_ns.mean
 
 
 def _spread(values: Sequence[int]) -> int:
     return max(values) - min(values)
 
 
-def _first(rows: Sequence[Row]) -> int | None:
+def _first(rows: Sequence[PacketRunRow]) -> int | None:
     """The least load at which a packet misses."""
-    return min((row["load"] for row in rows if row["misses"]), default=None)
+    return min((row.load for row in rows if row.misses), default=None)
 
 
 def _percent(load: int | None) -> str:

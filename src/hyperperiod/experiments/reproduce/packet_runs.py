@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
+from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow, ResponseRange
 from hyperperiod.hosts.result import Responses
 from hyperperiod.model import (
     Domain,
@@ -35,10 +36,7 @@ from hyperperiod.model import (
 
 Come = Literal["apart", "random"]
 LoadAs = Literal["best effort", "reserved"]
-Row = dict[str, Any]
-
-KEYS = ("policy", "host", "load", "domain", "packets", "misses", "response_ns")
-"""What a row of the figure has."""
+SomeRow = TypeVar("SomeRow", PacketRow, PacketRunRow)
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Bench:
     seed: int
 
 
-def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[Row]:
+def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[PacketRunRow]:
     """One run: a row per wheel, with all that there is to say of it.
 
     KeyboardInterrupt if Ctrl-C ended it.
@@ -69,31 +67,44 @@ def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[Row]:
     system = _system(bench, policy, way, load)
     flows = run_on(bench.host, system, _horizon(bench, way), bench.seed).flows
     return [
-        {
-            "policy": str(policy),
-            "host": bench.host,
-            "load_as": way.load_as,
-            "come": way.come,
-            "switch_ns": way.switch_ns,
-            "load": load,
-            "domain": controller(flow),
-            "packets": found.items,
-            "dropped": found.dropped,
-            "misses": found.misses + found.dropped,
-            "response_ns": response_row(found.response_ns),
-        }
+        PacketRunRow(
+            policy=str(policy),
+            host=bench.host,
+            load_as=way.load_as,
+            come=way.come,
+            switch_ns=way.switch_ns,
+            load=load,
+            domain=controller(flow),
+            packets=found.items,
+            dropped=found.dropped,
+            misses=found.misses + found.dropped,
+            response_ns=response_range(found.response_ns),
+        )
         for flow, found in zip(system.flows, flows, strict=True)
     ]
 
 
-def of(rows: Sequence[Row], **wanted: Any) -> list[Row]:
+def row_of_figure(row: PacketRunRow) -> PacketRow:
+    """What a row of the figure has of one that was measured."""
+    return PacketRow(
+        policy=row.policy,
+        host=row.host,
+        load=row.load,
+        domain=row.domain,
+        packets=row.packets,
+        misses=row.misses,
+        response_ns=row.response_ns,
+    )
+
+
+def of(rows: Sequence[SomeRow], **wanted: Any) -> list[SomeRow]:
     """The rows with these values."""
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return [row for row in rows if all(getattr(row, key) == value for key, value in wanted.items())]
 
 
-def largest(rows: Sequence[Row]) -> int:
+def largest(rows: Sequence[PacketRow] | Sequence[PacketRunRow]) -> int:
     """The largest response in rows; 0 if no packet got through."""
-    return max((row["response_ns"]["max"] for row in rows if row["response_ns"]), default=0)
+    return max((row.response_ns.max for row in rows if row.response_ns), default=0)
 
 
 def controller(flow: Flow) -> str:
@@ -107,9 +118,11 @@ def work_ns(base: System) -> int:
     return sum(wcets[hop] for hop in base.flows[0].hops)
 
 
-def response_row(found: Responses | None) -> Row | None:
+def response_range(found: Responses | None) -> ResponseRange | None:
     """The response times that a row shows; None without any."""
-    return None if found is None else {"min": found.min, "mean": found.mean, "max": found.max}
+    if found is None:
+        return None
+    return ResponseRange(min=found.min, mean=found.mean, max=found.max)
 
 
 def _horizon(bench: Bench, way: Way) -> int:

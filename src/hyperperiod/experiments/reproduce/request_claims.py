@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.reproduce.measured import Row
 from hyperperiod.experiments.reproduce.request_workload import Run, Setting, Vm, Workload
+from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 
 NS_PER_S = 1_000_000_000
@@ -32,27 +32,27 @@ class Judge:
         self.clients = setting.clients
         self.think_ns = setting.think_ns
 
-    def claims(self, rows: Sequence[Row]) -> Iterator[Claim]:
+    def claims(self, rows: Sequence[RequestRow]) -> Iterator[Claim]:
         last = {run.name: _row_at(rows, run, self.clients[-1]) for run in self.runs}
         yield from self._more(last)
         yield from (self._begin(run, rows) for run in self.runs)
         yield self._spare(last)
-        worst = max(rows, key=lambda row: float(row["ratio"]))
+        worst = max(rows, key=lambda row: float(row.ratio))
         yield Claim(
             "At no number of clients is the mean response more than 1 % above that of RTDS.",
             self.paper.never_worse,
-            f"the largest ratio is {worst['ratio']:.3f}, with {worst['clients']} clients and"
-            f" {worst['run']} in the database",
-            worst["ratio"] <= NOT_WORSE,
+            f"the largest ratio is {worst.ratio:.3f}, with {worst.clients} clients and"
+            f" {worst.run} in the database",
+            worst.ratio <= NOT_WORSE,
         )
 
-    def _more(self, last: Mapping[str, Row]) -> Iterator[Claim]:
-        gains = [row["gain"] for row in last.values()]
+    def _more(self, last: Mapping[str, RequestRow]) -> Iterator[Claim]:
+        gains = [row.gain for row in last.values()]
         yield Claim(
             f"With {self.clients[-1]} clients ERTDS completes more requests per second.",
             self.paper.gain,
             "; ".join(
-                f"{row['ertds_hz']:.1f} and {row['rtds_hz']:.1f}, {row['gain']:.1%} more, with"
+                f"{row.ertds_hz:.1f} and {row.rtds_hz:.1f}, {row.gain:.1%} more, with"
                 f" {name} in the database"
                 for name, row in last.items()
             ),
@@ -67,8 +67,8 @@ class Judge:
                 min(gains) <= theirs <= max(gains),
             )
 
-    def _begin(self, run: Run, rows: Sequence[Row]) -> Claim:
-        gains = {count: _row_at(rows, run, count)["gain"] for count in self.clients}
+    def _begin(self, run: Run, rows: Sequence[RequestRow]) -> Claim:
+        gains = {count: _row_at(rows, run, count).gain for count in self.clients}
         first = next((count for count in self.clients if gains[count] > GAIN), None)
         full = self._full(run)
         return Claim(
@@ -79,15 +79,15 @@ class Judge:
             first == next((count for count in self.clients if count > full), None),
         )
 
-    def _spare(self, last: Mapping[str, Row]) -> Claim:
+    def _spare(self, last: Mapping[str, RequestRow]) -> Claim:
         said, holds = [], True
         for run in self.runs:
             row = last[run.name]
             vms = self.experiment.vms
-            short = [vm.name for vm in vms if self._is_short(vm, run, row["ertds_hz"])]
-            shares = [f"{name} {row['donated'][name]:.1%}" for name in short]
+            short = [vm.name for vm in vms if self._is_short(vm, run, row.ertds_hz)]
+            shares = [f"{name} {row.donated[name]:.1%}" for name in short]
             said.append(f"{run.name}: {' and '.join(shares)} of the pcpu")
-            holds &= all(row["donated"][name] > HELP for name in short)
+            holds &= all(row.donated[name] > HELP for name in short)
         return Claim(
             "Every tier whose demand is above its own server gets of the spare.",
             self.paper.who,
@@ -109,7 +109,7 @@ class Judge:
             )
         )
 
-    def chart(self, rows: Sequence[Row]) -> LineChart:
+    def chart(self, rows: Sequence[RequestRow]) -> LineChart:
         """Throughput over clients, the paper's two numbers as levels."""
         ends = (float(self.clients[0]), float(self.clients[-1]))
         curves = [
@@ -120,7 +120,7 @@ class Judge:
         for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
             level = [(at, float(theirs)) for at in ends]
             curves.append(Curve(f"{policy}, paper: {theirs}", level))
-        most = max((row["ertds_hz"] for row in rows), default=float(self.paper.ertds_hz))
+        most = max((row.ertds_hz for row in rows), default=float(self.paper.ertds_hz))
         return LineChart(
             self.experiment.title,
             Scale("clients"),
@@ -134,9 +134,9 @@ class Judge:
         )
 
 
-def _row_at(rows: Sequence[Row], run: Run, clients: int) -> Row:
-    return next(row for row in rows if (row["run"], row["clients"]) == (run.name, clients))
+def _row_at(rows: Sequence[RequestRow], run: Run, clients: int) -> RequestRow:
+    return next(row for row in rows if (row.run, row.clients) == (run.name, clients))
 
 
-def _points(rows: Sequence[Row], run: Run, key: str) -> list[tuple[float, float]]:
-    return [(float(row["clients"]), row[key]) for row in rows if row["run"] == run.name]
+def _points(rows: Sequence[RequestRow], run: Run, key: str) -> list[tuple[float, float]]:
+    return [(float(row.clients), getattr(row, key)) for row in rows if row.run == run.name]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from hyperperiod.experiments.reproduce.figure import Asked
 from hyperperiod.experiments.reproduce.measured import Measured
+from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import Interface
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import Etf, PositiveTime, Whole
@@ -59,7 +60,7 @@ class Findings(Part):
     never_worse: str
 
 
-class Workload(Measured):
+class Workload(Measured[RequestRow]):
     """VMs on one pcpu, the way of a request, and how much is measured."""
 
     etf: Etf

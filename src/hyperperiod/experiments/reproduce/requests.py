@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
-from hyperperiod.experiments.reproduce.measured import Row
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import Judge
 from hyperperiod.experiments.reproduce.request_workload import Hop, Run, Setting, Workload
+from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.hosts.result import RunFlow
 from hyperperiod.model import (
     PRESETS,
@@ -69,13 +69,13 @@ class Requests(Workload):
     def _columns(self) -> tuple[Sequence[str], int]:
         return COLUMNS, COLUMNS.index("ertds_hz")
 
-    def _judged(self, rows: Sequence[Row], asked: Asked) -> tuple[list[Claim], LineChart]:
+    def _judged(self, rows: Sequence[RequestRow], asked: Asked) -> tuple[list[Claim], LineChart]:
         setting = self.setting(asked)
         judge = Judge(self, setting)
         whole = len(rows) == len(self.runs_of(setting)) * len(setting.clients)
         return list(judge.claims(rows)) if whole else [], judge.chart(rows)
 
-    def _measured(self, asked: Asked, progress: Progress) -> Iterator[Row]:
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[RequestRow]:
         setting = self.setting(asked)
         done, sets = 0, asked.sets or setting.sets
         bench = Bench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)
@@ -89,7 +89,7 @@ class Requests(Workload):
                     done += 1
                     progress(done)
                 ertds, rtds = (_mean(found[policy]) for policy in POLICIES)
-                yield _row(run, clients, ertds, rtds) | {"host": asked.host, "sets": sets}
+                yield _row(asked.host, run, clients, sets, ertds, rtds)
 
 
 @dataclass(frozen=True)
@@ -170,15 +170,19 @@ def _mean(sessions: Sequence[Session]) -> Session:
     )
 
 
-def _row(run: Run, clients: int, ertds: Session, rtds: Session) -> Row:
-    return {
-        "run": run.name,
-        "clients": clients,
-        "ertds_hz": ertds.throughput_hz,
-        "rtds_hz": rtds.throughput_hz,
-        "gain": ertds.throughput_hz / rtds.throughput_hz - 1,
-        "ertds_ns": ertds.response_ns,
-        "rtds_ns": rtds.response_ns,
-        "ratio": ertds.response_ns / rtds.response_ns,
-        "donated": dict(ertds.donated),
-    }
+def _row(
+    host: Host, run: Run, clients: int, sets: int, ertds: Session, rtds: Session
+) -> RequestRow:
+    return RequestRow(
+        run=run.name,
+        clients=clients,
+        ertds_hz=ertds.throughput_hz,
+        rtds_hz=rtds.throughput_hz,
+        gain=ertds.throughput_hz / rtds.throughput_hz - 1,
+        ertds_ns=ertds.response_ns,
+        rtds_ns=rtds.response_ns,
+        ratio=ertds.response_ns / rtds.response_ns,
+        donated=ertds.donated,
+        host=host,
+        sets=sets,
+    )

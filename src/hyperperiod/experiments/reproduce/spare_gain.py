@@ -30,8 +30,9 @@ from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
-from hyperperiod.experiments.reproduce.measured import Measured, Row
+from hyperperiod.experiments.reproduce.measured import Measured
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
+from hyperperiod.experiments.reproduce.result import SpareGainRow
 from hyperperiod.model import (
     PRESETS,
     Domain,
@@ -103,7 +104,7 @@ class Mean:
     donated_ns: int
 
 
-class SpareGain(Measured):
+class SpareGain(Measured[SpareGainRow]):
     """An experiment: VMs on pcpus, and the total loads of the x axis in percent."""
 
     pcpus: int = 1
@@ -121,7 +122,7 @@ class SpareGain(Measured):
     def _columns(self) -> tuple[Sequence[str], int]:
         return COLUMNS, COLUMNS.index("ertds_ns")
 
-    def _judged(self, rows: Sequence[Row], asked: Asked) -> tuple[list[Claim], LineChart]:
+    def _judged(self, rows: Sequence[SpareGainRow], asked: Asked) -> tuple[list[Claim], LineChart]:
         claims = [claim for run in self.runs for claim in self._judged_run(run, rows, asked)]
         return claims, self._chart(rows)
 
@@ -139,7 +140,7 @@ class SpareGain(Measured):
         """Whether times are what the machine makes them, and not how busy its host is."""
         return asked.host == "sim" or self.pcpus == 1
 
-    def _measured(self, asked: Asked, progress: Progress) -> Iterator[Row]:
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[SpareGainRow]:
         done = 0
         known: dict[tuple[Any, ...], Mean] = {}
         for run in self.runs:
@@ -167,23 +168,22 @@ class SpareGain(Measured):
         asked: Asked,
         means: dict[str, list[Mean]],
         plain: dict[str, list[Mean]],
-    ) -> Row:
+    ) -> SpareGainRow:
         ertds = fmean(one.response_ns for one in means["ertds"])
         rtds = fmean(one.response_ns for one in means["rtds"])
-        row: Row = {
-            "run": run.name,
-            "host": asked.host,
-            "load": load,
-            "sets": self._sets(asked),
-            "ertds_ns": ertds,
-            "rtds_ns": rtds,
-            "ratio": ertds / rtds,
-            "donated_ns": sum(one.donated_ns for one in means["ertds"]),
-        }
-        for policy, found in plain.items():
-            if found:
-                row[f"{policy}_sim_ns"] = fmean(one.response_ns for one in found)
-        return row if self._exact(asked) else {**row, "timing": "host"}
+        return SpareGainRow(
+            run=run.name,
+            host=asked.host,
+            load=load,
+            sets=self._sets(asked),
+            ertds_ns=ertds,
+            rtds_ns=rtds,
+            ratio=ertds / rtds,
+            donated_ns=sum(one.donated_ns for one in means["ertds"]),
+            ertds_sim_ns=_mean_ns(plain["ertds"]),
+            rtds_sim_ns=_mean_ns(plain["rtds"]),
+            timing="" if self._exact(asked) else "host",
+        )
 
     def _mean(self, system: System, asked: Asked, host: Host) -> Mean:
         """The mean response time over the tasks of one set.
@@ -229,26 +229,26 @@ class SpareGain(Measured):
         fixed = sum(other.load or 0 for other in self.vms)
         return load - fixed if vm.load is None else vm.load
 
-    def _judged_run(self, run: Run, rows: Sequence[Row], asked: Asked) -> Iterator[Claim]:
+    def _judged_run(self, run: Run, rows: Sequence[SpareGainRow], asked: Asked) -> Iterator[Claim]:
         """The claims that a run's rows can show; none if it was cut short."""
-        ours = [row for row in rows if row["run"] == run.name]
+        ours = [row for row in rows if row.run == run.name]
         if len(ours) < len(self._loads(asked)):
             return
         if self._exact(asked):
-            yield from self._claims(run, {row["load"]: row["ratio"] for row in ours})
+            yield from self._claims(run, {row.load: row.ratio for row in ours})
         else:
             yield self._claim_donated(run, ours)
-        if any("ertds_sim_ns" in row for row in ours):
+        if any(row.ertds_sim_ns is not None for row in ours):
             yield self._claim_alike(run, ours)
 
-    def _claim_donated(self, run: Run, rows: Sequence[Row]) -> Claim:
+    def _claim_donated(self, run: Run, rows: Sequence[SpareGainRow]) -> Claim:
         """All that can be said where time is not exact."""
         name = self.vms[-1].name
-        helped = [row["load"] for row in rows if row["donated_ns"]]
+        helped = [row.load for row in rows if row.donated_ns]
         beyond = [
-            row["load"]
+            row.load
             for row in rows
-            if self._share(self.vms[-1], row["load"]) > 100 * self.vms[-1].ertds.bandwidth
+            if self._share(self.vms[-1], row.load) > 100 * self.vms[-1].ertds.bandwidth
         ]
         return Claim(
             f"{run.name}: {name} gets of the spare wherever it asks for more than its own server.",
@@ -258,12 +258,16 @@ class SpareGain(Measured):
             set(beyond) <= set(helped),
         )
 
-    def _claim_alike(self, run: Run, rows: Sequence[Row]) -> Claim:
+    def _claim_alike(self, run: Run, rows: Sequence[SpareGainRow]) -> Claim:
         """The hypervisor beside the simulator, run by run."""
         off = {
-            (row["load"], policy): row[f"{policy}_ns"] / row[f"{policy}_sim_ns"]
+            (row.load, policy): ours_ns / sim_ns
             for row in rows
-            for policy in ("ertds", "rtds")
+            for policy, ours_ns, sim_ns in (
+                ("ertds", row.ertds_ns, row.ertds_sim_ns),
+                ("rtds", row.rtds_ns, row.rtds_sim_ns),
+            )
+            if sim_ns is not None
         }
         worst = max(off, key=lambda one: abs(off[one] - 1))
         return Claim(
@@ -333,11 +337,11 @@ class SpareGain(Measured):
             f" up the {format_time(first_ns)} of its own"
         )
 
-    def _chart(self, rows: Sequence[Row]) -> LineChart:
+    def _chart(self, rows: Sequence[SpareGainRow]) -> LineChart:
         curves = [
             Curve(
                 run.name,
-                [(row["load"], row["ratio"]) for row in rows if row["run"] == run.name],
+                [(row.load, row.ratio) for row in rows if row.run == run.name],
                 dots=True,
             )
             for run in self.runs
@@ -355,6 +359,11 @@ class SpareGain(Measured):
             x_least=float(self.loads[0]),
             x_most=float(self.loads[-1]),
         )
+
+
+def _mean_ns(means: Sequence[Mean]) -> float | None:
+    """The mean response over task sets; None without any."""
+    return fmean(one.response_ns for one in means) if means else None
 
 
 def _before(load: int, loads: Sequence[int]) -> int:

@@ -25,7 +25,14 @@ from typing import Annotated, Literal
 
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
-from hyperperiod.experiments.reproduce.packet_runs import KEYS, Bench, Row, Way, measured, of
+from hyperperiod.experiments.reproduce.packet_runs import (
+    Bench,
+    Way,
+    measured,
+    of,
+    row_of_figure,
+)
+from hyperperiod.experiments.reproduce.result import PacketRunRow
 from hyperperiod.model import System, load_system, parse_policy
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime, Whole
@@ -77,7 +84,7 @@ class StabilityControl(Part):
         refuse(asked, self.name, "sets", "horizon_ns", "plays")
         setting = self._setting(asked)
         base = _without_load(load_system(str(SOURCES / setting.system)))
-        rows: list[Row] = []
+        rows: list[PacketRunRow] = []
         interrupted, costs = False, Costs()
         try:
             costs = _costs() if asked.host == "xen" else costs
@@ -91,13 +98,13 @@ class StabilityControl(Part):
             self.name,
             self.title,
             self.source,
-            [{key: row[key] for key in KEYS} for row in rows if self._stands(row)],
+            [row_of_figure(row) for row in rows if self._stands(row)],
             [] if interrupted else list(judge.claims(rows)),
             self._chart(rows),
             COLUMNS,
             interrupted,
             measured=rows,
-            shown=of(rows, domain=rows[0]["domain"]) if rows else [],
+            shown=of(rows, domain=rows[0].domain) if rows else [],
             keys=COLUMNS.index("packets"),
         )
 
@@ -114,7 +121,7 @@ class StabilityControl(Part):
             ways.append(Way("reserved", "random", self.switch_ns))
         return ways
 
-    def _measured(self, base: System, asked: Asked) -> Iterator[list[Row]]:
+    def _measured(self, base: System, asked: Asked) -> Iterator[list[PacketRunRow]]:
         setting = self._setting(asked)
         packets = asked.packets or setting.packets
         bench = Bench(base, asked.host, self.load_period_ns, packets, asked.seed)
@@ -123,12 +130,12 @@ class StabilityControl(Part):
                 for load in setting.loads:
                     yield measured(bench, parse_policy(name), way, load)
 
-    def _stands(self, row: Row) -> bool:
+    def _stands(self, row: PacketRunRow) -> bool:
         """Whether a row is one of those that stand for the paper's figure."""
-        load_as = "best effort" if row["policy"] == "psedf" else "reserved"
-        return row["come"] == "apart" and row["load_as"] == load_as and not row["switch_ns"]
+        load_as = "best effort" if row.policy == "psedf" else "reserved"
+        return row.come == "apart" and row.load_as == load_as and not row.switch_ns
 
-    def _chart(self, rows: Sequence[Row]) -> LineChart:
+    def _chart(self, rows: Sequence[PacketRunRow]) -> LineChart:
         curves = list(self._mean_curves(rows) if self.shown == "mean" else self._curves(rows))
         most = max((y for curve in curves for _, y in curve.points), default=1.0)
         return LineChart(
@@ -140,13 +147,13 @@ class StabilityControl(Part):
             x_most=100.0,
         )
 
-    def _mean_curves(self, rows: Sequence[Row]) -> Iterator[Curve]:
+    def _mean_curves(self, rows: Sequence[PacketRunRow]) -> Iterator[Curve]:
         for policy in self.policies:
             for load_as in ("reserved",) if policy == "psedf" else ("best effort", "reserved"):
                 found = of(rows, policy=policy, load_as=load_as, come="random", switch_ns=0)
                 yield _curve(f"{policy}, load {load_as}", found, "mean")
 
-    def _curves(self, rows: Sequence[Row]) -> Iterator[Curve]:
+    def _curves(self, rows: Sequence[PacketRunRow]) -> Iterator[Curve]:
         """Largest, mean and least of the first policy, what stands beside them, the paper's."""
         policy = self.policies[0]
         booked = policy != "psedf"
@@ -154,7 +161,7 @@ class StabilityControl(Part):
         for key in ("max", "mean", "min"):
             yield _curve(f"{key}, at random", of(ours, come="random", switch_ns=0), key)
         if booked:
-            yield _curve("max, with switches", [row for row in ours if row["switch_ns"]], "max")
+            yield _curve("max, with switches", [row for row in ours if row.switch_ns], "max")
             free = of(rows, policy=policy, load_as="best effort", come="random")
             yield _curve("max, load best effort", free, "max")
         else:
@@ -164,12 +171,12 @@ class StabilityControl(Part):
             yield Curve("paper's largest", [(0.0, level), (100.0, level)])
 
 
-def _curve(name: str, rows: Sequence[Row], key: str) -> Curve:
-    first = of(rows, domain=rows[0]["domain"]) if rows else []
+def _curve(name: str, rows: Sequence[PacketRunRow], key: str) -> Curve:
+    first = of(rows, domain=rows[0].domain) if rows else []
     points = [
-        (float(row["load"]), float(row["response_ns"][key]))
+        (float(row.load), float(getattr(row.response_ns, key)))
         for row in first
-        if row["response_ns"] and not row["dropped"]
+        if row.response_ns and not row.dropped
     ]
     return Curve(name, points, dots=True)
 

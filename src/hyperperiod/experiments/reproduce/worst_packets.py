@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Slice
 from hyperperiod.analysis.driver_loop.driver_flows import placed_of
@@ -23,7 +23,8 @@ from hyperperiod.analysis.driver_loop.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.phases import Found, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
-from hyperperiod.experiments.reproduce.packet_runs import KEYS, controller, response_row
+from hyperperiod.experiments.reproduce.packet_runs import controller, response_range
+from hyperperiod.experiments.reproduce.result import PacketRow, WorstPacketRow
 from hyperperiod.model import (
     System,
     format_time,
@@ -40,7 +41,6 @@ from hyperperiod.runs import simulate
 NEAR = 0.95
 """A bound is tight if an answer comes this close to it."""
 COLUMNS = ("policy", "system", "flow", "found_ns", "bound_ns", "ratio", "paper_ns", "plays")
-Row = dict[str, Any]
 
 
 class Findings(Part):
@@ -96,8 +96,8 @@ class WorstPackets(Part):
             self._chart(results),
             COLUMNS,
             interrupted,
-            measured=[result.as_row() for result in results],
-            shown=[result.as_row() for result in results],
+            measured=[result.row for result in results],
+            shown=[result.row for result in results],
             keys=COLUMNS.index("found_ns"),
         )
 
@@ -182,17 +182,18 @@ class _Result:
     found: Found
     paper_ns: int
 
-    def as_row(self) -> Row:
-        return {
-            "policy": self.policy,
-            "system": self.system.name,
-            "flow": self.found.flow,
-            "found_ns": self.found.response_ns,
-            "bound_ns": self.found.bound_ns,
-            "ratio": self.found.ratio,
-            "paper_ns": self.paper_ns,
-            "plays": self.found.tried,
-        }
+    @property
+    def row(self) -> WorstPacketRow:
+        return WorstPacketRow(
+            policy=self.policy,
+            system=self.system.name,
+            flow=self.found.flow,
+            found_ns=self.found.response_ns,
+            bound_ns=self.found.bound_ns,
+            ratio=self.found.ratio,
+            paper_ns=self.paper_ns,
+            plays=self.found.tried,
+        )
 
 
 def _later(progress: Callable[[int], None], done: int) -> Callable[[int], None]:
@@ -215,7 +216,7 @@ def _paper_bound(policy: str, system: System, flow: str) -> int:
 _PERIODS = {"sedf": 4, "sedf-prime": 2}
 
 
-def _rows(result: _Result) -> Iterator[Row]:
+def _rows(result: _Result) -> Iterator[PacketRow]:
     """The control domains in the play that was latest."""
     found = simulate(result.found.system, result.found.horizon_ns).flows
     own = {controller(flow) for flow in result.system.flows}
@@ -226,16 +227,15 @@ def _rows(result: _Result) -> Iterator[Row]:
         if domain.name not in own | drivers and domain.interface is not None
     )
     for flow, counts in zip(result.system.flows, found, strict=True):
-        row = {
-            "policy": result.policy,
-            "host": "sim",
-            "load": round(100 * others / result.system.pcpus),
-            "domain": controller(flow),
-            "packets": counts.items,
-            "misses": counts.misses + counts.dropped,
-            "response_ns": response_row(counts.response_ns),
-        }
-        yield {key: row[key] for key in KEYS}
+        yield PacketRow(
+            policy=result.policy,
+            host="sim",
+            load=round(100 * others / result.system.pcpus),
+            domain=controller(flow),
+            packets=counts.items,
+            misses=counts.misses + counts.dropped,
+            response_ns=response_range(counts.response_ns),
+        )
 
 
 def _said(one: _Result) -> str:

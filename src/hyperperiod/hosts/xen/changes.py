@@ -7,25 +7,26 @@ lock domain takes a change by itself, so the vcpus of one domain may get it at d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
 from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.trace.format import ChangeEntry, Header, VcpuEntry
 
 UPDATE: Final = 37
 """The kind of a record of `hp_update` (hosts/xen/ring.h)."""
 
 
-def changes_made(header: Mapping[str, Any], rings: Iterable[Ring]) -> list[dict[str, Any]]:
+def changes_made(header: Header, rings: Iterable[Ring]) -> list[ChangeEntry]:
     """The header's changes at the instants of the rings, with the vcpus that got each then.
 
     One that no ring has, because the run ended before, stays as it is.
     """
     taken = _taken(rings)
-    made = []
-    for change in sorted(header["changes"], key=lambda change: int(change["at_ns"])):
+    made: list[ChangeEntry] = []
+    for change in sorted(header["changes"], key=lambda change: change["at_ns"]):
         by_time: dict[int, list[int]] = {}
         for vcpu in _vcpus_of(header["vcpus"], change["domain"]):
             if taken.get(vcpu):
@@ -49,5 +50,5 @@ def _taken(rings: Iterable[Ring]) -> dict[int, list[int]]:
     return taken
 
 
-def _vcpus_of(vcpus: Sequence[Mapping[str, Any]], domain: str) -> list[int]:
+def _vcpus_of(vcpus: Sequence[VcpuEntry], domain: str) -> list[int]:
     return [number for number, vcpu in enumerate(vcpus) if vcpu["domain"] == domain]

@@ -47,6 +47,7 @@ from hyperperiod.model import (
     TaskKind,
     parse_policy,
 )
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.units import format_time
 from hyperperiod.trace.format import Kind, Records
 
@@ -78,6 +79,20 @@ class LongestGap:
         return f"at most {format_time(self.longest_ns)} in {self.count}"
 
 
+class GapResult(ResultObject):
+    """The longest gap of its kind, and how many there were."""
+
+    longest_ns: int
+    count: int
+
+
+class XenCostsResult(ResultObject):
+    """What Xen's scheduler costs, and the gaps that it was found in."""
+
+    overheads: Mapping[str, int]
+    gaps: Mapping[str, GapResult]
+
+
 @dataclass(frozen=True)
 class Measured:
     """What was found: the gaps, and the costs that explain them."""
@@ -85,15 +100,16 @@ class Measured:
     gaps: Mapping[str, LongestGap]
     overheads: Overheads
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def result(self) -> XenCostsResult:
         """The result object of `doctor --measure xen --json`."""
-        return {
-            "overheads": {name: value for name, value in vars(self.overheads).items() if value},
-            "gaps": {
-                name: {"longest_ns": gap.longest_ns, "count": gap.count}
+        return XenCostsResult(
+            overheads={name: value for name, value in vars(self.overheads).items() if value},
+            gaps={
+                name: GapResult(longest_ns=gap.longest_ns, count=gap.count)
                 for name, gap in self.gaps.items()
             },
-        }
+        )
 
     def section(self, event_ns: int) -> Section:
         """What the file of measured numbers says of Xen; an event costs `event_ns` with these."""
@@ -167,13 +183,13 @@ def _system(name: str, *domains: Domain, **more: Any) -> System:
     return System.of(fields | more)
 
 
-def _server(period_ns: int, budget_ns: int) -> dict[str, Any]:
-    return {"interface": Interface(period_ns=period_ns, budget_ns=budget_ns)}
+def _server(period_ns: int, budget_ns: int) -> Interface:
+    return Interface(period_ns=period_ns, budget_ns=budget_ns)
 
 
 def _still_system() -> System:
     """A probe alone, picked anew after every quantum."""
-    probe = Domain(name="probe", tasks=(PROBE,), **_server(1000 * _MS, 1000 * _MS))
+    probe = Domain(name="probe", tasks=(PROBE,), interface=_server(1000 * _MS, 1000 * _MS))
     return _system("still", probe, quantum_ns=1 * _MS)
 
 
@@ -181,7 +197,7 @@ def _turn_system() -> System:
     """A probe with 4 ms in 10, and another one in what is left."""
     return _system(
         "turn",
-        Domain(name="probe", tasks=(PROBE,), **_server(10 * _MS, 4 * _MS)),
+        Domain(name="probe", tasks=(PROBE,), interface=_server(10 * _MS, 4 * _MS)),
         Domain(name="rest", best_effort=True, tasks=(PROBE,)),
     )
 
@@ -194,8 +210,8 @@ def _wake_system() -> System:
 
     return _system(
         "wake",
-        Domain(name="above", tasks=tasks(5 * _MS, 1 * _MS), **_server(5 * _MS, 2 * _MS)),
-        Domain(name="probe", tasks=(PROBE,), **_server(10 * _MS, 7 * _MS)),
+        Domain(name="above", tasks=tasks(5 * _MS, 1 * _MS), interface=_server(5 * _MS, 2 * _MS)),
+        Domain(name="probe", tasks=(PROBE,), interface=_server(10 * _MS, 7 * _MS)),
         Domain(name="below", best_effort=True, tasks=tasks(7 * _MS, 3 * _MS)),
     )
 

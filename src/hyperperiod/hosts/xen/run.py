@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
 from hyperperiod.hosts.header import make_header
@@ -35,7 +35,7 @@ from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.measured import XEN
 from hyperperiod.measured import read as read_measured
 from hyperperiod.model import FailedError, Overheads, System, tasks_of
-from hyperperiod.trace.format import Records, write_header, writing
+from hyperperiod.trace.format import Header, Records, write_header, writing
 
 __all__ = ["Options", "run"]
 
@@ -108,8 +108,8 @@ def run(
     jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
-        measured = _measured(machine, replayed)
-        header = _header(system, horizon_ns, seed, recorded, measured, guarantees=guarantees)
+        header = make_header(_plain(system), HOST, horizon_ns, seed, guarantees=guarantees)
+        _allow(header, machine, recorded, lateness_ns(replayed))
         with writing(trace_path):
             write_header(trace_path, header)
             with trace_path.open("ab") as file:
@@ -259,29 +259,20 @@ class Allowance(NamedTuple):
         return cls(*(100 * math.ceil(span / 100) for span in spans))
 
 
-def _measured(machine: Machine, replayed: list[Replayed]) -> dict[str, Any]:
-    """What a reader of the trace must allow for."""
-    late = {"lateness_ns": lateness_ns(replayed)}
-    if machine.icount:
-        job_ns = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
-        return {**late, **Allowance.measured()._asdict(), "job_overhead_ns": job_ns}
-    return {**late, "timing": "host"}
+def _plain(system: System) -> System:
+    """The system without the overheads of its file, which are the simulator's."""
+    return system.replace(overheads=Overheads())
 
 
-def _header(
-    system: System,
-    horizon_ns: int,
-    seed: int,
-    recorded: Recorded,
-    measured: dict[str, Any],
-    *,
-    guarantees: bool,
-) -> dict[str, Any]:
-    """The overheads of the file are the simulator's; here the real ones show as lateness."""
-    plain = system.replace(overheads=Overheads())
-    header = make_header(plain, HOST, horizon_ns, seed, guarantees=guarantees)
-    made = changes_made(header, recorded.hypervisor)
-    return {**header, "changes": made, **measured}
+def _allow(header: Header, machine: Machine, recorded: Recorded, late_ns: int) -> None:
+    """Adds to a header what its reader must allow for, as it was on this machine."""
+    header["changes"] = changes_made(header, recorded.hypervisor)
+    header["lateness_ns"] = late_ns
+    if not machine.icount:
+        header["timing"] = "host"
+        return
+    header["resume_ns"], header["switch_ns"] = Allowance.measured()
+    header["job_overhead_ns"] = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
 
 
 def _require_life(recorded: Recorded, result: RunResult, late_ns: int) -> None:

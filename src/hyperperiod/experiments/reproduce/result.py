@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The result of a reproduction: what `reproduce --json` prints.
+
+A row is one point of the figure, and each experiment has rows of its own kind. Times are
+nanoseconds, whole ones but for means. docs/formats.md has every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.model.result_object import ResultObject
+
+
+class SpareGainRow(ResultObject):
+    """Mean responses at one load under ERTDS and RTDS, and on Xen the simulator's beside them."""
+
+    run: str
+    host: str
+    load: int
+    sets: int
+    ertds_ns: float
+    rtds_ns: float
+    ratio: float
+    donated_ns: int
+    ertds_sim_ns: float | None = None
+    rtds_sim_ns: float | None = None
+    timing: str = ""
+
+
+class RequestRow(ResultObject):
+    """Throughput and mean responses of so many clients; `donated` as shares of a pcpu, by VM."""
+
+    run: str
+    clients: int
+    ertds_hz: float
+    rtds_hz: float
+    gain: float
+    ertds_ns: float
+    rtds_ns: float
+    ratio: float
+    donated: Mapping[str, float]
+    host: str
+    sets: int
+
+
+class ResponseRange(ResultObject):
+    """The shortest, the mean and the longest response."""
+
+    min: int
+    mean: int
+    max: int
+
+
+class PacketRow(ResultObject):
+    """The packets of one wheel at a load, null without an answer."""
+
+    policy: str
+    host: str
+    load: int
+    domain: str
+    packets: int
+    misses: int
+    response_ns: ResponseRange | None
+
+
+class PacketRunRow(ResultObject):
+    """The same with the way in which load and packets came, and how many were dropped."""
+
+    policy: str
+    host: str
+    load_as: str
+    come: str
+    switch_ns: int
+    load: int
+    domain: str
+    packets: int
+    dropped: int
+    misses: int
+    response_ns: ResponseRange | None
+
+
+class WorstPacketRow(ResultObject):
+    """The latest answer that a search found in one system, beside its bound and the paper's."""
+
+    policy: str
+    system: str
+    flow: str
+    found_ns: int
+    bound_ns: int
+    ratio: float
+    paper_ns: int
+    plays: int
+
+
+class ReproductionResult(ResultObject):
+    """A paper's figure as it came out here."""
+
+    name: str
+    title: str
+    source: str
+    rows: tuple[SpareGainRow | RequestRow | PacketRow, ...]
+    measured: tuple[PacketRunRow | WorstPacketRow, ...] = ()
+    claims: tuple[Claim, ...]
+    interrupted: bool
