@@ -69,6 +69,8 @@ CASES = (
     Case(800, "edf", 0.7, given=False),
     Case(800, "rm", 0.7, given=False),
     Case(1000, "rm", 0.99, given=False),
+    Case(1000, "edf", 0.99, given=False),
+    Case(100, "fifo", 0.5, given=False),
 )
 
 

@@ -406,11 +406,7 @@ def _of_domain(name: str, reason: str) -> str:
 
 
 def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
-    return [
-        verdict
-        for server, verdict in zip(group.servers, host.servers, strict=True)
-        if server.domain_index == index
-    ]
+    return [host.servers[number] for number in group.numbers_of(index)]
 
 
 def _under(outside: Verdict, verdict: Verdict) -> Verdict:

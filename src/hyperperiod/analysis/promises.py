@@ -53,6 +53,7 @@ def _promises_of_group(
     refused = refusal(system.policy)
     bounds = fp_response_time(group) if refused is None else []
     domains = [system.domains[index] for index in members]
+    unsettled = _unsettled(system, domains)
     for index, domain in zip(members, domains, strict=True):
         deadline_ns = _latest(group, bounds, index) if refused is None else None
 
@@ -67,20 +68,20 @@ def _promises_of_group(
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
             windows=_windows(system, domains, domain),
-            known=_known(system, group, index, domains),
+            known=_known(system, group, index, unsettled),
         )
         yield domain.name, promise
         yield from _inside(loss_ns, domain, promise)
 
 
-def _known(system: System, group: Group, index: int, domains: Sequence[Domain]) -> Known | None:
+def _known(system: System, group: Group, index: int, unsettled: str) -> Known | None:
     """What is known of the servers of one domain, which has this number, of those in a group."""
     if system.domains[index].interface is None:
         return None
     # Loaded where it is asked for: a simulation has interfaces, and needs no more.
     from hyperperiod.analysis.servers.known_servers import known_supply
 
-    return known_supply(system.policy, group, index, _unsettled(system, domains))
+    return known_supply(system.policy, group, index, unsettled)
 
 
 def _unsettled(system: System, domains: Sequence[Domain]) -> str:
@@ -103,12 +104,8 @@ def _windows(system: System, domains: Sequence[Domain], own: Domain) -> WindowLo
 
 def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:
     """The deadline that all servers of the domain keep; None if one has none."""
-    own = [
-        bound.bound_ns if bound.holds else None
-        for server, bound in zip(group.servers, bounds, strict=True)
-        if server.domain_index == index
-    ]
-    known = [bound for bound in own if bound is not None]
+    own = [bounds[number] for number in group.numbers_of(index)]
+    known = [bound.bound_ns for bound in own if bound.holds and bound.bound_ns is not None]
     return max(known) if known and len(known) == len(own) else None
 
 

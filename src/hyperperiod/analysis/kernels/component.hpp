@@ -83,11 +83,15 @@ u64 repeats_after(Loads above, const Load &own, const Supply &supply);
 Answer fixed_priority(Loads loads, const Supply &supply, Effort &effort);
 Answer edf(Loads loads, const Supply &supply, Effort &effort);
 Answer fifo(Loads loads, const Supply &supply, Effort &effort);
+// Whether all deadlines hold, without a bound: done at the first job that is late.
+Verdict fifo_verdict(Loads loads, const Supply &supply, Effort &effort);
 Answer schedulable(const Component &component, const Supply &supply, Effort &effort);
 
 // Work released in a window of length `window` that begins with a release of every load.
 u64 request(Loads loads, u64 window);
 u64 longest_blocking(Loads loads);
+u64 longest_deadline(Loads loads);
+u64 shortest_deadline(Loads loads);
 
 struct Budget {
     u64 budget; // 0: none up to the period will do

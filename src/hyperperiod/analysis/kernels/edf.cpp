@@ -156,10 +156,7 @@ std::vector<Load> asking_for(u64 more, Loads loads) {
 // besides: the same test is asked, with that as blocking. With one unit more the shortest of the
 // tightest is the shortest that is short.
 void find_tightest(Loads loads, const Supply &supply, Seen &seen) {
-    u64 shortest = never;
-    for (const Load &load : loads)
-        shortest = load.deadline < shortest ? load.deadline : shortest;
-    seen.cover(supply, Deadlines(loads).up_to(shortest));
+    seen.cover(supply, Deadlines(loads).up_to(shortest_deadline(loads)));
     Effort effort(witness_effort);
     Seen more;
     do {
@@ -180,6 +177,13 @@ u64 longest_deadline(Loads loads) {
     for (const Load &load : loads)
         longest = load.deadline > longest ? load.deadline : longest;
     return longest;
+}
+
+u64 shortest_deadline(Loads loads) {
+    u64 shortest = never;
+    for (const Load &load : loads)
+        shortest = load.deadline < shortest ? load.deadline : shortest;
+    return shortest;
 }
 
 Deadlines::Deadlines(Loads loads) : loads_(loads) {

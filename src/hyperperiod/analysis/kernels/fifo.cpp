@@ -39,15 +39,13 @@ Step step(Loads loads, u64 offset) {
 // Offsets after which it pays to ask whether the busy window ever ends.
 constexpr u64 many_offsets = 32;
 
-// Release after release; `note(release, finish)` hears of each.
+// Release after release, until one waits for more than `longest`; `note(release, finish)` hears
+// of each.
 template <typename Note>
-Answer serve(Loads loads, const Supply &supply, Effort &effort, const Note &note) {
+Answer serve(Loads loads, const Supply &supply, u64 longest, Effort &effort, const Note &note) {
     const u64 blocking = longest_blocking(loads);
-    u64 patience = never, longest = 0, worst = 0, last = never, looked = 0;
-    for (const Load &load : loads) {
-        patience = load.deadline < patience ? load.deadline : patience;
-        longest = load.deadline > longest ? load.deadline : longest;
-    }
+    const u64 patience = shortest_deadline(loads);
+    u64 worst = 0, last = never, looked = 0;
     for (u64 offset = 0; !loads.empty();) {
         if (!effort.spend(loads.size()))
             return {Verdict::unknown, 0};
@@ -69,7 +67,11 @@ Answer serve(Loads loads, const Supply &supply, Effort &effort, const Note &note
 } // namespace
 
 Answer fifo(Loads loads, const Supply &supply, Effort &effort) {
-    return serve(loads, supply, effort, [](u64, u64) {});
+    return serve(loads, supply, longest_deadline(loads), effort, [](u64, u64) {});
+}
+
+Verdict fifo_verdict(Loads loads, const Supply &supply, Effort &effort) {
+    return serve(loads, supply, shortest_deadline(loads), effort, [](u64, u64) {}).verdict;
 }
 
 Witness fifo_witness(Loads loads, u64 deadline, const Supply &supply, Effort &effort) {
@@ -84,7 +86,7 @@ Witness fifo_witness(Loads loads, u64 deadline, const Supply &supply, Effort &ef
         if (worst > deadline)
             found.verdict = Verdict::misses;
     };
-    const Answer answer = serve(loads, supply, effort, longest_or_late);
+    const Answer answer = serve(loads, supply, longest_deadline(loads), effort, longest_or_late);
     const bool late = found.verdict == Verdict::misses;
     if (answer.verdict == Verdict::unknown && !late)
         return {Verdict::unknown};

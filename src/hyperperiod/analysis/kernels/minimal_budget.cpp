@@ -75,7 +75,7 @@ u64 fixed_priority_budget(Search &search, Loads loads, u64 budget) {
 u64 fifo_budget(Search &search, Loads loads, u64 budget) {
     const auto holds = [&](u64 candidate) {
         Effort effort(search_effort);
-        const Verdict verdict = fifo(loads, search.supply(candidate), effort).verdict;
+        const Verdict verdict = fifo_verdict(loads, search.supply(candidate), effort);
         search.exact = search.exact && verdict != Verdict::unknown;
         return verdict == Verdict::holds;
     };

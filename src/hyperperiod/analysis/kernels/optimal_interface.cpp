@@ -91,9 +91,7 @@ Condition first_job(Loads loads, std::size_t index, Effort &effort) {
 // keeps the bound sound: it is a least over all.
 Condition deadlines(Loads loads, Effort &effort) {
     Condition condition{true, {}};
-    u64 longest = 0;
-    for (const Load &load : loads)
-        longest = load.deadline > longest ? load.deadline : longest;
+    const u64 longest = longest_deadline(loads);
     const Deadlines ends(loads);
     Window window = ends.up_to(longest < limit / 4 ? 4 * longest : longest);
     while (window.length != 0 && effort.spend(loads.size())) {
@@ -161,13 +159,6 @@ u64 theorem_1(const std::vector<Condition> &conditions, Shape shape, const Inter
     return cap;
 }
 
-u64 shortest_deadline(const Component &component) {
-    u64 shortest = never;
-    for (const Load &load : component.loads)
-        shortest = load.deadline < shortest ? load.deadline : shortest;
-    return shortest;
-}
-
 // The end of the busy window when nothing comes for `blackout` and everything from then on.
 u64 busy_after(Loads loads, u64 blackout, u64 otherwise) {
     constexpr int patience = 4096;
@@ -188,7 +179,7 @@ u64 busy_after(Loads loads, u64 blackout, u64 otherwise) {
 u64 search_cap(const std::vector<Component> &components, Shape shape, u64 longest) {
     u64 cap = shape == Shape::polling ? never : longest;
     for (const Component &component : components) {
-        const u64 shortest = shortest_deadline(component);
+        const u64 shortest = shortest_deadline(component.loads);
         if (shape == Shape::polling) {
             cap = shortest < cap ? shortest : cap;
             continue;
@@ -228,18 +219,45 @@ bool too_much(const std::vector<Component> &components) {
     return false;
 }
 
+// Windows of one component under EDF that some candidate did not cover, the last one first: what is
+// due in a window is the same under every candidate, so most that fail are found out by one of
+// these.
+class ShortWindows {
+  public:
+    bool break_under(const Supply &supply) {
+        for (std::size_t index = 0; index < windows_.size(); index++)
+            if (supply.within(windows_[index].length) < windows_[index].demand) {
+                std::swap(windows_[index], windows_.front());
+                return true;
+            }
+        return false;
+    }
+    void add(const Window &window) {
+        constexpr std::size_t most = 64;
+        if (windows_.size() < most)
+            windows_.push_back(window);
+        else
+            windows_.back() = window;
+        std::swap(windows_.front(), windows_.back());
+    }
+
+  private:
+    std::vector<Window> windows_;
+};
+
 class Algorithm1 {
   public:
     Algorithm1(const std::vector<Component> &components, Shape shape, const Grid &grid)
         : components_(components), shape_(shape), grid_(grid),
           conditions_(conditions_of(components)), weakest_(components.size()),
-          hopeless_(too_much(components)) {}
+          short_(components.size()), hopeless_(too_much(components)) {}
 
     Optimum run(void (*interrupted)());
 
   private:
     bool serves(const Interface &candidate);
     bool misses(const Component &component, std::size_t index, const Interface &candidate);
+    Verdict judge_edf(std::size_t number, const Supply &supply, Effort &effort);
     Verdict judge(std::size_t number, const Interface &candidate);
     Interface min_exec(u64 period);
     void consider(u64 period);
@@ -257,6 +275,7 @@ class Algorithm1 {
     Grid grid_;
     std::vector<Condition> conditions_;
     std::vector<std::size_t> weakest_; // of each component the load that failed last
+    std::vector<ShortWindows> short_;  // of each component
     bool hopeless_;
     Interface best_{1, 0};
     u64 tried_ = 0;
@@ -271,14 +290,26 @@ bool Algorithm1::misses(const Component &component, std::size_t index, const Int
     return response(loads.first(index), loads[index], supply, effort).verdict == Verdict::misses;
 }
 
-// Most candidates fail where the one before failed, so that load is asked first.
+Verdict Algorithm1::judge_edf(std::size_t number, const Supply &supply, Effort &effort) {
+    const Loads loads(components_[number].loads);
+    if (short_[number].break_under(supply))
+        return Verdict::misses;
+    const Answer answer = edf(loads, supply, effort);
+    if (answer.verdict == Verdict::misses && answer.time != 0)
+        short_[number].add(Deadlines(loads).up_to(answer.time));
+    return answer.verdict;
+}
+
+// Most candidates fail where the one before failed, so that load or window is asked first.
 Verdict Algorithm1::judge(std::size_t number, const Interface &candidate) {
     const Component &component = components_[number];
     const Supply supply(shape_, candidate.period, candidate.budget);
     const Loads loads(component.loads);
     Effort effort(search_effort(loads));
-    if (component.local != Local::fixed_priority)
-        return schedulable(component, supply, effort).verdict;
+    if (component.local == Local::edf)
+        return judge_edf(number, supply, effort);
+    if (component.local == Local::fifo)
+        return fifo_verdict(loads, supply, effort);
     if (!loads.empty() && misses(component, weakest_[number], candidate))
         return Verdict::misses;
     Responses responses(loads, supply);

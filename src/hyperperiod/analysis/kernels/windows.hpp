@@ -34,8 +34,6 @@ class Deadlines {
     std::vector<u64> inverses_; // of the periods, in 2^-64, rounded down
 };
 
-u64 longest_deadline(Loads loads);
-
 // Looks at every window up to `enough` that the supply may fail to cover. `cover(window)` says
 // whether it does, and may raise the budget of `supply` until it does. Utilisation must be
 // below the bandwidth of the supply.

@@ -46,7 +46,7 @@ is none. Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from math import lcm
@@ -108,7 +108,7 @@ def known_supply(
     reason = refused or _not_covered(group)
     if reason:
         return known._replace(refused=reason)
-    own = [server for server in group.servers if server.domain_index == domain_index]
+    own = [group.servers[number] for number in group.numbers_of(domain_index)]
     try:
         supplies = tuple(_supply(proof.claim, rules, group, server) for server in own)
     except NotKnown as error:
@@ -156,10 +156,13 @@ def within_periods(own: Server, first_ns: int, waits: Waits) -> Staircase:
 
 def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
     """R(x) - x by x as (amount, wait) steps, after every refill of a hyperperiod."""
+    if order is Order.EDF:
+        _need_few(own, group.periods_ns, len(group.servers) - 1)
     others = _ahead(group, order, own)
-    length_ns = lcm(own.period_ns, *(other.period_ns for other in others))
+    periods_ns = [other.period_ns for other in others]
+    length_ns = _need_few(own, periods_ns, len(others))
     refills = length_ns // own.period_ns
-    if refills * sum(2 + own.period_ns // other.period_ns for other in others) > MOST_RUNS:
+    if refills * sum(2 + own.period_ns // period_ns for period_ns in periods_ns) > MOST_RUNS:
         raise NotKnown(TOO_LONG)
     steps: Waits = []
     for refill_ns in range(0, length_ns, own.period_ns):
@@ -169,6 +172,14 @@ def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
             raise NotKnown(NOT_KEPT)
         steps += waits
     return steps
+
+
+def _need_few(own: Server, periods_ns: Iterable[int], others: int) -> int:
+    """The hyperperiod; NotKnown if so many others spend in too many periods of one's own."""
+    length_ns = lcm(own.period_ns, *periods_ns)
+    if 2 * others * (length_ns // own.period_ns) > MOST_RUNS:
+        raise NotKnown(TOO_LONG)
+    return length_ns
 
 
 def _ahead(group: Group, order: Order, own: Server) -> list[Server]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 from hyperperiod._analysis import Shape
@@ -47,9 +48,25 @@ class Group:
     turns: bool = False  # a quantum is set: equals take turns
     stolen: tuple[Load, ...] = ()
 
-    @property
+    @cached_property
     def bandwidth(self) -> Fraction:
+        """The sum over all servers, kept since each of them asks for it."""
         return total_bandwidth(self.servers)
+
+    @cached_property
+    def periods_ns(self) -> frozenset[int]:
+        return frozenset(server.period_ns for server in self.servers)
+
+    @cached_property
+    def _numbers(self) -> dict[int, list[int]]:
+        numbers: dict[int, list[int]] = {}
+        for number, server in enumerate(self.servers):
+            numbers.setdefault(server.domain_index, []).append(number)
+        return numbers
+
+    def numbers_of(self, domain_index: int) -> list[int]:
+        """Where the servers of a domain stand in `servers`."""
+        return self._numbers.get(domain_index, [])
 
     @property
     def overloaded(self) -> bool:
@@ -66,4 +83,7 @@ class Group:
 
 
 def total_bandwidth(servers: Sequence[Server]) -> Fraction:
-    return sum((server.bandwidth for server in servers), Fraction(0))
+    budgets: dict[int, int] = {}
+    for server in servers:
+        budgets[server.period_ns] = budgets.get(server.period_ns, 0) + server.budget_ns
+    return sum((Fraction(budget, period) for period, budget in budgets.items()), Fraction(0))
