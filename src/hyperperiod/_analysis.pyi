@@ -31,8 +31,9 @@
 #                  the job runs and one unit, and the most that each load takes of the rest
 # cluster_demand   the least supply of a window, from the deadline of the load on, that confirms it
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
-# judge_stairs, last_response_stairs, sbf_stairs  as those without, for a supply that is a staircase
-#                  of (amount, wait) up to the budget, and repeats with the period
+# judge_stairs, last_response_stairs, witness_stairs, sbf_stairs  as those without, for a supply
+#                  that is a staircase of (amount, wait) up to the budget, and repeats with the
+#                  period
 # response_bound   of jobs of the streams `own` below those `above`: the bound, and release and
 #                  completion of the job that decides, in its busy window (None: no bound)
 # backlog_bound    the same where no more than `backlog` of own work is pending: the bound
@@ -104,6 +105,15 @@ def witness(
     period: int,
     budget: int,
     deadline: int = 0,
+    looks: int = 50_000_000,
+) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
+def witness_stairs(
+    local: Local,
+    loads: Sequence[Row],
+    index: int,
+    stairs: Sequence[tuple[int, int]],
+    period: int,
+    budget: int,
     looks: int = 50_000_000,
 ) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
 def judge_stairs(

@@ -235,7 +235,7 @@ def test_blocking_jitter_and_overheads_are_told() -> None:
         ),
         interface=interface(8, 10),
     )
-    one = system(domain, overheads=Overheads(context_switch_ns=10_000))
+    one = system(domain, policy="cbs", overheads=Overheads(context_switch_ns=10_000))
     found = explained(one, "fuse")
     roles = {share.role for share in found.windows[0].shares}
     assert "blocking" in roles
@@ -244,6 +244,28 @@ def test_blocking_jitter_and_overheads_are_told() -> None:
     assert "for overheads" in found.text
     assert "as early as their jitter allows" in words(explained(one, "wheel"))
     assert "blocking 1ms" in found.text
+
+
+def test_overheads_of_windows_are_told_as_what_they_take() -> None:
+    """Under ptps they are counted over the window, which gives a shorter bound."""
+    domain = BRAKES.replace(interface=interface(8, 10))
+    cost = Overheads(context_switch_ns=10_000)
+    one = system(domain, overheads=cost)
+    found = explained(one, "brakes.fuse")
+    (entry,) = [task for task in analyze(one).domains[0].tasks if task.name == "fuse"]
+    (window,) = found.windows
+    assert found.curves is not None
+    assert found.curves.finish_ns == entry.response_bound_ns == window.window_ns
+    assert {share.who for share in window.shares if share.role == "overhead"} == {"overheads"}
+    assert [(lost.who, lost.time_ns) for lost in window.lost][-1] == ("overheads", 30_000)
+    assert found.server is not None
+    assert found.server.lost_ns == 0
+    budget_ns = found.enough.budget_ns
+    assert isinstance(budget_ns, int)
+    for change, holds in ((0, True), (-1, False)):
+        smaller = Interface(period_ns=10 * MS, budget_ns=budget_ns + change)
+        changed = system(domain.replace(interface=smaller), overheads=cost)
+        assert (analyze(changed).schedulable is True) is holds
 
 
 def test_domains_of_domains() -> None:

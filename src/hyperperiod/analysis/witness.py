@@ -27,7 +27,7 @@ from typing import NamedTuple
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 
 
 class Role(StrEnum):
@@ -91,6 +91,9 @@ class Witness(NamedTuple):
     loads: tuple[Load, ...] = ()
 
 
+IN_HAND = "budget in hand"
+"""The witness of a server that has most of its budget when work comes."""
+
 TESTS = {Local.FIXED_PRIORITY: "fixed priority", Local.EDF: "edf", Local.FIFO: "fifo"}
 """What the tests of the kernels are called."""
 
@@ -101,7 +104,7 @@ _HOLDS = {
 }
 
 
-def component_witness(component: Component, index: int, supply: Supply) -> Witness:
+def component_witness(component: Component, index: int, supply: Supply | Staircase) -> Witness:
     """Why a source of a component is in time on a supply, or not.
 
     Without a window behind a busy task under fifo, of which no test says anything.
@@ -118,18 +121,15 @@ def component_witness(component: Component, index: int, supply: Supply) -> Witne
 
 
 def kernel_witness(
-    local: Local, sources: Sequence[Source], roles: Sequence[Role], index: int, supply: Supply
+    local: Local,
+    sources: Sequence[Source],
+    roles: Sequence[Role],
+    index: int,
+    supply: Supply | Staircase,
 ) -> Witness:
     """The same with a role for each source; under fixed priority those before `index` are above."""
-    verdict, complete, release_ns, finish_ns, found = _analysis.witness(
-        local,
-        [source.load for source in sources],
-        index,
-        supply.shape,
-        supply.period_ns,
-        supply.budget_ns,
-        supply.deadline_ns,
-    )
+    loads = [source.load for source in sources]
+    verdict, complete, release_ns, finish_ns, found = supply.why(local, loads, index)
     holds = _HOLDS[verdict]
     names = _names(local, holds, complete=complete)
     windows = []

@@ -36,6 +36,7 @@ _DEMAND = {
     "global fixed priority": "others at their most, and {name}",
     "cbs fixed priority": "others at their most, and {name}",
     "gedf": "others at their most, and {name}",
+    "budget in hand": "work of {name} and all above it",
     "gfb": "all bandwidths",
     "a pcpu each": "{name} alone",
     "queue": "work released before {name}, and all above it",
@@ -109,7 +110,14 @@ def _subtitle(found: Explanation) -> str:
     length = format_time(window.window_ns)
     if window.short_ns > 0:
         return f"in the window of {length}, {format_time(window.short_ns)} are missing"
-    if found.account in ("fixed priority", "fifo", "queue", "busy window", "backlog"):
+    if found.account in (
+        "fixed priority",
+        "fifo",
+        "queue",
+        "busy window",
+        "backlog",
+        "budget in hand",
+    ):
         return f"the work is covered after {length}"
     return f"the window of {length} leaves {format_time(-window.short_ns)}"
 

@@ -49,6 +49,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.supply_bound import Staircase
 
@@ -86,6 +87,12 @@ class InHand:
             return amount_ns + self._wait_for(amount_ns + used_ns * self.kept)
         ready_ns = left_ns * self.kept
         return ready_ns + self.supply.time_for(amount_ns - ready_ns)
+
+    def supplied(self, window_ns: int, used_ns: int) -> int:
+        """What surely comes (ns) in a window of this length: the inverse of `time_for`."""
+        return last_holding(
+            lambda amount_ns: self.time_for(amount_ns, used_ns) <= window_ns, 0, window_ns + 1
+        )
 
     def _wait_for(self, amount_ns: int) -> int:
         return self.stairs[bisect_left(self.stairs, (amount_ns,)) - 1][1]
@@ -127,6 +134,20 @@ class Start(NamedTuple):
     own: Coming
 
 
+class Job(NamedTuple):
+    """The job of that number in a window with that start: when it comes and ends, from there."""
+
+    start: Start
+    number: int
+    release_ns: int
+    finish_ns: int
+
+    @property
+    def response_ns(self) -> int:
+        """The time (ns) from the release of the job to its end."""
+        return self.finish_ns - self.release_ns
+
+
 def bounds_in_hand(
     component: Component, hand: InHand, bounds_ns: Sequence[int | None]
 ) -> list[int | None]:
@@ -141,12 +162,11 @@ def bounds_in_hand(
         for index, load in enumerate(loads):
             limit_ns = limits[index]
             most_ns = load.deadline if limit_ns is None else limit_ns
-            bound_ns = _response(loads, index, hand, found, most_ns)
-            if bound_ns is None:
-                if limit_ns is None:
-                    return limits
-                bound_ns = limit_ns
-            found[index] = max(found[index], bound_ns)
+            latest = _response(loads, index, hand, found, most_ns)
+            if latest is None and limit_ns is None:
+                return limits
+            bound_ns = limit_ns if latest is None else latest.response_ns
+            found[index] = max(found[index], bound_ns or 0)
             if number >= MOST_ROUNDS and found[index] > before[index]:
                 if limit_ns is None:
                     return limits
@@ -154,6 +174,13 @@ def bounds_in_hand(
         if found == before:
             return list(found)
     return limits
+
+
+def job_in_hand(
+    component: Component, hand: InHand, bounds_ns: Sequence[int], index: int
+) -> Job | None:
+    """The job that a bound of `bounds_in_hand` is the response of, if it is one of these bounds."""
+    return _response(component.loads, index, hand, bounds_ns, bounds_ns[index])
 
 
 def _before(load: Load, bound_ns: int, span_ns: int) -> Before:
@@ -191,26 +218,26 @@ def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
 
 def _response(
     loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], most_ns: int
-) -> int | None:
-    """The response bound of a load if these bounds hold; None if it is above the last number."""
+) -> Job | None:
+    """The job of a load that waits longest if these bounds hold; None if longer than the last."""
     amid = index + 1 < len(loads) or loads[index].blocking > 0
     span_ns = hand.span_amid_ns if amid else hand.span_ns
     before = [
         _before(load, bound_ns, span_ns) for load, bound_ns in zip(loads, bounds_ns, strict=True)
     ]
-    found_ns = 0
+    found: list[Job] = []
     for start in _starts(before, index):
-        bound_ns = _response_after(start, hand, most_ns)
-        if bound_ns is None:
+        jobs = _jobs_after(start, hand, most_ns)
+        if jobs is None:
             return None
-        found_ns = max(found_ns, bound_ns)
-    return found_ns
+        found += jobs
+    return max(found, key=lambda job: job.response_ns)
 
 
-def _response_after(start: Start, hand: InHand, most_ns: int) -> int | None:
-    """The longest response of the own load's jobs in a window that begins like this."""
+def _jobs_after(start: Start, hand: InHand, most_ns: int) -> list[Job] | None:
+    """The own load's jobs in a window that begins like this; None if one is not done in time."""
     own = start.own
-    found_ns = 0
+    found: list[Job] = []
     end_ns = 1
     for jobs in range(MOST_JOBS):
         # What comes later than the work before it is done begins another window.
@@ -222,9 +249,9 @@ def _response_after(start: Start, hand: InHand, most_ns: int) -> int | None:
             return None
         end_ns = ended_ns
         if jobs:
-            found_ns = max(found_ns, end_ns - max(0, release_ns))
+            found.append(Job(start, jobs, max(0, release_ns), end_ns))
         if end_ns <= release_ns + own.load.period:
-            return found_ns
+            return found
     return None
 
 

@@ -203,7 +203,7 @@ def supply_of(domain: Domain, promise: Promise, components: Sequence[Component])
     return Supply(shape, interface.period_ns, budget_ns, promise.deadline_ns)
 
 
-def _supply_if_left(
+def supply_if_left(
     domain: Domain, promise: Promise, components: Sequence[Component]
 ) -> Supply | None:
     """What each vcpu surely gets; None if only the account by windows leaves it anything."""
@@ -252,13 +252,13 @@ def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
     for number, (component, supply) in enumerate(zip(components, known.supplies, strict=True)):
         whole, verdicts = judge_component(component, supply)
         if known.in_hand:
-            whole, verdicts = _in_hand(component, known.in_hand[number], whole, verdicts)
+            whole, verdicts = judge_in_hand(component, known.in_hand[number], whole, verdicts)
         wholes.append(_soften(whole, ONLY_SUFFICIENT))
         parts |= {name: _soften(verdict, ONLY_SUFFICIENT) for name, verdict in verdicts.items()}
     return DomainVerdict(all_of(wholes), parts)
 
 
-def _in_hand(
+def judge_in_hand(
     component: Component, hand: InHand, whole: Verdict, verdicts: dict[str, Verdict]
 ) -> tuple[Verdict, dict[str, Verdict]]:
     """With lower bounds where the domain's own work cannot have used the budget just before."""
@@ -295,7 +295,7 @@ def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
             raise NotCovered(BEST_EFFORT)
         cluster = cluster_of(domain)
         components = components_of(domain) if cluster is None else [cluster]
-        supply = _supply_if_left(domain, promise, components)
+        supply = supply_if_left(domain, promise, components)
         if cluster is not None and promise.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     except NotCovered as error:
@@ -334,21 +334,36 @@ def _with_windows(
     verdicts: dict[str, Verdict],
 ) -> tuple[Verdict, dict[str, Verdict]]:
     """What either of the two accounts of overheads shows, with the shorter response bound."""
-    if promise.windows is None or promise.sbf is Sbf.HARMONIC:
+    found = judge_by_windows(domain, promise, component)
+    if found is None:
         return whole, verdicts
+    return whole if component.starved else _better(whole, found.whole), {
+        name: _better(verdict, found.parts.get(name, verdict)) for name, verdict in verdicts.items()
+    }
+
+
+class ByWindows(NamedTuple):
+    """Verdicts with overheads counted by windows, on this supply of whole budgets."""
+
+    supply: Supply
+    whole: Verdict
+    parts: dict[str, Verdict]
+
+
+def judge_by_windows(domain: Domain, promise: Promise, component: Component) -> ByWindows | None:
+    """The verdicts on one vcpu's work by that account; None where there is none."""
+    if promise.windows is None or promise.sbf is Sbf.HARMONIC:
+        return None
     from hyperperiod.analysis.domains.prm_windows import judge_windows
 
     try:
         supply = supply_of(domain, replace(promise, lost_ns=0), [component])
     except NotCovered:  # where overheads may take the whole budget nothing else was asked yet
-        return whole, verdicts
+        return None
     found = judge_windows(component, supply, promise.windows)
     if found is None:
-        return whole, verdicts
-    by_name = _by_name(component.sources, found[1])
-    return whole if component.starved else _better(whole, found[0]), {
-        name: _better(verdict, by_name.get(name, verdict)) for name, verdict in verdicts.items()
-    }
+        return None
+    return ByWindows(supply, found[0], _by_name(component.sources, found[1]))
 
 
 def _only_sufficient(promise: Promise) -> str:

@@ -18,12 +18,13 @@ all deadlines shrink by it; C is blocking of every task; and L is
 
 Assumptions: those of the two tests, and of the loss. Inputs: a component, the supply of whole
 budgets, the loss. Result: a verdict for the set and one per source; None under FIFO, where nothing
-is above all tasks. Errors: none. Only sufficient: true or null.
+is above all tasks; the witness of a yes. Errors: none. Only sufficient: true or null.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
@@ -32,6 +33,7 @@ from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.window_loss import WindowLoss
+from hyperperiod.analysis.witness import Role, Share, Window, Witness, kernel_witness
 
 NOT_CONFIRMED = "with overheads the test is only sufficient: it does not confirm it"
 
@@ -40,25 +42,18 @@ def judge_windows(
     component: Component, supply: Supply, loss: WindowLoss
 ) -> tuple[Verdict, list[Verdict]] | None:
     """The verdict on all tasks and on each of them, in order of the component."""
-    loads = [
-        load._replace(
-            jitter=load.jitter + loss.late_ns,
-            deadline=load.deadline - loss.late_ns,
-            blocking=load.blocking + loss.once_ns,
-        )
-        for load in component.loads
-    ]
+    loads = _later(component, loss)
     if component.local is Local.FIFO or not loads:
         return None
     if min(load.deadline for load in loads) <= 0:
         unknown = Verdict.unknown(NOT_CONFIRMED)
         return unknown, [unknown] * len(loads)
-    lost = [load._replace(jitter=load.jitter + loss.late_ns) for load in loss.loads]
+    lost = _lost(component, loads, loss)
     if component.local is Local.EDF:
-        whole = _edf(loads, lost, supply)
-        return whole, [
-            Verdict.yes(source.load.deadline) if whole.holds else whole
-            for source in component.sources
+        sources = tuple(Source("", load) for load in (*loads, *lost))
+        holds = edf(Component(Local.EDF, sources), supply).holds
+        return _confirmed(holds=holds), [
+            _confirmed(source.load.deadline, holds=holds) for source in component.sources
         ]
     verdicts = [
         _response([*lost, *loads[: index + 1]], supply, loss.late_ns) for index in range(len(loads))
@@ -66,21 +61,77 @@ def judge_windows(
     return all_of(verdicts), verdicts
 
 
+def windows_witness(component: Component, index: int, supply: Supply, loss: WindowLoss) -> Witness:
+    """Why a source is in time, if `judge_windows` says so: by the same tests of the same loads.
+
+    Windows, deadline and completion are those of t, loads what is asked for in windows of t.
+    """
+    loads = _later(component, loss)
+    lost = [Source("overheads", load) for load in _lost(component, loads, loss)]
+    tasks = [
+        replace(source, load=load) for source, load in zip(component.sources, loads, strict=True)
+    ]
+    if component.local is Local.EDF:
+        roles = [Role.OWN if at == index else Role.OTHER for at in range(len(tasks))]
+        roles += [Role.OVERHEAD] * len(lost)
+        found = kernel_witness(Local.EDF, [*tasks, *lost], roles, index, supply)
+        loads = [load._replace(deadline=load.deadline + loss.late_ns) for load in found.loads]
+    else:
+        roles = [*[Role.OVERHEAD] * len(lost), *[Role.HIGHER] * index, Role.OWN]
+        sources = [*lost, *tasks[: index + 1]]
+        found = kernel_witness(component.local, sources, roles, len(sources) - 1, supply)
+        loads = [load._replace(jitter=load.jitter - loss.late_ns) for load in found.loads]
+    return found._replace(
+        windows=tuple(_with_loss(window, loss) for window in found.windows),
+        deadline_ns=found.deadline_ns + loss.late_ns,
+        finish_ns=None if found.finish_ns is None else found.finish_ns + loss.late_ns,
+        loads=tuple(loads),
+    )
+
+
+def _with_loss(window: Window, loss: WindowLoss) -> Window:
+    """The window of t, in which what is lost once is told apart from blocking."""
+    shares = list(window.shares)
+    for at, share in enumerate(shares):
+        if share.role is Role.BLOCKING:
+            once_ns = min(loss.once_ns, share.time_ns)
+            blocked = share._replace(time_ns=share.time_ns - once_ns)
+            once = Share("overheads", Role.OVERHEAD, once_ns)
+            shares[at : at + 1] = [one for one in (blocked, once) if one.time_ns]
+            break
+    return window._replace(window_ns=window.window_ns + loss.late_ns, shares=tuple(shares))
+
+
+def _later(component: Component, loss: WindowLoss) -> list[Load]:
+    """The loads of the tasks in windows of t'."""
+    return [
+        load._replace(
+            jitter=load.jitter + loss.late_ns,
+            deadline=load.deadline - loss.late_ns,
+            blocking=load.blocking + loss.once_ns,
+        )
+        for load in component.loads
+    ]
+
+
+def _lost(component: Component, loads: Sequence[Load], loss: WindowLoss) -> list[Load]:
+    """What is lost in windows of t' beside these loads of tasks, as loads."""
+    lost = [load._replace(jitter=load.jitter + loss.late_ns) for load in loss.loads]
+    if component.local is not Local.EDF:
+        return lost
+    shortest_ns = min(load.deadline for load in loads)
+    return [
+        load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns - 1) for load in lost
+    ]
+
+
+def _confirmed(bound_ns: int | None = None, *, holds: bool | None) -> Verdict:
+    return Verdict.yes(bound_ns) if holds else Verdict.unknown(NOT_CONFIRMED)
+
+
 def _response(loads: Sequence[Load], supply: Supply, late_ns: int) -> Verdict:
     """The verdict for the last load, which is below all others."""
     found, bound_ns = _analysis.last_response(
         loads, supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns
     )
-    if found is _analysis.Verdict.HOLDS:
-        return Verdict.yes(bound_ns + late_ns)
-    return Verdict.unknown(NOT_CONFIRMED)
-
-
-def _edf(loads: Sequence[Load], lost: Sequence[Load], supply: Supply) -> Verdict:
-    shortest_ns = min(load.deadline for load in loads)
-    due = [
-        load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns - 1) for load in lost
-    ]
-    sources = tuple(Source("", load) for load in (*loads, *due))
-    whole = edf(Component(Local.EDF, sources), supply)
-    return Verdict.yes() if whole.holds else Verdict.unknown(NOT_CONFIRMED)
+    return _confirmed(bound_ns + late_ns, holds=found is _analysis.Verdict.HOLDS)

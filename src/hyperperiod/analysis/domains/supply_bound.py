@@ -35,6 +35,9 @@ from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load
 
+Why = tuple[_analysis.Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]
+"""Verdict, completeness, release and finish of the job that decides, windows (see `_analysis`)."""
+
 
 @dataclass(frozen=True)
 class Supply:
@@ -108,6 +111,10 @@ class Supply:
         """The response bound (ns) of the last load below the others."""
         return _analysis.last_response(loads, *self.numbers)
 
+    def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
+        """What decides about the load of that number: see `witness`."""
+        return _analysis.witness(local, loads, index, *self.numbers)
+
 
 @dataclass(frozen=True)
 class Staircase:
@@ -120,6 +127,11 @@ class Staircase:
     period_ns: int
     budget_ns: int
     stairs: tuple[tuple[int, int], ...]
+
+    @property
+    def blackout_ns(self) -> int:
+        """The longest time without any supply."""
+        return self.stairs[0][1]
 
     @property
     def bandwidth(self) -> Fraction:
@@ -145,6 +157,12 @@ class Staircase:
     def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
         """The response bound (ns) of the last load below the others."""
         return _analysis.last_response_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
+
+    def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
+        """What decides about the load of that number: see `witness`."""
+        return _analysis.witness_stairs(
+            local, loads, index, self.stairs, self.period_ns, self.budget_ns
+        )
 
 
 def stairs_of(steps: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

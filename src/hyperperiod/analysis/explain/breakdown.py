@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.budget_in_hand import Job
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.explain import words
-from hyperperiod.analysis.explain.curves import Curves, cluster_curves, curves, hop_curves
+from hyperperiod.analysis.explain.curves import (
+    Curves,
+    cluster_curves,
+    curves,
+    hand_curves,
+    hop_curves,
+)
+from hyperperiod.analysis.explain.supplies import HandSupply, LateSupply
 from hyperperiod.analysis.flows.windows import Inside
-from hyperperiod.analysis.witness import Role, Share, Witness
+from hyperperiod.analysis.witness import Role, Witness
 
 
 @dataclass(frozen=True)
@@ -26,32 +34,21 @@ class Breakdown:
     curves: Curves
 
 
-@dataclass(frozen=True)
-class Provision:
-    """A supply, and the one that there would be without overheads."""
-
-    supply: Supply
-    nominal: Supply
-
-    def lost_in(self, window_ns: int) -> tuple[Share, ...]:
-        """What of a window brings no supply: the blackout, later gaps, overheads."""
-        without_ns = window_ns - self.nominal.sbf(window_ns)
-        dark_ns = min(without_ns, self.nominal.blackout_ns)
-        overhead_ns = self.nominal.sbf(window_ns) - self.supply.sbf(window_ns)
-        found = (
-            Share("blackout", Role.BLACKOUT, dark_ns),
-            Share("gaps between budgets", Role.GAP, without_ns - dark_ns),
-            Share("overheads", Role.OVERHEAD, overhead_ns),
-        )
-        return tuple(share for share in found if share.time_ns)
-
-
-def breakdown_of_task(witness: Witness, name: str, supply: Supply) -> Breakdown | None:
+def breakdown_of_task(
+    witness: Witness, name: str, supply: Supply | Staircase | LateSupply
+) -> Breakdown | None:
     """The breakdown of a task on a supply; None if its test decided without a window."""
     if not witness.windows:
         return None
-    instant, story = words.critical_instant(witness, name), words.story(witness, supply)
-    return Breakdown(witness, instant, story, curves(witness, supply))
+    instant = words.critical_instant(witness, name)
+    bandwidth = supply.bandwidth if isinstance(supply, Supply) else None
+    return Breakdown(witness, instant, words.story(witness, bandwidth), curves(witness, supply))
+
+
+def breakdown_in_hand(witness: Witness, name: str, job: Job, supply: HandSupply) -> Breakdown:
+    """The breakdown of a task whose server has most of its budget when work comes."""
+    instant = words.instant_in_hand(name, job)
+    return Breakdown(witness, instant, words.story(witness), hand_curves(witness, job, supply))
 
 
 def breakdown_of_hop(witness: Witness, inside: Inside, name: str) -> Breakdown:

@@ -14,16 +14,20 @@ from dataclasses import dataclass
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.budget_in_hand import Job
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.explain.supplies import (
+    CORNERS,
+    AnySupply,
+    Corner,
+    HandSupply,
+    supply_corners,
+)
 from hyperperiod.analysis.flows.windows import Inside, asked_by
 from hyperperiod.analysis.tasks.demand_bound import blocking, dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 
-Corner = tuple[int, int]
-
-# Corners of a curve; a picture is some 800 dots wide.
-CORNERS = 1600
 # Of a demand that does not grow in jumps.
 SAMPLES = 400
 
@@ -39,7 +43,7 @@ class Curves:
     stairs: bool = True
 
 
-def curves(witness: Witness, supply: Supply) -> Curves:
+def curves(witness: Witness, supply: AnySupply) -> Curves:
     """The curves of a witness of the kernels.
 
     They reach past what is told: the deadline, the finish if it is near, the longest deadline.
@@ -68,6 +72,19 @@ def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due
     return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
 
 
+def hand_curves(witness: Witness, job: Job, supply: HandSupply) -> Curves:
+    """The curves of a task whose server has budget in hand: what a job waits for, and its end."""
+    end_ns = max(witness.deadline_ns, witness.finish_ns or 0) * 108 // 100
+    own, above = witness.loads[-1], job.start.above
+    asked_ns = job.number * own.wcet + own.blocking
+    jumps = [range(max(0, one.first_ns), end_ns + 1, one.load.period) for one in above]
+
+    def asked(at_ns: int) -> int:
+        return asked_ns + sum(one.work_in(at_ns + 1) for one in above)
+
+    return _drawn(jumps, asked, supply, end_ns)
+
+
 def hop_curves(witness: Witness, inside: Inside, name: str) -> Curves:
     """The curves of a task that items release: what its job waits for, in windows of any length."""
     supply = inside.vcpu.supply
@@ -93,7 +110,7 @@ def cluster_curves(witness: Witness, supply: Supply, vcpus: int) -> Curves:
 
 
 def _drawn(
-    jumps: Sequence[Iterable[int]], height: Callable[[int], int], supply: Supply, end_ns: int
+    jumps: Sequence[Iterable[int]], height: Callable[[int], int], supply: AnySupply, end_ns: int
 ) -> Curves:
     demand = staircase(jumps, height, end_ns)
     return Curves(demand, supply_corners(supply, end_ns), supply.blackout_ns, end_ns)
@@ -126,18 +143,3 @@ def _corners(
 ) -> tuple[Corner, ...]:
     found = [(place, height(place)) for place in places]
     return (*found, (end_ns, found[-1][1])) if found[-1][0] < end_ns else tuple(found)
-
-
-def supply_corners(supply: Supply, end_ns: int) -> tuple[Corner, ...]:
-    """The corners of the supply bound up to a window."""
-    dark_ns, period_ns = supply.blackout_ns, supply.period_ns
-    if supply.budget_ns == period_ns:
-        places = [0, min(dark_ns, end_ns), end_ns]
-    elif (end_ns - dark_ns) // period_ns > CORNERS // 2:
-        step = max(1, end_ns // CORNERS)
-        places = list(range(0, end_ns + 1, step))
-    else:
-        starts = range(dark_ns, end_ns + 1, period_ns)
-        places = [0, *(at for start in starts for at in (start, start + supply.budget_ns))]
-    kept = sorted({place for place in places if place <= end_ns} | {end_ns})
-    return tuple((place, supply.sbf(place)) for place in kept)

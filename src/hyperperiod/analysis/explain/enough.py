@@ -11,17 +11,19 @@ Errors: none; what a test is too slow to decide counts as not enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.bisection import last_holding, looks_for
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
+from hyperperiod.analysis.domains.prm_windows import judge_windows
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.window_loss import WindowLoss
 from hyperperiod.model import Domain, Interface, Policy, System
 
 
@@ -91,6 +93,56 @@ def max_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | 
 
     granules = _largest(holds, own.period_ns // granule_ns)
     return None if granules is None else granules * granule_ns
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """What overheads take: from every budget, or from windows; it is enough if either is."""
+
+    lost_ns: int
+    loss: WindowLoss
+
+    def hold(self, component: Component, supply: Supply) -> list[bool]:
+        """Whether each source is in time on a supply of which overheads take this."""
+        found = judge_windows(component, supply, self.loss)
+        assert found is not None, "only what windows judge is asked about"
+        holding = [verdict.holds is True for verdict in found[1]]
+        if self.lost_ns < supply.budget_ns and not all(holding):
+            left = replace(supply, budget_ns=supply.budget_ns - self.lost_ns)
+            holding = [
+                holds or _holds(component.local, component.loads, index, left, below=False)
+                for index, holds in enumerate(holding)
+            ]
+        return holding
+
+    def min_budget(
+        self, components: Sequence[Component], supply: Supply, granule_ns: int
+    ) -> int | None:
+        """As `min_budget`."""
+
+        def holds(granules: int) -> bool:
+            changed = replace(supply, budget_ns=granules * granule_ns)
+            return all(all(self.hold(component, changed)) for component in components)
+
+        upper = supply.deadline_ns // granule_ns
+        if upper == 0 or not holds(upper):
+            return None
+        return granule_ns * last_holding(holds, upper, 0)
+
+    def max_wcet(
+        self, component: Component, index: int, supply: Supply, *, below: bool
+    ) -> int | None:
+        """As `max_wcet`."""
+        sources = component.sources
+
+        def holds(wcet: int) -> bool:
+            load = sources[index].load._replace(wcet=wcet)
+            own = replace(sources[index], load=load)
+            changed = replace(component, sources=(*sources[:index], own, *sources[index + 1 :]))
+            found = self.hold(changed, supply)
+            return all(found[index:] if below else found[index : index + 1])
+
+        return _largest(holds, sources[index].load.deadline)
 
 
 def on_host(system: System, index: int, domain: Domain, budget_ns: int) -> str | None:

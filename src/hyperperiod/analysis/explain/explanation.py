@@ -17,6 +17,7 @@ from hyperperiod.analysis.domains.domain_level import (
     MOVING,
     DomainVerdict,
     NotCovered,
+    Promise,
     cluster_of,
     components_of,
     judge_domain,
@@ -24,17 +25,19 @@ from hyperperiod.analysis.domains.domain_level import (
     supply_of,
 )
 from hyperperiod.analysis.domains.mpr import mpr_witness
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.explain import enough, servers
 from hyperperiod.analysis.explain.breakdown import (
     Breakdown,
-    Provision,
+    breakdown_in_hand,
     breakdown_of_cluster,
     breakdown_of_hop,
     breakdown_of_task,
 )
+from hyperperiod.analysis.explain.deciding import Deciding, deciding
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
+from hyperperiod.analysis.explain.supplies import HandSupply, LateSupply, Provision
 from hyperperiod.analysis.explain.text import format_text
 from hyperperiod.analysis.explain_result import (
     ExplainCurves,
@@ -54,9 +57,8 @@ from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
-from hyperperiod.model import Domain, Task, format_time
+from hyperperiod.model import Domain, Interface, Task, format_time
 
-SHARPER = "a sharper proof than the budgets of the interface says so, and has no window to show"
 FLOWS = "No plain window shows why: items of flows release work in {}, at any distance."
 
 
@@ -99,24 +101,26 @@ class _Place:
     domain: Domain
     component: Component
     index: int
-    provision: Provision
-    lost_ns: int
+    deciding: Deciding
     vcpus: int = 1
 
     @property
     def source(self) -> Source:
         return self.component.sources[self.index]
 
+    @property
+    def provision(self) -> Provision:
+        return self.deciding.provision
+
     def breakdown(self) -> Breakdown | None:
-        """Why it is in time or not; NotCovered if jobs move, and no window shows it."""
-        component, supply = self.component, self.provision.supply
-        if self.vcpus == 1:
-            witness = component_witness(component, self.index, supply)
-            return breakdown_of_task(witness, self.source.name, supply)
-        moving = mpr_witness(component, self.index, supply, self.vcpus)
-        if moving is None:
-            raise NotCovered(MOVING)
-        return breakdown_of_cluster(moving, supply, self.vcpus)
+        """Why it is in time or not; None if the test looked at no window."""
+        witness, supply = self.deciding.witness, self.provision.supply
+        if self.deciding.job is not None and isinstance(supply, HandSupply):
+            return breakdown_in_hand(witness, self.source.name, self.deciding.job, supply)
+        if self.vcpus > 1 and isinstance(supply, Supply):
+            return breakdown_of_cluster(witness, supply, self.vcpus)
+        assert not isinstance(supply, HandSupply), "it has a job"
+        return breakdown_of_task(witness, self.source.name, supply)
 
 
 class _View:
@@ -132,9 +136,7 @@ class _View:
             if subject.index in members
         )
         self.group: Group = groups_of(self.system)[number]
-        # What is shown is the test on the interface alone: it has a worst case that can be drawn.
-        self.known = promises_of(self.system)
-        self.promises = {name: promise.by_interface for name, promise in self.known.items()}
+        self.promises = promises_of(self.system)
 
     def server(self) -> Explanation:
         """A server among those of its pcpus."""
@@ -205,7 +207,7 @@ class _View:
             self._under(around, verdict),
             shown,
             task=_task(task) if task is not None else _as_task(place.source.load),
-            server=_server(place.provision, place.lost_ns),
+            server=_server(place.domain, place.provision, place.deciding.lost_ns),
             enough=self._enough(place) if place.vcpus == 1 else None,
             test=TESTS[place.component.local] if place.vcpus == 1 else "global edf",
             provision=place.provision if place.vcpus == 1 else None,
@@ -230,7 +232,7 @@ class _View:
                 verdict,
                 breakdown_of_hop(witness, inside, task.name),
                 task=_task(task),
-                server=_server(provision, lost_ns),
+                server=_server(domain, provision, lost_ns),
                 test=TESTS[inside.vcpu.component.local],
                 provision=provision,
             )
@@ -242,7 +244,7 @@ class _View:
         if domain.name in self.resolution.failures:
             return None
         own = self.subject.task.name if self.subject.task else self.subject.domain.name
-        found = judge_domain(domain, self.known[domain.name]).parts.get(own)
+        found = judge_domain(domain, self.promises[domain.name]).parts.get(own)
         return None if found is None or found.holds is None else found
 
     def _under(self, around: Sequence[Domain], verdict: Verdict) -> Verdict:
@@ -264,35 +266,23 @@ class _View:
             if component.utilization <= 0:
                 raise NotCovered(failure.reason)
             whole = self._whole_pcpu(domain, components)
-            return _Place(domain, component, index, whole, 0), failure
+            shown = Deciding(component_witness(component, index, whole), Provision(whole, whole))
+            return _Place(domain, component, index, shown), failure
         promise = self.promises[domain.name]
-        self._require_shown(domain, own)
-        provision = Provision(
-            supply_of(domain, promise, components),
-            supply_of(domain, replace(promise, lost_ns=0), components),
-        )
         verdict = judge_domain(domain, promise).parts[own]
-        vcpus = 1 if cluster is None else domain.vcpus
-        return _Place(domain, component, index, provision, promise.lost_ns, vcpus), verdict
+        if cluster is None:
+            shown = deciding(domain, promise, component, index, verdict)
+            return _Place(domain, component, index, shown), verdict
+        shown = _moving(domain, promise, component, index)
+        return _Place(domain, component, index, shown, domain.vcpus), verdict
 
-    def _require_shown(self, domain: Domain, own: str) -> None:
-        """NotCovered if only a sharper proof says yes: no window of the interface shows it."""
-        shown = replace(self.promises[domain.name], windows=None)
-        if self._said(domain, own).holds and not judge_domain(domain, shown).parts[own].holds:
-            raise NotCovered(SHARPER)
-
-    def _said(self, domain: Domain, own: str) -> Verdict:
-        """What the analysis says of a part of the domain, by whatever proof."""
-        return judge_domain(domain, self.known[domain.name]).parts[own]
-
-    def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Provision:
+    def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Supply:
         """The largest budget in the period that was asked for, or in the first that was tried."""
         first = domain.interface_period_range
         period_ns = domain.interface_period_ns or (first.min_ns if first else None)
         period_ns = period_ns or self.system.quantum_ns or DEFAULT_QUANTUM_NS
         shape = shape_for(self.promises[domain.name], period_ns, components)
-        supply = Supply(shape, period_ns, period_ns)
-        return Provision(supply, supply)
+        return Supply(shape, period_ns, period_ns)
 
     def _outside(self, around: Sequence[Domain]) -> Iterator[Verdict]:
         """Whether the server around gets its budget: on the host, then from domain to domain."""
@@ -309,14 +299,30 @@ class _View:
             yield _about(inner.name, parts[inner.name])
 
     def _enough(self, place: _Place) -> ExplainEnough:
+        """What would be enough by the proof that is shown; nothing where it knows other servers."""
+        found, nominal = place.deciding, place.provision.nominal
         granule_ns = self.system.quantum_ns or 1
-        supply = place.provision.supply
-        if place.domain.name in self.resolution.failures:
+        if not isinstance(nominal, Supply):
             return ExplainEnough()
         components = [one for one in components_of(place.domain) if one.sources]
-        others = enough.all_hold(place.component, supply)
-        budget_ns = enough.min_budget(components, supply, place.lost_ns, granule_ns)
-        alone = [enough.only(place.component, place.index)]
+        own, alone = place.component, [enough.only(place.component, place.index)]
+        if found.loss is not None:
+            overheads = enough.Overheads(self.promises[place.domain.name].lost_ns, found.loss)
+            others = all(overheads.hold(own, nominal))
+            budget_ns, task_budget_ns = (
+                overheads.min_budget(some, nominal, granule_ns) for some in (components, alone)
+            )
+            wcet_ns = overheads.max_wcet(own, place.index, nominal, below=others)
+        elif found.by_interface and isinstance(place.provision.supply, Supply):
+            supply = place.provision.supply
+            others = enough.all_hold(own, supply)
+            budget_ns, task_budget_ns = (
+                enough.min_budget(some, supply, found.lost_ns, granule_ns)
+                for some in (components, alone)
+            )
+            wcet_ns = enough.max_wcet(own, place.index, supply, below=others)
+        else:
+            return ExplainEnough()
         host = (
             None
             if budget_ns is None
@@ -324,9 +330,9 @@ class _View:
         )
         return ExplainEnough(
             budget_ns=budget_ns,
-            task_budget_ns=enough.min_budget(alone, supply, place.lost_ns, granule_ns),
+            task_budget_ns=task_budget_ns,
             host=host,
-            wcet_ns=enough.max_wcet(place.component, place.index, supply, below=others),
+            wcet_ns=wcet_ns,
             others_hold=others,
         )
 
@@ -357,17 +363,31 @@ def _component_with(components: Sequence[Component], name: str) -> tuple[Compone
     raise NotCovered("it has no deadline that a test could show")
 
 
+def _moving(domain: Domain, promise: Promise, component: Component, index: int) -> Deciding:
+    """What decides about jobs that move between vcpus; NotCovered if no window shows it."""
+    supply = supply_of(domain, promise, [component])
+    witness = mpr_witness(component, index, supply, domain.vcpus)
+    if witness is None:
+        raise NotCovered(MOVING)
+    nominal = supply_of(domain, replace(promise, lost_ns=0), [component])
+    return Deciding(witness, Provision(supply, nominal), promise.lost_ns)
+
+
 def _supply_instant(provision: Provision) -> str:
-    if provision.supply.blackout_ns == 0:
+    """How the critical instant goes on: where the server is by then."""
+    supply = provision.supply
+    if supply.blackout_ns == 0 or isinstance(supply, HandSupply):
         return ""
-    supply: Supply = provision.supply
     dark = f": {format_time(supply.blackout_ns)} pass without any supply"
-    if supply.shape is Shape.POLLING:
+    if isinstance(supply, Staircase):
+        return f", when the servers beside its own take as much as they can{dark}"
+    base = supply.base if isinstance(supply, LateSupply) else supply
+    if base.shape is Shape.POLLING:
         return f", just after the server gave a budget away for lack of work{dark}"
-    if supply.shape is Shape.HARMONIC:
+    if base.shape is Shape.HARMONIC:
         return f", at a refill of the server, whose budget comes as late as it can{dark}"
-    if supply.deadline_ns != supply.period_ns:
-        bound = format_time(supply.deadline_ns)
+    if base.deadline_ns != base.period_ns:
+        bound = format_time(base.deadline_ns)
         dark = f", {bound} after its refill{dark}"
     return (
         ", just when the server has spent a budget as early as it can, and the next one comes as"
@@ -401,11 +421,16 @@ def _as_task(load: Load) -> ExplainTask:
     )
 
 
-def _server(provision: Provision, lost_ns: int) -> ExplainServer:
-    """The server that serves the subject, of which overheads take so much per period."""
+def _server(domain: Domain, provision: Provision, lost_ns: int) -> ExplainServer:
+    """The server that serves the subject, of which overheads take so much per period.
+
+    Where the domain has none, that is the pcpu that is shown instead.
+    """
+    server = provision.nominal if domain.interface is None else domain.interface
+    assert isinstance(server, Supply | Interface), "without an interface it is a plain supply"
     return ExplainServer(
-        period_ns=provision.nominal.period_ns,
-        budget_ns=provision.nominal.budget_ns,
+        period_ns=server.period_ns,
+        budget_ns=server.budget_ns,
         lost_ns=lost_ns,
         blackout_ns=provision.supply.blackout_ns,
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.budget_in_hand import Job
 from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, Inside
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
@@ -25,8 +25,20 @@ def critical_instant(witness: Witness, name: str) -> str:
         return "everything is released together, then as often as it may be"
     if witness.test == TESTS[Local.EDF]:
         return f"everything is released together{early}"
-    blocked = ", while work of lower priority holds it up" if loads[-1].blocking else ""
+    held_up = any(share.role is Role.BLOCKING for share in witness.windows[0].shares)
+    blocked = ", while work of lower priority holds it up" if held_up else ""
     return f"{_all_above(witness, name, 'released')}{early}{blocked}"
+
+
+def instant_in_hand(name: str, job: Job) -> str:
+    """When the worst case of a task begins whose server still has budget in hand."""
+    used_ns = job.start.used_ns
+    used = f"at most {format_time(used_ns)}" if used_ns else "nothing"
+    above = " and for all above it" if job.start.above else ""
+    return (
+        f"work comes for {name}{above} when {used} of the budget in hand is used, as much as jobs"
+        " of the domain can have used by then"
+    )
 
 
 def instant_of_server(witness: Witness, name: str) -> str:
@@ -37,15 +49,15 @@ def instant_of_server(witness: Witness, name: str) -> str:
 
 
 def _all_above(witness: Witness, name: str, what: str) -> str:
-    if len(witness.loads) == 1:
+    if all(share.role in (Role.OWN, Role.BLOCKING) for share in witness.windows[0].shares):
         return f"{name} is {what}"
     return f"{name} and everything above it are {what} together"
 
 
-def story(witness: Witness, supply: Supply) -> tuple[str, ...]:
-    """What the window shows of a task."""
+def story(witness: Witness, bandwidth: Fraction | None = None) -> tuple[str, ...]:
+    """What the window shows of a task; `bandwidth`: of the supply, where too much may be due."""
     if witness.test == TESTS[Local.EDF]:
-        return tuple(_of_edf(witness, supply))
+        return tuple(_of_edf(witness, bandwidth))
     if witness.test == TESTS[Local.FIFO]:
         return (_of_fifo(witness),)
     own = next(share for share in witness.windows[0].shares if share.role is Role.OWN)
@@ -152,7 +164,7 @@ def _too_late(witness: Witness) -> str:
     return f"{format_time(finish_ns)}, {format_time(finish_ns - witness.deadline_ns)} too late."
 
 
-def _of_edf(witness: Witness, supply: Supply) -> Iterator[str]:
+def _of_edf(witness: Witness, bandwidth: Fraction | None) -> Iterator[str]:
     window = witness.windows[0]
     length = format_time(window.window_ns)
     if not witness.holds:
@@ -169,10 +181,10 @@ def _of_edf(witness: Witness, supply: Supply) -> Iterator[str]:
             f" leaves {format_time(-window.short_ns)}."
         )
     asked = sum((Fraction(load.wcet, load.period) for load in witness.loads), Fraction(0))
-    if asked > supply.bandwidth:
+    if bandwidth is not None and asked > bandwidth:
         yield (
             f"In the long run {float(asked):.4g} of a pcpu is asked for and"
-            f" {float(supply.bandwidth):.4g} supplied."
+            f" {float(bandwidth):.4g} supplied."
         )
 
 

@@ -150,16 +150,25 @@ Witness witness_of(Local local, Loads loads, std::size_t index, const Supply &su
     return {Verdict::unknown};
 }
 
-Why witness(Local local, const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
-            u64 deadline, u64 looks) {
+Why why(Local local, const Rows &rows, std::size_t index, const Supply &supply, u64 looks) {
     require(index < rows.size(), "no load of that number");
-    const Witness found =
-        witness_of(local, loads_of(rows), index, supply_of(shape, period, budget, deadline), looks);
+    const Witness found = witness_of(local, loads_of(rows), index, supply, looks);
     std::vector<AskedRow> windows;
     for (const Asked &asked : found.windows)
         windows.emplace_back(asked.window, asked.supply, asked.blocking, asked.jobs);
     return {found.verdict, found.complete, found.release,
             found.finish == never ? std::nullopt : std::optional<u64>(found.finish), windows};
+}
+
+Why witness(Local local, const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
+            u64 deadline, u64 looks) {
+    return why(local, rows, index, supply_of(shape, period, budget, deadline), looks);
+}
+
+Why witness_stairs(Local local, const Rows &rows, std::size_t index, const Pairs &pairs, u64 period,
+                   u64 budget, u64 looks) {
+    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
+    return why(local, rows, index, {period, budget, stairs}, looks);
 }
 
 // Budget (None: none will do) and whether it is certainly the least.
@@ -374,6 +383,9 @@ NB_MODULE(_analysis, module) {
                nb::arg("looks") = default_effort);
     module.def("witness", &witness, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
                nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+               nb::arg("looks") = default_effort);
+    module.def("witness_stairs", &witness_stairs, nb::arg("local"), nb::arg("loads"),
+               nb::arg("index"), nb::arg("stairs"), nb::arg("period"), nb::arg("budget"),
                nb::arg("looks") = default_effort);
     module.def("judge_stairs", &judge_stairs, nb::arg("local"), nb::arg("loads"), nb::arg("stairs"),
                nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
