@@ -23,6 +23,7 @@ enum hp_law {
     HP_LAW_SPARE,    /* the spare is on one pcpu at most and within its budget */
     HP_LAW_SHARE,    /* a share is of one that has work, and no longer than shares are */
     HP_LAW_STOLEN,   /* nobody runs or pays on a stolen pcpu, and their number is right */
+    HP_LAW_AFFINITY, /* nobody runs, once all have picked, where it may not */
 };
 
 HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
@@ -109,6 +110,13 @@ HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
     return 1;
 }
 
+/* Whether who runs on this pcpu, if anybody does, may run there. */
+HP_FN hp_u32 hp_runs_where_allowed(struct hp_core *core, hp_u32 pcpu) {
+    const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
+
+    return run == HP_NONE || core->pcpus == 1 || hp_allowed(core, run, 1ull << (pcpu % 64u)) != 0;
+}
+
 HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
     hp_u32 spares = 0;
     hp_u32 thefts = 0;
@@ -129,6 +137,8 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
         /* A grant that a removal or a swap has made wrong waits for its pick. */
         if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, seat))
             return HP_LAW_PAYER;
+        if (!hp_grant_wrong(core, pcpu) && !hp_runs_where_allowed(core, pcpu))
+            return HP_LAW_AFFINITY;
         spares += !hp_grant_wrong(core, pcpu) && seat->grant.pay == HP_SPARE;
     }
     if (thefts != core->thefts)

@@ -27,7 +27,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
     }
     if (idle == 0 || hp_set_empty(core, &core->pool))
         return;
-    count = hp_choose(core, idle_pcpus, HP_EFFORT);
-    core->effort_waits = !hp_set_empty(core, &core->pool);
+    count = hp_choose(core, idle_pcpus, idle, HP_EFFORT);
+    core->effort_waits = core->skipped || !hp_set_empty(core, &core->pool);
     hp_place(core, count, idle, HP_EFFORT);
 }

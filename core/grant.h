@@ -166,12 +166,25 @@ HP_RARE hp_u32 hp_spare_elsewhere(struct hp_core *core, hp_u32 pcpu) {
 }
 
 /*
+ * Whether this payer still pays for another pcpu, which has not picked again yet. Only one that is
+ * bound, or makes room for one that is, moves from pcpu to pcpu at once.
+ */
+HP_FN hp_u32 hp_pays_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
+    if (payer == HP_SPARE)
+        return hp_spare_elsewhere(core, pcpu);
+    if (!core->bound || !hp_is_vcpu(payer))
+        return 0;
+    return hp_server_of(core, payer)->last_pcpu != pcpu
+           && hp_seat_of(core, hp_server_of(core, payer)->last_pcpu)->grant.pay == payer;
+}
+
+/*
  * What this pcpu can be granted of its plan right now: what the others have not let go of yet
  * is left out, and follows when they have.
  */
 HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant) {
     const struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const hp_u32 waits = seat->plan_pay == HP_SPARE && hp_spare_elsewhere(core, pcpu);
+    const hp_u32 waits = hp_pays_elsewhere(core, seat->plan_pay, pcpu);
 
     grant->pay = waits ? HP_NONE : seat->plan_pay;
     grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);

@@ -11,6 +11,7 @@
  *   hp_add_pcpu, hp_drop_pcpu                                            pcpus come and go
  *   hp_arrive, hp_depart                                                 a vcpu gets work, or none
  *   hp_saved, hp_hold                                                    a vcpu is off its pcpu
+ *   hp_bind                                                              a vcpu's affinity
  *   hp_steal, hp_return                                                  a pcpu is not there
  *   hp_pick                                                              the grant of one pcpu
  *   hp_kicks                                                             pcpus to interrupt
@@ -63,6 +64,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
         hp_clear_server(hp_server_of(core, vcpu));
         hp_server_of(core, vcpu)->present = 0;
         core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = HP_NEVER;
+        core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
     }
     hp_alarm_replay(core);
     HP_FOR (pcpu, HP_PCPUS) {
@@ -79,6 +81,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     core->spare.deadline_ns = HP_NEVER;
     if (config->spare_period_ns > 0)
         core->spare.deadline_ns = hp_first_refill(core, config->spare_period_ns);
+    core->bound = 0;
     core->stolen = 0;
     core->thefts = 0;
     hp_clear_sets(core);

@@ -171,6 +171,20 @@ HP_FN void hp_hold(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
 }
 
 /*
+ * The vcpu may run on these pcpus only, as a mask of their numbers. None, or none that is here, is
+ * no bound at all. When pcpus come and go, and numbers change, the host says all of it again.
+ */
+HP_COLD void hp_bind(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
+    hp_u64 *affinity = &core->affinity[HP_INDEX(vcpu, HP_VCPUS)];
+
+    HP_ASSERT(hp_present(core, vcpu));
+    core->bound -= *affinity != 0;
+    core->bound += pcpus != 0;
+    *affinity = pcpus;
+    core->planned = 0;
+}
+
+/*
  * The vcpu's context is off the pcpu that it ran on: another may have it now. One that is the only
  * one left has to look at its plan again, though that is as it was (hp_kick_alone).
  */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Placement: the first m in order get the m pcpus. One that is seated already stays where it
- * is; a newcomer takes its last pcpu if that is free, else the lowest free one.
+ * is; a newcomer takes its last pcpu if that is free, else the lowest free one (affinity.h).
  *
  * Servers and best-effort vcpus are placed by the same rule, the latter on what is left idle.
+ * Where vcpus are bound to pcpus the first in order may be passed over, and one that is seated may
+ * have to make room.
  */
 #pragma once
 
-#include "order.h"
+#include "affinity.h"
 
 /* Whether this pcpu is stolen: whatever is granted there would not run. */
 HP_FN hp_u32 hp_is_stolen(const struct hp_core *core, hp_u32 pcpu) {
@@ -28,16 +30,6 @@ HP_FN hp_u32 hp_has_seat(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
     return (role == HP_EFFORT ? seat->effort : seat->holder) == vcpu;
 }
 
-/* The pcpu that this vcpu should get out of the free ones, of which there is at least one. */
-HP_FN hp_u32 hp_free_pcpu(struct hp_core *core, hp_u32 vcpu, hp_u64 free) {
-    const hp_u32 last = hp_server_of(core, vcpu)->last_pcpu;
-
-    HP_ASSERT(free != 0);
-    if (free >> (last % 64u) & 1u)
-        return last;
-    return (hp_u32)__builtin_ctzll(free);
-}
-
 HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
 
@@ -56,17 +48,26 @@ HP_FN hp_u32 hp_choose_one(struct hp_core *core, hp_u32 role) {
     return vcpu;
 }
 
-/* Chooses the first 'limit' of the pool, and of those below it; returns how many there are. */
-HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
+/*
+ * Chooses the first 'limit' of the pool, and of those below it, that fit on the free pcpus; returns
+ * how many there are.
+ */
+HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32 role) {
     hp_u32 count = HP_FORGET(0u);
 
-    HP_FOR (i, HP_PCPUS) {
+    core->skipped = 0;
+    core->matched = 0;
+    HP_FOR (i, HP_VCPUS) {
         const hp_u32 vcpu = count < limit ? hp_choose_one(core, role) : HP_NONE;
 
         if (vcpu == HP_NONE)
             break;
         hp_set_drop(&core->pool, hp_server_of(core, vcpu)->rank);
         hp_set_drop(&core->below, hp_server_of(core, vcpu)->rank);
+        if (core->bound && !hp_match_one(core, vcpu, free)) {
+            core->skipped = 1;
+            continue;
+        }
         core->chosen[HP_INDEX(count, HP_PCPUS)] = vcpu;
         hp_server_of(core, vcpu)->place = count;
         count = HP_FORGET(count + 1u);
@@ -74,35 +75,37 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u32 role) {
     return count;
 }
 
-/* Gives the chosen their pcpus; returns the pcpus that are left. */
+/*
+ * Gives the chosen, all of whom fit, pcpus that they may run on; returns the pcpus that are left.
+ * Those that are seated are matched first, so that they move only where one has to make room.
+ */
 HP_RARE hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 role) {
     hp_u64 newcomers = 0;
 
+    core->matched = 0;
     HP_FOR (i, HP_PCPUS) {
-        hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_PCPUS)];
+        const hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_PCPUS)];
         hp_u32 last;
 
         if (i >= count)
             break;
         last = hp_server_of(core, vcpu)->last_pcpu;
-        if (hp_has_seat(core, vcpu, role) && (free >> (last % 64u) & 1u)) {
-            hp_assign(core, last, vcpu, role);
-            free &= ~(1ull << (last % 64u));
-        } else {
+        if (hp_has_seat(core, vcpu, role) && (hp_allowed(core, vcpu, free) >> (last % 64u) & 1u))
+            hp_match_free(core, last, vcpu);
+        else
             newcomers |= 1ull << (i % 64u);
-        }
     }
     HP_FOR (i, HP_PCPUS) {
-        hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_PCPUS)];
-        hp_u32 pcpu;
-
         if (i >= count || newcomers == 0)
             break;
-        if (!(newcomers >> (i % 64u) & 1u))
-            continue;
-        pcpu = hp_free_pcpu(core, vcpu, free);
-        hp_assign(core, pcpu, vcpu, role);
-        free &= ~(1ull << (pcpu % 64u));
+        if (newcomers >> (i % 64u) & 1u)
+            hp_match_one(core, core->chosen[HP_INDEX(i, HP_PCPUS)], free);
     }
-    return free;
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        if (core->matched >> (pcpu % 64u) & 1u)
+            hp_assign(core, pcpu, core->match[HP_INDEX(pcpu, HP_PCPUS)], role);
+    }
+    return free & ~core->matched;
 }

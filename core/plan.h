@@ -33,7 +33,7 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
             break;
         hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
     }
-    count = hp_choose(core, core->pcpus - (HP_STEALS ? core->thefts : 0), role);
+    count = hp_choose(core, core->pcpus - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
     return hp_place(core, count, hp_pcpu_mask(core), role);
 }
 

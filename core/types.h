@@ -210,7 +210,13 @@ struct hp_core {
     struct hp_set pool;    /* scratch: the candidates of the choice being made */
     struct hp_set below;   /* scratch: candidates that only extra time is left for */
     hp_u32 chosen[HP_PCPUS];
-    hp_u32 vcpu_at[HP_VCPUS];         /* by rank */
+    hp_u64 affinity[HP_VCPUS]; /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
+    hp_u32 bound;              /* vcpus that are bound */
+    hp_u32 skipped;            /* scratch: one was not chosen for want of a pcpu it may run on */
+    hp_u64 matched;            /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
+    hp_u32 match[HP_PCPUS];    /* scratch: which one */
+    hp_u32 via[HP_PCPUS];      /* scratch: where a pcpu was found from */
+    hp_u32 vcpu_at[HP_VCPUS];  /* by rank */
     hp_u32 alarm_tree[2u * HP_VCPUS]; /* tournament: root at 1, leaves from 'leaves' on */
     hp_u64 alarm_ns[HP_VCPUS];        /* when somebody must look after the refill, or HP_NEVER */
     struct hp_seat seat[HP_PCPUS];

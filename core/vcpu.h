@@ -217,6 +217,8 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_settle(core, now_ns);
     hp_leave_seats(core, vcpu);
     hp_rank_remove(core, vcpu);
+    core->bound -= core->affinity[HP_INDEX(vcpu, HP_VCPUS)] != 0;
+    core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
     hp_clear_server(server);
     server->present = 0;
     hp_alarm_set(core, vcpu, HP_NEVER);

@@ -61,8 +61,8 @@ HP_FN hp_u32 hp_helped_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
     return a < b;
 }
 
-/* The depleted vcpu with work that the spare should run, or HP_NONE. */
-HP_FN hp_u32 hp_spare_first(struct hp_core *core) {
+/* The depleted vcpu with work that the spare should run on one of these pcpus, or HP_NONE. */
+HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
     hp_u32 best = HP_NONE;
     hp_u32 rank = 0;
 
@@ -76,9 +76,11 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core) {
         if (rank == HP_NONE)
             break;
         vcpu = hp_vcpu_at(core, rank);
+        rank++;
+        if (core->bound && !hp_allowed(core, vcpu, free))
+            continue;
         if (best == HP_NONE || hp_helped_before(core, vcpu, best))
             best = vcpu;
-        rank++;
     }
     return best;
 }
@@ -90,11 +92,11 @@ HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
 
     if (free == 0 || core->spare.remaining_ns <= 0)
         return;
-    vcpu = hp_spare_first(core);
+    vcpu = hp_spare_first(core, free);
     if (vcpu == HP_NONE)
         seat = hp_seat_of(core, (hp_u32)__builtin_ctzll(free));
     else
-        seat = hp_seat_of(core, hp_free_pcpu(core, vcpu, free));
+        seat = hp_seat_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)));
     if (vcpu != HP_NONE)
         hp_server_of(core, vcpu)->place = 0;
     seat->plan_pay = HP_SPARE;

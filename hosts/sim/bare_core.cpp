@@ -64,6 +64,11 @@ class Core {
             throw std::out_of_range("no such pcpu");
         hp_return(core_.get(), pcpu, now_ns);
     }
+    void bind_vcpu(hp_u32 vcpu, hp_u64 pcpus) {
+        if (!hp_present(core_.get(), vcpu))
+            throw std::out_of_range("no such vcpu");
+        hp_bind(core_.get(), vcpu, pcpus);
+    }
     hp_u64 kicks(hp_u64 now_ns) { return hp_kicks(core_.get(), now_ns); }
     hp_u32 set_policy(hp_u32 budget, hp_u32 order, hp_u32 slack, hp_u64 now_ns) {
         const hp_policy policy{budget, order, slack};
@@ -122,6 +127,7 @@ inline void Core::bind(nb::module_ &module) {
         .def("pick", &Core::pick, arg("pcpu"), arg("now_ns"))
         .def("steal", &Core::steal, arg("pcpu"), arg("now_ns"))
         .def("give_back", &Core::give_back, arg("pcpu"), arg("now_ns"))
+        .def("bind", &Core::bind_vcpu, arg("vcpu"), arg("pcpus"))
         .def("kicks", &Core::kicks, arg("now_ns"))
         .def("set_policy", &Core::set_policy, arg("budget"), arg("order"), arg("slack"),
              arg("now_ns"))

@@ -217,6 +217,9 @@ void Replay::call(const hp_record &record) {
     case HP_RECORD_HOLD:
         hp_hold(core(), record.vcpu, static_cast<u32>(record.value));
         break;
+    case HP_RECORD_BIND:
+        hp_bind(core(), record.vcpu, record.value);
+        break;
     case HP_RECORD_SAVED:
         hp_saved(core(), record.vcpu, now_ns_);
         break;

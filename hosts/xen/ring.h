@@ -86,6 +86,7 @@ enum hp_record_kind {
     HP_RECORD_DROP_PCPU = 40, /* hp_drop_pcpu */
     HP_RECORD_SAVED = 41,     /* hp_saved */
     HP_RECORD_HOLD = 42,      /* hp_hold; value: the pcpu */
+    HP_RECORD_BIND = 43,      /* hp_bind; value: the pcpus that the vcpu may run on, a mask */
 
     /* A guest's measurements. */
     HP_RECORD_SAMPLE = 64,   /* a timed busy loop; time: its start, value: its length in ticks */

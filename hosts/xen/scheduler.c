@@ -193,6 +193,37 @@ static noinline void unit_arrives(struct lock_domain *ld, const struct vcpu_slot
     record_call(ld, HP_RECORD_ARRIVE, slot->number, 0, 0);
 }
 
+/*
+ * Tells the core on which of its pcpus a unit may run. One that may run on all is not bound; nor is
+ * one that may run on none of them, as Xen has it.
+ */
+static COLD void bind_unit(struct lock_domain *ld, const struct vcpu_slot *slot,
+                           const struct cpumask *hard)
+{
+    uint64_t allowed = 0;
+    unsigned int pcpu;
+
+    for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
+        if ( cpumask_test_cpu(ld->cpu_of[pcpu], hard) )
+            allowed |= 1ULL << pcpu;
+    if ( allowed == ~0ULL >> (64 - ld->core.pcpus) )
+        allowed = 0;
+    if ( allowed == ld->core.affinity[slot->number] )
+        return;
+    hp_bind(&ld->core, slot->number, allowed);
+    record_call(ld, HP_RECORD_BIND, slot->number, allowed, 0);
+}
+
+/* The slots of pcpus are others now. */
+static COLD void bind_all(struct lock_domain *ld)
+{
+    unsigned int number;
+
+    for ( number = 0; number < HP_VCPUS; number++ )
+        if ( ld->slot[number] )
+            bind_unit(ld, ld->slot[number], ld->slot[number]->unit->cpu_hard_affinity);
+}
+
 static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t at_ns)
 {
     const struct hp_params *params = params_of(ld, slot);
@@ -208,6 +239,8 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
         ASSERT(!error);
     }
     record_server(ld, HP_RECORD_ADD, slot->number, params);
+    if ( ld->core.holds )
+        bind_unit(ld, slot, slot->unit->cpu_hard_affinity);
     /* It may be on a pcpu: only a global policy could give it another meanwhile. */
     if ( ld->core.holds && slot->unit->is_running )
     {
@@ -455,6 +488,7 @@ static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint6
     record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
     ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
     ld->picked_ns[pcpu] = ld->picked_ns[ld->core.pcpus];
+    bind_all(ld);
     smp_mb();
     release_if_absent(ld, ran, now_ns);
     kick_pcpus(ld);
@@ -480,6 +514,7 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
         ld->cpu_of[pcpu] = cpu;
         ld->picked_ns[pcpu] = ld->core.now_ns;
         record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
+        bind_all(ld);
         if ( pcpu == 1 )
             hold_running(ld);
     }
@@ -663,6 +698,24 @@ static void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched
 }
 
 /*
+ * Under a global policy the core has to know. Under a partitioned one Xen moves the unit to a pcpu
+ * that it may run on. Xen calls this with the schedule lock held, or before the unit is inserted.
+ */
+static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
+                                                      struct sched_unit *unit,
+                                                      const struct cpumask *hard,
+                                                      const struct cpumask *soft)
+{
+    const struct vcpu_slot *slot = slot_of(unit);
+    struct lock_domain *ld = slot->home;
+
+    if ( !hard || !ld || ld->phase == PHASE_DORMANT || !ld->core.holds )
+        return;
+    bind_unit(ld, slot, hard);
+    kick_pcpus(ld);
+}
+
+/*
  * Whether others may wait for this unit: where there are several pcpus, or where one that has left
  * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or
  * before a barrier by who gave up the pcpu for it (drop_pcpu_slot).
@@ -718,6 +771,7 @@ static const struct scheduler sched_hyperperiod_def = {
     .do_schedule    = hyperperiod_schedule,
     .pick_resource  = hyperperiod_pick_resource,
     .migrate        = hyperperiod_migrate_unit,
+    .adjust_affinity = hyperperiod_adjust_affinity,
 
     .adjust         = hyperperiod_adjust_domain,
     .adjust_global  = hyperperiod_adjust_pool,

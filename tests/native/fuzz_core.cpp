@@ -5,15 +5,19 @@
  * It makes random lock domains - every legal policy, one to four pcpus, a few or many vcpus, with
  * and without a quantum - and drives them as a host would, through arrivals, departures, late and
  * prompt picks, new parameters, vcpus and pcpus that come and go, pcpus that are stolen for a
- * while, contexts that take their time to be saved, and hot swaps. After every event the core
- * must pass its own conservation laws; beside that the fuzzer keeps an account of every
- * nanosecond that was granted, written without the core's arithmetic, and checks:
+ * while, vcpus that are bound to some pcpus, contexts that take their time to be saved, and hot
+ * swaps. After every event the core must pass its own conservation laws; beside that the fuzzer
+ * keeps an account of every nanosecond that was granted, written without the core's arithmetic,
+ * and checks:
  *
  *   - a vcpu runs only with work, on one pcpu, and on no other before it is saved there; every
  *     grant lasts;
  *   - a server is never charged more, at its own level, than its budget in any number of
  *     consecutive periods, plus the lateness of the last pick;
  *   - nobody pays for a stolen pcpu, and none is kicked;
+ *   - nobody runs on a pcpu that it may not run on; once the host has done all it was asked, one
+ *     that waits with budget could not be placed beside those that are not behind it, by a search
+ *     that tries all placements;
  *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
  *     vcpu with work and budget waits (rules that do not idle budget away), nor, but for gaps that
  *     are shorter than a share, while a best-effort one does;
@@ -90,6 +94,7 @@ struct Vcpu {
     bool best_effort = false;
     bool working = false;
     hp_u32 held_on = HP_NONE; // where its context is still to be saved
+    hp_u64 affinity = 0;      // the pcpus that it is bound to; 0: to none
     hp_params params{};
     Time own_charged_ns = 0; // at its own level, ever
     Time window_from = 0;    // a window opened at random, and what had been charged by then
@@ -127,7 +132,7 @@ class World {
         for (hp_u32 v = 0; v < count; v++)
             add(v);
         describe();
-        guaranteed_ = prompt_ && steady_ && !steals_ && passes_test();
+        guaranteed_ = prompt_ && steady_ && !steals_ && !binds_ && passes_test();
         settle_host();
     }
 
@@ -141,6 +146,8 @@ class World {
             disturb();
         if (steals_)
             steal();
+        if (binds_)
+            bind();
         prompt_ ? settle_host() : neglect_host();
         check();
         return events_ - before;
@@ -159,6 +166,7 @@ class World {
     bool prompt_ = true;      // every pick comes when it is due
     bool steady_ = true;      // no parameter or policy changes
     bool steals_ = false;     // pcpus are taken away for a while
+    bool binds_ = false;      // vcpus are bound to pcpus
     bool guaranteed_ = false; // a schedulability test says that budgets are delivered
     bool comparable_ = true;  // the books compare: refills are on a grid that the fuzzer knows
     hp_u64 events_ = 0;
@@ -197,6 +205,7 @@ class World {
         prompt_ = !random_.one_in(4);
         steady_ = random_.one_in(2);
         steals_ = random_.one_in(3);
+        binds_ = random_.one_in(3);
         if (random_.one_in(3))
             now_ = random_.between(0, 1ull << 50);
         for (hp_u32 p = 0; p < config_.pcpus; p++)
@@ -422,6 +431,14 @@ class World {
         stolen_[gone] = gone != last && stolen_[last];
         stolen_[last] = false;
         config_.pcpus = last;
+        for (hp_u32 v = 0; v < vcpus_.size(); v++) {
+            const hp_u64 moved = (vcpus_[v].affinity >> last & 1) << gone;
+            if (vcpus_[v].affinity == 0)
+                continue;
+            vcpus_[v].affinity &= ~(1ull << gone | 1ull << last);
+            vcpus_[v].affinity |= gone != last ? moved : 0;
+            bind_again(v);
+        }
         for (Vcpu &vcpu : vcpus_) {
             if (vcpu.held_on == gone)
                 vcpu.held_on = HP_PCPUS;
@@ -447,6 +464,38 @@ class World {
                 events_++;
             }
         }
+    }
+
+    // A vcpu is bound to some of the pcpus, to one that is not here, or to none any more.
+    void bind() {
+        const auto v = static_cast<hp_u32>(random_.between(0, vcpus_.size() - 1));
+        if (!vcpus_[v].present || !random_.one_in(4))
+            return;
+        vcpus_[v].affinity = random_.one_in(4) ? 0 : random_.between(1, 31);
+        bind_again(v);
+    }
+
+    void bind_again(hp_u32 v) {
+        tell("%llu bind %u: %llu\n", now_, v, vcpus_[v].affinity);
+        hp_bind(core_.get(), v, vcpus_[v].affinity);
+        events_++;
+    }
+
+    // The pcpus that a vcpu may run on, of those that are there.
+    [[nodiscard]] hp_u64 allowed(hp_u32 v) const {
+        const hp_u64 here = (1ull << config_.pcpus) - 1;
+        const hp_u64 bound = vcpus_[v].affinity & here;
+        return bound != 0 && config_.pcpus > 1 ? bound : here;
+    }
+
+    // Whether these vcpus, from the i-th on, fit on these pcpus: all ways are tried.
+    [[nodiscard]] bool fit(const std::vector<hp_u32> &list, hp_u64 pcpus, std::size_t i = 0) const {
+        if (i == list.size())
+            return true;
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            if ((allowed(list[i]) & pcpus) >> p & 1 && fit(list, pcpus & ~(1ull << p), i + 1))
+                return true;
+        return false;
     }
 
     void forget_grants(hp_u32 v) {
@@ -569,6 +618,7 @@ class World {
         require(grant.start_ns == now_ && grant.until_ns > now_, "a grant that does not last");
         if (hp_is_vcpu(grant.run)) {
             require(vcpus_[grant.run].working, "a vcpu without work runs");
+            require(allowed(grant.run) >> pcpu & 1, "a vcpu runs where it may not");
             if (has(HP_HAS_SHARES) && grant.pay == HP_NONE)
                 require(grant.until_ns <= now_ + HP_SHARE_NS, "a share is too long");
             for (hp_u32 p = 0; p < config_.pcpus; p++)
@@ -624,6 +674,7 @@ class World {
                     pick(p);
         }
         conserves_work();
+        places_in_order();
     }
 
     // A slow host: some picks come late, in any order.
@@ -654,8 +705,60 @@ class World {
             for (hp_u32 p = 0; p < config_.pcpus; p++)
                 runs = runs || grants_[p].run == v;
             require(runs || (!vcpu.best_effort && core_->server[v].remaining_ns <= 0)
-                        || (vcpu.best_effort && is_short_gap()),
+                        || (vcpu.best_effort && is_short_gap()) || (binds_ && !has_room(v)),
                     "idle while a vcpu with work and budget waits");
+        }
+    }
+
+    // Whether a vcpu that waits could be placed beside those of its kind that run: one that has
+    // budget beside others that run on theirs, a best-effort one where no server runs.
+    [[nodiscard]] bool has_room(hp_u32 v) const {
+        std::vector<hp_u32> list{v};
+        hp_u64 pcpus = 0;
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            const hp_u32 run = grants_[p].run;
+            const bool served = hp_is_vcpu(run) && !vcpus_[run].best_effort;
+            const bool own = served && grants_[p].pay == run && grants_[p].level == 0;
+            pcpus |= hp_u64{!stolen_[p] && !(vcpus_[v].best_effort && served)} << p;
+            if (vcpus_[v].best_effort ? hp_is_vcpu(run) && !served : own)
+                list.push_back(run);
+        }
+        return fit(list, pcpus);
+    }
+
+    // Best-effort vcpus that run where one waits to are there for a turn at most.
+    void waits_its_turn(hp_u32 v) const {
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            const hp_u32 run = grants_[p].run;
+            if (hp_is_vcpu(run) && vcpus_[run].best_effort && allowed(v) >> p & 1)
+                require(grants_[p].until_ns <= now_ + HP_EFFORT_TURN_NS,
+                        "a best-effort vcpu does not get its turn");
+        }
+    }
+
+    // Nobody with work and budget waits who could be placed beside those that are not behind it.
+    void places_in_order() {
+        if (!binds_ || has(HP_PAYS_IDLE))
+            return;
+        hp_u64 pcpus = 0;
+        for (hp_u32 p = 0; p < config_.pcpus; p++)
+            pcpus |= hp_u64{!stolen_[p]} << p;
+        for (hp_u32 v = 0; v < vcpus_.size(); v++) {
+            std::vector<hp_u32> list{v};
+            bool runs = false;
+            for (hp_u32 p = 0; p < config_.pcpus; p++) {
+                const hp_grant &grant = grants_[p];
+                runs = runs || grant.run == v;
+                if (hp_is_vcpu(grant.run) && grant.pay == grant.run && grant.level == 0
+                    && hp_urgency(core_.get(), grant.run) <= hp_urgency(core_.get(), v))
+                    list.push_back(grant.run);
+            }
+            const Vcpu &vcpu = vcpus_[v];
+            if (!runs && vcpu.best_effort && vcpu.working)
+                waits_its_turn(v);
+            require(runs || !vcpu.present || vcpu.best_effort || !vcpu.working
+                        || core_->server[v].remaining_ns <= 0 || !fit(list, pcpus),
+                    "a vcpu waits that could be placed");
         }
     }
 

@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.rings import Ring, read_ring
 
 SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
-    "leave", "global", "stats", "fuzz",
+    "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
 CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
 """What Xen's console must not say."""
@@ -106,7 +106,16 @@ def _played(ran: Ran, name: str) -> tuple[Ring, Replayed]:
 
 
 @pytest.mark.parametrize(
-    "name", ["ring1", "ring2", "ring-end1", "ring-end2", "ring-global", "ring-counted"]
+    "name",
+    [
+        "ring1",
+        "ring2",
+        "ring-end1",
+        "ring-end2",
+        "ring-global",
+        "ring-counted",
+        "ring-pinned",
+    ],
 )
 def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
     """The events of the whole life of a pool, played again by the core here: the same grants.

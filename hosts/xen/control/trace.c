@@ -78,6 +78,8 @@ static const char *kind_name(unsigned char kind) {
         return "drop-pcpu";
     case HP_RECORD_HOLD:
         return "hold";
+    case HP_RECORD_BIND:
+        return "bind";
     case HP_RECORD_SAVED:
         return "saved";
     case HP_RECORD_SAMPLE:
