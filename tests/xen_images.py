@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.cli.progress import bar
-from hyperperiod.hosts.xen.build.job import Job
+from hyperperiod.hosts.xen.build.job import BuildJob
 from hyperperiod.hosts.xen.build.targets import build
 from hyperperiod.model import MissingError
 
@@ -51,6 +51,6 @@ def linux_guest() -> Path:
 def _build(target: str) -> Path:
     """What a target makes; a tool that the machine lacks is a reason to skip."""
     try:
-        return build(Job(TOP / "build", None, bar), [target])[target]
+        return build(BuildJob(TOP / "build", None, bar), [target])[target]
     except MissingError as error:
         pytest.skip(str(error))

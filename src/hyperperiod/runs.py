@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.hosts.result import RunResult
-    from hyperperiod.hosts.xen.plan import Options
+    from hyperperiod.hosts.xen.plan import RunOptions
 
 
 def simulate(
@@ -66,7 +66,7 @@ def run_on_xen(
     progress: Callable[[int], None] | None = None,
     *,
     analysis: Analysis | None = None,
-    options: Options | None = None,
+    options: RunOptions | None = None,
 ) -> RunResult:
     """Run `system` on Xen from 0 to `horizon_ns` and return the result object.
 

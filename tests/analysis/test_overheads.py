@@ -25,7 +25,7 @@ from hyperperiod.analysis.overheads import (
 from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.window_loss import NEVER_DUE_NS, window_loss
-from hyperperiod.hosts.xen.measure import LongestGap, Measured, costs
+from hyperperiod.hosts.xen.measure import LongestGap, XenCosts, costs
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -267,7 +267,7 @@ wcet = "9ms"
 def test_measured_costs_go_into_a_file_and_its_verdict(tmp_path: Path, policy: str) -> None:
     """The table that `doctor --measure` writes, below a system; the verdict holds in a run."""
     found = costs({**MEASURED, "foreign": 1400})
-    measured = Measured({"still": LongestGap(900, 10)}, found)
+    measured = XenCosts({"still": LongestGap(900, 10)}, found)
     path = tmp_path / "system.toml"
     path.write_text(SYSTEM.format(policy=policy) + measured.table())
     read = load_system(path)

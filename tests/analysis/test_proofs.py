@@ -19,11 +19,11 @@ from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import TESTS
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Budget, Flow, InputError, Order, Overheads, Scope, Slack, System
-from hyperperiod.model.policy import LEGAL_SLACK, Policy, Rule, legal_policies, parse_policy
+from hyperperiod.model.policy import LEGAL_SLACK, Policy, RuleWord, legal_policies, parse_policy
 from hyperperiod.model.result_object import to_json
 
 TOP = Path(__file__).resolve().parents[2]
-ANY_RULE = TypeVar("ANY_RULE", bound=Rule)
+ANY_RULE = TypeVar("ANY_RULE", bound=RuleWord)
 
 
 def imaginary(kind: type[ANY_RULE]) -> ANY_RULE:
@@ -33,7 +33,7 @@ def imaginary(kind: type[ANY_RULE]) -> ANY_RULE:
     return rule
 
 
-NEW_RULES: list[dict[str, Rule]] = [
+NEW_RULES: list[dict[str, RuleWord]] = [
     {"budget": imaginary(Budget)},
     {"slack": imaginary(Slack)},
     {"order": imaginary(Order)},
@@ -230,7 +230,7 @@ def test_flows_have_no_bound_under_a_new_rule() -> None:
 
 @pytest.mark.parametrize("new", NEW_RULES[:3], ids=lambda new: "+".join(new))
 @pytest.mark.parametrize("name", ["late-packets-psedf", "late-packets-sedf"])
-def test_a_driver_loop_is_unknown_under_a_new_rule(name: str, new: dict[str, Rule]) -> None:
+def test_a_driver_loop_is_unknown_under_a_new_rule(name: str, new: dict[str, RuleWord]) -> None:
     from hyperperiod.model import load_system
 
     loop = load_system(TOP / "systems" / f"{name}.toml")
@@ -240,7 +240,7 @@ def test_a_driver_loop_is_unknown_under_a_new_rule(name: str, new: dict[str, Rul
 
 
 @pytest.mark.parametrize("new", NEW_RULES, ids=lambda new: "+".join(new))
-def test_fit_refuses_a_new_rule(new: dict[str, Rule]) -> None:
+def test_fit_refuses_a_new_rule(new: dict[str, RuleWord]) -> None:
     one = small()
     with pytest.raises(InputError, match=r"no proof is known for .* imaginary"):
         fit(under(one, one.policy.replace(**new)))

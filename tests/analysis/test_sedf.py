@@ -17,7 +17,7 @@ from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Configuration,
-    Placed,
+    PlacedPlant,
     Plant,
     Service,
     Slice,
@@ -109,7 +109,7 @@ def test_stability_control_as_a_system(policy: str, bounds: list[int]) -> None:
 
 
 def run(
-    placed: Placed,
+    placed: PlacedPlant,
     rules: str,
     arrivals: dict[int, list[int]],
     ticks: int,
@@ -150,7 +150,7 @@ def run(
     return passages(worlds, shape, arrivals, ticks, dict(zip(others, work, strict=True)))
 
 
-def scaled(placed: Placed, unit_ns: int) -> Placed:
+def scaled(placed: PlacedPlant, unit_ns: int) -> PlacedPlant:
     """The same plant in larger units; all its times must be whole ones."""
     plant = placed.plant
     services = tuple(

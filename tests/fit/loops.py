@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
-from hyperperiod.analysis.driver_loop.driver_domain import Placed, bounds_of, parts_of
+from hyperperiod.analysis.driver_loop.driver_domain import PlacedPlant, bounds_of, parts_of
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -129,7 +129,7 @@ def accepted(system: System, loop: Loop, driver: Server, services: tuple[Server,
     def group_of(one: Server) -> Group:
         return groups[system.domains[one.domain_index].pcpu or 0]
 
-    placed = Placed(
+    placed = PlacedPlant(
         loop.plant, driver, group_of(driver), tuple((one, group_of(one)) for one in services)
     )
     rule = TESTS[str(system.policy)].RULE

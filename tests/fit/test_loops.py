@@ -16,7 +16,7 @@ from tests.soundness.test_sedf import RULES, Stage, latest, neighbours, some_pla
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import placed_of
-from hyperperiod.analysis.fit.answer import Fitted, Options, Progress, Rule
+from hyperperiod.analysis.fit.answer import Fitted, LoopRule, Options, Progress
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.loop import search as searching
 from hyperperiod.analysis.fit.result import result_of, total_bandwidth
@@ -34,7 +34,7 @@ from hyperperiod.runs import simulate
 SYSTEMS = Path(__file__).parents[2] / "systems"
 POLICIES = ("sedf", "sedf-prime", "psedf")
 US = 1_000
-PAPER = Options(rule=Rule.PAPER)
+PAPER = Options(rule=LoopRule.PAPER)
 TICK = Options(step_ns=1)
 
 

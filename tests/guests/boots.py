@@ -19,7 +19,7 @@ from tests.xen_images import guest, image
 
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, split_words
 from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Header, read_header, read_ring
+from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
 from hyperperiod.model import System
 
 MEMORY_BYTES = 16 << 20
@@ -55,7 +55,7 @@ class Record(NamedTuple):
 class Ring:
     """What a guest recorded."""
 
-    header: Header
+    header: RingHeader
     records: list[Record]
 
     def of(self, what: str) -> list[Record]:

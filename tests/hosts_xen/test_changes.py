@@ -9,7 +9,7 @@ import numpy as np
 from tests.trace.writer import make_header, vcpu
 
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.hosts.xen.rings import Header, Ring
+from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.trace.format import NONE, RECORD, Kind
 from hyperperiod.trace.replay import moments
 
@@ -21,7 +21,7 @@ def ring(*rows: tuple[int, int, int]) -> Ring:
     records = np.zeros(len(rows), RECORD)
     for name, values in zip(("time_ns", "kind", "vcpu"), zip(*rows, strict=True), strict=True):
         records[name] = values
-    return Ring(Header(64, 1 << 20, len(records), 10**9, 0, 0, 2, 0), records, 0)
+    return Ring(RingHeader(64, 1 << 20, len(records), 10**9, 0, 0, 2, 0), records, 0)
 
 
 def header(*wishes: tuple[int, str]) -> Any:

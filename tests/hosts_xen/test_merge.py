@@ -18,8 +18,7 @@ from hyperperiod.hosts.result import Counts, Responses, RunFlow, RunResult, RunT
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen.merge import Drawn, Jobs, jobs_of, merge
 from hyperperiod.hosts.xen.replay import Replayed
-from hyperperiod.hosts.xen.rings import Header as RingHeader
-from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.model import (
     FailedError,
     Overheads,

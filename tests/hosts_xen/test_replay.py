@@ -11,7 +11,7 @@ import pytest
 
 from hyperperiod import _sim
 from hyperperiod.hosts.xen.replay import replay
-from hyperperiod.hosts.xen.rings import Header, Ring
+from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.model import FailedError
 from hyperperiod.model.policy import PRESETS, Policy, Scope
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, RECORD, SPARE, Kind
@@ -90,7 +90,7 @@ class Hypervisor:
 
     def ring(self, *, lost: int = 0) -> Ring:
         records = np.array(self.records, RECORD)
-        header = Header(64, 1 << 20, len(records), 10**9, 0, self.source, 2, 0)
+        header = RingHeader(64, 1 << 20, len(records), 10**9, 0, self.source, 2, 0)
         return Ring(header, records, lost)
 
 
@@ -217,7 +217,7 @@ def test_what_comes_after_the_end_is_checked_but_not_kept() -> None:
 
 def test_the_part_of_a_pcpu_has_its_number() -> None:
     ring = play(PRESETS["wcps"], seed=2).ring()
-    moved = Ring(Header(**{**ring.header.__dict__, "source": 3}), ring.records, 0)
+    moved = Ring(RingHeader(**{**ring.header.__dict__, "source": 3}), ring.records, 0)
     played = replay(moved, 10**9)
     assert played.first_pcpu == 3
     pcpus = np.unique(played.records["pcpu"])

@@ -13,8 +13,8 @@ import pytest
 
 from hyperperiod.experiments.latency import SCENARIOS, Plan, lab, load_scenarios, measure
 from hyperperiod.experiments.latency.claims import claims_of
-from hyperperiod.experiments.latency.figures import Response, Row
-from hyperperiod.experiments.latency.lab import Outcome, rows_of, settings_rows
+from hyperperiod.experiments.latency.figures import LabRow, Response
+from hyperperiod.experiments.latency.lab import ScenarioOutcome, rows_of, settings_rows
 from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS
 from hyperperiod.experiments.latency.settings import Scenario
 from hyperperiod.model import PRESETS
@@ -24,12 +24,14 @@ MS = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, Outcome]:
+def outcomes() -> dict[str, ScenarioOutcome]:
     plan = Plan("sim", load_scenarios(), POLICIES, tuple(QUIRKS), longest_ns=500 * MS)
     return {outcome.scenario.name: outcome for outcome in measure(plan).outcomes}
 
 
-def row(outcomes: dict[str, Outcome], place: str, policy: str, source: str = "ours") -> Row:
+def row(
+    outcomes: dict[str, ScenarioOutcome], place: str, policy: str, source: str = "ours"
+) -> LabRow:
     """The row of "scenario: setting"."""
     scenario, setting = place.split(": ")
     found = [
@@ -52,7 +54,7 @@ def near(found: float | None, expected: float, part: float = 0.02) -> bool:
 
 @pytest.mark.parametrize("policy", [str(policy) for policy in POLICIES])
 def test_a_vm_alone_with_a_whole_pcpu_is_never_preempted(
-    outcomes: dict[str, Outcome], policy: str
+    outcomes: dict[str, ScenarioOutcome], policy: str
 ) -> None:
     settings = [one for one in outcomes["affinity"].settings if "half" not in one.setting.name]
     assert len(settings) == 4
@@ -62,13 +64,15 @@ def test_a_vm_alone_with_a_whole_pcpu_is_never_preempted(
         assert found.runs == setting.setting.runs
 
 
-def test_a_deferrable_server_loses_no_refill(outcomes: dict[str, Outcome]) -> None:
+def test_a_deferrable_server_loses_no_refill(outcomes: dict[str, ScenarioOutcome]) -> None:
     for pause in ("1 s", "5 s"):
         found = row(outcomes, f"affinity: half a pcpu, every {pause}", "ds")
         assert (found.tick_only, found.runs) == (1, 100)
 
 
-def test_a_periodic_server_is_away_for_the_rest_of_its_period(outcomes: dict[str, Outcome]) -> None:
+def test_a_periodic_server_is_away_for_the_rest_of_its_period(
+    outcomes: dict[str, ScenarioOutcome],
+) -> None:
     """Not a defect: the budget idles away. 7 of 50 instants are too late to begin."""
     for policy in ("ptps", "wcps", "crps"):
         found = row(outcomes, "affinity: half a pcpu, every 1 s", policy)
@@ -78,7 +82,7 @@ def test_a_periodic_server_is_away_for_the_rest_of_its_period(outcomes: dict[str
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_every_claim_holds(outcomes: dict[str, Outcome], name: str) -> None:
+def test_every_claim_holds(outcomes: dict[str, ScenarioOutcome], name: str) -> None:
     claims = outcomes[name].claims
     assert claims
     assert [claim.text for claim in claims if not claim.holds] == []
@@ -98,7 +102,7 @@ def test_every_claim_holds(outcomes: dict[str, Outcome], name: str) -> None:
     ],
 )
 def test_contention_stretches_a_run_as_in_the_paper(
-    outcomes: dict[str, Outcome], place: str, policies: tuple[str, ...]
+    outcomes: dict[str, ScenarioOutcome], place: str, policies: tuple[str, ...]
 ) -> None:
     for policy in policies:
         printed = row(outcomes, place, policy, "paper")
@@ -111,7 +115,7 @@ def test_contention_stretches_a_run_as_in_the_paper(
 
 
 def test_an_interrupt_is_answered_at_once_or_when_the_rules_say(
-    outcomes: dict[str, Outcome],
+    outcomes: dict[str, ScenarioOutcome],
 ) -> None:
     place = "interrupt: higher level, neighbour running"
     for policy in ("ptps", "wcps", "crps", "ds", "sporadic"):
@@ -128,7 +132,9 @@ def test_an_interrupt_is_answered_at_once_or_when_the_rules_say(
 
 
 @pytest.mark.parametrize("budget", ["half a pcpu", "budget = period"])
-def test_the_quirk_of_ds_has_the_gaps_of_table_1(outcomes: dict[str, Outcome], budget: str) -> None:
+def test_the_quirk_of_ds_has_the_gaps_of_table_1(
+    outcomes: dict[str, ScenarioOutcome], budget: str
+) -> None:
     place = f"affinity: {budget}, every 1 s"
     printed = row(outcomes, place, "ds", "paper")
     found = row(outcomes, place, "ds", "rt-xen-0.3-ds")
@@ -137,7 +143,9 @@ def test_the_quirk_of_ds_has_the_gaps_of_table_1(outcomes: dict[str, Outcome], b
     assert 0.5 < found.tick_only < 0.95
 
 
-def test_the_quirk_of_ds_interrupts_a_long_test_every_75_ms(outcomes: dict[str, Outcome]) -> None:
+def test_the_quirk_of_ds_interrupts_a_long_test_every_75_ms(
+    outcomes: dict[str, ScenarioOutcome],
+) -> None:
     found = row(outcomes, "affinity: budget above period, for long", "ds", "rt-xen-0.3-ds")
     assert near(found.longest_ns, 25.4 * MS)
     assert found.tick_only == 0
@@ -150,7 +158,7 @@ def test_the_quirk_of_ds_interrupts_a_long_test_every_75_ms(outcomes: dict[str, 
 
 
 def test_the_quirk_of_pps_loses_a_quantum_when_budget_is_period(
-    outcomes: dict[str, Outcome],
+    outcomes: dict[str, ScenarioOutcome],
 ) -> None:
     place = "affinity: budget = period, every 1 s"
     printed = row(outcomes, place, "ptps", "paper")
@@ -161,7 +169,7 @@ def test_the_quirk_of_pps_loses_a_quantum_when_budget_is_period(
     assert near(half.longest_ns, 25.3 * MS)
 
 
-def test_claims_about_the_quirk_fail(outcomes: dict[str, Outcome]) -> None:
+def test_claims_about_the_quirk_fail(outcomes: dict[str, ScenarioOutcome]) -> None:
     outcome = outcomes["affinity"]
     quirky = [
         (one.setting, [replace(found, policy="ds") for found in one.rows if found.source in QUIRKS])
@@ -173,7 +181,7 @@ def test_claims_about_the_quirk_fail(outcomes: dict[str, Outcome]) -> None:
 
 
 @pytest.mark.parametrize("name", ["contention-1", "contention-2", "interrupt"])
-def test_claims_about_worse_rows_fail(outcomes: dict[str, Outcome], name: str) -> None:
+def test_claims_about_worse_rows_fail(outcomes: dict[str, ScenarioOutcome], name: str) -> None:
     outcome = outcomes[name]
     worse = [
         (
@@ -213,7 +221,7 @@ def test_budgets_above_the_period_are_cut_and_say_so() -> None:
     assert all(server.interface.bandwidth == 1 for server in cut)
 
 
-def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, Outcome]) -> None:
+def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, ScenarioOutcome]) -> None:
     (affinity,) = load_scenarios(("affinity",))
     one = affinity.replace(settings=affinity.settings[:1])
     plan = Plan("sim", [one], [PRESETS["ptps"]], seed=2)
@@ -227,10 +235,10 @@ def test_another_seed_begins_the_tests_elsewhere(outcomes: dict[str, Outcome]) -
 
 
 def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(scenario: Scenario, *_rest: object) -> Row:
+    def interrupt(scenario: Scenario, *_rest: object) -> LabRow:
         if scenario.name == "interrupt":
             raise KeyboardInterrupt
-        return Row("ours", "ds", "ds", 1, tick_only=1, gap_ns=0)
+        return LabRow("ours", "ds", "ds", 1, tick_only=1, gap_ns=0)
 
     monkeypatch.setattr(lab, "measure_simulated", interrupt)
     results = measure(Plan("sim", load_scenarios(("affinity", "interrupt")), [PRESETS["ds"]]))

@@ -21,7 +21,7 @@ from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
 from hyperperiod.report.meter import Meter, silent
-from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, Moment, Survey
+from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, ReportMoment, Survey
 from hyperperiod.report.timeline import OLDER, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import simulate
@@ -158,7 +158,7 @@ def test_a_late_window_shows_what_the_whole_run_shows(
     monkeypatch.setattr(windows_module, "START", 500)
     for name in ("LEAST", "MOST", "MOST_OF_HEADLINE", "RECORDS"):
         monkeypatch.setattr(windows_module, name, 100)
-    middle = Moment(LONGEST, ("video", "rescale"), 1, 0, 3_021_000_000, 0, 3_027_000_000)
+    middle = ReportMoment(LONGEST, ("video", "rescale"), 1, 0, 3_021_000_000, 0, 3_027_000_000)
     chosen = choose(records, [middle], 0)
     _, window = drawn(header, records, chosen)
     start, end = window["start"], window["end"]
@@ -180,7 +180,7 @@ def test_a_late_window_shows_what_the_whole_run_shows(
         assert all(ours[2] in (theirs[2], -1) for ours, theirs in zip(seen, inside, strict=True))
 
 
-def survey(header: Header, records: Records, *, pieces: int = 7) -> list[Moment]:
+def survey(header: Header, records: Records, *, pieces: int = 7) -> list[ReportMoment]:
     """What is found in a trace that is read in small pieces."""
     found = Survey(header)
     for at in range(0, len(records), pieces):
@@ -206,9 +206,9 @@ def overloaded(folder: Path) -> tuple[Header, Records]:
 def test_what_is_found_does_not_depend_on_how_it_is_read(tmp_path: Path, pieces: int) -> None:
     header, records = overloaded(tmp_path)
     found = {one.reason: one for one in survey(header, records, pieces=pieces)}
-    assert found[FIRST_MISS] == Moment(FIRST_MISS, ("v", "t"), 0, 0, 0, 20, 25)
-    assert found[LONGEST] == Moment(LONGEST, ("v", "t"), 0, 0, 0, 20, 25)
-    assert found[WORST_MISS] == Moment(WORST_MISS, ("v", "t"), 0, 1, 20, 40, None)
+    assert found[FIRST_MISS] == ReportMoment(FIRST_MISS, ("v", "t"), 0, 0, 0, 20, 25)
+    assert found[LONGEST] == ReportMoment(LONGEST, ("v", "t"), 0, 0, 0, 20, 25)
+    assert found[WORST_MISS] == ReportMoment(WORST_MISS, ("v", "t"), 0, 1, 20, 40, None)
 
 
 def test_a_job_that_is_never_done_is_the_worst_miss(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_windows_that_meet_become_one(tmp_path: Path, monkeypatch: pytest.Monkey
         script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
     _, records = script.end(5000).trace(tmp_path)
     near, nearer, far = (
-        Moment(LONGEST, ("v", name), 0, job, job * 20, 0, job * 20 + 10)
+        ReportMoment(LONGEST, ("v", name), 0, job, job * 20, 0, job * 20 + 10)
         for name, job in (("a", 40), ("b", 47), ("c", 90))
     )
     chosen = choose(records, [near, nearer, far], 0)

@@ -14,7 +14,7 @@ from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, Bench, Requests
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import InputError
 from hyperperiod.runs import simulate
@@ -83,7 +83,7 @@ def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None
 
 def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
     asked = experiment()
-    bench = Bench(asked, asked.sim, "sim", 10 * NS_PER_S)
+    bench = RequestBench(asked, asked.sim, "sim", 10 * NS_PER_S)
     system = bench.system("ertds", asked.runs[1], 640)
     end_ns = asked.sim.ramp_ns + 10 * NS_PER_S
     session = bench.session(system, 4)

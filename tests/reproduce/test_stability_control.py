@@ -10,7 +10,7 @@ from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
+from hyperperiod.experiments.reproduce.packet_claims import Costs, PacketFindings, PacketJudge
 from hyperperiod.experiments.reproduce.packet_runs import of
 from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow
 from hyperperiod.model import InputError, load_system
@@ -76,13 +76,13 @@ def test_claims_can_fail() -> None:
     """A response above its bound, one that moves, a miss without overbooking."""
     experiment, figure = load_experiment("psedf-fig7"), reproduced("psedf-fig7")
     base = load_system("systems/stability-control.toml")
-    findings: Findings = experiment.paper  # type: ignore[attr-defined]
-    judge = Judge(base, findings, range(0, 101, 10), Costs())
+    findings: PacketFindings = experiment.paper  # type: ignore[attr-defined]
+    judge = PacketJudge(base, findings, range(0, 101, 10), Costs())
     rows = rows_of(PacketRunRow, figure.measured)
     rows[0] = with_longest(rows[0], 2_000_000)
     assert [claim.holds for claim in judge.claims(rows)] == [False, False, False]
     # With 1 us more for each job, four packets do not fit the driver's slice: no bound.
-    slack = Judge(base, findings, range(0, 101, 10), Costs(start_ns=1000))
+    slack = PacketJudge(base, findings, range(0, 101, 10), Costs(start_ns=1000))
     rows[0] = with_longest(rows[0], 103_000)
     assert [claim.holds for claim in slack.claims(rows)] == [False, True, True]
     rows[0] = with_longest(rows[0], 103_001)
@@ -91,7 +91,7 @@ def test_claims_can_fail() -> None:
     missed = of(early, load=10, load_as="reserved", switch_ns=0)[0]
     early[early.index(missed)] = missed.replace(misses=1)
     findings = load_experiment("psedf-fig6").paper  # type: ignore[attr-defined]
-    misses = Judge(base, findings, range(0, 101, 10), Costs())
+    misses = PacketJudge(base, findings, range(0, 101, 10), Costs())
     assert not list(misses.claims(early))[1].holds
 
 

@@ -23,9 +23,9 @@ from hyperperiod.analysis.domains.domain_level import Promise, shape_for
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
+    BoundParts,
     Configuration,
-    Parts,
-    Placed,
+    PlacedPlant,
     Plant,
     Service,
     Slice,
@@ -52,7 +52,7 @@ class Stage:
     """A plant on its machine, and the other domains there."""
 
     name: str
-    placed: Placed
+    placed: PlacedPlant
     others: tuple[Server, ...] = ()
     beside: tuple[Server, ...] | None = None
 
@@ -64,7 +64,7 @@ class Stage:
             return None
         return [verdict.bound_ns for verdict in verdicts]
 
-    def parts(self) -> list[Parts]:
+    def parts(self) -> list[BoundParts]:
         """What those bounds are made of."""
         found = parts_of(self.placed, RULES[self.name][0].RULE)
         assert not isinstance(found, Verdict)
@@ -88,7 +88,7 @@ def latest(stage: Stage, bounds: list[int], play: Play) -> tuple[int, str]:
     return worst.response - bounds[worst.flow], f"{worst}, bound {bounds[worst.flow]}"
 
 
-def latest_hop(stage: Stage, parts: list[Parts], play: Play) -> tuple[int, str]:
+def latest_hop(stage: Stage, parts: list[BoundParts], play: Play) -> tuple[int, str]:
     """The same of single hops, each from its own wake."""
     found = [(-ENDLESS, "")]
     for one in run(stage, play):

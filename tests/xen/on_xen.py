@@ -14,8 +14,8 @@ from hyperperiod import runs
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
-from hyperperiod.hosts.xen.measure import Measured, measure
-from hyperperiod.hosts.xen.plan import Options
+from hyperperiod.hosts.xen.measure import XenCosts, measure
+from hyperperiod.hosts.xen.plan import RunOptions
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import MissingError, System
 from hyperperiod.trace.check import check_file
@@ -37,7 +37,7 @@ def need_xen(flavour: str = "arm64") -> Path:
 
 
 @functools.cache
-def measured() -> Measured:
+def measured() -> XenCosts:
     """The overheads of this host, measured once per process."""
     need_xen()
     return measure()
@@ -70,7 +70,7 @@ def run_on_xen(
     flavour: str = "arm64",
 ) -> OnXen:
     """Run a system; its decisions are replayed by the runner, its trace is checked here."""
-    options = Options(hypervisor=need_xen(flavour), folder=folder)
+    options = RunOptions(hypervisor=need_xen(flavour), folder=folder)
     path = folder / f"{system.name}.hpt"
     try:
         result = runs.run_on_xen(system, horizon_ns, seed, path, options=options)

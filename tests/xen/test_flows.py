@@ -32,7 +32,7 @@ from hyperperiod import runs
 from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.xen.plan import Options
+from hyperperiod.hosts.xen.plan import RunOptions
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import SourceKind, System, load_system
 from hyperperiod.model.policy import PRESETS
@@ -309,7 +309,7 @@ def on_several_pcpus(system: System, horizon_ns: int, folder: Path) -> RunResult
     path = folder / "run.hpt"
     try:
         result = runs.run_on_xen(
-            system, horizon_ns, SEED, path, options=Options(hypervisor=need_xen(), folder=folder)
+            system, horizon_ns, SEED, path, options=RunOptions(hypervisor=need_xen(), folder=folder)
         )
     except BusyError as error:
         pytest.skip(str(error))

@@ -13,7 +13,7 @@ import pytest
 from tests import xen_images
 
 from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios, measure
-from hyperperiod.experiments.latency.figures import Row
+from hyperperiod.experiments.latency.figures import LabRow
 from hyperperiod.experiments.latency.lab import settings_rows
 from hyperperiod.experiments.latency.page import write_latency_page
 from hyperperiod.experiments.latency.settings import Scenario
@@ -44,7 +44,7 @@ def only(scenario: str, *settings: str) -> Scenario:
     return found.replace(settings=chosen)
 
 
-def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[Row]:
+def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[LabRow]:
     """Our rows, setting by setting, once all claims hold."""
     chosen = [PRESETS[name] for name in policies.split()]
     plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS)

@@ -9,7 +9,7 @@ from tests.xen.on_xen import measured, need_xen
 
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.cli import main
-from hyperperiod.hosts.xen.measure import GAPS, Measured, costs, measure
+from hyperperiod.hosts.xen.measure import GAPS, XenCosts, costs, measure
 from hyperperiod.hosts.xen.run import Allowance
 from hyperperiod.measured import XEN, read
 from hyperperiod.model import Overheads, load_system
@@ -49,7 +49,7 @@ def test_the_costs_cover_every_gap(kind: str) -> None:
 
 def test_a_measurement_repeats() -> None:
     need_xen()
-    first: Measured = measured()
+    first: XenCosts = measured()
     assert measure() == first
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.xen.on_xen import need_xen
 
 from hyperperiod.experiments.reproduce import Asked, load_experiment
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, POLICIES, Bench, Requests
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, POLICIES, RequestBench, Requests
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,7 +20,7 @@ def test_a_session_is_about_the_simulators() -> None:
     asked = load_experiment("ertds-fig9")
     assert isinstance(asked, Requests)
     short = asked.xen.replace(ramp_ns=NS_PER_S // 5)
-    benches = [Bench(asked, short, host, NS_PER_S) for host in ("sim", "xen")]
+    benches = [RequestBench(asked, short, host, NS_PER_S) for host in ("sim", "xen")]
     (run,) = asked.runs_of(short)
     on_sim, on_xen = (
         bench.session(bench.system(POLICIES[0], run, 70), seed=1) for bench in benches

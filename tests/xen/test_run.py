@@ -23,7 +23,7 @@ from hyperperiod.cli import main
 from hyperperiod.hosts.xen import rings
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
-from hyperperiod.hosts.xen.run import BusyError, Options
+from hyperperiod.hosts.xen.run import BusyError, RunOptions
 from hyperperiod.model import FailedError, System, load_system
 from hyperperiod.runs import run_on_xen, simulate
 from hyperperiod.trace.format import is_interrupted, read
@@ -92,7 +92,7 @@ def test_a_run_is_the_same_every_time_whoever_looks(
             250 * MS,
             trace_path=folder.with_suffix(".hpt"),
             progress=seen.append,
-            options=Options(folder=folder),
+            options=RunOptions(folder=folder),
         )
         assert seen == sorted(seen)
         found.add(
@@ -329,7 +329,7 @@ def test_a_guest_that_is_late_gets_more_time(
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", 10 * MS)
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_PER_GUEST_NS", 1)
     system = load_system(str(SYSTEMS / "overload.toml"))
-    assert run_on_xen(system, 20 * MS, options=Options(folder=tmp_path)).horizon_ns == 20 * MS
+    assert run_on_xen(system, 20 * MS, options=RunOptions(folder=tmp_path)).horizon_ns == 20 * MS
     assert "passed already" not in (tmp_path / "console.log").read_text()
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", MS)
     with pytest.raises(FailedError, match="a guest was not ready at the epoch"):

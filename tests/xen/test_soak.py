@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
 from hyperperiod.hosts.xen.rings import (
     GUEST_RING_OFFSET,
-    Header,
+    RingHeader,
     announced,
     last_time,
     read_header,
@@ -140,7 +140,7 @@ def test_soak(scope: str, tmp_path: Path) -> None:
         assert done > 10, number
 
 
-def _headers(running: Running) -> list[Header]:
+def _headers(running: Running) -> list[RingHeader]:
     found = []
     for place in running.places:
         header = read_header(running.read, place.memory + GUEST_RING_OFFSET)

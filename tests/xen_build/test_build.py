@@ -120,7 +120,7 @@ def test_sources_may_be_read_only_and_only_what_changed_is_built(
         shutil.copytree(TOP / folder, sources / folder)
     before = names_below(sources)
     monkeypatch.setattr(programs, "SOURCES", sources)
-    this = job.Job(tmp_path / "build", None, lambda _title, _lines: nullcontext(print))
+    this = job.BuildJob(tmp_path / "build", None, lambda _title, _lines: nullcontext(print))
     made = programs.build_executive(this)
     assert made == tmp_path / "build" / "guests" / "executive.bin"
     assert names_below(sources) == before, "something was written beside the sources"

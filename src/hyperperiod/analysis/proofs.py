@@ -86,7 +86,7 @@ class Proof:
         return own == (rules.budget, rules.order, rules.scope) and rules.slack in self.slacks
 
 
-class Claim(StrEnum):
+class SharperTest(StrEnum):
     """What is known of a server's supply from the other servers on its pcpus, as a test's name."""
 
     TABLE = "server table"
@@ -101,7 +101,7 @@ class Sharper:
     It is about the start of a system without overheads and quantum, tasks blocked or not.
     """
 
-    claim: Claim
+    claim: SharperTest
     budget: Budget
     orders: tuple[Order, ...]
     scope: Scope
@@ -213,7 +213,7 @@ _IN_HAND = ("test_budget_in_hand.py", *_KNOWN)
 
 SHARPER: tuple[Sharper, ...] = (
     Sharper(
-        Claim.TABLE,
+        SharperTest.TABLE,
         _PERIODIC,
         _BOTH,
         _ONE,
@@ -221,12 +221,18 @@ SHARPER: tuple[Sharper, ...] = (
         "server_table.py",
         _KNOWN,
     ),
-    Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ONE, (Slack.LEND,), "known_servers.py", _KNOWN),
-    Sharper(Claim.INTERFERENCE, _PERIODIC, _BOTH, _ALL, _PLAIN, "known_servers.py", _KNOWN),
-    Sharper(Claim.INTERFERENCE, _POLLING, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
-    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _IN_HAND),
-    Sharper(Claim.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _IN_HAND),
-    Sharper(Claim.BANDWIDTH, _CBS, _BOTH, _ONE, _BEHIND, "known_bandwidth.py", _IN_HAND),
+    Sharper(
+        SharperTest.INTERFERENCE, _PERIODIC, _BOTH, _ONE, (Slack.LEND,), "known_servers.py", _KNOWN
+    ),
+    Sharper(SharperTest.INTERFERENCE, _PERIODIC, _BOTH, _ALL, _PLAIN, "known_servers.py", _KNOWN),
+    Sharper(SharperTest.INTERFERENCE, _POLLING, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
+    Sharper(
+        SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _IN_HAND
+    ),
+    Sharper(
+        SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _IN_HAND
+    ),
+    Sharper(SharperTest.BANDWIDTH, _CBS, _BOTH, _ONE, _BEHIND, "known_bandwidth.py", _IN_HAND),
 )
 """What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
 

@@ -30,7 +30,7 @@ from hyperperiod.analysis.domains.domain_level import (
     promise_under,
     shape_for,
 )
-from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
+from hyperperiod.analysis.domains.minimal_budget import MinimalBudget, minimal_budget
 from hyperperiod.analysis.overheads import budget_loss_ns, overhead_loads
 from hyperperiod.analysis.proofs import proof_of
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
@@ -65,7 +65,7 @@ class Resolution:
 
     system: System
     optima: dict[str, Optimum] = field(default_factory=dict)
-    budgets: dict[str, Found] = field(default_factory=dict)
+    budgets: dict[str, MinimalBudget] = field(default_factory=dict)
     failures: dict[str, Verdict] = field(default_factory=dict)
 
     def computed(self, domain: Domain) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hyperperiod.hosts.result import RunResult
 
 
-class Order(NamedTuple):
+class RunOrder(NamedTuple):
     """What a user asked for; the fields are the options of `run_options`."""
 
     system_file: str
@@ -37,7 +37,7 @@ class Order(NamedTuple):
     host: str = "sim"
 
 
-def execute(order: Order) -> int:
+def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
@@ -98,7 +98,7 @@ def _run_on_xen(
     import shutil
 
     from hyperperiod.export.folder import made_folder
-    from hyperperiod.hosts.xen.plan import Options
+    from hyperperiod.hosts.xen.plan import RunOptions
     from hyperperiod.runs import run_on_xen
     from hyperperiod.trace.format import writing
 
@@ -115,7 +115,7 @@ def _run_on_xen(
                 recorded,
                 progress,
                 analysis=analysis,
-                options=Options(folder=folder),
+                options=RunOptions(folder=folder),
             )
         finally:
             if _changed(log) != before:

@@ -148,7 +148,7 @@ def fit(
     For flows through a driver domain and back under sedf, sedf-prime or psedf: slices, periods and
     priorities from deadlines and execution times.
     """
-    from hyperperiod.analysis.fit.answer import Options, Rule
+    from hyperperiod.analysis.fit.answer import LoopRule, Options
     from hyperperiod.analysis.fit.fit import fit as fit_system
     from hyperperiod.analysis.fit.result import result_of
     from hyperperiod.analysis.fit.scoring import Least
@@ -171,7 +171,7 @@ def fit(
         step_ns=options["step_ns"],
         limit_s=options["limit_ns"] / 1e9,
         solver=not options["heuristics"],
-        rule=Rule(options["rule"]),
+        rule=LoopRule(options["rule"]),
     )
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
     require_different({"SYSTEM": system_file, "--output": out_file})
@@ -197,11 +197,11 @@ def fit(
 
 def _text(fitted: Fitted, system: System) -> str:
     """The fitted system as a file, with a line that says where it comes from."""
-    from hyperperiod.analysis.fit.answer import Rule
+    from hyperperiod.analysis.fit.answer import LoopRule
     from hyperperiod.model import to_toml
 
     how = f"least {fitted.options.least}"
-    if fitted.options.rule is Rule.PAPER:
+    if fitted.options.rule is LoopRule.PAPER:
         how = "by the paper's inequalities"
     return (
         f"# Fitted by hyperperiod fit: {how}, {fitted.status}; the system before was"

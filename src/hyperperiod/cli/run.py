@@ -25,11 +25,11 @@ def run(ctx: click.Context, /, host: str, **options: Any) -> None:
     log, the trace and the result. Ctrl-C ends the run early and still gives valid results up to
     that instant.
     """
-    from hyperperiod.cli.execute import Order, execute
+    from hyperperiod.cli.execute import RunOrder, execute
     from hyperperiod.cli.systems import read_system
     from hyperperiod.model import MissingError
 
-    order = Order(**options, host=host)
+    order = RunOrder(**options, host=host)
     if host == "linux":
         read_system(order.system_file, order.policy)
         raise MissingError(f"this version has no host {host!r}; use --on sim or --on xen")

@@ -19,6 +19,6 @@ def simulate(ctx: click.Context, /, **options: Any) -> None:
 
     Ctrl-C ends the run early and still gives valid results up to that instant.
     """
-    from hyperperiod.cli.execute import Order, execute
+    from hyperperiod.cli.execute import RunOrder, execute
 
-    ctx.exit(execute(Order(**options)))
+    ctx.exit(execute(RunOrder(**options)))

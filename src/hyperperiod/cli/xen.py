@@ -64,11 +64,11 @@ def build(
     """
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
-    from hyperperiod.hosts.xen.build.job import BuildError, Job
+    from hyperperiod.hosts.xen.build.job import BuildError, BuildJob
     from hyperperiod.hosts.xen.build.targets import build as build_targets
     from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
-    job = Job(folder or build_folder(), own_source, bar)
+    job = BuildJob(folder or build_folder(), own_source, bar)
     try:
         built = build_targets(job, targets or ("arm64",))
     except BuildError as problem:

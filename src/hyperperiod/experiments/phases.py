@@ -59,7 +59,7 @@ Play = tuple[Beat, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class LatestAnswer:
     """The latest answer found: which flow's, its bound, and the system that has it."""
 
     flow: str
@@ -105,7 +105,7 @@ def latest_answer(
     plays: int = 20_000,
     seed: int = 1,
     progress: Callable[[int], None] | None = None,
-) -> Found:
+) -> LatestAnswer:
     """The play among so many with the largest response over its bound.
 
     `progress` is called with the number of plays tried; Ctrl-C ends the search with what it has.
@@ -163,7 +163,7 @@ class _Search:
             for task in tasks
         ]
 
-    def best_of(self, plays: int) -> Found:
+    def best_of(self, plays: int) -> LatestAnswer:
         """Climbs from one start after the other, until so many plays were tried."""
         interrupted = False
         try:
@@ -177,12 +177,12 @@ class _Search:
             raise KeyboardInterrupt
         return self._found(interrupted=interrupted)
 
-    def _found(self, *, interrupted: bool) -> Found:
+    def _found(self, *, interrupted: bool) -> LatestAnswer:
         best = self.best[-1]
         which = best.ratios.index(max(best.ratios))
         bound_ns = self.bounds_ns[which]
         steps = [(one.tried, float(max(one.ratios))) for one in self.best]
-        return Found(
+        return LatestAnswer(
             self.system.flows[which].name,
             int(best.ratios[which] * bound_ns),
             bound_ns,

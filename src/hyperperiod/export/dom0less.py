@@ -59,7 +59,7 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Placed:
+class LoadedFile:
     """One file that is to be in memory when Xen starts."""
 
     name: str
@@ -86,7 +86,7 @@ def export_dom0less(
         for path, address in layout.files:
             inside = f"images/{path.name}"
             files[inside] = path.read_bytes()
-            placed.append(Placed(inside, address, path.stat().st_size))
+            placed.append(LoadedFile(inside, address, path.stat().st_size))
     arguments = f"{board.console} {ALWAYS} {machine.arguments}"
     files["images/xen"] = machine.hypervisor
     files["chosen.dtsi"] = _head("the part of the device tree") + chosen(
@@ -169,7 +169,7 @@ def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _qemu_script(system: System, placed: list[Placed], layout: Layout) -> str:
+def _qemu_script(system: System, placed: list[LoadedFile], layout: Layout) -> str:
     loaders = " \\\n  ".join(
         f"-device loader,file={shlex.quote(one.name)},addr={one.address:#x},force-raw=on"
         for one in placed
@@ -196,7 +196,7 @@ qemu-system-aarch64 $board -accel tcg{icount} \\
 
 
 def _readme(
-    system: System, board: Board, machine: Machine, placed: list[Placed], layout: Layout
+    system: System, board: Board, machine: Machine, placed: list[LoadedFile], layout: Layout
 ) -> str:
     rows = "\n".join(f"| `{one.name}` | `{one.address:#x}` | {one.size} |" for one in placed)
     loads = "\n".join(f"load mmc 0:1 {one.address:#x} {one.name}" for one in placed)

@@ -272,7 +272,7 @@ def show_path(path: Path) -> str:
     return text
 
 
-class Table(Kind):
+class PartKind(Kind):
     """A record inside another one, in a file a table."""
 
     def __init__(self, part: type[Part]) -> None:
@@ -336,7 +336,7 @@ def kind_of(hint: Any) -> Kind:
     if origin is Literal:
         return Choice(arguments)
     if isinstance(hint, type) and issubclass(hint, Part):
-        return Table(hint)
+        return PartKind(hint)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return Choice(hint)
     if is_typeddict(hint) or origin is dict:

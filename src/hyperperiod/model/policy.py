@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hyperperiod import _rules
 from hyperperiod.model.errors import InputError
-from hyperperiod.model.part import Part, Table, key, read_part
+from hyperperiod.model.part import Part, PartKind, key, read_part
 from hyperperiod.model.values import Finding, Kind, Path, Reading, show
 
 
-class Rule(StrEnum):
+class RuleWord(StrEnum):
     """A closed choice, written as its value in files and counted from 0 in the core."""
 
     @property
@@ -29,7 +29,7 @@ class Rule(StrEnum):
         return list(type(self)).index(self)
 
 
-class BudgetRule(Rule):
+class BudgetRule(RuleWord):
     """What a budget rule's row says of it."""
 
     def _has(self, trait: int) -> bool:
@@ -67,13 +67,13 @@ if TYPE_CHECKING:
         SLICE = "slice"
         SLICE_ONCE = "slice-once"
 
-    class Order(Rule):
+    class Order(RuleWord):
         FP = "fp"
         EDF = "edf"
         FP_EDF = "fp-edf"
         """Servers with a priority first, by it; then the ordinary ones, by deadline."""
 
-    class Slack(Rule):
+    class Slack(RuleWord):
         NONE = "none"
         LEND = "lend"
         RECLAIM = "reclaim"
@@ -87,11 +87,11 @@ else:
         return {name.replace("-", "_").upper(): name for name in names}
 
     Budget = BudgetRule("Budget", _members(row[0] for row in _rules.BUDGETS), module=__name__)
-    Order = Rule("Order", _members(_rules.ORDERS), module=__name__)
-    Slack = Rule("Slack", _members(_rules.SLACKS), module=__name__)
+    Order = RuleWord("Order", _members(_rules.ORDERS), module=__name__)
+    Slack = RuleWord("Slack", _members(_rules.SLACKS), module=__name__)
 
 
-class Scope(Rule):
+class Scope(RuleWord):
     PARTITIONED = "partitioned"
     GLOBAL = "global"
 
@@ -215,7 +215,7 @@ def _nearest(words: list[str]) -> str:
 def _read_words(words: list[str]) -> dict[str, Any] | None:
     """budget+order[+slack][+scope] as fields, or None if a word is not one of ours."""
     fields: dict[str, Any] = {"slack": Slack.NONE, "scope": Scope.PARTITIONED}
-    kinds: list[tuple[str, type[Rule]]] = [
+    kinds: list[tuple[str, type[RuleWord]]] = [
         ("budget", Budget),
         ("order", Order),
         ("slack", Slack),
@@ -254,7 +254,7 @@ class _PolicyKind(Kind):
             "anyOf": [
                 {"type": "string", "enum": list(PRESETS)},
                 {"type": "string", "pattern": rules},
-                Table(Policy).schema(definitions),
+                PartKind(Policy).schema(definitions),
             ]
         }
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SomeResult = TypeVar("SomeResult")
 
 
-class Number(Kind):
+class FiniteNumber(Kind):
     """A finite number, whole or not."""
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
@@ -54,7 +54,7 @@ class Nullable(Maybe):
         return {"anyOf": [self.kind.schema(definitions), {"type": "null"}]}
 
 
-class Row(Kind):
+class FixedList(Kind):
     """A list of as many values as there are kinds."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
@@ -71,7 +71,7 @@ class Row(Kind):
         return {"type": "array", "prefixItems": each, "items": False, "minItems": len(each)}
 
 
-class OneOf(Kind):
+class Alternatives(Kind):
     """A value of one of several kinds, the first that it fits."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
@@ -140,12 +140,12 @@ def kind_of(hint: Any) -> Kind:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         kinds = [kind_of(part) for part in arguments if part not in (types.NoneType, Absent)]
-        one = kinds[0] if len(kinds) == 1 else OneOf(kinds)
+        one = kinds[0] if len(kinds) == 1 else Alternatives(kinds)
         return Nullable(one) if types.NoneType in arguments else one
     if origin is tuple:
         if arguments[1] is ...:
             return Many(kind_of(arguments[0]))
-        return Row([kind_of(one) for one in arguments])
+        return FixedList([kind_of(one) for one in arguments])
     if isinstance(hint, type) and is_dataclass(hint):
         return Object(hint)
     return Mapped(kind_of(arguments[1])) if origin is Mapping else _PLAIN[hint]
@@ -154,7 +154,7 @@ def kind_of(hint: Any) -> Kind:
 _PLAIN: dict[Any, Kind] = {
     str: Text(),
     int: Whole(),
-    float: Number(),
+    float: FiniteNumber(),
     bool: Truth(),
 }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Final
 
-from hyperperiod.report.distribution import Distribution, Spread
+from hyperperiod.report.distribution import BoxNumbers, Distribution
 
 LEFT: Final = 40.0
 RIGHT: Final = 14.0
@@ -71,12 +71,12 @@ class CdfChart:
 
 
 @dataclass(frozen=True)
-class Box:
+class BoxRow:
     """One row of a box plot."""
 
     name: str
     color: str
-    spread: Spread
+    spread: BoxNumbers
     y: float
 
 
@@ -86,7 +86,7 @@ class BoxChart:
 
     title: str
     axis: Axis
-    boxes: tuple[Box, ...]
+    boxes: tuple[BoxRow, ...]
     height: float
 
 
@@ -124,7 +124,7 @@ def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
     row, top = 26.0, 22.0
     most = max([1.0, *(one.found.most for one in series)])
     boxes = tuple(
-        Box(one.name, one.color, one.found.spread(), top + row * (index + 0.5))
+        BoxRow(one.name, one.color, one.found.spread(), top + row * (index + 0.5))
         for index, one in enumerate(series)
     )
     return BoxChart(title, Axis(most * 1.05, SMALL[0]), boxes, top + row * len(boxes) + 30)

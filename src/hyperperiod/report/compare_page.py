@@ -26,7 +26,7 @@ from hyperperiod.trace.format import Header, Records, read
 
 
 @dataclass(frozen=True)
-class Run:
+class ComparedRun:
     """One of the compared runs."""
 
     name: str
@@ -76,7 +76,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One task or flow in every run; `best` is the least of the longest responses that differ."""
 
     domain: str
@@ -99,7 +99,7 @@ def compare_report(
     opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
     meter = Meter(progress, sum(len(one[1]) for one in opened if one))
     runs = [
-        Run(name, color(index), dash(index), result, _distributions(one, meter))
+        ComparedRun(name, color(index), dash(index), result, _distributions(one, meter))
         for index, (name, result, one) in enumerate(
             zip(series_names(results), results, opened, strict=True)
         )
@@ -138,7 +138,7 @@ def _distributions(
     return {} if trace is None else from_trace(trace[0], trace[1], meter)
 
 
-def _task_rows(results: Sequence[RunResult]) -> list[Row]:
+def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
     """The tasks, each under every policy."""
     domains = zip(*(result.domains for result in results), strict=True)
     return [
@@ -148,19 +148,19 @@ def _task_rows(results: Sequence[RunResult]) -> list[Row]:
     ]
 
 
-def _flow_rows(results: Sequence[RunResult]) -> list[Row]:
+def _flow_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
     """The flows, each from end to end."""
     flows = zip(*(result.flows for result in results), strict=True)
     return [_row_of("flow", same[0].name, same) for same in flows]
 
 
-def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> Row:
+def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> ComparedRow:
     """One task or flow; the best longest response is marked."""
     known = [one.response_ns.max for one in results if one.response_ns]
     best = min(known) if known and len(set(known)) > 1 else None
     trouble = sum(one.dmr or 0 for one in results) * 1e6
     trouble += max(known) / min(known) if best else 0
-    return Row(domain, task, tuple(_cell(one) for one in results), best, trouble)
+    return ComparedRow(domain, task, tuple(_cell(one) for one in results), best, trouble)
 
 
 def _cell(one: RunTask | RunFlow) -> Cell:
@@ -170,7 +170,7 @@ def _cell(one: RunTask | RunFlow) -> Cell:
     return Cell(one.misses, one.dmr, seen.mean, seen.p99, seen.max)
 
 
-def _overall(runs: Sequence[Run]) -> CdfChart | None:
+def _overall(runs: Sequence[ComparedRun]) -> CdfChart | None:
     """All jobs of a run in one distribution, one line per run."""
     series = [
         Series(run.name, pooled(list(run.found.values())), run.color, run.dash)
@@ -180,7 +180,7 @@ def _overall(runs: Sequence[Run]) -> CdfChart | None:
     return cdf_chart("all tasks", series, size=LARGE) if series else None
 
 
-def _series(runs: Sequence[Run], key: Task) -> list[Series]:
+def _series(runs: Sequence[ComparedRun], key: Task) -> list[Series]:
     return [
         Series(run.name, run.found[key], run.color, run.dash) for run in runs if key in run.found
     ]

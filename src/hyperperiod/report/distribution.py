@@ -16,7 +16,7 @@ Task = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Spread:
+class BoxNumbers:
     """The five numbers of a box plot, and the mean."""
 
     least: float
@@ -54,16 +54,16 @@ class Distribution:
             places = np.unique(np.minimum(wanted, len(shares) - 1))
         return [(float(self.ratios[at]), float(shares[at])) for at in places]
 
-    def spread(self) -> Spread:
+    def spread(self) -> BoxNumbers:
         """The box: quartiles by nearest rank."""
         ranks = np.ceil(np.array((0.25, 0.5, 0.75)) * self.jobs)
         places = np.searchsorted(np.cumsum(self.counts), ranks)
         lower, median, upper = self.ratios[places].tolist()
         mean = float((self.ratios * self.counts).sum() / self.jobs)
-        return Spread(float(self.ratios[0]), lower, median, upper, self.most, mean)
+        return BoxNumbers(float(self.ratios[0]), lower, median, upper, self.most, mean)
 
 
-class Responses:
+class ResponseCounts:
     """Collects the response times of a trace, chunk by chunk: distinct values and their counts."""
 
     def __init__(self, header: Header) -> None:
@@ -100,7 +100,7 @@ def by_task(records: Records) -> Iterator[tuple[int, Records]]:
 
 def from_trace(header: Header, records: Records, meter: Meter) -> dict[Task, Distribution]:
     """The distributions of a whole trace."""
-    responses = Responses(header)
+    responses = ResponseCounts(header)
     for chunk in meter.chunks(records):
         responses.add(chunk)
     return responses.found()

@@ -128,7 +128,7 @@ class Key(NamedTuple):
     y: float
 
 
-class Label(NamedTuple):
+class LineLabel(NamedTuple):
     """Words beside a place."""
 
     x: float
@@ -190,9 +190,9 @@ class Drawing:
         ]
 
     @property
-    def labels(self) -> list[Label]:
+    def labels(self) -> list[LineLabel]:
         """The words of rulers over the plot, of gaps and dots beside them, none on another."""
-        labels: list[Label] = []
+        labels: list[LineLabel] = []
         for ruler in self.chart.rulers:
             self._put(labels, self.x(ruler.x), self.top + 13, ruler.text, "soft")
         for gap in self.chart.gaps:
@@ -203,7 +203,14 @@ class Drawing:
         return labels
 
     def _put(
-        self, labels: list[Label], at: float, y: float, text: str, tone: str, *, left: bool = False
+        self,
+        labels: list[LineLabel],
+        at: float,
+        y: float,
+        text: str,
+        tone: str,
+        *,
+        left: bool = False,
     ) -> None:
         """Adds a label beside a place, on the side that has room, where no other stands."""
         wide = CHARACTER * len(text)
@@ -220,10 +227,12 @@ class Drawing:
         step = 15 if y < (self.top + self.bottom) / 2 else -15
         while any(abs(row - y) < 15 for row in rows):
             y += step
-        labels.append(Label(at - 8 if left else at + 8, y, "end" if left else "start", text, tone))
+        labels.append(
+            LineLabel(at - 8 if left else at + 8, y, "end" if left else "start", text, tone)
+        )
 
     @staticmethod
-    def _start(label: Label) -> float:
+    def _start(label: LineLabel) -> float:
         return label.x - CHARACTER * len(label.text) if label.anchor == "end" else label.x
 
     def _keys(self) -> list[Key]:

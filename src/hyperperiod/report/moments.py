@@ -26,7 +26,7 @@ Who = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Moment:
+class ReportMoment:
     """One job of a task, or one item of a flow, from its release to its finish.
 
     `task` is the id of the task whose row shows it, None for an item; `number` is that of the job
@@ -81,8 +81,8 @@ class Survey:
 
     def __init__(self, header: Header) -> None:
         self._header = header
-        self._longest: dict[int, Moment] = {}
-        self._missed: dict[int, Moment] = {}
+        self._longest: dict[int, ReportMoment] = {}
+        self._missed: dict[int, ReportMoment] = {}
         self._in_flight: Records = np.empty(0, RECORD)
         self._last_ns = 0
 
@@ -99,7 +99,7 @@ class Survey:
                 self._see_missed(task, own[own["job"] == missed["job"][0]])
         self._see_finished(chunk)
 
-    def found(self) -> list[Moment]:
+    def found(self) -> list[ReportMoment]:
         """Each task's first miss, its longest response and its first late job that never ended."""
         stuck = [self._of_release(WORST_MISS, jobs[0]) for _, jobs in by_task(self._in_flight)]
         late = [moment for moment in stuck if moment.is_late(self._last_ns)]
@@ -130,23 +130,23 @@ class Survey:
                     finish_ns = int(chunk["time_ns"][place[0]])
                     self._missed[task] = replace(moment, finish_ns=finish_ns)
 
-    def _of_release(self, reason: str, release: np.void) -> Moment:
+    def _of_release(self, reason: str, release: np.void) -> ReportMoment:
         """A job that is not done as far as is known."""
         job, release_ns, deadline_ns = (int(release[key]) for key in ("job", "time_ns", "value"))
         return self._moment(int(release["task"]), reason, job, release_ns, deadline_ns)
 
     def _moment(
         self, task: int, reason: str, job: int, release_ns: int, deadline_ns: int
-    ) -> Moment:
+    ) -> ReportMoment:
         entry = self._header["tasks"][task]
         who = (entry["domain"], entry["name"])
-        return Moment(reason, who, task, job, release_ns, deadline_ns, None)
+        return ReportMoment(reason, who, task, job, release_ns, deadline_ns, None)
 
 
-def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[Moment]:
+def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[ReportMoment]:
     """Returns each flow's first item that was late, and the one that took longest."""
-    first: dict[int, Moment] = {}
-    longest: dict[int, Moment] = {}
+    first: dict[int, ReportMoment] = {}
+    longest: dict[int, ReportMoment] = {}
     for flow, item in _items(header, pieces):
         if item.finish_ns is not None:
             before = longest.get(flow)
@@ -159,17 +159,17 @@ def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> lis
     return [*first.values(), *longest.values()]
 
 
-def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Moment]]:
+def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, ReportMoment]]:
     """Every item with its flow's number, once it is through; at the end those that are not."""
     flows = header.get("flows", [])
-    open_items: dict[tuple[int, int], Moment] = {}
+    open_items: dict[tuple[int, int], ReportMoment] = {}
     for record, item in visits_in(pieces):
         key = (item.flow, item.number)
         flow = flows[item.flow]
         if record.kind == Kind.ITEM and item.hop == 0:
             deadline_ns = record.time_ns + flow["deadline_ns"]
             who = ("flow", flow["name"])
-            open_items[key] = Moment(
+            open_items[key] = ReportMoment(
                 LONGEST, who, None, item.number, record.time_ns, deadline_ns, None
             )
         elif item.hop + 1 == len(flow["hops"]) and record.kind == Kind.COMPLETE:
@@ -180,5 +180,5 @@ def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Mom
         yield number, moment
 
 
-def _length(item: Moment) -> int:
+def _length(item: ReportMoment) -> int:
     return item.until_ns(0) - item.release_ns

@@ -15,7 +15,7 @@ from hyperperiod.analysis.result import AnalysisResult, PaperResult
 from hyperperiod.hosts.result import RunFlow, RunResult
 from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
-from hyperperiod.report.distribution import Distribution, Responses, Task
+from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
 from hyperperiod.report.moments import Survey, flow_moments
@@ -34,7 +34,7 @@ _VERDICTS: Final = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Statement:
     """One statement with its tone: good, bad or open."""
 
     tone: str
@@ -199,7 +199,7 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     header, records = read(path)
     flows = bool(header.get("flows"))
     meter = Meter(progress, len(records) * (3 if flows else 2))
-    responses, survey = Responses(header), Survey(header)
+    responses, survey = ResponseCounts(header), Survey(header)
     for chunk in meter.chunks(records):
         responses.add(chunk)
         survey.add(chunk)
@@ -212,35 +212,35 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
 
 
-def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Verdict]:
+def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     """What the analysis proves, what the run saw, and whether they agree."""
     return [_analysis_verdict(analysis), _run_verdict(result)]
 
 
-def _analysis_verdict(analysis: AnalysisResult) -> Verdict:
+def _analysis_verdict(analysis: AnalysisResult) -> Statement:
     tone, word = _VERDICTS[analysis.schedulable]
     text = {
         True: "Every task meets every deadline, whatever the jobs within their limits do.",
         False: "Not every promise can be kept: deadlines can be missed. The tables show where.",
         None: "No test decides this system: deadlines may or may not be missed.",
     }[analysis.schedulable]
-    return Verdict(tone, f"Analysis: {word}", text, analysis.reason.rstrip("."))
+    return Statement(tone, f"Analysis: {word}", text, analysis.reason.rstrip("."))
 
 
-def _run_verdict(result: RunResult) -> Verdict:
+def _run_verdict(result: RunResult) -> Statement:
     jobs = sum(task.jobs for task in result.tasks)
     misses = sum(task.misses for task in result.tasks)
     seconds = duration(result.horizon_ns)
     what = "Simulation" if result.host == "sim" else f"Run on {result.host}"
     if lost := _lost(result.flows):
-        return Verdict("bad", f"{what}: not every item in time", f"{lost} in {seconds}.")
+        return Statement("bad", f"{what}: not every item in time", f"{lost} in {seconds}.")
     if misses == 0:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
-        return Verdict("good", f"{what}: no deadline missed", text)
+        return Statement("good", f"{what}: no deadline missed", text)
     late = [task for task in result.tasks if task.misses]
     share = f"{times(misses, 'job')} of {whole(jobs)} late"
     text = f"{share} in {seconds}, in {times(len(late), 'task')}."
-    return Verdict("bad", f"{what}: {times(misses, 'deadline')} missed", text)
+    return Statement("bad", f"{what}: {times(misses, 'deadline')} missed", text)
 
 
 def _lost(flows: Sequence[RunFlow]) -> str:

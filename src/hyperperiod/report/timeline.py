@@ -15,7 +15,7 @@ import numpy as np
 from hyperperiod.report.meter import Meter
 from hyperperiod.report.palette import color, pattern
 from hyperperiod.report.state import State, job_keys, states_before
-from hyperperiod.report.windows import Chosen, Window, view_of
+from hyperperiod.report.windows import Chosen, ReportWindow, view_of
 from hyperperiod.trace.format import (
     ALSO,
     EXTRA,
@@ -74,7 +74,7 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
 
 
 def _window(
-    header: Header, records: Records, window: Window, state: State, budgets: dict[int, int]
+    header: Header, records: Records, window: ReportWindow, state: State, budgets: dict[int, int]
 ) -> dict[str, Any]:
     """What is drawn of one window; what began before it keeps its true beginning."""
     shown = records[window.first : window.last]
@@ -155,7 +155,7 @@ def _budgets(header: Header) -> dict[int, int]:
 
 
 def _points(
-    state: State, shown: Records, window: Window, budgets: dict[int, int]
+    state: State, shown: Records, window: ReportWindow, budgets: dict[int, int]
 ) -> list[list[int]]:
     """Each server's remaining budget as points (time, remaining), straight lines between.
 

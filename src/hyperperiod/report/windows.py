@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, Moment, Who
+from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, ReportMoment, Who
 from hyperperiod.trace.format import Records, end_ns
 
 START: Final = 20_000
@@ -32,7 +32,7 @@ Span = tuple[int, int]
 
 
 @dataclass
-class Window:
+class ReportWindow:
     """Records [first, last) of the trace and what to look at in them; whole instants."""
 
     title: str
@@ -41,9 +41,9 @@ class Window:
     start_ns: int
     end_ns: int
     view: Span
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[ReportMoment] = field(default_factory=list)
 
-    def holds(self, moment: Moment, last_ns: int) -> bool:
+    def holds(self, moment: ReportMoment, last_ns: int) -> bool:
         """Whether the moment is in the window from its release to its finish."""
         return self.start_ns <= moment.release_ns and moment.until_ns(last_ns) <= self.end_ns
 
@@ -56,17 +56,17 @@ class Chosen:
     is asked for, as in `links[("brakes", "wheel"), FIRST_MISS]`.
     """
 
-    windows: list[Window]
+    windows: list[ReportWindow]
     headline: list[tuple[int, Span, str]]
     links: Mapping[tuple[Who, str], Span]
 
 
-def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> Chosen:
+def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int) -> Chosen:
     """The windows for the moments of a run; `first_view_ns`: how much of the start is shown."""
     last_ns = end_ns(records)
     wishes = _by_importance(moments, last_ns)
     windows = _windows(records, wishes, first_view_ns)
-    views: dict[Moment, tuple[int, Span]] = {}
+    views: dict[ReportMoment, tuple[int, Span]] = {}
     links: dict[tuple[Who, str], Span] = {}
     for place, window in enumerate(windows):
         for moment in window.moments:
@@ -81,7 +81,9 @@ def choose(records: Records, moments: Sequence[Moment], first_view_ns: int) -> C
     return Chosen(windows, [start, *heads], links)
 
 
-def _windows(records: Records, wishes: Sequence[Moment], first_view_ns: int) -> list[Window]:
+def _windows(
+    records: Records, wishes: Sequence[ReportMoment], first_view_ns: int
+) -> list[ReportWindow]:
     """The start and windows for as many of the wishes as fit, by time; none overlaps another."""
     last_ns = end_ns(records)
     windows = [_start(records, first_view_ns)]
@@ -107,7 +109,7 @@ def _windows(records: Records, wishes: Sequence[Moment], first_view_ns: int) -> 
     return merged
 
 
-def _by_importance(moments: Sequence[Moment], last_ns: int) -> list[Moment]:
+def _by_importance(moments: Sequence[ReportMoment], last_ns: int) -> list[ReportMoment]:
     """The first miss of all, the worst, then the others; without a miss the longest comes first."""
     ranked = sorted(moments, key=lambda moment: -moment.ratio(last_ns))
     named = [_named(moment, last_ns) for moment in ranked]
@@ -118,7 +120,7 @@ def _by_importance(moments: Sequence[Moment], last_ns: int) -> list[Moment]:
     return [*heads, *(moment for moment in named if moment not in heads)]
 
 
-def _headline(first_two: Sequence[Moment], last_ns: int) -> list[tuple[Moment, str]]:
+def _headline(first_two: Sequence[ReportMoment], last_ns: int) -> list[tuple[ReportMoment, str]]:
     """What is offered above the timeline, with titles."""
     misses = [moment for moment in first_two if moment.is_late(last_ns)]
     if len({(moment.who, moment.number) for moment in misses}) < len(misses):
@@ -129,13 +131,13 @@ def _headline(first_two: Sequence[Moment], last_ns: int) -> list[tuple[Moment, s
     ]
 
 
-def _named(moment: Moment, last_ns: int) -> Moment:
+def _named(moment: ReportMoment, last_ns: int) -> ReportMoment:
     """The longest response is the worst miss if it was late."""
     late = moment.reason == LONGEST and moment.is_late(last_ns)
     return replace(moment, reason=WORST_MISS) if late else moment
 
 
-def _start(records: Records, first_view_ns: int) -> Window:
+def _start(records: Records, first_view_ns: int) -> ReportWindow:
     """The first records: whole instants, at most START records if it can be.
 
     A run that is no longer than all windows together is shown whole.
@@ -144,10 +146,12 @@ def _start(records: Records, first_view_ns: int) -> Window:
     if last > START + RECORDS:
         last = _first_of(records, int(records["time_ns"][START])) or START
     until_ns = end_ns(records[:last])
-    return Window("start", 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns)))
+    return ReportWindow(
+        "start", 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns))
+    )
 
 
-def _around(records: Records, moment: Moment, most: int) -> Window:
+def _around(records: Records, moment: ReportMoment, most: int) -> ReportWindow:
     """A window with at least LEAST and about `most` records at most around a moment.
 
     The decisive instant is surely in it, and the whole moment if that has no more records.
@@ -170,10 +174,10 @@ def _around(records: Records, moment: Moment, most: int) -> Window:
     last = max(last, _first_after(records, decisive_ns))
     first = _first_of(records, start_ns)
     until_ns = int(records["time_ns"][last - 1])
-    return Window(moment.title, first, last, start_ns, until_ns, (start_ns, until_ns))
+    return ReportWindow(moment.title, first, last, start_ns, until_ns, (start_ns, until_ns))
 
 
-def view_of(moment: Moment, window: Window, last_ns: int) -> Span:
+def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
     """The moment with half as much around it, as far as the window goes.
 
     Of a response many times as long as its deadline, as in an overload, only the decisive end.

@@ -53,7 +53,7 @@ class Grant:
 IDLE: Final = Grant(None, None)
 
 
-class Rules(NamedTuple):
+class RulesInForce(NamedTuple):
     """The budget, order and slack rules in force on a pcpu, by their names."""
 
     budget: str
@@ -66,7 +66,7 @@ class Moment:
     """The state from `now_ns` to `until_ns`. It is the replay's own: read it, do not keep it."""
 
     header: Header
-    rules: list[Rules]
+    rules: list[RulesInForce]
     """By pcpu: partitioned ones may be swapped one after the other."""
     now_ns: int = 0
     until_ns: int = 0
@@ -87,7 +87,7 @@ class Moment:
         """Whether every vcpu belongs to one pcpu."""
         return self.header["scope"] == "partitioned"
 
-    def rules_of(self, key: int) -> Rules:
+    def rules_of(self, key: int) -> RulesInForce:
         """The rules for a server: those of its pcpu, or of all pcpus."""
         return self.rules[self.home(key)]
 
@@ -161,7 +161,7 @@ class Replay:
         self.header = header
         self.records = records
         pcpus = header["pcpus"]
-        rules = Rules(header["budget"], header["order"], header["slack"])
+        rules = RulesInForce(header["budget"], header["order"], header["slack"])
         self.state = Moment(header, [rules] * pcpus)
         self.state.grants = [IDLE] * pcpus
         self.state.last_payer = [None] * pcpus
@@ -291,7 +291,9 @@ class Replay:
         state = self.state
         state.swaps += 1
         value = record.value
-        rules = Rules(BUDGETS[value & 0xFF], ORDERS[value >> 8 & 0xFF], SLACKS[value >> 16 & 0xFF])
+        rules = RulesInForce(
+            BUDGETS[value & 0xFF], ORDERS[value >> 8 & 0xFF], SLACKS[value >> 16 & 0xFF]
+        )
         alone = state.partitioned and record.pcpu != NONE
         for pcpu in [record.pcpu] if alone else range(len(state.rules)):
             state.rules[pcpu] = rules

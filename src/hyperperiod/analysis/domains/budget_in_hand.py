@@ -134,7 +134,7 @@ class Start(NamedTuple):
     own: Coming
 
 
-class Job(NamedTuple):
+class JobInHand(NamedTuple):
     """The job of that number in a window with that start: when it comes and ends, from there."""
 
     start: Start
@@ -178,7 +178,7 @@ def bounds_in_hand(
 
 def job_in_hand(
     component: Component, hand: InHand, bounds_ns: Sequence[int], index: int
-) -> Job | None:
+) -> JobInHand | None:
     """The job that a bound of `bounds_in_hand` is the response of, if it is one of these bounds."""
     return _response(component.loads, index, hand, bounds_ns, bounds_ns[index])
 
@@ -218,14 +218,14 @@ def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
 
 def _response(
     loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], most_ns: int
-) -> Job | None:
+) -> JobInHand | None:
     """The job of a load that waits longest if these bounds hold; None if longer than the last."""
     amid = index + 1 < len(loads) or loads[index].blocking > 0
     span_ns = hand.span_amid_ns if amid else hand.span_ns
     before = [
         _before(load, bound_ns, span_ns) for load, bound_ns in zip(loads, bounds_ns, strict=True)
     ]
-    found: list[Job] = []
+    found: list[JobInHand] = []
     for start in _starts(before, index):
         jobs = _jobs_after(start, hand, most_ns)
         if jobs is None:
@@ -234,10 +234,10 @@ def _response(
     return max(found, key=lambda job: job.response_ns)
 
 
-def _jobs_after(start: Start, hand: InHand, most_ns: int) -> list[Job] | None:
+def _jobs_after(start: Start, hand: InHand, most_ns: int) -> list[JobInHand] | None:
     """The own load's jobs in a window that begins like this; None if one is not done in time."""
     own = start.own
-    found: list[Job] = []
+    found: list[JobInHand] = []
     end_ns = 1
     for jobs in range(MOST_JOBS):
         # What comes later than the work before it is done begins another window.
@@ -249,7 +249,7 @@ def _jobs_after(start: Start, hand: InHand, most_ns: int) -> list[Job] | None:
             return None
         end_ns = ended_ns
         if jobs:
-            found.append(Job(start, jobs, max(0, release_ns), end_ns))
+            found.append(JobInHand(start, jobs, max(0, release_ns), end_ns))
         if end_ns <= release_ns + own.load.period:
             return found
     return None

@@ -49,7 +49,7 @@ from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.domains.minimal_budget import Found, minimal_budget
+from hyperperiod.analysis.domains.minimal_budget import MinimalBudget, minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
 
@@ -76,7 +76,7 @@ class EdpInterface(NamedTuple):
 
 def minimal_edp_budget(
     components: Sequence[Component], period_ns: int, deadline_ns: int, granule_ns: int = 1
-) -> Found:
+) -> MinimalBudget:
     """The least budget, in whole granules, for a period and a deadline."""
     return minimal_budget(components, Shape.GENERAL, period_ns, granule_ns, deadline_ns)
 

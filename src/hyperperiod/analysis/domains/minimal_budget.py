@@ -26,7 +26,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
 
 
-class Found(NamedTuple):
+class MinimalBudget(NamedTuple):
     """The budget, if one suffices; `exact` where no smaller one does."""
 
     budget_ns: int | None
@@ -39,7 +39,7 @@ def minimal_budget(
     period_ns: int,
     granule_ns: int = 1,
     deadline_ns: int | None = None,
-) -> Found:
+) -> MinimalBudget:
     """The least multiple of the granule that serves every component."""
     largest_ns, exact = granule_ns, True
     for component in components:
@@ -53,6 +53,6 @@ def minimal_budget(
         )
         exact = exact and sure
         if budget_ns is None:
-            return Found(None, exact)
+            return MinimalBudget(None, exact)
         largest_ns = max(largest_ns, budget_ns)
-    return Found(largest_ns, exact)
+    return MinimalBudget(largest_ns, exact)

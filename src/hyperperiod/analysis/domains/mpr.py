@@ -49,7 +49,7 @@ from fractions import Fraction
 from hyperperiod import _analysis
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component, Load
-from hyperperiod.analysis.domains.minimal_budget import Found
+from hyperperiod.analysis.domains.minimal_budget import MinimalBudget
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.multiprocessor.baker import baker
 from hyperperiod.analysis.multiprocessor.bcl import bcl
@@ -68,7 +68,7 @@ def mpr(loads: Sequence[Load], supply: Supply, vcpus: int) -> Verdict:
 
 def minimal_mpr_budget(
     loads: Sequence[Load], shape: Shape, period_ns: int, vcpus: int, granule_ns: int = 1
-) -> Found:
+) -> MinimalBudget:
     """The least budget of each vcpus for the period; `exact` is that of the test."""
     return least_cluster_budget(loads, shape, period_ns, (vcpus, 0), granule_ns)
 
@@ -177,7 +177,7 @@ def least_cluster_budget(
     period_ns: int,
     vcpus: tuple[int, int],
     granule_ns: int,
-) -> Found:
+) -> MinimalBudget:
     """The least budget of each shared vcpu beside the whole ones: (shared, whole)."""
     shared, whole = vcpus
     if not isinstance(as_sporadic(loads, shared + whole), Verdict):
@@ -186,9 +186,9 @@ def least_cluster_budget(
         )
         full_ns = period_ns - period_ns % granule_ns
         if budget_ns is None and full_ns == period_ns and _on_whole_pcpus(loads, shared + whole):
-            return Found(full_ns, False)
-        return Found(budget_ns, exact)
-    return Found(None, False)
+            return MinimalBudget(full_ns, False)
+        return MinimalBudget(budget_ns, exact)
+    return MinimalBudget(None, False)
 
 
 def _on_whole_pcpus(loads: Sequence[Load], pcpus: int) -> bool:

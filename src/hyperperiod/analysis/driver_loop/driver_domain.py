@@ -96,7 +96,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedPlant:
     """A plant on its machine: each server and the group that it shares a pcpu with.
 
     `account` is of its overheads, if there are any.
@@ -147,13 +147,13 @@ class Delays(NamedTuple):
     `chains`: the argument on chains of periods holds.
     """
 
-    at_begin: Callable[[Placed, Server, Group, int], Verdict]
-    any_time: Callable[[Placed, Server, Group, int], Verdict]
-    life: Callable[[Placed, int, bool], int | None] | None = None
+    at_begin: Callable[[PlacedPlant, Server, Group, int], Verdict]
+    any_time: Callable[[PlacedPlant, Server, Group, int], Verdict]
+    life: Callable[[PlacedPlant, int, bool], int | None] | None = None
     chains: bool = False
 
 
-class Rule(NamedTuple):
+class SliceRule(NamedTuple):
     """What one of the policies says of its slices; a verdict is a refusal.
 
     `covers` are the rules of policies that it is about, `paper_holds` the published verdict on each
@@ -168,15 +168,15 @@ class Rule(NamedTuple):
     name: str
     covers: tuple[tuple[Budget, Order], ...]
     paper_holds: Callable[[Plant, Configuration], list[bool]]
-    way: Callable[[Placed], Way | Verdict]
-    answer: Callable[[Placed, int, int], Answer | Verdict]
-    life: Callable[[Placed, int, Server, Answer, int, int], int | None] | None = None
+    way: Callable[[PlacedPlant], Way | Verdict]
+    answer: Callable[[PlacedPlant, int, int], Answer | Verdict]
+    life: Callable[[PlacedPlant, int, Server, Answer, int, int], int | None] | None = None
     hops: int | None = None
     delays: Delays | None = None
 
 
 @dataclass(frozen=True)
-class Parts:
+class BoundParts:
     """A bound and what it consists of; `wake_ns` bounds the answer from its own wake.
 
     `life_ns` is a bound of all three together, which may be less than their sum.
@@ -197,7 +197,7 @@ class Parts:
         return self.sum_ns if self.life_ns is None else min(self.sum_ns, self.life_ns)
 
 
-def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
+def parts_of(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict:
     """The bound of each service, if all deadlines are met; or why there is none.
 
     In and out cost the longest way each; the answer counts from the end of the longest way in.
@@ -225,19 +225,19 @@ def parts_of(placed: Placed, rule: Rule) -> list[Parts] | Verdict:
     return [two_waits(way, *both) for both in zip(answers, twice, strict=True)]
 
 
-def two_waits(way: Way, answer: Answer, life_ns: int | None) -> Parts:
+def two_waits(way: Way, answer: Answer, life_ns: int | None) -> BoundParts:
     """The bound with a wait for the slice on both ways."""
-    return Parts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, life_ns)
+    return BoundParts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, life_ns)
 
 
-def one_wait(way: Way, answer: Answer, life_ns: int | None) -> Parts:
+def one_wait(way: Way, answer: Answer, life_ns: int | None) -> BoundParts:
     """The bound with a wait on one of the ways only."""
-    sharp = Parts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, life_ns)
+    sharp = BoundParts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, life_ns)
     return min(sharp, two_waits(way, answer, life_ns), key=lambda parts: parts.sum_ns)
 
 
 def lives(
-    placed: Placed, rule: Rule, way: Way, answers: Sequence[Answer], waits: int
+    placed: PlacedPlant, rule: SliceRule, way: Way, answers: Sequence[Answer], waits: int
 ) -> list[int | None]:
     """From arrival to answer in one piece, with so many waits for the driver's slice."""
     if rule.life is None:
@@ -255,7 +255,7 @@ def place(
     *,
     others: Sequence[Server] = (),
     beside: Sequence[Server] | None = None,
-) -> Placed:
+) -> PlacedPlant:
     """All on one pcpu with `others`; or the driver domain on a pcpu with those `beside` it only.
 
     Priorities are those of section VI: the driver domain first, then deadline monotonic; equal
@@ -277,7 +277,7 @@ def place(
         driven = group = Group((driver, *servers, *others))
     else:
         driven, group = Group((driver, *beside)), Group((*servers, *others))
-    return Placed(plant, driver, driven, tuple((server, group) for server in servers))
+    return PlacedPlant(plant, driver, driven, tuple((server, group) for server in servers))
 
 
 def period_over(service: Service, server: Server, late_ns: int) -> bool:
@@ -291,7 +291,7 @@ def period_over(service: Service, server: Server, late_ns: int) -> bool:
 
 
 def waits_once(
-    placed: Placed, way: Way, answers: Sequence[Answer], once: Sequence[int | None]
+    placed: PlacedPlant, way: Way, answers: Sequence[Answer], once: Sequence[int | None]
 ) -> bool:
     """Whether no packet can find the driver's slice used up both on its way in and on its way out.
 
@@ -336,7 +336,7 @@ def age(service: Service, way: Way, answer: Answer, life_ns: int | None) -> int:
     return longest_ns if life_ns is None else min(longest_ns, life_ns)
 
 
-def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+def slice_response(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """Fixed priority, slices kept over a block: the time for `amount` <= slice with budget at hand.
 
     R = amount + sum over others of equal or higher priority of ceil((R + p_k - s_k) / p_k) s_k:
@@ -365,7 +365,7 @@ def slice_response(placed: Placed, own: Server, group: Group, amount_ns: int) ->
     )
 
 
-def _spent(placed: Placed, server: Server, service: Service | None, window_ns: int) -> int:
+def _spent(placed: PlacedPlant, server: Server, service: Service | None, window_ns: int) -> int:
     """What one of higher priority can take of a window in which it is ahead."""
     late_ns = server.period_ns - server.budget_ns
     by_slices_ns = -(-(window_ns + late_ns) // server.period_ns) * server.budget_ns
@@ -407,12 +407,12 @@ def configure_by_hops(plant: Plant, hops: int) -> Configuration:
     return Configuration(Slice(period_ns, plant.slice_ns), tuple(services))
 
 
-def bounds_of(placed: Placed, rule: Rule) -> list[Verdict]:
+def bounds_of(placed: PlacedPlant, rule: SliceRule) -> list[Verdict]:
     """One verdict for each service, with its bound."""
     return verdicts_of(placed, parts_of(placed, rule))
 
 
-def verdicts_of(placed: Placed, found: list[Parts] | Verdict) -> list[Verdict]:
+def verdicts_of(placed: PlacedPlant, found: list[BoundParts] | Verdict) -> list[Verdict]:
     """One verdict for each service from the parts of the bounds, or from why there are none.
 
     That at most k packets are with the driver rests on every deadline being met. So one bound that
@@ -431,7 +431,7 @@ def verdicts_of(placed: Placed, found: list[Parts] | Verdict) -> list[Verdict]:
     return [Verdict.yes(parts.total_ns) for parts in found]
 
 
-def too_late(service: Service, parts: Parts) -> str:
+def too_late(service: Service, parts: BoundParts) -> str:
     """Both sides of the inequality that does not hold."""
     sides = [parts.in_ns, parts.answer_ns, parts.out_ns, parts.sum_ns]
     way_in, answer, way_out, total = map(format_time, sides)

@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.driver_loop.account import Account
 from hyperperiod.analysis.driver_loop.driver_domain import (
+    BoundParts,
     Configuration,
-    Parts,
-    Placed,
+    PlacedPlant,
     Plant,
-    Rule,
     Service,
     Slice,
+    SliceRule,
     parts_of,
     verdicts_of,
 )
@@ -66,7 +66,7 @@ class Loop:
     answers_ns: tuple[int, ...]
 
 
-def driver_flows(rule: Rule, system: System) -> dict[str, WholeVerdict] | None:
+def driver_flows(rule: SliceRule, system: System) -> dict[str, WholeVerdict] | None:
     """The flows of a driver loop by name, by the rule of its policy; None if it is not one."""
     placed = placed_of(system)
     if placed is None:
@@ -93,14 +93,14 @@ def driver_flows(rule: Rule, system: System) -> dict[str, WholeVerdict] | None:
     return verdicts
 
 
-def _parts(placed: Placed, rule: Rule) -> list[Parts] | Verdict | None:
+def _parts(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict | None:
     """The parts of the bounds; None where the rule says nothing of such a loop."""
     if placed.account is None:
         return parts_of(placed, rule)
     return None if rule.delays is None else parts_with_overheads(placed, rule.delays)
 
 
-def _story(flow: Flow, parts: Parts) -> str:
+def _story(flow: Flow, parts: BoundParts) -> str:
     """What the bound of a flow is made of."""
     sides = (parts.in_ns, parts.answer_ns, parts.out_ns, parts.sum_ns)
     way_in, answer, way_out, total = map(format_time, sides)
@@ -113,7 +113,7 @@ def _story(flow: Flow, parts: Parts) -> str:
     )
 
 
-def placed_of(system: System) -> Placed | None:
+def placed_of(system: System) -> PlacedPlant | None:
     """The system as a plant behind its driver domain, or None."""
     loop = loop_of(system)
     if isinstance(loop, NoLoop):
@@ -124,7 +124,7 @@ def placed_of(system: System) -> Placed | None:
     driver, group = servers[loop.driver.name]
     services = tuple(servers[one.name] for one in loop.replies)
     account = None if system.overheads == Overheads() else Account(system)
-    return Placed(loop.plant, driver, group, services, account)
+    return PlacedPlant(loop.plant, driver, group, services, account)
 
 
 def loop_of(system: System) -> Loop | NoLoop:

@@ -59,11 +59,11 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Delays,
-    Placed,
+    PlacedPlant,
     Plant,
-    Rule,
     Service,
     Slice,
+    SliceRule,
     Way,
     bounds_of,
     period_over,
@@ -119,12 +119,12 @@ def _fixed_point(own_ns: int, above: list[Slice], limit_ns: int) -> int | None:
     return None
 
 
-def bounds(placed: Placed) -> list[Verdict]:
+def bounds(placed: PlacedPlant) -> list[Verdict]:
     """The sound end-to-end bounds: in through the driver, the real-time domain, and out."""
     return bounds_of(placed, RULE)
 
 
-def way(placed: Placed) -> Way | Verdict:
+def way(placed: PlacedPlant) -> Way | Verdict:
     """D, and R_N with enough of the slice at hand."""
     own = placed.driver
     served = slice_response(placed, own, placed.driver_group, placed.plant.slice_ns)
@@ -133,7 +133,7 @@ def way(placed: Placed) -> Way | Verdict:
     return Way(own.period_ns - own.budget_ns + served.bound_ns, served.bound_ns)
 
 
-def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
     """R_i if a period begins at the wake; else D of its own from there, or 2 R_i all in all."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     served = slice_response(placed, server, group, service.wcet_ns)
@@ -152,7 +152,7 @@ def timing(service: Service, server: Server, response_ns: int, way_ns: int) -> A
 
 
 def life(
-    placed: Placed, number: int, server: Server, answer: Answer, way_ns: int, wait_ns: int
+    placed: PlacedPlant, number: int, server: Server, answer: Answer, way_ns: int, wait_ns: int
 ) -> int | None:
     """From arrival to answer, with all waits for the driver's slice; None: no bound."""
     plant, service = placed.plant, placed.plant.services[number]
@@ -174,7 +174,7 @@ def life(
     return _in_one_piece(placed, number, base_ns, lost_ns)
 
 
-def life_with_overheads(placed: Placed, number: int, begins: bool) -> int | None:
+def life_with_overheads(placed: PlacedPlant, number: int, begins: bool) -> int | None:
     """From arrival to answer, if slices hold their work with the picks of a period."""
     account, plant, driver = placed.account, placed.plant, placed.driver
     assert account is not None, "there are overheads"
@@ -198,7 +198,7 @@ def life_with_overheads(placed: Placed, number: int, begins: bool) -> int | None
 
 
 def _in_one_piece(
-    placed: Placed, number: int, base_ns: int, lost_ns: Callable[[int], int]
+    placed: PlacedPlant, number: int, base_ns: int, lost_ns: Callable[[int], int]
 ) -> int | None:
     """The least r that holds all that may run between arrival and answer; None: no bound."""
     plant, service = placed.plant, placed.plant.services[number]
@@ -225,7 +225,7 @@ def _in_one_piece(
     return None
 
 
-def _before(placed: Placed, number: int) -> set[Server]:
+def _before(placed: PlacedPlant, number: int) -> set[Server]:
     """Who may run while a packet of a service waits on its way: all of no lower priority there."""
     own, group = placed.services[number]
     found = {one for one in group.servers if one.priority <= own.priority}
@@ -234,14 +234,14 @@ def _before(placed: Placed, number: int) -> set[Server]:
     return found - {placed.services[number][0]}
 
 
-def spent_from_begin(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_begin(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """R, with overheads; of no more than a slice."""
     if amount_ns > own.budget_ns:
         return Verdict.unknown(f"{own.name}: a slice does not hold its work with the overheads")
     return slice_response(placed, own, group, amount_ns)
 
 
-def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_anywhere(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """D, with overheads: a slice may have begun with a debt, and some may be used up before."""
     assert placed.account is not None, "there are overheads"
     slices = (amount_ns - 1) // own.budget_ns
@@ -257,7 +257,7 @@ def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: in
     return Verdict.yes(max(gap_ns, whole.bound_ns) + slices * own.period_ns + last.bound_ns)
 
 
-RULE = Rule(
+RULE = SliceRule(
     "psedf",
     ((Budget.SLICE, Order.FP), (Budget.SLICE, Order.FP_EDF)),
     paper_holds,

@@ -39,10 +39,10 @@ from __future__ import annotations
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
-    Placed,
+    PlacedPlant,
     Plant,
-    Rule,
     Service,
+    SliceRule,
     Way,
     bounds_of,
     configure_by_hops,
@@ -68,12 +68,12 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     return hold_by_hops(plant, configuration, HOPS)
 
 
-def bounds(placed: Placed) -> list[Verdict]:
+def bounds(placed: PlacedPlant) -> list[Verdict]:
     """The sound form of (1), with what the paper leaves unsaid."""
     return bounds_of(placed, RULE)
 
 
-def way(placed: Placed) -> Way | Verdict:
+def way(placed: PlacedPlant) -> Way | Verdict:
     """2 p_N at the most; alone on its pcpu the driver gets its slice as its period begins."""
     held = fits(placed.driver_group)
     return way_of(placed.driver, placed.driver_group) if held.holds else held
@@ -85,7 +85,7 @@ def way_of(driver: Server, group: Group) -> Way:
     return Way(way_ns, way_ns)
 
 
-def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
     """s_i + p_i, or 2 p_i where a wake may be lost, or from a wake that begins no period."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     held = fits(group)
@@ -126,4 +126,4 @@ def _once_begun(server: Server, group: Group) -> int:
     return server.budget_ns if alone else server.period_ns
 
 
-RULE = Rule("sedf", ((Budget.SLICE_ONCE, Order.EDF),), paper_holds, way, answer, hops=HOPS)
+RULE = SliceRule("sedf", ((Budget.SLICE_ONCE, Order.EDF),), paper_holds, way, answer, hops=HOPS)

@@ -37,10 +37,10 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Delays,
-    Placed,
+    PlacedPlant,
     Plant,
-    Rule,
     Service,
+    SliceRule,
     Way,
     bounds_of,
     configure_by_hops,
@@ -68,12 +68,12 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     return hold_by_hops(plant, configuration, HOPS)
 
 
-def bounds(placed: Placed) -> list[Verdict]:
+def bounds(placed: PlacedPlant) -> list[Verdict]:
     """The sound end-to-end bounds."""
     return bounds_of(placed, RULE)
 
 
-def way(placed: Placed) -> Way | Verdict:
+def way(placed: PlacedPlant) -> Way | Verdict:
     """D, and D_1 where it is known to be shorter."""
     got = gets_its_slice(placed.driver, placed.driver_group)
     if not got.holds:
@@ -91,7 +91,7 @@ def way_of(driver: Server, group: Group, amount_ns: int) -> Way:
     return Way(longest_ns, driver.period_ns - driver.budget_ns + amount_ns)
 
 
-def answer(placed: Placed, number: int, way_ns: int) -> Answer | Verdict:
+def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
     """Within its period if one begins at the wake, else D of its own."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     got = gets_its_slice(server, group)
@@ -158,7 +158,7 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     return min(worst_ns, own.budget_ns)
 
 
-def spent_from_begin(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_begin(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """Within its period, with overheads, if a slice holds it; R alone on its pcpu."""
     if len(group.servers) == 1 or amount_ns > own.budget_ns:
         return psedf.spent_from_begin(placed, own, group, amount_ns)
@@ -166,7 +166,7 @@ def spent_from_begin(placed: Placed, own: Server, group: Group, amount_ns: int) 
     return Verdict.yes(own.period_ns) if got.holds else got
 
 
-def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_anywhere(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """D, with overheads: this slice and the last may have begun with a debt."""
     assert placed.account is not None, "there are overheads"
     if len(group.servers) == 1:
@@ -179,7 +179,7 @@ def spent_from_anywhere(placed: Placed, own: Server, group: Group, amount_ns: in
     return Verdict.yes(kept_ns + 2 * placed.account.debt_ns(own))
 
 
-RULE = Rule(
+RULE = SliceRule(
     "sedf_prime",
     ((Budget.SLICE, Order.EDF),),
     paper_holds,

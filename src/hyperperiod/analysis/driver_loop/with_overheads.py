@@ -80,16 +80,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hyperperiod.analysis.driver_loop.driver_domain import (
+    BoundParts,
     Delays,
-    Parts,
-    Placed,
+    PlacedPlant,
     Service,
 )
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import format_time
 
-Delay = Callable[[Placed, Server, Group, int], Verdict]
+Delay = Callable[[PlacedPlant, Server, Group, int], Verdict]
 
 
 class Spent(NamedTuple):
@@ -99,7 +99,7 @@ class Spent(NamedTuple):
     delay_ns: int
 
 
-def parts_with_overheads(placed: Placed, delays: Delays) -> list[Parts] | Verdict:
+def parts_with_overheads(placed: PlacedPlant, delays: Delays) -> list[BoundParts] | Verdict:
     """The bound of each service, if all deadlines are met; or why there is none."""
     if placed.driver_group.turns:
         return Verdict.unknown("with overheads nothing is proved of loops with a quantum")
@@ -114,7 +114,7 @@ def parts_with_overheads(placed: Placed, delays: Delays) -> list[Parts] | Verdic
             return answer
         life_ns = None if delays.life is None else delays.life(placed, number, answer.begins)
         in_ns = out_ns = way.delay_ns
-        found.append(Parts(in_ns, answer.late_ns, out_ns, answer.wake_ns, life_ns))
+        found.append(BoundParts(in_ns, answer.late_ns, out_ns, answer.wake_ns, life_ns))
     return found
 
 
@@ -129,7 +129,7 @@ class Reply(NamedTuple):
     begins: bool
 
 
-def _answer(placed: Placed, number: int, delays: Delays, way_ns: int) -> Reply | Verdict:
+def _answer(placed: PlacedPlant, number: int, delays: Delays, way_ns: int) -> Reply | Verdict:
     """The answer of a service, if packets reach it up to so late."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     asked = (placed, server, group, service.wcet_ns)
@@ -152,7 +152,7 @@ def _period_over(service: Service, server: Server, amount_ns: int, late_ns: int)
 
 
 def _spent(
-    placed: Placed, own: Server, group: Group, work_ns: int, delay: Delay, limit_ns: int
+    placed: PlacedPlant, own: Server, group: Group, work_ns: int, delay: Delay, limit_ns: int
 ) -> Spent | Verdict:
     """The least A and W that agree with each other, up to a limit of W."""
     assert placed.account is not None, "there are overheads"

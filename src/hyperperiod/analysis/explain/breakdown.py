@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.domains.budget_in_hand import Job
+from hyperperiod.analysis.domains.budget_in_hand import JobInHand
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.explain import words
 from hyperperiod.analysis.explain.curves import (
@@ -45,7 +45,7 @@ def breakdown_of_task(
     return Breakdown(witness, instant, words.story(witness, bandwidth), curves(witness, supply))
 
 
-def breakdown_in_hand(witness: Witness, name: str, job: Job, supply: HandSupply) -> Breakdown:
+def breakdown_in_hand(witness: Witness, name: str, job: JobInHand, supply: HandSupply) -> Breakdown:
     """The breakdown of a task whose server has most of its budget when work comes."""
     instant = words.instant_in_hand(name, job)
     return Breakdown(witness, instant, words.story(witness), hand_curves(witness, job, supply))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.budget_in_hand import Job
+from hyperperiod.analysis.domains.budget_in_hand import JobInHand
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain.supplies import (
     CORNERS,
@@ -72,7 +72,7 @@ def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due
     return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
 
 
-def hand_curves(witness: Witness, job: Job, supply: HandSupply) -> Curves:
+def hand_curves(witness: Witness, job: JobInHand, supply: HandSupply) -> Curves:
     """The curves of a task whose server has budget in hand: what a job waits for, and its end."""
     end_ns = max(witness.deadline_ns, witness.finish_ns or 0) * 108 // 100
     own, above = witness.loads[-1], job.start.above

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.budget_in_hand import InHand, Job, job_in_hand
+from hyperperiod.analysis.domains.budget_in_hand import InHand, JobInHand, job_in_hand
 from hyperperiod.analysis.domains.domain_level import (
     WHOLE_BUDGET,
     NotCovered,
@@ -54,7 +54,7 @@ class Deciding(NamedTuple):
     lost_ns: int = 0
     by_interface: bool = False
     loss: WindowLoss | None = None
-    job: Job | None = None
+    job: JobInHand | None = None
 
 
 class _Proof(NamedTuple):

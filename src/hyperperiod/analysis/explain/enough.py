@@ -96,7 +96,7 @@ def max_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | 
 
 
 @dataclass(frozen=True)
-class Overheads:
+class OverheadAccounts:
     """What overheads take: from every budget, or from windows; it is enough if either is."""
 
     lost_ns: int

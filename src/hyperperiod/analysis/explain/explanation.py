@@ -307,7 +307,9 @@ class _View:
         components = [one for one in components_of(place.domain) if one.sources]
         own, alone = place.component, [enough.only(place.component, place.index)]
         if found.loss is not None:
-            overheads = enough.Overheads(self.promises[place.domain.name].lost_ns, found.loss)
+            overheads = enough.OverheadAccounts(
+                self.promises[place.domain.name].lost_ns, found.loss
+            )
             others = all(overheads.hold(own, nominal))
             budget_ns, task_budget_ns = (
                 overheads.min_budget(some, nominal, granule_ns) for some in (components, alone)

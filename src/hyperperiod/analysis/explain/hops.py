@@ -15,7 +15,7 @@ from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Task, format_time
 
 
-class Hop(NamedTuple):
+class FlowVerdict(NamedTuple):
     """What tests of whole flows know of a task that is a hop of one: verdict, test and story."""
 
     verdict: Verdict
@@ -23,7 +23,7 @@ class Hop(NamedTuple):
     story: list[str]
 
 
-def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> Hop | None:
+def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> FlowVerdict | None:
     """What the test says of a task; None outside such flows. `outside`: if its server serves."""
     visiting = [
         one
@@ -39,7 +39,9 @@ def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> Hop |
     what = "flow" if len(wholes) == 1 else "flows"
     story = [f"Its jobs are items of the {what} {', '.join(one.flow.name for one in visiting)}."]
     story += _bound(verdict, task)
-    return Hop(verdict, wholes[0].title, [*story, *dict.fromkeys(one.story for one in wholes)])
+    return FlowVerdict(
+        verdict, wholes[0].title, [*story, *dict.fromkeys(one.story for one in wholes)]
+    )
 
 
 def _bound(verdict: Verdict, task: Task) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.domains.budget_in_hand import Job
+from hyperperiod.analysis.domains.budget_in_hand import JobInHand
 from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, Inside
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
@@ -30,7 +30,7 @@ def critical_instant(witness: Witness, name: str) -> str:
     return f"{_all_above(witness, name, 'released')}{early}{blocked}"
 
 
-def instant_in_hand(name: str, job: Job) -> str:
+def instant_in_hand(name: str, job: JobInHand) -> str:
     """When the worst case of a task begins whose server still has budget in hand."""
     used_ns = job.start.used_ns
     used = f"at most {format_time(used_ns)}" if used_ns else "nothing"

@@ -9,13 +9,13 @@ from enum import StrEnum
 from fractions import Fraction
 
 from hyperperiod.analysis.driver_loop.driver_flows import Loop
-from hyperperiod.analysis.fit.candidates import Grid
-from hyperperiod.analysis.fit.problem import Choice, Problem
+from hyperperiod.analysis.fit.candidates import BudgetGrid
+from hyperperiod.analysis.fit.problem import Choice, FitProblem
 from hyperperiod.analysis.fit.scoring import Least, Score
 from hyperperiod.model import System
 
 
-class Rule(StrEnum):
+class LoopRule(StrEnum):
     """Which inequalities a driver loop must meet: those that are proved, or the paper's."""
 
     SOUND = "sound"
@@ -36,7 +36,7 @@ class Options:
     step_ns: int | None = None
     limit_s: float = 10.0
     solver: bool = True
-    rule: Rule = Rule.SOUND
+    rule: LoopRule = LoopRule.SOUND
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Fitted:
 
     status: str
     options: Options
-    grid: Grid
+    grid: BudgetGrid
     before: System
     system: System | None = None
     reason: str = ""
     interrupted: bool = False
-    problem: Problem | None = None
+    problem: FitProblem | None = None
     choice: Choice | None = None
     heuristic: Score | None = None
     # In pcpus: utilization, relaxation (least interfaces), search; in cost: search.

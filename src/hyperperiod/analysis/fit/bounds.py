@@ -14,12 +14,12 @@ from math import ceil
 
 from hyperperiod.analysis.fit.cost import own_cost, prices_of
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
-from hyperperiod.analysis.fit.problem import Item, Problem
+from hyperperiod.analysis.fit.problem import FitItem, FitProblem
 from hyperperiod.analysis.servers.host_tests import tests_for
 from hyperperiod.analysis.servers.server import Group, Server
 
 
-def bandwidth_bounds(problem: Problem) -> dict[str, Fraction]:
+def bandwidth_bounds(problem: FitProblem) -> dict[str, Fraction]:
     """Lower bounds of the whole bandwidth, in pcpus."""
     return {
         "utilization": sum((item.utilization for item in problem.items), Fraction(0)),
@@ -27,7 +27,7 @@ def bandwidth_bounds(problem: Problem) -> dict[str, Fraction]:
     }
 
 
-def least_cost(problem: Problem) -> Fraction:
+def least_cost(problem: FitProblem) -> Fraction:
     """No choice has cheaper events: every server's own depletions and switches, at their least."""
     prices = prices_of(problem.system.overheads)
     return sum(
@@ -36,12 +36,12 @@ def least_cost(problem: Problem) -> Fraction:
     )
 
 
-def fewest_bins(problem: Problem) -> int:
+def fewest_bins(problem: FitProblem) -> int:
     """A lower bound of the pcpus that the problem needs: no fewer will do."""
     return ceil(bandwidth_bounds(problem)["relaxation"])
 
 
-def overfull(problem: Problem) -> str:
+def overfull(problem: FitProblem) -> str:
     """Why the problem's domains have no room on its pcpus, in words; empty if that is not shown."""
     there_is = len(problem.bins) * problem.room
     found = bandwidth_bounds(problem)
@@ -63,7 +63,7 @@ def overfull(problem: Problem) -> str:
     return ""
 
 
-def untested(problem: Problem) -> str:
+def untested(problem: FitProblem) -> str:
     """Why no choice can be proved, where some servers must share and no test covers that."""
     seats = len(problem.bins) * problem.room
     if sum(item.vcpus for item in problem.items) <= seats:
@@ -83,11 +83,11 @@ def _are(count: int) -> str:
     return "is 1" if count == 1 else f"are {count}"
 
 
-def _names(items: list[Item]) -> str:
+def _names(items: list[FitItem]) -> str:
     return ", ".join(item.name for item in items[:6]) + (", ..." if len(items) > 6 else "")
 
 
-def hardest_pair(problem: Problem, test: PcpuTest) -> str:
+def hardest_pair(problem: FitProblem, test: PcpuTest) -> str:
     """If not even the two lightest domains may share a pcpu: why."""
     lightest = sorted(range(len(problem.items)), key=lambda i: (min(problem.weights[i]), i))[:2]
     if len(lightest) < 2:

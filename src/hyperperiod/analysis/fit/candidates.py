@@ -30,15 +30,14 @@ from fractions import Fraction
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import analyze
-from hyperperiod.analysis.domains.algorithm_1 import Grid as WholeGrid
-from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
+from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
     promise_under,
     shape_for,
 )
-from hyperperiod.analysis.fit.problem import Candidate, Item
+from hyperperiod.analysis.fit.problem import Candidate, FitItem
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, resolve_what_can_be
 from hyperperiod.analysis.verdict import Verdict
@@ -54,7 +53,7 @@ NEAR = Fraction(51, 50)
 
 
 @dataclass(frozen=True)
-class Grid:
+class BudgetGrid:
     """Periods and budgets are multiples of `step_ns`, periods within the range if there is one."""
 
     step_ns: int
@@ -76,10 +75,10 @@ class Grid:
         )
 
 
-def grid_of(system: System, periods: tuple[int, int] | None, step_ns: int | None) -> Grid:
+def grid_of(system: System, periods: tuple[int, int] | None, step_ns: int | None) -> BudgetGrid:
     """The grid of a system: its quantum, what was asked for, or 1 ms."""
     step_ns = system.quantum_ns or step_ns or DEFAULT_QUANTUM_NS
-    return Grid(step_ns, *(periods or (None, None)))
+    return BudgetGrid(step_ns, *(periods or (None, None)))
 
 
 def coupled(system: System) -> bool:
@@ -88,7 +87,7 @@ def coupled(system: System) -> bool:
 
 
 @dataclass(frozen=True)
-class Table:
+class Candidates:
     """What one domain could be given: budgets by period, the bound, and why if there is none."""
 
     budgets: dict[int, int]
@@ -101,29 +100,29 @@ class Table:
 class Tabulator:
     """Computes the budgets of the domains of a system."""
 
-    def __init__(self, system: System, grid: Grid) -> None:
+    def __init__(self, system: System, grid: BudgetGrid) -> None:
         self.system, self.grid = system, grid
         self.coupled = coupled(system)
 
-    def given(self, domain: Domain) -> Table:
+    def given(self, domain: Domain) -> Candidates:
         """The table of a domain whose interface, or its period, the file gives."""
         if domain.interface is not None:
             one = domain.interface
             found = analyze(self.alone(domain))
             if found.schedulable is not True:
                 reason = f"its interface does not serve it: {found.reason}"
-                return Table({}, one.bandwidth, None, Verdict(found.schedulable, reason))
+                return Candidates({}, one.bandwidth, None, Verdict(found.schedulable, reason))
             only = {one.period_ns: one.budget_ns}
-            return Table(only, one.bandwidth, one.period_ns, whole=True)
+            return Candidates(only, one.bandwidth, one.period_ns, whole=True)
         assert domain.interface_period_ns is not None, "that is what given means"
         period_ns = domain.interface_period_ns
         budget_ns, failure = self._budget(domain, period_ns, 1)
         if budget_ns is None:
-            return Table({}, Fraction(1), None, failure)
+            return Candidates({}, Fraction(1), None, failure)
         only = {period_ns: budget_ns}
-        return Table(only, Fraction(budget_ns, period_ns), period_ns, whole=True)
+        return Candidates(only, Fraction(budget_ns, period_ns), period_ns, whole=True)
 
-    def open(self, domain: Domain, shared: Iterable[int]) -> Table:
+    def open(self, domain: Domain, shared: Iterable[int]) -> Candidates:
         """The table of a domain whose interface is to be chosen."""
         best_ns, least = self._algorithm_1(domain)
         inner, step_ns = self._settled(domain), self.budget_step_ns(domain)
@@ -137,11 +136,11 @@ class Tabulator:
             else:
                 failures.append(failure)
         if not budgets:
-            return Table({}, least, None, self._failure(domain, failures, whole=whole))
+            return Candidates({}, least, None, self._failure(domain, failures, whole=whole))
         best_ns = min(budgets, key=lambda p: (Fraction(budgets[p], p), -p))
         found = Fraction(budgets[best_ns], best_ns)
         certain = whole and all(verdict.holds is False for verdict in failures)
-        return Table(budgets, found if whole else min(found, least), best_ns, whole=certain)
+        return Candidates(budgets, found if whole else min(found, least), best_ns, whole=certain)
 
     def _failure(self, domain: Domain, failures: list[Verdict], *, whole: bool) -> Verdict:
         """Why no period will do: as a fact, if none can or all in the range were refused."""
@@ -178,13 +177,13 @@ class Tabulator:
         certain = found.exact and shape is not Shape.HARMONIC and self.system.sbf is not Sbf.EDP
         return found.period_ns, bandwidth if certain else floor
 
-    def _whole_grid(self, domain: Domain) -> WholeGrid:
+    def _whole_grid(self, domain: Domain) -> Grid:
         """All that may be chosen for a domain, but for a range that was asked for."""
         given = domain.interface_period_range
         if given is None:
-            return WholeGrid.of_quanta(self.grid.step_ns)
+            return Grid.of_quanta(self.grid.step_ns)
         step_ns = given.step_ns or self.grid.step_ns
-        return WholeGrid(self.budget_step_ns(domain), given.min_ns, step_ns, given.max_ns)
+        return Grid(self.budget_step_ns(domain), given.min_ns, step_ns, given.max_ns)
 
     def budget_step_ns(self, domain: Domain) -> int:
         """Budgets are exact to the nanosecond where the file says the periods."""
@@ -264,7 +263,7 @@ class Tabulator:
         return sorted(p for p in tried if low_ns <= p <= high_ns), count <= PERIOD_LIMIT
 
 
-def shared_periods(grid: Grid, given: Sequence[int], longest_ns: int) -> list[int]:
+def shared_periods(grid: BudgetGrid, given: Sequence[int], longest_ns: int) -> list[int]:
     """Round multiples of the step that many domains may have in common, and given periods."""
     steps = max(1, longest_ns // grid.step_ns)
     round_ones = [m * 10**e for e in range(len(str(steps))) for m in (1, 2, 5)]
@@ -274,7 +273,7 @@ def shared_periods(grid: Grid, given: Sequence[int], longest_ns: int) -> list[in
 
 
 def keep(
-    table: Table, shared: Sequence[int], *, only_shared: bool, near: Fraction = NEAR
+    table: Candidates, shared: Sequence[int], *, only_shared: bool, near: Fraction = NEAR
 ) -> tuple[Candidate, ...]:
     """The candidates worth a search, by period."""
     budgets = table.budgets
@@ -323,8 +322,8 @@ def _spread(periods: Sequence[int], count: int) -> list[int]:
 
 
 def items_of(
-    system: System, grid: Grid, *, only_shared: bool, near: Fraction = NEAR
-) -> tuple[list[Item], dict[str, Verdict]]:
+    system: System, grid: BudgetGrid, *, only_shared: bool, near: Fraction = NEAR
+) -> tuple[list[FitItem], dict[str, Verdict]]:
     """The items of a system, and the domains that nothing serves, with the reason."""
     tabulator = Tabulator(system, grid)
     served = [(i, domain) for i, domain in enumerate(system.domains) if not domain.best_effort]
@@ -342,7 +341,7 @@ def items_of(
         i: keep(table, shared, only_shared=only_shared, near=near) for i, table in tables.items()
     }
     items = [
-        Item(
+        FitItem(
             index=i,
             name=domain.name,
             vcpus=domain.vcpus,

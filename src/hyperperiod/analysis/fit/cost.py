@@ -35,7 +35,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import lcm
 
-from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
+from hyperperiod.analysis.fit.problem import Candidate, FitItem, FitProblem
 from hyperperiod.model import Overheads
 
 NS_PER_S = 1_000_000_000
@@ -96,13 +96,13 @@ class Events:
         )
 
 
-ChosenServer = tuple[Item, Candidate]
+ChosenServer = tuple[FitItem, Candidate]
 
 
 class CostModel:
     """Counts the events of bins; what was counted is remembered."""
 
-    def __init__(self, problem: Problem, prices: Prices | None = None) -> None:
+    def __init__(self, problem: FitProblem, prices: Prices | None = None) -> None:
         self.problem = problem
         self.prices = prices or prices_of(problem.system.overheads)
         self._runs: dict[frozenset[int], Fraction] = {}
@@ -157,7 +157,7 @@ class CostModel:
 Level = tuple[int, int]  # priority, or the period where none is given; period
 
 
-def level_of(item: Item, one: Candidate) -> Level:
+def level_of(item: FitItem, one: Candidate) -> Level:
     return (one.period_ns if item.priority is None else item.priority, one.period_ns)
 
 
@@ -166,16 +166,16 @@ def preempts(above: Level, below: Level) -> bool:
     return above[0] < below[0] and above[1] != below[1]
 
 
-def refill_rate(item: Item, one: Candidate) -> Fraction:
+def refill_rate(item: FitItem, one: Candidate) -> Fraction:
     """Refills per second of all vcpus of a domain."""
     return Fraction(item.vcpus * NS_PER_S, one.period_ns)
 
 
-def bandwidth_of(item: Item, one: Candidate) -> Fraction:
+def bandwidth_of(item: FitItem, one: Candidate) -> Fraction:
     return item.vcpus * Fraction(one.budget_ns, one.period_ns)
 
 
-def own_cost(item: Item, one: Candidate, prices: Prices) -> Fraction:
+def own_cost(item: FitItem, one: Candidate, prices: Prices) -> Fraction:
     """What a domain costs per second whoever shares its pcpu: refills, depletions, switches."""
     depletion = prices.run if one.budget_ns < one.period_ns else 0
     return (prices.replenish + prices.switch + depletion) * refill_rate(item, one)

@@ -22,7 +22,7 @@ bound above what the linear part says of a choice that is known is dropped, and 
 One worker, seed 0, and a limit on the solver's own deterministic time beside the one on the
 clock: where the clock is not what ends it, the same problem gives the same answer everywhere.
 
-Inputs: a scorer, a choice to begin with or None, seconds. Result: an `Outcome`. Errors:
+Inputs: a scorer, a choice to begin with or None, seconds. Result: an `Solution`. Errors:
 MissingError if OR-Tools is not installed.
 """
 
@@ -57,7 +57,7 @@ _TICK_S = 0.02
 
 
 @dataclass
-class Outcome:
+class Solution:
     """The best choice found, and what was proved.
 
     `bound`: no choice is below it, in the units of what is asked for. `closed`: all that is left
@@ -114,7 +114,7 @@ Pair = tuple[int, int]  # item, candidate
 
 
 @dataclass(frozen=True)
-class Parts:
+class CostParts:
     """What the events of one bin cost, apart: all weights are costs rounded down.
 
     `own`: of each server by itself. `users`: who has a period. `meetings`: instants at which
@@ -148,7 +148,7 @@ class Parts:
         )
 
 
-def _parts(scorer: Scorer, pairs: Sequence[Pair]) -> Parts:
+def _parts(scorer: Scorer, pairs: Sequence[Pair]) -> CostParts:
     """The cost model as a sum of parts, for a bin that may hold these."""
     problem, prices = scorer.problem, scorer.model.prices
     own: dict[Pair, int] = {}
@@ -174,7 +174,7 @@ def _parts(scorer: Scorer, pairs: Sequence[Pair]) -> Parts:
         }
         if any(weights.values()):
             preemptions.append((above, weights))
-    return Parts(own, users, [(m, weight) for m, weight in meetings if weight], preemptions)
+    return CostParts(own, users, [(m, weight) for m, weight in meetings if weight], preemptions)
 
 
 class Master:
@@ -185,7 +185,7 @@ class Master:
         self.model: cp_model.CpModel = api.CpModel()
         self.x: dict[tuple[int, int, int], Any] = {}
         self.rounded = 0  # units that the objective may lose by rounding
-        self.parts: dict[int, Parts] = {}
+        self.parts: dict[int, CostParts] = {}
         self._places()
         self._rooms()
         self.bandwidth = sum(self.problem.weights[i][c] * x for (i, c, _), x in self.x.items())
@@ -300,12 +300,12 @@ class Search:
         self.api = load_solver()
         self.scorer, self.clock, self.said = scorer, clock, said
         self.master = Master(scorer, self.api)
-        self.outcome = Outcome(None, None, 0, False)
+        self.outcome = Solution(None, None, 0, False)
         self.excluded = False
         if initial is not None:
             self._take(*initial)
 
-    def run(self) -> Outcome:
+    def run(self) -> Solution:
         """Searches until the optimum, the end of the time, or Ctrl-C; what was found then."""
         outcome = self.outcome
         try:
@@ -450,6 +450,6 @@ def search(
     initial: tuple[Choice, Score] | None,
     seconds: float,
     said: Callable[[Score | None, int], None] = lambda _score, _bound: None,
-) -> Outcome:
+) -> Solution:
     """The best choice that the solver finds within `seconds`, and what is known of better ones."""
     return Search(scorer, initial, Clock.start(seconds), said).run()

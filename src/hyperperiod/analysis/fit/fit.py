@@ -31,16 +31,16 @@ from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
-from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
+from hyperperiod.analysis.fit.answer import Fitted, Listener, LoopRule, Options, Progress
 from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of
 from hyperperiod.analysis.fit.cost import prices_of
-from hyperperiod.analysis.fit.exact import Outcome, load_solver, search
+from hyperperiod.analysis.fit.exact import Solution, load_solver, search
 from hyperperiod.analysis.fit.heuristics import climb, construct
 from hyperperiod.analysis.fit.loop.fit_loop import fit_loop
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import (
     Choice,
-    Problem,
+    FitProblem,
     completed,
     settle_best_effort,
 )
@@ -65,7 +65,7 @@ def fit(
     loop = _loop(system)
     if not isinstance(loop, NoLoop):
         return _timed(lambda: fit_loop(system, loop, options, listen))
-    if options.rule is Rule.PAPER:
+    if options.rule is LoopRule.PAPER:
         raise InputError("", None, "--rule", f"paper, but no driver loop: {loop.reason}", "sound")
     if options.solver:
         load_solver()
@@ -166,7 +166,7 @@ class _Fit:
         self.fitted.reason = "interrupted before anything was found"
         return self.fitted
 
-    def _problem(self) -> tuple[Problem, dict[str, Verdict]]:
+    def _problem(self) -> tuple[FitProblem, dict[str, Verdict]]:
         only_shared = self.options.least is Least.OVERHEAD
         # What is within a share of the least bandwidth needs that for comparison.
         near = Fraction(1) if self.options.within is not None else NEAR
@@ -175,11 +175,11 @@ class _Fit:
             items = [replace(item, pin=None) for item in items]
             aside = tuple(domain for domain in self.system.domains if domain.best_effort)
             beside = {0: aside} if aside else {}
-            return Problem(self.system, tuple(items), (0,), self.system.pcpus, beside), failed
-        problem = Problem(self.system, tuple(items), tuple(range(self.system.pcpus)))
+            return FitProblem(self.system, tuple(items), (0,), self.system.pcpus, beside), failed
+        problem = FitProblem(self.system, tuple(items), tuple(range(self.system.pcpus)))
         return self._with_bins(problem, problem.bins), failed
 
-    def _with_bins(self, problem: Problem, bins: tuple[int, ...]) -> Problem:
+    def _with_bins(self, problem: FitProblem, bins: tuple[int, ...]) -> FitProblem:
         """The problem on some pcpus only, best-effort domains included."""
         system = settle_best_effort(self.system, bins)
         aside = [domain for domain in system.domains if domain.best_effort]
@@ -201,13 +201,13 @@ class _Fit:
     def _left(self) -> float:
         return self.options.limit_s - (time.monotonic() - self.clock)
 
-    def _search(self, problem: Problem) -> None:
+    def _search(self, problem: FitProblem) -> None:
         if self.options.fewest:
             self._fewest(problem)
         else:
             self._on(problem)
 
-    def _fewest(self, problem: Problem) -> None:
+    def _fewest(self, problem: FitProblem) -> None:
         """One pcpu more at a time, until there is room."""
         pinned = {item.pin for item in problem.items if item.pin is not None}
         count = max(bounds.fewest_bins(problem), len(pinned), 1)
@@ -222,7 +222,7 @@ class _Fit:
             proved = proved and self.fitted.status == "infeasible"
             count += 1
 
-    def _on(self, problem: Problem) -> None:
+    def _on(self, problem: FitProblem) -> None:
         """Searches for the best choice on the bins of a problem, heuristics first."""
         self.fitted.problem = problem
         self.fitted.bandwidth_bounds.pop("search", None)
@@ -245,7 +245,7 @@ class _Fit:
         outcome = self._best(second, 1.0, initial)
         self._record(problem, outcome, Least.OVERHEAD, test)
 
-    def _best(self, scorer: Scorer, share: float, initial: tuple[Choice, Score] | None) -> Outcome:
+    def _best(self, scorer: Scorer, share: float, initial: tuple[Choice, Score] | None) -> Solution:
         """Heuristics, then the solver for its share of what is left."""
         deadline = time.monotonic() + max(0.0, self._left()) * share
         of_climb = _CLIMB_SHARE if self.options.solver else 1.0
@@ -283,7 +283,7 @@ class _Fit:
             )
         )
 
-    def _record(self, problem: Problem, outcome: Outcome, least: Least, test: PcpuTest) -> None:
+    def _record(self, problem: FitProblem, outcome: Solution, least: Least, test: PcpuTest) -> None:
         fitted = self.fitted
         fitted.rounds += outcome.rounds
         fitted.cuts += outcome.cuts
@@ -301,7 +301,7 @@ class _Fit:
         elif fitted.choice is None:
             fitted.status, fitted.reason = self._nothing(problem, outcome, test)
 
-    def _nothing(self, problem: Problem, outcome: Outcome, test: PcpuTest) -> tuple[str, str]:
+    def _nothing(self, problem: FitProblem, outcome: Solution, test: PcpuTest) -> tuple[str, str]:
         """Why there is no choice: none exists among the candidates, or none was found."""
         where = "the pcpus together" if problem.is_global else _pcpus(len(problem.bins))
         why = bounds.hardest_pair(problem, test)
@@ -339,17 +339,17 @@ def _better(scorer: Scorer, one: tuple[Choice, Score], other: tuple[Choice, Scor
     return scorer.key(one[1]) < scorer.key(other[1])
 
 
-def _outcome(scorer: Scorer, best: tuple[Choice, Score] | None, *, interrupted: bool) -> Outcome:
+def _outcome(scorer: Scorer, best: tuple[Choice, Score] | None, *, interrupted: bool) -> Solution:
     if best is None or not scorer.allowed(best[1]):
-        return Outcome(None, None, 0, False, interrupted=interrupted)
-    return Outcome(*best, 0, False, interrupted=interrupted)
+        return Solution(None, None, 0, False, interrupted=interrupted)
+    return Solution(*best, 0, False, interrupted=interrupted)
 
 
 def _pcpus(count: int) -> str:
     return "1 pcpu" if count == 1 else f"{count} pcpus"
 
 
-def final_system(problem: Problem, choice: Choice, *, fewest: bool) -> System:
+def final_system(problem: FitProblem, choice: Choice, *, fewest: bool) -> System:
     """The system with the chosen interfaces, pcpus and, where needed, priorities."""
     test = PcpuTest(problem)
     orders: list[tuple[int, ...]] = []

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from hyperperiod.analysis.fit.problem import Assignment, Choice, Problem
+from hyperperiod.analysis.fit.problem import Assignment, Choice, FitProblem
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 
 Selection = tuple[int, ...]
@@ -36,7 +36,7 @@ _SLACKS = (
 )
 
 
-def selections(problem: Problem, least: Least) -> Iterator[Selection]:
+def selections(problem: FitProblem, least: Least) -> Iterator[Selection]:
     """Interfaces for all domains, the promising ones first."""
     slacks = _SLACKS if least is Least.BANDWIDTH else _SLACKS[::-1]
     cheapest = tuple(_cheapest(problem, i, None) for i in range(len(problem.items)))
@@ -48,7 +48,7 @@ def selections(problem: Problem, least: Least) -> Iterator[Selection]:
             yield made
 
 
-def _by_rules(problem: Problem, slacks: Sequence[Fraction]) -> Iterator[Selection]:
+def _by_rules(problem: FitProblem, slacks: Sequence[Fraction]) -> Iterator[Selection]:
     count = range(len(problem.items))
     periods = sorted({c.period_ns for item in problem.items for c in item.candidates})
     for slack in slacks:
@@ -60,7 +60,7 @@ def _by_rules(problem: Problem, slacks: Sequence[Fraction]) -> Iterator[Selectio
         yield tuple(_cheapest(problem, i, base_ns) for i in count)
 
 
-def _cheapest(problem: Problem, number: int, base_ns: int | None) -> int:
+def _cheapest(problem: FitProblem, number: int, base_ns: int | None) -> int:
     """The least bandwidth; with a base, among periods in one chain with it, if there are any."""
     weights = problem.weights[number]
     places = range(len(weights))
@@ -83,14 +83,14 @@ def _in_chain(period_ns: int, base_ns: int) -> bool:
     return rest == 0 and ratio & (ratio - 1) == 0
 
 
-def _longest(problem: Problem, number: int, slack: Fraction) -> int:
+def _longest(problem: FitProblem, number: int, slack: Fraction) -> int:
     """The longest period whose bandwidth is at most so much above the least."""
     weights = problem.weights[number]
     most = min(weights) * (1 + slack)
     return max(place for place, weight in enumerate(weights) if weight <= most)
 
 
-def _nearest(problem: Problem, number: int, period_ns: int) -> int:
+def _nearest(problem: FitProblem, number: int, period_ns: int) -> int:
     """The longest period that is not above this one, or the shortest."""
     candidates = problem.items[number].candidates
     below = [place for place, one in enumerate(candidates) if one.period_ns <= period_ns]
@@ -113,7 +113,7 @@ def packings(scorer: Scorer, selection: Selection) -> Iterator[Choice]:
                 yield choice
 
 
-def _orders(problem: Problem, selection: Selection) -> list[list[int]]:
+def _orders(problem: FitProblem, selection: Selection) -> list[list[int]]:
     weights = [problem.weights[i][c] for i, c in enumerate(selection)]
     periods = [problem.items[i].candidates[c].period_ns for i, c in enumerate(selection)]
     everyone = range(len(selection))
@@ -218,7 +218,7 @@ def grouped(scorer: Scorer) -> Iterator[Choice]:
                 yield tuple(found[i] for i in range(len(problem.items)))
 
 
-def _groups(problem: Problem, selection: Sequence[int], *, by_number: bool) -> list[list[int]]:
+def _groups(problem: FitProblem, selection: Sequence[int], *, by_number: bool) -> list[list[int]]:
     """Items by period, cut into a group for each bin."""
     items = problem.items
     groups = [[i for i, item in enumerate(items) if item.pin == number] for number in problem.bins]

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit.candidates import coupled
-from hyperperiod.analysis.fit.problem import Problem
+from hyperperiod.analysis.fit.problem import FitProblem
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import tests_for
@@ -51,7 +51,7 @@ class Judgement:
 class PcpuTest:
     """Judges bins of one problem."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FitProblem) -> None:
         self.problem = problem
         self.coupled = coupled(problem.system)
         # Whether a bin was refused for lack of proof only.

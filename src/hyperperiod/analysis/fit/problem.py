@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Item:
+class FitItem:
     """A domain with a server, what it may be given, and what is fixed."""
 
     index: int  # of the domain in the file
@@ -67,11 +67,11 @@ Choice = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True)
-class Problem:
+class FitProblem:
     """A system to be fitted: items, bins and the room in each bin, in pcpus."""
 
     system: System
-    items: tuple[Item, ...]
+    items: tuple[FitItem, ...]
     bins: tuple[int, ...]  # numbers of the pcpus that may be used; (0,) under a global policy
     room: int = 1
     beside: dict[int, tuple[Domain, ...]] = field(default_factory=dict)  # best effort, by bin
@@ -108,7 +108,7 @@ class Problem:
         """Whether the candidates are all that may be chosen: else nothing is proved impossible."""
         return all(item.whole for item in self.items)
 
-    def allowed_bins(self, item: Item) -> tuple[int, ...]:
+    def allowed_bins(self, item: FitItem) -> tuple[int, ...]:
         return self.bins if item.pin is None else (item.pin,)
 
     def members(self, choice: Sequence[Assignment]) -> dict[int, list[tuple[int, int]]]:
@@ -138,7 +138,7 @@ def settle_best_effort(system: System, pcpus: Sequence[int]) -> System:
 
 
 def completed(
-    problem: Problem,
+    problem: FitProblem,
     choice: Sequence[Assignment],
     budgets: dict[int, int],
     priorities: dict[int, int] | None,

@@ -25,7 +25,7 @@ from hyperperiod.analysis.fit.fit_result import (
     FitSearch,
 )
 from hyperperiod.analysis.fit.loop.terms import flow_results
-from hyperperiod.analysis.fit.problem import Candidate, Item, Problem
+from hyperperiod.analysis.fit.problem import Candidate, FitItem, FitProblem
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.model import Domain, InputError, Scope, System
@@ -222,7 +222,7 @@ def _events_of(system: System | None) -> Events | None:
 def _count(system: System, domains: Iterable[Domain]) -> Events:
     """The events of the servers of these domains, as they are now."""
     items = tuple(
-        Item(
+        FitItem(
             index=place,
             name=domain.name,
             vcpus=domain.vcpus,
@@ -235,7 +235,7 @@ def _count(system: System, domains: Iterable[Domain]) -> Events:
         if domain.interface is not None
     )
     room = system.pcpus if system.policy.scope is Scope.GLOBAL else 1
-    model = CostModel(Problem(system, items, (0,), room))
+    model = CostModel(FitProblem(system, items, (0,), room))
     return model.events((place, 0) for place in range(len(items)))
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.fit.cost import CostModel, own_cost
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
-from hyperperiod.analysis.fit.problem import Assignment, Problem
+from hyperperiod.analysis.fit.problem import Assignment, FitProblem
 
 
 class Least(StrEnum):
@@ -38,7 +38,7 @@ class Scorer:
     """Scores the bins of one problem, each once."""
 
     def __init__(
-        self, problem: Problem, least: Least, test: PcpuTest, limit: int | None = None
+        self, problem: FitProblem, least: Least, test: PcpuTest, limit: int | None = None
     ) -> None:
         self.problem, self.least, self.test, self.limit = problem, least, test, limit
         self.model = CostModel(problem)

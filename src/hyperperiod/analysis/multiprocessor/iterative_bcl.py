@@ -34,21 +34,21 @@ from hyperperiod.analysis.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Responses:
+class Confirmed:
     """The verdict for all loads, and if it holds a response-time bound for each."""
 
     whole: Verdict
     bounds: tuple[int, ...] = ()
 
 
-def iterative_bcl(loads: Sequence[Load], pcpus: int) -> Responses:
+def iterative_bcl(loads: Sequence[Load], pcpus: int) -> Confirmed:
     """The verdict, and a bound on every response if it holds."""
     sporadic = as_sporadic(loads, pcpus)
     if isinstance(sporadic, Verdict):
-        return Responses(sporadic)
+        return Confirmed(sporadic)
     bounds = _analysis.iterative_bcl(sporadic, pcpus)
     if bounds is not None:
-        return Responses(Verdict.yes(), tuple(bounds))
-    return Responses(
+        return Confirmed(Verdict.yes(), tuple(bounds))
+    return Confirmed(
         Verdict.unknown("iterative BCL is only sufficient, and does not confirm all loads")
     )

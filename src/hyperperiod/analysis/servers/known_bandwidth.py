@@ -72,7 +72,7 @@ MOST_STEPS = 96
 """In how many parts of a period a budget is looked at; a part has the wait of its end."""
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """From `begin_ns` on others take fixed + slope * t of a window of t."""
 
     begin_ns: int
@@ -110,7 +110,7 @@ def _ends(own: Server) -> list[int]:
     return ends[: bisect_left(ends, own.budget_ns) + 1]
 
 
-def _pieces(group: Group, order: Order, own: Server) -> list[Piece]:
+def _pieces(group: Group, order: Order, own: Server) -> list[LinePiece]:
     """J piece by piece: under EDF a server takes no more of longer windows once it has U_k P."""
     fixed = slope = Fraction(0)
     full: list[tuple[int, Server]] = []
@@ -126,15 +126,15 @@ def _pieces(group: Group, order: Order, own: Server) -> list[Piece]:
         slope += other.bandwidth
         if order is Order.EDF:
             full.append((full_ns, other))
-    pieces = [Piece(0, fixed, slope)]
+    pieces = [LinePiece(0, fixed, slope)]
     for full_ns, other in sorted(full, key=lambda one: one[0]):
         fixed += other.bandwidth * full_ns
         slope -= other.bandwidth
-        pieces.append(Piece(full_ns, fixed, slope))
+        pieces.append(LinePiece(full_ns, fixed, slope))
     return pieces
 
 
-def _responses(pieces: list[Piece], amounts: list[int]) -> Iterator[int]:
+def _responses(pieces: list[LinePiece], amounts: list[int]) -> Iterator[int]:
     """R of each amount (ns), which are in order; a period and more where there is no end."""
     number = 0
     for amount_ns in amounts:
@@ -146,6 +146,6 @@ def _responses(pieces: list[Piece], amounts: list[int]) -> Iterator[int]:
         yield _least_window(pieces[number], amount_ns)
 
 
-def _least_window(piece: Piece, amount_ns: int) -> int:
+def _least_window(piece: LinePiece, amount_ns: int) -> int:
     """The least whole t in which the amount is left: t + 1 > amount + fixed + slope * t."""
     return max(amount_ns, floor((amount_ns + piece.fixed - 1) / (1 - piece.slope)) + 1)

@@ -54,7 +54,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.domains.budget_in_hand import InHand
 from hyperperiod.analysis.domains.supply_bound import Staircase, stairs_of
-from hyperperiod.analysis.proofs import Claim, Rules, find_sharper
+from hyperperiod.analysis.proofs import Rules, SharperTest, find_sharper
 from hyperperiod.analysis.servers.host_tests import rules_of
 from hyperperiod.analysis.servers.known_bandwidth import waits_by_bandwidth
 from hyperperiod.analysis.servers.server import Group, Server
@@ -69,9 +69,9 @@ from hyperperiod.analysis.servers.server_table import (
 from hyperperiod.model import Budget, Order, Policy
 
 _PAPERS = {
-    Claim.TABLE: "",
-    Claim.INTERFERENCE: "after Davis and Burns 2005",
-    Claim.BANDWIDTH: "after Abeni and Buttazzo 1998",
+    SharperTest.TABLE: "",
+    SharperTest.INTERFERENCE: "after Davis and Burns 2005",
+    SharperTest.BANDWIDTH: "after Abeni and Buttazzo 1998",
 }
 
 
@@ -129,8 +129,8 @@ def _not_covered(group: Group) -> str:
     return ""
 
 
-def _supply(claim: Claim, rules: Rules, group: Group, own: Server) -> Staircase:
-    if claim is Claim.TABLE:
+def _supply(claim: SharperTest, rules: Rules, group: Group, own: Server) -> Staircase:
+    if claim is SharperTest.TABLE:
         # Ties may make the first hyperperiod one that never comes again. Then stands what holds in
         # each period by itself.
         with suppress(NotKnown):

@@ -54,7 +54,7 @@ class NotKnown(Exception):  # noqa: N818 - it is not an error of the user
     """Nothing is known of the supply beyond the interface; the message says why."""
 
 
-class Run(NamedTuple):
+class PaidSpan(NamedTuple):
     """From when to when (ns) a server pays."""
 
     begin_ns: int
@@ -65,7 +65,7 @@ class Cycle(NamedTuple):
     """One hyperperiod: its length (ns), the runs of each server, and who is the last payer."""
 
     length_ns: int
-    runs: tuple[tuple[Run, ...], ...]
+    runs: tuple[tuple[PaidSpan, ...], ...]
     last: int | None
 
 
@@ -106,15 +106,15 @@ def waits_by_table(group: Group, order: Order, own: Server) -> list[tuple[int, i
     return steps
 
 
-def _from(runs: Sequence[Run], first: int, length_ns: int) -> Iterator[Run]:
+def _from(runs: Sequence[PaidSpan], first: int, length_ns: int) -> Iterator[PaidSpan]:
     """As many runs as there are, from one of them on, into the next round of the table."""
     for number in range(first, first + len(runs)):
         rounds, index = divmod(number, len(runs))
         late_ns = rounds * length_ns
-        yield Run(runs[index].begin_ns + late_ns, runs[index].end_ns + late_ns)
+        yield PaidSpan(runs[index].begin_ns + late_ns, runs[index].end_ns + late_ns)
 
 
-def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[Run]]:
+def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[PaidSpan]]:
     """The runs of the server, over as many hyperperiods as repeat together from time 0."""
     index = group.servers.index(own)
     first = _cycle(group, order, None)
@@ -125,7 +125,7 @@ def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[Run]]
             raise NotKnown(TOO_LONG)
     length_ns = first.length_ns
     laid = [
-        Run(run.begin_ns + number * length_ns, run.end_ns + number * length_ns)
+        PaidSpan(run.begin_ns + number * length_ns, run.end_ns + number * length_ns)
         for number, cycle in enumerate(cycles)
         for run in cycle.runs[index]
     ]
@@ -143,7 +143,7 @@ def _cycle(group: Group, order: Order, last: int | None, loser: Server | None = 
         raise NotKnown(TOO_LONG)
     refills = sorted({t for s in servers for t in range(0, length_ns, s.period_ns)})
     left_ns = [0] * len(servers)
-    runs: list[list[Run]] = [[] for _ in servers]
+    runs: list[list[PaidSpan]] = [[] for _ in servers]
 
     def rank(index: int) -> tuple[int, bool, bool, int]:
         one = servers[index]
@@ -160,16 +160,16 @@ def _cycle(group: Group, order: Order, last: int | None, loser: Server | None = 
         while now_ns < end_ns and any(left_ns):
             payer = min((i for i, left in enumerate(left_ns) if left), key=rank)
             paid_ns = min(left_ns[payer], end_ns - now_ns)
-            _append(runs[payer], Run(now_ns, now_ns + paid_ns), servers[payer].period_ns)
+            _append(runs[payer], PaidSpan(now_ns, now_ns + paid_ns), servers[payer].period_ns)
             left_ns[payer] -= paid_ns
             now_ns += paid_ns
             last = payer
     return Cycle(length_ns, tuple(map(tuple, runs)), last)
 
 
-def _append(runs: list[Run], run: Run, period_ns: int) -> None:
+def _append(runs: list[PaidSpan], run: PaidSpan, period_ns: int) -> None:
     """Within a period, what goes on without a gap is one run."""
     if runs and runs[-1].end_ns == run.begin_ns and run.begin_ns % period_ns:
-        runs[-1] = Run(runs[-1].begin_ns, run.end_ns)
+        runs[-1] = PaidSpan(runs[-1].begin_ns, run.end_ns)
     else:
         runs.append(run)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.latency.figures import Row
+from hyperperiod.experiments.latency.figures import LabRow
 from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.model import Budget, Order, Policy, Slack, format_time, parse_policy
 
-SettingRows = tuple[LatencySetting, Sequence[Row]]
-Check = Callable[[LatencySetting, Row], str | None]
+SettingRows = tuple[LatencySetting, Sequence[LabRow]]
+Check = Callable[[LatencySetting, LabRow], str | None]
 """What is wrong with a row, or None."""
 
 
@@ -36,7 +36,7 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
     def kept(setting: LatencySetting, policy: Policy) -> bool:
         return not whole(setting, policy) and policy.budget is Budget.DEFERRABLE
 
-    def within_period(setting: LatencySetting, row: Row) -> str | None:
+    def within_period(setting: LatencySetting, row: LabRow) -> str | None:
         interface = setting.under_test.interface
         max_ns = interface.period_ns - interface.budget_ns + scenario.tick_limit_ns
         gap_ns = row.gap_ns or 0
@@ -86,7 +86,7 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
         slices = policy.budget in (Budget.SLICE, Budget.SLICE_ONCE)
         return policy.budget is Budget.CBS or (slices and policy.order is Order.EDF)
 
-    def a_turn_each(setting: LatencySetting, row: Row) -> str | None:
+    def a_turn_each(setting: LatencySetting, row: LabRow) -> str | None:
         sharers = 1 + len(setting.neighbours)
         turn_ns = scenario.quantum_ns or 0
         max_ns = (sharers - 1) * turn_ns + scenario.tick_limit_ns
@@ -123,7 +123,7 @@ def _interrupt(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[
     def ready(_setting: LatencySetting, policy: Policy) -> bool:
         return policy.order is not Order.EDF and policy.budget is not Budget.POLLING
 
-    def at_once(_setting: LatencySetting, row: Row) -> str | None:
+    def at_once(_setting: LatencySetting, row: LabRow) -> str | None:
         if row.response is None or row.response.max_ns is None or row.response.unanswered:
             return f"{row.policy}: some not at all"
         if row.response.max_ns > scenario.tick_limit_ns:
@@ -149,7 +149,7 @@ SHARE_TOLERANCE = 0.03
 """A share is a share also when ticks and the ends of a run make it 3 % larger."""
 
 
-def _only_ticks(_setting: LatencySetting, row: Row) -> str | None:
+def _only_ticks(_setting: LatencySetting, row: LabRow) -> str | None:
     if row.tick_only == 1:
         return None
     return f"{row.policy}: {format_time(row.gap_ns or 0)}" if row.runs else f"{row.policy}: no run"

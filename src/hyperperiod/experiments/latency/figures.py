@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From samples to the figures of the paper's tables; one `Row` per policy and setting."""
+"""From samples to the figures of the paper's tables; one `LabRow` per policy and setting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Row:
+class LabRow:
     """What was measured in one setting under one policy.
 
     `source` is "ours", "paper" or the name of a quirk. Lengths are those of the busy loop, as in
@@ -74,12 +74,12 @@ class Row:
 
 def clocktick_row(
     source: str, policy: str, scenario: Scenario, test_time_ns: int, runs: Sequence[Samples]
-) -> Row:
+) -> LabRow:
     """The figures of several runs of the clock-tick test."""
     limit_ns = scenario.loop_ns + scenario.tick_limit_ns
     runs = [run for run in runs if len(run.length_ns)]
     if not runs:
-        return Row(source, policy, policy, 0)
+        return LabRow(source, policy, policy, 0)
     longest = [int(run.length_ns.max()) for run in runs]
     lengths = np.concatenate([run.length_ns for run in runs])
     ticks = lengths[lengths <= limit_ns]
@@ -87,7 +87,7 @@ def clocktick_row(
     shortest = int(lengths.min())
     executed = max(run.executed_ns / (len(run.length_ns) * shortest) for run in runs)
     shown = runs[longest.index(worst)]
-    return Row(
+    return LabRow(
         source=source,
         policy=policy,
         label=policy,
@@ -105,22 +105,22 @@ def clocktick_row(
 STRETCH_FROM_NS = 100_000_000
 
 
-def response_row(source: str, policy: str, waits: Times, unanswered: int) -> Row:
+def response_row(source: str, policy: str, waits: Times, unanswered: int) -> LabRow:
     """The figures of an interrupt test; `waits` are those of the answered ones."""
     runs = len(waits) + unanswered
     if len(waits) == 0:
-        return Row(source, policy, policy, runs)
+        return LabRow(source, policy, policy, runs)
     mean_ns = (2 * int(waits.sum()) + len(waits)) // (2 * len(waits))
     response = Response(unanswered, int(waits.min()), mean_ns, int(waits.max()))
-    return Row(source, policy, policy, runs, response=response)
+    return LabRow(source, policy, policy, runs, response=response)
 
 
-def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> Row:
+def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> LabRow:
     """The row that the paper prints for a setting, in the fields of ours."""
     longest_ns = printed.longest_ns or printed.longest_tick_ns
     time_ns = printed.time_ns or setting.test_time_ns
     response_ns = printed.response_ns
-    return Row(
+    return LabRow(
         source="paper",
         policy=printed.policy,
         label=printed.server,

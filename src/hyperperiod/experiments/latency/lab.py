@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.latency.claims import claims_of
-from hyperperiod.experiments.latency.figures import Row, paper_row
+from hyperperiod.experiments.latency.figures import LabRow, paper_row
 from hyperperiod.experiments.latency.result import (
     LatencyNeighbour,
     LatencyResult,
@@ -21,7 +21,7 @@ from hyperperiod.experiments.latency.settings import GivenServer, LatencySetting
 from hyperperiod.experiments.latency.simulated import measure_simulated
 from hyperperiod.model import Policy
 
-Measure = Callable[[Scenario, LatencySetting, Policy, int, int], Row]
+Measure = Callable[[Scenario, LatencySetting, Policy, int, int], LabRow]
 """A host: one setting under one policy, so many runs, a seed."""
 
 
@@ -43,19 +43,19 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSetting:
     """A setting with the rows of the paper and ours."""
 
     setting: LatencySetting
-    rows: list[Row]
+    rows: list[LabRow]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScenarioOutcome:
     """A scenario measured, and what it shows."""
 
     scenario: Scenario
-    settings: list[Measured]
+    settings: list[MeasuredSetting]
     claims: list[Claim]
 
     @property
@@ -74,7 +74,7 @@ class Outcome:
 class Results:
     """What was measured; after Ctrl-C up to there."""
 
-    outcomes: list[Outcome]
+    outcomes: list[ScenarioOutcome]
     interrupted: bool
 
     def result(self, plan: Plan) -> LatencyResult:
@@ -91,7 +91,7 @@ class Results:
 
 def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Results:
     """Everything in the plan; `progress` is called with the number of rows measured so far."""
-    rows: list[tuple[Scenario, LatencySetting, Row]] = []
+    rows: list[tuple[Scenario, LatencySetting, LabRow]] = []
     interrupted = False
     try:
         for one in _measured(plan):
@@ -104,7 +104,7 @@ def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Result
     return Results([one for one in outcomes if one.settings], interrupted)
 
 
-def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, Row]]:
+def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, LabRow]]:
     """Our rows, one after the other, with what they are about."""
     host = _host(plan.host)
     for scenario in plan.scenarios:
@@ -114,16 +114,16 @@ def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, Row]]:
 
 
 def _outcome(
-    plan: Plan, scenario: Scenario, rows: Sequence[tuple[Scenario, LatencySetting, Row]]
-) -> Outcome:
+    plan: Plan, scenario: Scenario, rows: Sequence[tuple[Scenario, LatencySetting, LabRow]]
+) -> ScenarioOutcome:
     """The rows of a scenario beside the paper's; only settings of which there are any."""
     settings = []
     for setting in scenario.settings:
         ours = [row for where, what, row in rows if where is scenario and what is setting]
         if ours:
             printed = [paper_row(scenario, setting, figures) for figures in setting.paper]
-            settings.append(Measured(_cut(plan, setting), _side_by_side(printed + ours)))
-    return Outcome(scenario, settings, claims_of(scenario, settings_rows(settings)))
+            settings.append(MeasuredSetting(_cut(plan, setting), _side_by_side(printed + ours)))
+    return ScenarioOutcome(scenario, settings, claims_of(scenario, settings_rows(settings)))
 
 
 def _host(name: str) -> Measure:
@@ -143,7 +143,7 @@ def rows_of(plan: Plan) -> int:
     )
 
 
-def settings_rows(settings: Sequence[Measured]) -> list[tuple[LatencySetting, list[Row]]]:
+def settings_rows(settings: Sequence[MeasuredSetting]) -> list[tuple[LatencySetting, list[LabRow]]]:
     """Each setting with the rows that are ours."""
     return [(one.setting, [row for row in one.rows if row.source == "ours"]) for one in settings]
 
@@ -155,7 +155,9 @@ def _cut(plan: Plan, setting: LatencySetting) -> LatencySetting:
     return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or setting.runs)
 
 
-def _ours(plan: Plan, host: Measure, scenario: Scenario, setting: LatencySetting) -> Iterator[Row]:
+def _ours(
+    plan: Plan, host: Measure, scenario: Scenario, setting: LatencySetting
+) -> Iterator[LabRow]:
     for quirk in plan.quirks:
         if _shows(quirk, scenario, setting):
             row = measure_defect(quirk, scenario, setting, setting.runs, plan.seed)
@@ -174,7 +176,7 @@ def _shows(quirk: str, scenario: Scenario, setting: LatencySetting) -> bool:
     )
 
 
-def _side_by_side(rows: list[Row]) -> list[Row]:
+def _side_by_side(rows: list[LabRow]) -> list[LabRow]:
     """Each policy's rows together: the paper's, a quirk's, ours; policies in order of ours."""
     order = {row.policy: place for place, row in enumerate(rows) if row.source == "ours"}
     ranks = {"paper": 0, "ours": 2}
@@ -183,7 +185,7 @@ def _side_by_side(rows: list[Row]) -> list[Row]:
     )
 
 
-def _setting_result(one: Measured) -> LatencySettingResult:
+def _setting_result(one: MeasuredSetting) -> LatencySettingResult:
     setting = one.setting
     return LatencySettingResult(
         name=setting.name,

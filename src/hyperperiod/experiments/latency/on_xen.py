@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from hyperperiod.analysis import resolve
-from hyperperiod.experiments.latency.figures import Row, clocktick_row, response_row
+from hyperperiod.experiments.latency.figures import LabRow, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.experiments.latency.simulated import UNDER_TEST, system_of
@@ -44,7 +44,7 @@ TICK_NS: Final = NS_PER_UNIT["s"] // COUNTER_HZ
 
 def measure_on_xen(
     scenario: Scenario, setting: LatencySetting, policy: Policy, runs: int, seed: int
-) -> Row:
+) -> LabRow:
     """Measures one setting under one policy on Xen; a row of the result."""
     system = resolve(system_of(scenario, setting, policy))
     offset_ns = _offset(setting, seed)

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from hyperperiod.experiments.latency.figures import Row
-from hyperperiod.experiments.latency.lab import Measured, Outcome
+from hyperperiod.experiments.latency.figures import LabRow
+from hyperperiod.experiments.latency.lab import MeasuredSetting, ScenarioOutcome
 from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
@@ -43,7 +43,9 @@ class Strip:
     span_ns: int
 
 
-def write_latency_page(path: Path, host: str, seed: int, outcomes: Sequence[Outcome]) -> None:
+def write_latency_page(
+    path: Path, host: str, seed: int, outcomes: Sequence[ScenarioOutcome]
+) -> None:
     """Writes the page of what was measured on a host to `path`."""
     render(
         path,
@@ -57,7 +59,7 @@ def write_latency_page(path: Path, host: str, seed: int, outcomes: Sequence[Outc
     )
 
 
-def _scenario(outcome: Outcome) -> dict[str, Any]:
+def _scenario(outcome: ScenarioOutcome) -> dict[str, Any]:
     return {
         "title": outcome.scenario.title,
         "source": outcome.scenario.source,
@@ -75,7 +77,7 @@ def _scenario(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _strips(one: Measured) -> Iterator[Strip]:
+def _strips(one: MeasuredSetting) -> Iterator[Strip]:
     """The worst run of every row worth a picture."""
     measured = [row for row in one.rows if row.series is not None]
     hit = {row.policy for row in measured if row.gap_ns}
@@ -91,7 +93,7 @@ def _first(series: Samples, span_ns: int) -> Samples:
     return Samples(series.start_ns[shown], series.length_ns[shown])
 
 
-def strip(row: Row, series: Samples, hue: str) -> Strip:
+def strip(row: LabRow, series: Samples, hue: str) -> Strip:
     """One run: a stroke per column, from its shortest loop to its longest, and the long loops."""
     span_ns = max(1, series.executed_ns)
     scale = (WIDTH - LEFT - RIGHT) / span_ns

@@ -25,7 +25,7 @@ from random import Random
 
 import numpy as np
 
-from hyperperiod.experiments.latency.figures import Row, clocktick_row
+from hyperperiod.experiments.latency.figures import LabRow, clocktick_row
 from hyperperiod.experiments.latency.samples import PAPER_TICK, Samples, Times, sample
 from hyperperiod.experiments.latency.settings import GivenServer, LatencySetting, Scenario
 
@@ -39,7 +39,7 @@ QUIRKS = {
 
 def measure_defect(
     quirk: str, scenario: Scenario, setting: LatencySetting, runs: int, seed: int
-) -> Row:
+) -> LabRow:
     """One setting, a VM alone on its pcpu, under one of the `QUIRKS`."""
     assert scenario.test == "clocktick"
     assert not setting.neighbours, "the model has one VM"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.experiments.latency.figures import Row, clocktick_row, response_row
+from hyperperiod.experiments.latency.figures import LabRow, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import PAPER_TICK, Samples, Tick, sample
 from hyperperiod.experiments.latency.settings import (
     GivenServer,
@@ -46,7 +46,7 @@ def measure_simulated(
     runs: int,
     seed: int,
     tick: Tick = PAPER_TICK,
-) -> Row:
+) -> LabRow:
     """Measures one setting under one policy in the simulator; a row of the result."""
     system = system_of(scenario, setting, policy)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
@@ -130,7 +130,7 @@ def _finished(records: Records) -> NDArray[np.uint32]:
     )
 
 
-def _response(policy: Policy, header: Header, records: Records) -> Row:
+def _response(policy: Policy, header: Header, records: Records) -> LabRow:
     """How long each interrupt waited until its handler ran."""
     found = [job for job in jobs(header, records) if job.domain == UNDER_TEST]
     waits = [job.start_ns - job.release_ns for job in found if job.start_ns is not None]

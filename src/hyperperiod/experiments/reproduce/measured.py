@@ -15,7 +15,7 @@ from hyperperiod.report.lines import LineChart
 Row = TypeVar("Row", SpareGainRow, RequestRow)
 
 
-class Measured(Part, Generic[Row]):
+class MeasuredFigure(Part, Generic[Row]):
     """An experiment by its file; what is measured, claimed and drawn is said by the class."""
 
     name: str

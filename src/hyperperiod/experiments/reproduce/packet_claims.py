@@ -29,7 +29,7 @@ GROWS = 1.01
 """A mean that is larger by more than this has grown."""
 
 
-class Findings(Part):
+class PacketFindings(Part):
     """What the paper says of its figure; not every figure says everything."""
 
     constant: str = ""
@@ -53,11 +53,11 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Judge:
+class PacketJudge:
     """The system whose rows are looked at, and what its host takes for itself."""
 
     base: System
-    paper: Findings
+    paper: PacketFindings
     loads: Sequence[int]
     costs: Costs
 

@@ -40,7 +40,7 @@ SomeRow = TypeVar("SomeRow", PacketRow, PacketRunRow)
 
 
 @dataclass(frozen=True)
-class Way:
+class PacketWay:
     """How packets and load come; `switch_ns`: what a switch costs, in the simulator."""
 
     load_as: LoadAs
@@ -49,7 +49,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Bench:
+class PacketBench:
     """What all runs of a figure share."""
 
     base: System
@@ -59,7 +59,7 @@ class Bench:
     seed: int
 
 
-def measured(bench: Bench, policy: Policy, way: Way, load: int) -> list[PacketRunRow]:
+def measured(bench: PacketBench, policy: Policy, way: PacketWay, load: int) -> list[PacketRunRow]:
     """One run: a row per wheel, with all that there is to say of it.
 
     KeyboardInterrupt if Ctrl-C ended it.
@@ -125,13 +125,13 @@ def response_range(found: Responses | None) -> ResponseRange | None:
     return ResponseRange(min=found.min, mean=found.mean, max=found.max)
 
 
-def _horizon(bench: Bench, way: Way) -> int:
+def _horizon(bench: PacketBench, way: PacketWay) -> int:
     """Time for all packets; those that come at random are one to two periods apart."""
     period_ns = bench.base.flows[0].source.period_ns or 0
     return bench.packets * period_ns * (1 if way.come == "apart" else 2)
 
 
-def _system(bench: Bench, policy: Policy, way: Way, load: int) -> System:
+def _system(bench: PacketBench, policy: Policy, way: PacketWay, load: int) -> System:
     base = bench.base
     overheads = base.overheads.replace(context_switch_ns=way.switch_ns)
     return base.replace(
@@ -142,7 +142,7 @@ def _system(bench: Bench, policy: Policy, way: Way, load: int) -> System:
     )
 
 
-def _loads(bench: Bench, load_as: LoadAs, load: int) -> Iterator[Domain]:
+def _loads(bench: PacketBench, load_as: LoadAs, load: int) -> Iterator[Domain]:
     """On each pcpu an ordinary VM that asks for `load` percent of it."""
     period_ns = bench.load_period_ns
     work_ns = period_ns * load // 100

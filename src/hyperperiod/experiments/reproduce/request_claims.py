@@ -6,7 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.reproduce.request_workload import Run, Setting, Vm, Workload
+from hyperperiod.experiments.reproduce.request_workload import (
+    DatabaseLoad,
+    RequestSetting,
+    RequestVm,
+    Workload,
+)
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 
@@ -22,10 +27,10 @@ ROOM = 1.2
 """Where the axis ends, as a multiple of the largest throughput: words fit above the curves."""
 
 
-class Judge:
+class RequestJudge:
     """Judges the paper's claims by the rows of one setting."""
 
-    def __init__(self, experiment: Workload, setting: Setting) -> None:
+    def __init__(self, experiment: Workload, setting: RequestSetting) -> None:
         self.experiment = experiment
         self.paper = experiment.paper
         self.runs = experiment.runs_of(setting)
@@ -67,7 +72,7 @@ class Judge:
                 min(gains) <= theirs <= max(gains),
             )
 
-    def _begin(self, run: Run, rows: Sequence[RequestRow]) -> Claim:
+    def _begin(self, run: DatabaseLoad, rows: Sequence[RequestRow]) -> Claim:
         gains = {count: _row_at(rows, run, count).gain for count in self.clients}
         first = next((count for count in self.clients if gains[count] > GAIN), None)
         full = self._full(run)
@@ -95,12 +100,12 @@ class Judge:
             holds,
         )
 
-    def _is_short(self, vm: Vm, run: Run, throughput_hz: float) -> bool:
+    def _is_short(self, vm: RequestVm, run: DatabaseLoad, throughput_hz: float) -> bool:
         """Whether so many requests need more than the server of ERTDS has."""
         work_ns = self.experiment.work_ns(vm, run)
         return throughput_hz * work_ns / NS_PER_S > vm.ertds.bandwidth
 
-    def _full(self, run: Run) -> int:
+    def _full(self, run: DatabaseLoad) -> int:
         """So many clients, if they never waited, would ask for all that RTDS promises some VM."""
         return int(
             min(
@@ -134,9 +139,9 @@ class Judge:
         )
 
 
-def _row_at(rows: Sequence[RequestRow], run: Run, clients: int) -> RequestRow:
+def _row_at(rows: Sequence[RequestRow], run: DatabaseLoad, clients: int) -> RequestRow:
     return next(row for row in rows if (row.run, row.clients) == (run.name, clients))
 
 
-def _points(rows: Sequence[RequestRow], run: Run, key: str) -> list[tuple[float, float]]:
+def _points(rows: Sequence[RequestRow], run: DatabaseLoad, key: str) -> list[tuple[float, float]]:
     return [(float(row.clients), getattr(row, key)) for row in rows if row.run == run.name]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from hyperperiod.experiments.reproduce.figure import Asked
-from hyperperiod.experiments.reproduce.measured import Measured
+from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import Interface
 from hyperperiod.model.part import AtLeast, Part, key
@@ -15,7 +15,7 @@ from hyperperiod.model.values import Etf, PositiveTime, Whole
 Many = Annotated[int, Whole(1, 65536)]
 
 
-class Vm(Part):
+class RequestVm(Part):
     """A VM and its server under either policy."""
 
     name: str
@@ -23,7 +23,7 @@ class Vm(Part):
     rtds: Interface
 
 
-class Hop(Part):
+class RequestHop(Part):
     """A step of every request; its mean work, or as the run says."""
 
     vm: str
@@ -31,14 +31,14 @@ class Hop(Part):
     work_ns: PositiveTime | None = None
 
 
-class Run(Part):
+class DatabaseLoad(Part):
     """A guess at what a request costs at the hop without work of its own."""
 
     name: str
     work_ns: PositiveTime
 
 
-class Setting(Part):
+class RequestSetting(Part):
     """How much is measured on a host: which runs, the clients of the x axis, their thoughts."""
 
     databases: tuple[str, ...]
@@ -49,7 +49,7 @@ class Setting(Part):
     sets: Annotated[int, Whole(1)]
 
 
-class Findings(Part):
+class RequestFindings(Part):
     """What the paper says of its figure."""
 
     ertds_hz: int
@@ -60,26 +60,26 @@ class Findings(Part):
     never_worse: str
 
 
-class Workload(Measured[RequestRow]):
+class Workload(MeasuredFigure[RequestRow]):
     """VMs on one pcpu, the way of a request, and how much is measured."""
 
     etf: Etf
     spare: Interface
-    vms: Annotated[tuple[Vm, ...], AtLeast(1)] = key(name="vm")
-    hops: Annotated[tuple[Hop, ...], AtLeast(1)] = key(name="hop")
-    runs: Annotated[tuple[Run, ...], AtLeast(1)] = key(name="run")
-    sim: Setting
-    xen: Setting
-    paper: Findings
+    vms: Annotated[tuple[RequestVm, ...], AtLeast(1)] = key(name="vm")
+    hops: Annotated[tuple[RequestHop, ...], AtLeast(1)] = key(name="hop")
+    runs: Annotated[tuple[DatabaseLoad, ...], AtLeast(1)] = key(name="run")
+    sim: RequestSetting
+    xen: RequestSetting
+    paper: RequestFindings
 
-    def setting(self, asked: Asked) -> Setting:
+    def setting(self, asked: Asked) -> RequestSetting:
         """How much is measured on the host."""
         return self.xen if asked.host == "xen" else self.sim
 
-    def runs_of(self, setting: Setting) -> list[Run]:
+    def runs_of(self, setting: RequestSetting) -> list[DatabaseLoad]:
         """Those that are measured, in the order of the file."""
         return [run for run in self.runs if run.name in setting.databases]
 
-    def work_ns(self, vm: Vm, run: Run) -> int:
+    def work_ns(self, vm: RequestVm, run: DatabaseLoad) -> int:
         """What a request costs in a VM on average, in nanoseconds."""
         return sum(hop.work_ns or run.work_ns for hop in self.hops if hop.vm == vm.name)

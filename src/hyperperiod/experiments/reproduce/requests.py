@@ -26,8 +26,13 @@ from typing import NamedTuple
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
-from hyperperiod.experiments.reproduce.request_claims import Judge
-from hyperperiod.experiments.reproduce.request_workload import Hop, Run, Setting, Workload
+from hyperperiod.experiments.reproduce.request_claims import RequestJudge
+from hyperperiod.experiments.reproduce.request_workload import (
+    DatabaseLoad,
+    RequestHop,
+    RequestSetting,
+    Workload,
+)
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.hosts.result import RunFlow
 from hyperperiod.model import (
@@ -71,14 +76,14 @@ class Requests(Workload):
 
     def _judged(self, rows: Sequence[RequestRow], asked: Asked) -> tuple[list[Claim], LineChart]:
         setting = self.setting(asked)
-        judge = Judge(self, setting)
+        judge = RequestJudge(self, setting)
         whole = len(rows) == len(self.runs_of(setting)) * len(setting.clients)
         return list(judge.claims(rows)) if whole else [], judge.chart(rows)
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[RequestRow]:
         setting = self.setting(asked)
         done, sets = 0, asked.sets or setting.sets
-        bench = Bench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)
+        bench = RequestBench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)
         for run in self.runs_of(setting):
             for clients in setting.clients:
                 found: dict[str, list[Session]] = {policy: [] for policy in POLICIES}
@@ -93,15 +98,15 @@ class Requests(Workload):
 
 
 @dataclass(frozen=True)
-class Bench:
+class RequestBench:
     """Where requests are measured, and for how long after the ramp."""
 
     experiment: Workload
-    setting: Setting
+    setting: RequestSetting
     host: Host
     horizon_ns: int
 
-    def system(self, policy: str, run: Run, clients: int) -> System:
+    def system(self, policy: str, run: DatabaseLoad, clients: int) -> System:
         """The VMs under a policy, with so many clients."""
         asked = self.experiment
         domains = tuple(
@@ -128,7 +133,7 @@ class Bench:
             flows=(requests,),
         )
 
-    def _task(self, hop: Hop, run: Run) -> Task:
+    def _task(self, hop: RequestHop, run: DatabaseLoad) -> Task:
         etf = self.experiment.etf
         return Task(
             name=hop.name,
@@ -171,7 +176,7 @@ def _mean(sessions: Sequence[Session]) -> Session:
 
 
 def _row(
-    host: Host, run: Run, clients: int, sets: int, ertds: Session, rtds: Session
+    host: Host, run: DatabaseLoad, clients: int, sets: int, ertds: Session, rtds: Session
 ) -> RequestRow:
     return RequestRow(
         run=run.name,

@@ -30,7 +30,7 @@ from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
-from hyperperiod.experiments.reproduce.measured import Measured
+from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.result import SpareGainRow
 from hyperperiod.model import (
@@ -63,7 +63,7 @@ GAIN = 0.75
 Percent = Annotated[int, Whole(1, 6400)]
 
 
-class Vm(Part):
+class SpareVm(Part):
     """A VM: what it asks for (in percent of a pcpu; the last one takes the rest), its servers."""
 
     name: str
@@ -72,7 +72,7 @@ class Vm(Part):
     rtds: Interface
 
 
-class Findings(Part):
+class SpareFindings(Part):
     """What the paper says of its figure."""
 
     never_worse: str
@@ -80,7 +80,7 @@ class Findings(Part):
     turn: str
 
 
-class Run(Part):
+class SpareCurve(Part):
     """One of the curves: ERTDS with this spare; against other servers of RTDS where given."""
 
     name: str
@@ -104,7 +104,7 @@ class Mean:
     donated_ns: int
 
 
-class SpareGain(Measured[SpareGainRow]):
+class SpareGain(MeasuredFigure[SpareGainRow]):
     """An experiment: VMs on pcpus, and the total loads of the x axis in percent."""
 
     pcpus: int = 1
@@ -112,9 +112,9 @@ class SpareGain(Measured[SpareGainRow]):
     sets: Annotated[int, Whole(1)]
     horizon_ns: PositiveTime
     xen: Reduced
-    runs: Annotated[tuple[Run, ...], AtLeast(1)] = key(name="run")
-    vms: Annotated[tuple[Vm, ...], AtLeast(2)] = key(name="vm")
-    paper: Findings
+    runs: Annotated[tuple[SpareCurve, ...], AtLeast(1)] = key(name="run")
+    vms: Annotated[tuple[SpareVm, ...], AtLeast(2)] = key(name="vm")
+    paper: SpareFindings
 
     def steps(self, asked: Asked) -> int:
         return len(self.runs) * len(self._loads(asked)) * self._sets(asked)
@@ -163,7 +163,7 @@ class SpareGain(Measured[SpareGainRow]):
 
     def _row(
         self,
-        run: Run,
+        run: SpareCurve,
         load: int,
         asked: Asked,
         means: dict[str, list[Mean]],
@@ -200,7 +200,7 @@ class SpareGain(Measured[SpareGainRow]):
         last = [one for one in result.domains if one.name == self.vms[-1].name]
         return Mean(fmean(means), sum(one.donated_ns for one in last))
 
-    def _system(self, policy: Policy, draw: str, load: int, run: Run) -> System:
+    def _system(self, policy: Policy, draw: str, load: int, run: SpareCurve) -> System:
         lends = policy.slack is Slack.SPARE
         servers = [vm.ertds for vm in self.vms] if lends else self._rtds(run)
         domains = [
@@ -221,15 +221,17 @@ class SpareGain(Measured[SpareGainRow]):
             domains=tuple(domains),
         )
 
-    def _rtds(self, run: Run) -> list[Interface]:
+    def _rtds(self, run: SpareCurve) -> list[Interface]:
         return list(run.rtds) or [vm.rtds for vm in self.vms]
 
-    def _share(self, vm: Vm, load: int) -> int:
+    def _share(self, vm: SpareVm, load: int) -> int:
         """What a VM asks for, in percent; nothing is left for the last one at the least load."""
         fixed = sum(other.load or 0 for other in self.vms)
         return load - fixed if vm.load is None else vm.load
 
-    def _judged_run(self, run: Run, rows: Sequence[SpareGainRow], asked: Asked) -> Iterator[Claim]:
+    def _judged_run(
+        self, run: SpareCurve, rows: Sequence[SpareGainRow], asked: Asked
+    ) -> Iterator[Claim]:
         """The claims that a run's rows can show; none if it was cut short."""
         ours = [row for row in rows if row.run == run.name]
         if len(ours) < len(self._loads(asked)):
@@ -241,7 +243,7 @@ class SpareGain(Measured[SpareGainRow]):
         if any(row.ertds_sim_ns is not None for row in ours):
             yield self._claim_alike(run, ours)
 
-    def _claim_donated(self, run: Run, rows: Sequence[SpareGainRow]) -> Claim:
+    def _claim_donated(self, run: SpareCurve, rows: Sequence[SpareGainRow]) -> Claim:
         """All that can be said where time is not exact."""
         name = self.vms[-1].name
         helped = [row.load for row in rows if row.donated_ns]
@@ -258,7 +260,7 @@ class SpareGain(Measured[SpareGainRow]):
             set(beyond) <= set(helped),
         )
 
-    def _claim_alike(self, run: Run, rows: Sequence[SpareGainRow]) -> Claim:
+    def _claim_alike(self, run: SpareCurve, rows: Sequence[SpareGainRow]) -> Claim:
         """The hypervisor beside the simulator, run by run."""
         off = {
             (row.load, policy): ours_ns / sim_ns
@@ -278,7 +280,7 @@ class SpareGain(Measured[SpareGainRow]):
             abs(off[worst] - 1) <= ALIKE,
         )
 
-    def _claims(self, run: Run, ratios: dict[int, float]) -> Iterator[Claim]:
+    def _claims(self, run: SpareCurve, ratios: dict[int, float]) -> Iterator[Claim]:
         loads = list(ratios)
         worst = max(ratios, key=lambda load: ratios[load])
         yield Claim(
@@ -314,7 +316,7 @@ class SpareGain(Measured[SpareGainRow]):
             rises and ratios[best] < GAIN and best <= beyond and best < loads[-1],
         )
 
-    def _promised(self, run: Run) -> Fraction:
+    def _promised(self, run: SpareCurve) -> Fraction:
         """What RTDS promises the VM whose demand grows: above it RTDS cannot keep up."""
         return self._rtds(run)[-1].bandwidth
 
@@ -324,7 +326,7 @@ class SpareGain(Measured[SpareGainRow]):
         past = (load for load in loads if self._share(last, load) > 100 * bandwidth)
         return next(past, loads[-1])
 
-    def _why(self, run: Run, *, fails: bool) -> str:
+    def _why(self, run: SpareCurve, *, fails: bool) -> str:
         """What becomes of a spare that is gone before it is needed, if that makes a claim fail."""
         own = self.vms[-1].ertds
         first_ns, most_ns = own.budget_ns, run.spare.budget_ns

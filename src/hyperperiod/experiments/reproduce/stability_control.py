@@ -24,10 +24,10 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
-from hyperperiod.experiments.reproduce.packet_claims import Costs, Findings, Judge
+from hyperperiod.experiments.reproduce.packet_claims import Costs, PacketFindings, PacketJudge
 from hyperperiod.experiments.reproduce.packet_runs import (
-    Bench,
-    Way,
+    PacketBench,
+    PacketWay,
     measured,
     of,
     row_of_figure,
@@ -54,7 +54,7 @@ COLUMNS = (
 Percent = Annotated[int, Whole(0, 100)]
 
 
-class Setting(Part):
+class ControlSetting(Part):
     """A host's system and how much is measured there."""
 
     system: str
@@ -72,9 +72,9 @@ class StabilityControl(Part):
     policies: tuple[str, ...]
     load_period_ns: PositiveTime
     switch_ns: PositiveTime | None = None
-    sim: Setting
-    xen: Setting
-    paper: Findings
+    sim: ControlSetting
+    xen: ControlSetting
+    paper: PacketFindings
 
     def steps(self, asked: Asked) -> int:
         ways = sum(len(self._ways(policy, asked)) for policy in self.policies)
@@ -93,7 +93,7 @@ class StabilityControl(Part):
                 progress(done)
         except KeyboardInterrupt:
             interrupted = True
-        judge = Judge(base, self.paper, setting.loads, costs)
+        judge = PacketJudge(base, self.paper, setting.loads, costs)
         return Figure(
             self.name,
             self.title,
@@ -108,23 +108,23 @@ class StabilityControl(Part):
             keys=COLUMNS.index("packets"),
         )
 
-    def _setting(self, asked: Asked) -> Setting:
+    def _setting(self, asked: Asked) -> ControlSetting:
         return self.xen if asked.host == "xen" else self.sim
 
-    def _ways(self, policy: str, asked: Asked) -> list[Way]:
+    def _ways(self, policy: str, asked: Asked) -> list[PacketWay]:
         ways = [
-            Way(load_as, come)
+            PacketWay(load_as, come)
             for load_as in ("best effort", "reserved")
             for come in ("apart", "random")
         ]
         if self.switch_ns is not None and asked.host == "sim" and policy == self.policies[0]:
-            ways.append(Way("reserved", "random", self.switch_ns))
+            ways.append(PacketWay("reserved", "random", self.switch_ns))
         return ways
 
     def _measured(self, base: System, asked: Asked) -> Iterator[list[PacketRunRow]]:
         setting = self._setting(asked)
         packets = asked.packets or setting.packets
-        bench = Bench(base, asked.host, self.load_period_ns, packets, asked.seed)
+        bench = PacketBench(base, asked.host, self.load_period_ns, packets, asked.seed)
         for name in self.policies:
             for way in self._ways(name, asked):
                 for load in setting.loads:

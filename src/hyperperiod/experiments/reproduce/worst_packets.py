@@ -21,7 +21,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Slice
 from hyperperiod.analysis.driver_loop.driver_flows import placed_of
 from hyperperiod.analysis.driver_loop.psedf import paper_response
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.phases import Found, latest_answer
+from hyperperiod.experiments.phases import LatestAnswer, latest_answer
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.packet_runs import controller, response_range
 from hyperperiod.experiments.reproduce.result import PacketRow, WorstPacketRow
@@ -43,7 +43,7 @@ NEAR = 0.95
 COLUMNS = ("policy", "system", "flow", "found_ns", "bound_ns", "ratio", "paper_ns", "plays")
 
 
-class Findings(Part):
+class WorstFindings(Part):
     """What the paper says of each policy's latest answer."""
 
     sedf: str
@@ -68,7 +68,7 @@ class WorstPackets(Part):
     source: str
     plays: Annotated[int, Whole(1)]
     stages: Annotated[tuple[Stage, ...], AtLeast(1)] = key(name="stage")
-    paper: Findings
+    paper: WorstFindings
 
     def steps(self, asked: Asked) -> int:
         return sum(self._plays(stage, asked) for stage in self.stages)
@@ -179,7 +179,7 @@ class _Result:
 
     policy: str
     system: System
-    found: Found
+    found: LatestAnswer
     paper_ns: int
 
     @property

@@ -94,7 +94,7 @@ class XenCostsResult(ResultObject):
 
 
 @dataclass(frozen=True)
-class Measured:
+class XenCosts:
     """What was found: the gaps, and the costs that explain them."""
 
     gaps: Mapping[str, LongestGap]
@@ -133,7 +133,7 @@ class Measured:
         return "\n".join(lines) + "\n"
 
 
-def measure(progress: Callable[[int], None] | None = None) -> Measured:
+def measure(progress: Callable[[int], None] | None = None) -> XenCosts:
     """Boot, look, compute; `progress` is told how many machines are done, of MACHINES.
 
     Raises MissingError when a tool or an image is not there, FailedError when a machine does not
@@ -150,7 +150,7 @@ def measure(progress: Callable[[int], None] | None = None) -> Measured:
     missing = [name for name in GAPS if name not in gaps]
     if missing:
         raise FailedError(f"nothing was seen of: {', '.join(missing)}")
-    return Measured(gaps, costs({name: gap.longest_ns for name, gap in gaps.items()}))
+    return XenCosts(gaps, costs({name: gap.longest_ns for name, gap in gaps.items()}))
 
 
 GAPS: Final = ("still", "turn", "refill", "depart", "start", "foreign")
@@ -253,16 +253,16 @@ class Observed(NamedTuple):
             if release_ns >= SETTLED_NS:
                 yield release_ns, int(row["time_ns"])
 
-    def probe(self, domain: int) -> Probe:
+    def probe(self, domain: int) -> ProbeLoops:
         """The loops that the probe in a domain recorded."""
         records = self.guests[domain]
         starts = records["time_ns"][records["kind"] == SAMPLE]
         if len(starts) < 1000:
             raise FailedError(f"a probe made {len(starts)} loops only")
-        return Probe([int(start) for start in starts])
+        return ProbeLoops([int(start) for start in starts])
 
 
-class Probe:
+class ProbeLoops:
     """When each loop of a probe began; one that takes longer than the shortest was interrupted."""
 
     def __init__(self, starts: list[int]) -> None:

@@ -29,7 +29,7 @@ LARGEST_RING_BYTES = 256 * MIB
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """How to run, other than the system says.
 
     `folder` keeps the console's log. `icount`: on one pcpu unless said otherwise.
@@ -43,7 +43,7 @@ class Options:
 
 
 def plan(
-    system: System, horizon_ns: int, seed: int, options: Options, *, boot_times: int = 1
+    system: System, horizon_ns: int, seed: int, options: RunOptions, *, boot_times: int = 1
 ) -> Machine:
     """The machine for a system whose interfaces are known.
 

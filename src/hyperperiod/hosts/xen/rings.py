@@ -50,7 +50,7 @@ Read = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True)
-class Header:
+class RingHeader:
     """The first 64 bytes of a ring."""
 
     header_bytes: int
@@ -77,7 +77,7 @@ class Ring:
     in a guest's, until `since_epoch`.
     """
 
-    header: Header
+    header: RingHeader
     records: Records
     lost: int
 
@@ -101,7 +101,7 @@ def new_records(count: int, kind: Kind, time_ns: int) -> Records:
     return records
 
 
-def ticks_to_ns(ticks: np.ndarray, header: Header) -> np.ndarray:
+def ticks_to_ns(ticks: np.ndarray, header: RingHeader) -> np.ndarray:
     """Counter values as nanoseconds since the epoch; those before it as 0."""
     since = np.maximum(ticks, np.uint64(header.epoch_ticks)) - np.uint64(header.epoch_ticks)
     seconds, rest = np.divmod(since, np.uint64(header.frequency_hz))
@@ -115,14 +115,14 @@ def announced(console: str) -> dict[int, int]:
     return {int(pcpu): int(address, 16) for pcpu, address, _ in ANNOUNCED.findall(console)}
 
 
-def read_header(read: Read, address: int) -> Header | None:
+def read_header(read: Read, address: int) -> RingHeader | None:
     """The header of the ring at that address, or None if there is none."""
     data = read(address, HEADER.itemsize)
     found = np.frombuffer(data, HEADER)[0]
     if data[:8] != MAGIC or found["record_bytes"] != RECORD.itemsize:
         return None
     names = [name for name in HEADER.names or () if name not in ("magic", "record_bytes")]
-    return Header(**{name: int(found[name]) for name in names})
+    return RingHeader(**{name: int(found[name]) for name in names})
 
 
 def read_ring(read: Read, address: int, what: str) -> Ring:

@@ -30,14 +30,14 @@ from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
-from hyperperiod.hosts.xen.plan import MS, Options, plan
+from hyperperiod.hosts.xen.plan import MS, RunOptions, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.measured import XEN
 from hyperperiod.measured import read as read_measured
 from hyperperiod.model import FailedError, Overheads, System, tasks_of
 from hyperperiod.trace.format import Header, Records, write_header, writing
 
-__all__ = ["Options", "run"]
+__all__ = ["RunOptions", "run"]
 
 HOST = "xen"
 HORIZON_REACHED = r"hyperperiod: horizon reached"
@@ -87,7 +87,7 @@ def run(
     progress: Callable[[int], None] | None = None,
     *,
     guarantees: bool = False,
-    options: Options | None = None,
+    options: RunOptions | None = None,
 ) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
@@ -98,7 +98,7 @@ def run(
     installed, FailedError when the machine does not come to its end or when its decisions are
     not those of the core.
     """
-    options = options or Options()
+    options = options or RunOptions()
     refuse(system, horizon_ns, seed)
     command_line.refuse(system)
     require_interfaces(system)
@@ -125,7 +125,7 @@ def _recorded(
     horizon_ns: int,
     seed: int,
     progress: Callable[[int], None] | None,
-    options: Options,
+    options: RunOptions,
 ) -> tuple[Machine, Recorded]:
     """Boot and run, again with more time to boot if a guest was late."""
     for boot_times in BOOT_TIMES:

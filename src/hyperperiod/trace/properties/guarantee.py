@@ -48,7 +48,7 @@ from typing import Final
 from hyperperiod.trace.format import Header, Records, server_name
 from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment, Rules, is_spare
+from hyperperiod.trace.replay import Moment, RulesInForce, is_spare
 from hyperperiod.trace.servers import ReplayedServer
 
 WINDOW_PERIODS: Final = 64
@@ -124,7 +124,7 @@ class GuaranteeWatcher(Watcher):
             stretch.end_ns = moment.until_ns
         self.deadlines[vcpu] = server.deadline_ns
 
-    def _is_bounded(self, rules: Rules) -> bool:
+    def _is_bounded(self, rules: RulesInForce) -> bool:
         endless = rules.budget in LOST and rules[1:] == ("edf", "extra")
         return rules.budget in BOUNDED and not (self.allowed_ns and endless)
 

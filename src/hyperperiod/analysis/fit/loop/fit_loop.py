@@ -19,11 +19,11 @@ from itertools import islice
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.driver_loop.rules import rule_for
-from hyperperiod.analysis.fit.answer import Fitted, Listener, Options, Progress, Rule
-from hyperperiod.analysis.fit.candidates import Grid, Tabulator
+from hyperperiod.analysis.fit.answer import Fitted, Listener, LoopRule, Options, Progress
+from hyperperiod.analysis.fit.candidates import BudgetGrid, Tabulator
 from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper
 from hyperperiod.analysis.fit.loop.problem import (
-    Setting,
+    LoopSetting,
     loop_grid,
     placements,
     priorities_of,
@@ -45,10 +45,10 @@ MOST_PLACEMENTS = 2_000
 def fit_loop(system: System, loop: Loop, options: Options, listen: Listener) -> Fitted:
     """The loop fitted; Ctrl-C ends the search early and leaves the best found so far."""
     _refuse(options)
-    asked = Grid(options.step_ns) if options.step_ns is not None else None
+    asked = BudgetGrid(options.step_ns) if options.step_ns is not None else None
     grid = loop_grid(system, loop, asked)
     low_ns, high_ns = options.periods or (None, None)
-    grid = Grid(grid.step_ns, low_ns, high_ns)
+    grid = BudgetGrid(grid.step_ns, low_ns, high_ns)
     return _FitLoop(system, loop, options, grid, listen).run()
 
 
@@ -65,7 +65,7 @@ def _refuse(options: Options) -> None:
 
 class _FitLoop:
     def __init__(
-        self, system: System, loop: Loop, options: Options, grid: Grid, listen: Listener
+        self, system: System, loop: Loop, options: Options, grid: BudgetGrid, listen: Listener
     ) -> None:
         self.system = settle_best_effort(system, range(system.pcpus))
         self.loop, self.options, self.listen = loop, options, listen
@@ -81,7 +81,7 @@ class _FitLoop:
             return fitted
         settings = list(islice(self._settings(others), MOST_PLACEMENTS + 1))
         whole = len(settings) <= MOST_PLACEMENTS
-        if self.options.rule is Rule.PAPER:
+        if self.options.rule is LoopRule.PAPER:
             self._by_the_paper(settings)
         else:
             self._by_the_bounds(settings[:MOST_PLACEMENTS], whole=whole)
@@ -110,13 +110,13 @@ class _FitLoop:
             found.append(Server(index, domain.name, one.period_ns, one.budget_ns, number, index))
         return found
 
-    def _settings(self, others: list[Server]) -> Iterator[Setting]:
+    def _settings(self, others: list[Server]) -> Iterator[LoopSetting]:
         driver, seats, whole = seats_of(self.system, self.loop, self.grid)
         rule = rule_for(self.system.policy)
         assert rule is not None, "a loop is one under its policy"
         index = {domain.name: place for place, domain in enumerate(self.system.domains)}
         for where in placements(self.system, self._served()):
-            yield Setting(
+            yield LoopSetting(
                 self.system,
                 self.loop,
                 rule,
@@ -138,9 +138,9 @@ class _FitLoop:
 
     # -- the paper's -----------------------------------------------------------------------------
 
-    def _by_the_paper(self, settings: list[Setting]) -> None:
+    def _by_the_paper(self, settings: list[LoopSetting]) -> None:
         fitted = self.fitted
-        best: tuple[Fraction, Setting, Slices] | None = None
+        best: tuple[Fraction, LoopSetting, Slices] | None = None
         first: Refusal | None = None
         for setting in settings:
             found = by_the_paper(setting)
@@ -165,7 +165,7 @@ class _FitLoop:
 
     # -- the sound ones --------------------------------------------------------------------------
 
-    def _by_the_bounds(self, settings: list[Setting], *, whole: bool) -> None:
+    def _by_the_bounds(self, settings: list[LoopSetting], *, whole: bool) -> None:
         fitted = self.fitted
         fitted.bandwidth_bounds = {"utilization": self._utilization(settings[0])}
         self.listen(Progress("slices"))
@@ -189,7 +189,7 @@ class _FitLoop:
         fitted.status = "optimal" if found.done and whole else "fitted"
         fitted.system = system
 
-    def _utilization(self, setting: Setting) -> Fraction:
+    def _utilization(self, setting: LoopSetting) -> Fraction:
         """What packets, answers and the other domains ask for."""
         plant = setting.loop.plant
         return sum(

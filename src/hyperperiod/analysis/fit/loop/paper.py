@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Service, Slice
-from hyperperiod.analysis.fit.loop.problem import Seat, Setting
+from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
 from hyperperiod.analysis.fit.loop.relax import Refusal, total_text
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.model import format_time
@@ -32,13 +32,13 @@ from hyperperiod.model import format_time
 Slices = tuple[Server, tuple[Server, ...]]
 
 
-def by_the_paper(setting: Setting) -> Slices | Refusal:
+def by_the_paper(setting: LoopSetting) -> Slices | Refusal:
     """What the paper's section on the policy comes to."""
     hops = setting.rule.hops
     return _by_response(setting) if hops is None else _by_hops(setting, hops)
 
 
-def _by_hops(setting: Setting, hops: int) -> Slices | Refusal:
+def _by_hops(setting: LoopSetting, hops: int) -> Slices | Refusal:
     """Sections IV and V: the longest p_N with which everything fits."""
     driver, plant = setting.driver, setting.loop.plant
     slice_ns, most_ns = driver.slices[0], plant.shortest_ns // (hops + 1)
@@ -67,7 +67,7 @@ def _down(seat: Seat, longest_ns: int) -> Iterator[int]:
         here_ns = seat.periods.up_to(here_ns - 1)
 
 
-def _with(setting: Setting, hops: int, period_ns: int) -> Slices | Refusal:
+def _with(setting: LoopSetting, hops: int, period_ns: int) -> Slices | Refusal:
     """p_i = d_i - hops p_N for all, if that holds their slices and no pcpu is overloaded."""
     services = []
     for service, seat in zip(setting.loop.plant.services, setting.seats, strict=True):
@@ -93,7 +93,7 @@ def _too_short(service: Service, seat: Seat, hops: int, period_ns: int) -> str:
     )
 
 
-def _by_response(setting: Setting) -> Slices | Refusal:
+def _by_response(setting: LoopSetting) -> Slices | Refusal:
     """Section VI."""
     plant, driver = setting.loop.plant, setting.driver
     slice_ns = driver.slices[0]
@@ -124,7 +124,7 @@ def _by_response(setting: Setting) -> Slices | Refusal:
     return driver.server(period_ns, slice_ns), tuple(chosen)
 
 
-def _too_slow(setting: Setting, configuration: Configuration, number: int) -> str:
+def _too_slow(setting: LoopSetting, configuration: Configuration, number: int) -> str:
     """r_i passes d_i: the demand in a window as long as the deadline."""
     services = setting.loop.plant.services
     own = services[number]

@@ -30,9 +30,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from hyperperiod.analysis.driver_loop.driver_domain import Placed, Rule
+from hyperperiod.analysis.driver_loop.driver_domain import PlacedPlant, SliceRule
 from hyperperiod.analysis.driver_loop.driver_flows import Loop
-from hyperperiod.analysis.fit.candidates import Grid
+from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Domain, Interface, Order, System, priorities_in
 
@@ -79,22 +79,22 @@ class Seat:
 
 
 @dataclass(frozen=True)
-class Setting:
+class LoopSetting:
     """A loop on its pcpus. `where` is the pcpu of every domain with a server, by its index."""
 
     system: System
     loop: Loop
-    rule: Rule
+    rule: SliceRule
     driver: Seat
     seats: tuple[Seat, ...]
     others: tuple[Server, ...]
     where: dict[int, int]
     whole: bool
 
-    def placed(self, driver: Server, services: Sequence[Server]) -> Placed:
+    def placed(self, driver: Server, services: Sequence[Server]) -> PlacedPlant:
         """The loop with these slices, as the tests take it."""
         groups = self.groups([driver, *services])
-        return Placed(
+        return PlacedPlant(
             self.loop.plant,
             driver,
             groups[self.where[driver.domain_index]],
@@ -127,7 +127,7 @@ class Setting:
         return self.system.replace(domains=tuple(domains))
 
 
-def loop_grid(system: System, loop: Loop, asked: Grid | None) -> Grid:
+def loop_grid(system: System, loop: Loop, asked: BudgetGrid | None) -> BudgetGrid:
     """The quantum, what was asked for, or the largest power of ten that divides all times.
 
     Of that, between 1 us and 1 ms.
@@ -135,7 +135,7 @@ def loop_grid(system: System, loop: Loop, asked: Grid | None) -> Grid:
     if asked is not None:
         return asked
     if system.quantum_ns is not None:
-        return Grid(system.quantum_ns)
+        return BudgetGrid(system.quantum_ns)
     plant = loop.plant
     times = [plant.packet_ns]
     for one in plant.services:
@@ -143,10 +143,10 @@ def loop_grid(system: System, loop: Loop, asked: Grid | None) -> Grid:
     common_ns, step_ns = gcd(*times), FINEST_NS
     while step_ns < COARSEST_NS and common_ns % (10 * step_ns) == 0:
         step_ns *= 10
-    return Grid(step_ns)
+    return BudgetGrid(step_ns)
 
 
-def seats_of(system: System, loop: Loop, grid: Grid) -> tuple[Seat, tuple[Seat, ...], bool]:
+def seats_of(system: System, loop: Loop, grid: BudgetGrid) -> tuple[Seat, tuple[Seat, ...], bool]:
     """The driver's seat, those of the services, and whether nothing restricts their periods."""
     numbers = priorities_of(system, loop)
     index = {domain.name: place for place, domain in enumerate(system.domains)}
@@ -170,7 +170,12 @@ def seats_of(system: System, loop: Loop, grid: Grid) -> tuple[Seat, tuple[Seat, 
 
 
 def _seat(
-    domain: Domain, index: int, work_ns: int, most_ns: int, grid: Grid, numbers: dict[str, int]
+    domain: Domain,
+    index: int,
+    work_ns: int,
+    most_ns: int,
+    grid: BudgetGrid,
+    numbers: dict[str, int],
 ) -> Seat:
     number = numbers[domain.name]
     given, step_ns = domain.interface, grid.step_ns

@@ -37,8 +37,8 @@ from typing import NamedTuple
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
-    Parts,
-    Placed,
+    BoundParts,
+    PlacedPlant,
     Service,
     Way,
     age,
@@ -48,7 +48,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     too_late,
     two_waits,
 )
-from hyperperiod.analysis.fit.loop.problem import Seat, Setting
+from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
 from hyperperiod.analysis.servers.deferrable_edf import most_work
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -62,7 +62,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-class Spread(NamedTuple):
+class MRange(NamedTuple):
     """M, between these."""
 
     low_ns: int
@@ -70,13 +70,13 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Box:
+class ChoiceBox:
     """Choices: the driver's period by places from `low` to `high`, tops by slice, M."""
 
     low: int
     high: int
     tops: tuple[dict[int, int], ...]
-    spread: Spread | None = None
+    spread: MRange | None = None
 
     @property
     def point(self) -> bool:
@@ -99,7 +99,7 @@ class Box:
 class Relaxed:
     """What is left of a box, the least bandwidth in it, and the latest answers at the tops."""
 
-    box: Box
+    box: ChoiceBox
     bandwidth: Fraction
     latest_ns: int
 
@@ -107,12 +107,12 @@ class Relaxed:
 class Relaxation:
     """Bounds of boxes in one setting."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: LoopSetting) -> None:
         self.setting = setting
         self.services = setting.loop.plant.services
         self.given = sum((one.bandwidth for one in setting.others), Fraction(0))
 
-    def whole(self, spread: Spread | None = None) -> Box | Refusal:
+    def whole(self, spread: MRange | None = None) -> ChoiceBox | Refusal:
         """All that there is to choose."""
         for seat in (self.setting.driver, *self.setting.seats):
             if not seat.periods.count:
@@ -122,9 +122,9 @@ class Relaxation:
             dict.fromkeys(seat.slices, seat.periods.at(seat.periods.count - 1))
             for seat in self.setting.seats
         )
-        return Box(0, self.setting.driver.periods.count - 1, tops, spread)
+        return ChoiceBox(0, self.setting.driver.periods.count - 1, tops, spread)
 
-    def look(self, box: Box) -> Relaxed | Refusal:
+    def look(self, box: ChoiceBox) -> Relaxed | Refusal:
         """The tops lowered until nothing moves."""
         driver = self.setting.driver
         slice_ns = driver.slices[0]
@@ -144,7 +144,9 @@ class Relaxation:
         least = [Fraction(slice_ns, top) for slice_ns, top in box.best()]
         return Relaxed(box, sum(least, self.given + far.bandwidth), latest_ns)
 
-    def _round(self, box: Box, near: Server, far: Server) -> tuple[Box, int, Placed] | Refusal:
+    def _round(
+        self, box: ChoiceBox, near: Server, far: Server
+    ) -> tuple[ChoiceBox, int, PlacedPlant] | Refusal:
         """Every service once, the others where they are by then."""
         tops = list(box.tops)
         latest_ns = 0
@@ -171,7 +173,7 @@ class Relaxation:
             placed = self._placed(far, tops)
         return replace(box, tops=tuple(tops)), latest_ns, placed
 
-    def _placed(self, driver: Server, tops: list[dict[int, int]]) -> Placed:
+    def _placed(self, driver: Server, tops: list[dict[int, int]]) -> PlacedPlant:
         return self.setting.placed(
             driver,
             [
@@ -180,7 +182,7 @@ class Relaxation:
             ],
         )
 
-    def _way(self, placed: Placed, near: Server) -> Way | Refusal:
+    def _way(self, placed: PlacedPlant, near: Server) -> Way | Refusal:
         """The shortest way of any driver in the box."""
         way = self._shortest(placed, near)
         if isinstance(way, Refusal):
@@ -193,7 +195,7 @@ class Relaxation:
             )
         return way
 
-    def _shortest(self, placed: Placed, near: Server) -> Way | Refusal:
+    def _shortest(self, placed: PlacedPlant, near: Server) -> Way | Refusal:
         amount_ns = placed.plant.slice_ns
         suffice = placed.slices_suffice()
         if not suffice.holds:
@@ -208,7 +210,7 @@ class Relaxation:
             return Refusal(f"domain {served.reason}")
         return Way(near.period_ns - near.budget_ns + served.bound_ns, served.bound_ns)
 
-    def _groups(self, placed: Placed, near: Server) -> Refusal | None:
+    def _groups(self, placed: PlacedPlant, near: Server) -> Refusal | None:
         """What must hold of whole pcpus: the driver's slice, those of others, no overload."""
         servers = [placed.driver, *(server for server, _ in placed.services)]
         groups = self.setting.groups(servers)
@@ -233,11 +235,11 @@ class _Asked:
     def __init__(
         self,
         relaxation: Relaxation,
-        placed: Placed,
+        placed: PlacedPlant,
         number: int,
         way: Way,
         near: Server,
-        spread: Spread | None,
+        spread: MRange | None,
     ) -> None:
         self.setting = relaxation.setting
         self.placed, self.number, self.way, self.near = placed, number, way, near
@@ -308,7 +310,7 @@ class _Asked:
         wait_ns = waits * (self.near.period_ns - self.near.budget_ns)
         return life(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
 
-    def _parts(self, slice_ns: int, period_ns: int) -> Parts:
+    def _parts(self, slice_ns: int, period_ns: int) -> BoundParts:
         """The bound that may be used."""
         answer = self.answer(slice_ns, period_ns)
         if self.spread is None:

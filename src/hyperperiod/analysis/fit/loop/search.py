@@ -24,9 +24,9 @@ from fractions import Fraction
 from itertools import count
 
 from hyperperiod.analysis.driver_loop import sedf
-from hyperperiod.analysis.driver_loop.driver_domain import Parts, parts_of, too_late
-from hyperperiod.analysis.fit.loop.problem import Setting
-from hyperperiod.analysis.fit.loop.relax import Box, Refusal, Relaxation, Relaxed, Spread
+from hyperperiod.analysis.driver_loop.driver_domain import BoundParts, parts_of, too_late
+from hyperperiod.analysis.fit.loop.problem import LoopSetting
+from hyperperiod.analysis.fit.loop.relax import ChoiceBox, MRange, Refusal, Relaxation, Relaxed
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
@@ -34,10 +34,10 @@ from hyperperiod.model import format_time
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSlices:
     """Slices that hold: where, and with what bandwidth."""
 
-    setting: Setting
+    setting: LoopSetting
     driver: Server
     services: tuple[Server, ...]
     bandwidth: Fraction
@@ -47,7 +47,7 @@ class Found:
 class Searched:
     """The best, a lower bound of all, whether the search came to its end; `reason` without one."""
 
-    best: Found | None = None
+    best: FoundSlices | None = None
     bound: Fraction | None = None
     done: bool = False
     interrupted: bool = False
@@ -56,10 +56,10 @@ class Searched:
 
 
 Listener = Callable[[Fraction | None, Fraction | None], None]
-_Waiting = tuple[Fraction, int, Relaxation, Box]
+_Waiting = tuple[Fraction, int, Relaxation, ChoiceBox]
 
 
-def search(settings: Iterable[Setting], seconds: float, listen: Listener) -> Searched:
+def search(settings: Iterable[LoopSetting], seconds: float, listen: Listener) -> Searched:
     """All settings together, for so long."""
     return _Search(seconds, listen).run(settings)
 
@@ -74,7 +74,7 @@ class _Search:
         self.nearest: tuple[Fraction, str] | None = None
         self.first_refusal = ""
 
-    def run(self, settings: Iterable[Setting]) -> Searched:
+    def run(self, settings: Iterable[LoopSetting]) -> Searched:
         result = self.result
         try:
             for setting in settings:
@@ -114,7 +114,7 @@ class _Search:
                 heapq.heappush(self.heap, (bound, next(self.order), relaxation, box))
                 raise
 
-    def _push(self, relaxation: Relaxation, box: Box | Refusal) -> Relaxed | None:
+    def _push(self, relaxation: Relaxation, box: ChoiceBox | Refusal) -> Relaxed | None:
         """The box into the heap, if something better may be in it."""
         found = box if isinstance(box, Refusal) else relaxation.look(box)
         if isinstance(found, Refusal):
@@ -126,13 +126,13 @@ class _Search:
         heapq.heappush(self.heap, (found.bandwidth, next(self.order), relaxation, found.box))
         return found
 
-    def _cut(self, relaxation: Relaxation, box: Box, bound: Fraction) -> None:
+    def _cut(self, relaxation: Relaxation, box: ChoiceBox, bound: Fraction) -> None:
         if self._try(relaxation, box, bound):
             return
         for part in _parts(relaxation, box):
             self._push(relaxation, part)
 
-    def _try(self, relaxation: Relaxation, box: Box, bound: Fraction) -> bool:
+    def _try(self, relaxation: Relaxation, box: ChoiceBox, bound: Fraction) -> bool:
         """Judge a choice out of the box; true if nothing else in it is worth a look."""
         for place in dict.fromkeys((box.high, (box.low + box.high) // 2)):
             best = tuple({slice_ns: top} for slice_ns, top in box.best())
@@ -144,7 +144,7 @@ class _Search:
                 return True
         return box.point and box.spread is None
 
-    def _judge(self, setting: Setting, found: Relaxed) -> bool:
+    def _judge(self, setting: LoopSetting, found: Relaxed) -> bool:
         """The choice at the tops as it is; kept if it holds and is the best so far."""
         driver = setting.driver.server(
             setting.driver.periods.at(found.box.low), setting.driver.slices[0]
@@ -160,19 +160,19 @@ class _Search:
             return False
         best = self.result.best
         if best is None or found.bandwidth < best.bandwidth:
-            self.result.best = Found(setting, driver, services, found.bandwidth)
+            self.result.best = FoundSlices(setting, driver, services, found.bandwidth)
         return True
 
 
-def _roots(relaxation: Relaxation) -> Iterator[tuple[Relaxation, Box | Refusal]]:
+def _roots(relaxation: Relaxation) -> Iterator[tuple[Relaxation, ChoiceBox | Refusal]]:
     """Everything, with both waits and with one."""
     yield relaxation, relaxation.whole()
     if relaxation.setting.rule is not sedf.RULE:
         longest_ns = max(one.period_ns for one in relaxation.services)
-        yield relaxation, relaxation.whole(Spread(0, longest_ns))
+        yield relaxation, relaxation.whole(MRange(0, longest_ns))
 
 
-def _parts(relaxation: Relaxation, box: Box) -> Iterator[Box]:
+def _parts(relaxation: Relaxation, box: ChoiceBox) -> Iterator[ChoiceBox]:
     """A box in two; nothing, if there is no more to cut."""
     if box.low < box.high:
         middle = (box.low + box.high) // 2
@@ -191,12 +191,12 @@ def _parts(relaxation: Relaxation, box: Box) -> Iterator[Box]:
     high_ns = min(box.spread.high_ns, found.latest_ns)
     if box.spread.low_ns < high_ns:
         middle = (box.spread.low_ns + high_ns) // 2
-        yield replace(box, spread=Spread(box.spread.low_ns, middle))
-        yield replace(box, spread=Spread(middle + 1, high_ns))
+        yield replace(box, spread=MRange(box.spread.low_ns, middle))
+        yield replace(box, spread=MRange(middle + 1, high_ns))
 
 
 def why_not(
-    setting: Setting, driver: Server, services: tuple[Server, ...]
+    setting: LoopSetting, driver: Server, services: tuple[Server, ...]
 ) -> tuple[Fraction, str] | None:
     """What does not hold for these slices, the worst first: by how much, and both sides."""
     loop = setting.loop
@@ -224,7 +224,7 @@ def why_not(
     return max(failed, default=None)
 
 
-def _own_deadlines(setting: Setting, found: list[Parts]) -> Iterator[tuple[Fraction, str]]:
+def _own_deadlines(setting: LoopSetting, found: list[BoundParts]) -> Iterator[tuple[Fraction, str]]:
     """Those of the tasks on the way."""
     loop = setting.loop
     asked = [(found[0].in_ns, loop.way_ns, loop.driver.name)]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import (
+    BoundParts,
     Configuration,
-    Parts,
-    Placed,
+    PlacedPlant,
     Slice,
     parts_of,
 )
@@ -48,7 +48,7 @@ def _asked(loop: Loop, number: int) -> FitFlow:
     )
 
 
-def _judged(asked: FitFlow, parts: Parts | None, paper: tuple[FitInequality, ...]) -> FitFlow:
+def _judged(asked: FitFlow, parts: BoundParts | None, paper: tuple[FitInequality, ...]) -> FitFlow:
     """The flow with its bound, null if there is none, and the paper's inequalities."""
     holds = parts is not None and parts.total_ns <= asked.deadline_ns
     return asked.replace(
@@ -61,7 +61,7 @@ def _judged(asked: FitFlow, parts: Parts | None, paper: tuple[FitInequality, ...
     )
 
 
-def _papers(placed: Placed, hops: int | None) -> list[tuple[FitInequality, ...]]:
+def _papers(placed: PlacedPlant, hops: int | None) -> list[tuple[FitInequality, ...]]:
     """The paper's inequalities for each service."""
     driver, plant = placed.driver, placed.plant
     if hops is not None:

@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.build import debian, patches, source
 from hyperperiod.hosts.xen.build.job import (
     CROSS,
     BuildError,
-    Job,
+    BuildJob,
     compiler_for,
     digest_of,
     need,
@@ -68,11 +68,11 @@ class Flavour:
         """Whether the scheduler is built into this hypervisor."""
         return "hyperperiod" in self.parts
 
-    def folder(self, job: Job) -> Path:
+    def folder(self, job: BuildJob) -> Path:
         """The folder of this hypervisor's objects and result."""
         return job.xen / self.name
 
-    def tree(self, job: Job) -> Path:
+    def tree(self, job: BuildJob) -> Path:
         """The folder of the source that this hypervisor is built from."""
         return patched(job) if self.ours else plain(job)
 
@@ -88,12 +88,12 @@ FLAVOURS = {
 }
 
 
-def plain(job: Job) -> Path:
+def plain(job: BuildJob) -> Path:
     """The folder of Xen's source as it is."""
     return job.xen / "source"
 
 
-def patched(job: Job) -> Path:
+def patched(job: BuildJob) -> Path:
     """The folder of Xen's source with the series applied."""
     return job.xen / "source-hyperperiod"
 
@@ -113,7 +113,7 @@ def need_plain_path(root: Path) -> None:
         raise InputError("", None, "--into", repr(str(root)), allowed)
 
 
-def build(flavour: Flavour, job: Job) -> Path:
+def build(flavour: Flavour, job: BuildJob) -> Path:
     """Makes the flavour's hypervisor, unless it is there and nothing that is in it changed."""
     folder = flavour.folder(job)
     image, stamp = folder / "xen", folder / ".stamp"
@@ -136,7 +136,7 @@ def build(flavour: Flavour, job: Job) -> Path:
     return image
 
 
-def get_source(job: Job) -> str:
+def get_source(job: BuildJob) -> str:
     """Makes sure that xen/source is the source asked for; a name for just that source."""
     job.xen.mkdir(parents=True, exist_ok=True)
     job.downloads.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def get_source(job: Job) -> str:
     return origin
 
 
-def debian_source(job: Job) -> str:
+def debian_source(job: BuildJob) -> str:
     """The file name of Debian's tarball, which is fetched if it is not there yet."""
     fetched = source.fetched(job.downloads)
     if fetched is None:
@@ -187,7 +187,7 @@ def requested(flavour: Flavour) -> str:
     return f"# {compiler}\n{parts}"
 
 
-def configure(flavour: Flavour, job: Job) -> None:
+def configure(flavour: Flavour, job: BuildJob) -> None:
     """Writes the flavour's configuration, if it is not the one that the objects were made with."""
     folder = flavour.folder(job)
     record = folder / ".requested"
@@ -219,7 +219,7 @@ def python() -> str:
 
 def run_make(
     flavour: Flavour,
-    job: Job,
+    job: BuildJob,
     *arguments: str,
     progress: Callable[[int], None] = lambda _lines: None,
 ) -> None:

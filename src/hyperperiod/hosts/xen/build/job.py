@@ -42,7 +42,7 @@ class BuildError(Exception):
 
 
 @dataclass(frozen=True)
-class Job:
+class BuildJob:
     """Where to build (`root`), the user's own tree of Xen's source if there is one, and `watch`."""
 
     root: Path

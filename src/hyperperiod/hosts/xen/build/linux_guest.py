@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hyperperiod.hosts.xen.build import debian
-from hyperperiod.hosts.xen.build.job import BuildError, Job, digest_of, need, prefix_for, step
+from hyperperiod.hosts.xen.build.job import BuildError, BuildJob, digest_of, need, prefix_for, step
 from hyperperiod.model import MissingError
 from hyperperiod.resources import SOURCES
 
@@ -63,7 +63,7 @@ def need_tools() -> None:
     debian.need_apt("fetch the Linux guest's packages")
 
 
-def build(job: Job) -> Path:
+def build(job: BuildJob) -> Path:
     """Kernel and initial file system, unless they are up to date; the folder of the two."""
     out = job.root / "guests" / "linux"
     stamp = out / ".stamp"

@@ -18,7 +18,7 @@ from pathlib import Path
 from hyperperiod.hosts.xen.build import debian
 from hyperperiod.hosts.xen.build.job import (
     BuildError,
-    Job,
+    BuildJob,
     compiler_for,
     digest_of,
     need,
@@ -44,7 +44,7 @@ def need_for_executive() -> None:
     need(compiler_for("arm64") | {"make": "make"}, "build guests for arm64")
 
 
-def build_executive(job: Job) -> Path:
+def build_executive(job: BuildJob) -> Path:
     """The bare-metal program that runs a domain's tasks, for arm64."""
     prefix = prefix_for("arm64")
     out = job.root / "guests"
@@ -64,7 +64,7 @@ def need_for_tools() -> None:
     debian.need_apt("fetch the toolstack's headers")
 
 
-def build_tools(job: Job) -> Path:
+def build_tools(job: BuildJob) -> Path:
     """`hyperperiod-xen`, against the libxencall of Xen 4.20 that Debian trixie has."""
     toolstack = unpack_toolstack(job)
     out = job.root / "xen-control"
@@ -75,7 +75,7 @@ def build_tools(job: Job) -> Path:
     return _made(out, out / "hyperperiod-xen", key, make, "hyperperiod-xen")
 
 
-def unpack_toolstack(job: Job) -> Path:
+def unpack_toolstack(job: BuildJob) -> Path:
     """Headers and libraries of Xen's toolstack, unpacked from Debian's packages."""
     folder = job.root / "xen-toolstack"
     stamp = folder / ".unpacked"

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs, toolstack
-from hyperperiod.hosts.xen.build.job import Job
+from hyperperiod.hosts.xen.build.job import BuildJob
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Target:
     """Something to build: raises MissingError for missing tools (`need`), or makes it (`build`)."""
 
     need: Callable[[], None]
-    build: Callable[[Job], Path]
+    build: Callable[[BuildJob], Path]
 
 
 TARGETS = {
@@ -36,7 +36,7 @@ TARGETS = {
 }
 
 
-def build(job: Job, names: Sequence[str]) -> dict[str, Path]:
+def build(job: BuildJob, names: Sequence[str]) -> dict[str, Path]:
     """Builds the targets of these names, as far as they are not up to date: name, result.
 
     With a hypervisor for arm64 come the guests that run on it. All that the machine must have is

@@ -17,7 +17,7 @@ from pathlib import Path
 from hyperperiod.hosts.xen.build import hypervisor, patches, source
 from hyperperiod.hosts.xen.build.job import (
     BuildError,
-    Job,
+    BuildJob,
     digest_of,
     need,
     need_headers,
@@ -63,7 +63,7 @@ def need_tools() -> None:
     need_headers(HEADERS, purpose)
 
 
-def build(job: Job) -> Path:
+def build(job: BuildJob) -> Path:
     """Makes `xl` with its libraries and `xenalyze`, unless they are those of this series."""
     out = job.root / "xl"
     result, stamp = out / "xl", out / ".stamp"
