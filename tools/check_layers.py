@@ -5,7 +5,10 @@ The folders of the repository stand on one another, and an arrow goes only one w
 knows nothing, a host knows the core and itself, the Python package knows none of the tests and
 tools. Inside the package the parts stand in the order of `PARTS`: each may import itself and
 those before it; two that no order shows are strangers (`STRANGERS`). An import inside a function
-counts like any other. C and C++ are read for `#include`, Python for imports; run from the top.
+counts like any other, and so does one by name (`import_module`), whose part must stand in the text.
+Nor is there a way round: the package itself and the modules beside the parts lead to none but
+`model`, save those that start a program (`STARTS`). C and C++ are read for `#include`, Python for
+imports; run from the top.
 """
 
 import ast
@@ -34,6 +37,9 @@ PARTS = (
 # What does not know each other in either direction, whatever the order: a host runs what it is
 # given, and the analysis judges without running. They meet in `runs`.
 STRANGERS = (frozenset({"analysis", "hosts"}),)
+
+# Modules beside the parts that lead to all of them: the package as users know it, and its command.
+STARTS = ("__init__", "__main__", "front")
 
 # What the parts may share: the package itself, and its native modules. A native module is
 # known only to the part that wraps it.
@@ -92,10 +98,33 @@ def imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = list(module[: -node.level]) if node.level else []
             name = ".".join([*base, *([node.module] if node.module else [])])
-            yield name
             # `from hyperperiod import analysis` names a part only in its list of names.
             if name == "hyperperiod":
                 yield from (f"hyperperiod.{alias.name}" for alias in node.names)
+            else:
+                yield name
+        elif isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
+            yield name_in_text(node.args[0], ".".join(module))
+
+
+def called(call: ast.Call) -> str:
+    """The name of the function that is called, without the module that it is in."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def name_in_text(name: ast.expr, module: str) -> str:
+    """A module's name as far as the text gives it; what is computed is left open as `?`."""
+    parts = name.values if isinstance(name, ast.JoinedStr) else [name]
+    text = ""
+    for part in parts:
+        inner = part.value if isinstance(part, ast.FormattedValue) else part
+        if isinstance(inner, ast.Constant):
+            text += str(inner.value)
+        elif getattr(inner, "id", "") == "__name__":
+            text += module.removesuffix(".__init__")
+        else:
+            return f"{text}?"
+    return text
 
 
 def wrong_imports() -> Iterator[str]:
@@ -107,14 +136,29 @@ def wrong_imports() -> Iterator[str]:
             target = rest.partition(".")[0]
             if top in DEVELOPMENT:
                 yield f"{path}: imports {name}, which only development knows"
-            if top != "hyperperiod" or part not in PARTS:
+            if part not in PARTS:
+                if part not in STARTS and target in PARTS and target != "model":
+                    yield f"{path}: imports {name}; beside the parts only model is known"
                 continue
+            if "?" in top + target and part != PARTS[-1]:
+                yield f"{path}: imports {name}, and no check can see what that is"
+            if top != "hyperperiod":
+                continue
+            if not target or not is_module(target):
+                yield f"{path}: imports {name}, which leads to every part"
             if target in NATIVE_OWNER and NATIVE_OWNER[target] != part:
                 yield f"{path}: imports {name}, which only {NATIVE_OWNER[target]} knows"
             if {part, target} in STRANGERS:
                 yield f"{path}: imports {name}; {part} and {target} do not know each other"
             elif target in PARTS and PARTS.index(target) > PARTS.index(part):
                 yield f"{path}: {part} imports {name}; the order is {' < '.join(PARTS)}"
+
+
+def is_module(name: str) -> bool:
+    """Whether the package has a module, native module or part of that name, or may have."""
+    if name in PARTS or name in NATIVE_OWNER or "?" in name:
+        return True
+    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
 def main() -> int:

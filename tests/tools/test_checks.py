@@ -121,6 +121,36 @@ def test_neither_hosts_nor_the_analysis_know_the_other(
     assert list(check_layers.wrong_imports()) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("import hyperperiod", "imports hyperperiod, which leads to every part"),
+        ("from hyperperiod import analyze", "hyperperiod.analyze, which leads to every part"),
+        ('import_module("hyperperiod.analysis.b")', "hosts and analysis do not know each other"),
+        ('importlib.import_module(f"hyperperiod.analysis.{b}")', "do not know each other"),
+        ('import_module(f"hyperperiod.{b}")', "hyperperiod.?, and no check can see what that is"),
+        ("import_module(b)", "imports ?, and no check can see what that is"),
+        ('__import__("hyperperiod.cli")', "the order is"),
+    ],
+)
+def test_there_is_no_way_round(
+    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the package as users know it, not by name, not by a module beside the parts."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("src/hyperperiod/hosts/a.py")
+    path.parent.mkdir(parents=True)
+    path.write_text(f"def f() -> None:\n    {line}\n")
+    (found,) = check_layers.wrong_imports()
+    assert said in found
+    path.write_text('import_module(f"{__name__}.{b}")\nimport_module(f"hyperperiod.trace.{b}")\n')
+    assert list(check_layers.wrong_imports()) == []
+    beside = path.parent.with_name("measured.py")
+    beside.write_text("def f() -> None:\n    from hyperperiod.analysis import analyze\n")
+    (found,) = check_layers.wrong_imports()
+    assert found == f"{beside}: imports hyperperiod.analysis; beside the parts only model is known"
+
+
 def test_a_part_that_is_one_file_stands_in_the_order_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
