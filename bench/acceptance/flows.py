@@ -5,8 +5,8 @@ Two domains under ptps, 4 in 10 and 8 in 20; a flow in through the driver, two s
 domain, and out, due after two periods; a second one beside it through the driver alone, due after
 one. The load is the share of the budgets that the work asks for. A system survives if no item is
 late or dropped from any of the phases that were tried, with climbing towards longer responses. The
-tests differ in what is known of supply (anywhere in a period, or before the deadline of the
-server), and in whether a way through one domain is paid once.
+tests differ in what is known of supply (anywhere in a period, before the deadline of the server,
+or all that the other server leaves), and in whether a way through one domain is paid once.
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ FAMILY = Family(
     loads=tuple(step / 20 for step in range(1, 20)),
     draw=draw,
     tests={
+        "known servers": lambda one: holds(one, Sbf.SERVERS),
         "explicit deadlines": lambda one: holds(one, Sbf.EDP),
         "general supply": lambda one: holds(one, Sbf.GENERAL),
         "hop by hop": holds_hop_by_hop,

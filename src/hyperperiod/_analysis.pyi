@@ -53,6 +53,8 @@ from numpy.typing import NDArray
 Row: TypeAlias = tuple[int, int, int, int, int]
 # wcet, period, jitter, burst, and what bounds a queue: size, jitter of the source, spacing
 StreamRow: TypeAlias = tuple[int, int | None, int | None, int, tuple[int, int, int] | None]
+# shape, period, budget, deadline; or stairs, period, budget
+SupplyRow: TypeAlias = tuple[Shape, int, int, int] | tuple[Sequence[tuple[int, int]], int, int]
 # flow or "", hop, level, stream
 VisitRow: TypeAlias = tuple[str, int, int, StreamRow]
 
@@ -184,36 +186,20 @@ def minimal_cluster_budget(
 def response_bound(
     own: Sequence[StreamRow],
     above: Sequence[StreamRow],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int,
+    supply: SupplyRow,
     blocking: int,
 ) -> tuple[int, int, int] | None: ...
 def backlog_bound(
     backlog: int,
     above: Sequence[StreamRow],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int,
+    supply: SupplyRow,
     blocking: int,
 ) -> int | None: ...
-def busy_window(
-    streams: Sequence[StreamRow],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int,
-    blocking: int,
-) -> int | None: ...
+def busy_window(streams: Sequence[StreamRow], supply: SupplyRow, blocking: int) -> int | None: ...
 def stream_counts(streams: Sequence[StreamRow], window: int) -> list[int]: ...
 def piece_bounds(
     visits: Sequence[VisitRow],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int,
+    supply: SupplyRow,
     blocking: Sequence[int],
 ) -> list[tuple[str, int, int, tuple[int, int, int] | None]]: ...
 def sbf(shape: Shape, period: int, budget: int, window: int, deadline: int = 0) -> int: ...

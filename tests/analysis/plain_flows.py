@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.pieces import Piece, Visit
 from hyperperiod.analysis.flows.stream import Stream
 
@@ -63,7 +63,7 @@ def _next_multiple(offset: int, period: int, early: int) -> int:
 
 
 def response_bound(
-    own: Sequence[Stream], above: Sequence[Stream], supply: Supply, blocking: int = 0
+    own: Sequence[Stream], above: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of `own`."""
     rate = sum((rate_of(stream) for stream in (*own, *above)), Fraction(0))
@@ -86,7 +86,7 @@ def response_bound(
 
 
 def backlog_bound(
-    backlog: int, above: Sequence[Stream], supply: Supply, blocking: int = 0
+    backlog: int, above: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of own work of which never more than `backlog` is pending."""
     if sum((rate_of(stream) for stream in above), Fraction(0)) > supply.bandwidth:
@@ -94,7 +94,9 @@ def backlog_bound(
     return _finish(blocking + backlog, above, supply, 0)
 
 
-def busy_window(streams: Sequence[Stream], supply: Supply, blocking: int = 0) -> int | None:
+def busy_window(
+    streams: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
+) -> int | None:
     """The longest time without a gap in which work of these streams is pending."""
     if sum((rate_of(stream) for stream in streams), Fraction(0)) > supply.bandwidth:
         return None
@@ -107,7 +109,9 @@ def busy_window(streams: Sequence[Stream], supply: Supply, blocking: int = 0) ->
     )
 
 
-def _finish(ahead: int, above: Sequence[Stream], supply: Supply, start: int) -> int | None:
+def _finish(
+    ahead: int, above: Sequence[Stream], supply: Supply | Staircase, start: int
+) -> int | None:
     """The least window from `start` on whose supply covers what is ahead and above."""
     return _least_window(
         lambda window: ahead + sum(stream.wcet * count(stream, window) for stream in above),
@@ -116,7 +120,9 @@ def _finish(ahead: int, above: Sequence[Stream], supply: Supply, start: int) -> 
     )
 
 
-def _least_window(work_in: Callable[[int], int], supply: Supply, start: int) -> int | None:
+def _least_window(
+    work_in: Callable[[int], int], supply: Supply | Staircase, start: int
+) -> int | None:
     """The least window from `start` on whose supply covers the work in it."""
     window = start
     for _ in range(STEPS):
@@ -130,7 +136,7 @@ def _least_window(work_in: Callable[[int], int], supply: Supply, start: int) -> 
 
 
 def piece_bounds(
-    visits: Sequence[Visit], supply: Supply, blocking: Sequence[int]
+    visits: Sequence[Visit], supply: Supply | Staircase, blocking: Sequence[int]
 ) -> dict[Piece, int | None]:
     """The longest time from the release at the first hop to the completion at the last one."""
     rows = _Rows(visits)
@@ -154,7 +160,9 @@ class _Rows:
                     yield Piece(flow, first, last)
                 last += 1
 
-    def bound(self, piece: Piece, supply: Supply, blocking: Sequence[int]) -> int | None:
+    def bound(
+        self, piece: Piece, supply: Supply | Staircase, blocking: Sequence[int]
+    ) -> int | None:
         """That of one piece."""
         hops = range(piece.first, piece.last + 1)
         lowest = max(self.at[piece.flow, hop].level for hop in hops)

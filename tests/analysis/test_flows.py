@@ -484,6 +484,42 @@ def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
     assert all(entry.schedulable is None for entry in flow_results(found, unknown))
 
 
+def behind_another(policy: str, sbf: str) -> list[int]:
+    """Bounds of two flows through the lower of two servers: one of two hops, and one of one."""
+    one = system(
+        policy,
+        domain("above", (4, 10), task("t", 10, 1)),
+        domain("d", (8, 20), event("a", 3, 200), event("b", 5, 200), event("c", 2, 900)),
+        flow=(flow("two", 200, "d.a", "d.b"), flow("one", 900, "d.c")),
+        sbf=sbf,
+    )
+    found = analysis_of(one)
+    bounds = [one_flow.bound_ns for one_flow in found.flows if one_flow.bound_ns is not None]
+    for bound, seen in zip(bounds, simulate(one, 20_000, 1).flows, strict=True):
+        assert seen.response_ns is not None
+        assert seen.response_ns.max <= bound
+    return bounds
+
+
+def test_flows_wait_no_longer_than_known_servers_make_them() -> None:
+    """The lower server runs in [4, 10) and [14, 16) of 20: 8 units from 16 on are done at 36.
+
+    Its interface alone leaves 24 units without supply; and 2 units of the last task, behind 8 of
+    the other, from 16 on: 6, 2 and 2 more in the next period.
+    """
+    assert behind_another("ptps", "general") == [32, 46]
+    assert behind_another("ptps", "servers") == [20, 30]
+
+
+def test_hops_of_constant_bandwidth_servers_stay_alone_beside_known_ones() -> None:
+    """Their supply does not hold across the end of a hop: each hop waits for itself."""
+    two, one = behind_another("cbs+fp", "servers")
+    general = behind_another("cbs+fp", "general")
+    assert two < general[0]
+    assert one <= general[1]
+    assert behind_another("ds", "servers")[0] < two
+
+
 @pytest.mark.parametrize("scheduler", ["rm", "edf", "fifo"])
 def test_work_beyond_all_times_has_no_bound(scheduler: str) -> None:
     """2^16 items of 2^50 ns come at once, and their deadlines are as long."""

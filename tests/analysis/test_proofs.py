@@ -306,5 +306,6 @@ def test_the_page_has_every_row_of_what_is_known() -> None:
     page = (TOP / "docs" / "analysis" / "proofs.md").read_text()
     for row in SHARPER:
         orders, slacks = ", ".join(row.orders), ", ".join(row.slacks)
-        cells = [f"*{row.claim}*", row.budget, row.scope, orders, slacks, f"`{row.source}`"]
+        hops = "yes" if Cover.HOPS in row.covers else "no"
+        cells = [f"*{row.claim}*", row.budget, row.scope, orders, slacks, hops, f"`{row.source}`"]
         assert f"| {' | '.join(cells)} |" in page

@@ -96,7 +96,8 @@ def draw_system(rng: random.Random, policies: Sequence[str] = POLICIES) -> Syste
         domains = [one.replace(priority=numbers[one.name]) for one in domains]
     source = {"kind": "periodic", "period": ONCE, "offset": rng.randint(0, 100 * scale)}
     flow = Flow.of({"name": "f", "source": source, "hops": hops, "deadline": ONCE, "queue": 1})
-    return system(policy, *domains, pcpus=pcpus, flow=(flow,), overheads=overheads)
+    sbf = rng.choice(("general", "servers"))
+    return system(policy, *domains, pcpus=pcpus, flow=(flow,), overheads=overheads, sbf=sbf)
 
 
 class Placed(NamedTuple):

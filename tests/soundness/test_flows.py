@@ -109,6 +109,7 @@ def draw_system(rng: random.Random) -> System:
         for number in range(rng.choice((1, 1, 2)))
     ]
     sbf = "edp" if policy in TIME_DRIVEN and rng.random() < 0.5 else "general"
+    sbf = rng.choice((sbf, "servers"))
     return system(policy, *domains, pcpus=pcpus, flow=tuple(flows), sbf=sbf)
 
 

@@ -98,7 +98,8 @@ class SharperTest(StrEnum):
 class Sharper:
     """A row of the second table: a bound above the supply of the interface alone, and its proof.
 
-    It is about the start of a system without overheads and quantum, tasks blocked or not.
+    It is about the start of a system without overheads and quantum, tasks blocked or not. Its
+    `covers` say whether it holds across the ends of hops as well.
     """
 
     claim: SharperTest
@@ -106,6 +107,7 @@ class Sharper:
     orders: tuple[Order, ...]
     scope: Scope
     slacks: tuple[Slack, ...]
+    covers: tuple[Cover, ...]
     source: str
     hunts: tuple[str, ...]
 
@@ -208,32 +210,29 @@ PROOFS: tuple[Proof, ...] = (
 # fmt: on
 
 _BOTH = (_FP, _EDF)
+_ACROSS = (Cover.HOPS,)
 _KNOWN = ("test_known_servers.py", *_ANY)
 _IN_HAND = ("test_budget_in_hand.py", *_KNOWN)
 
+# fmt: off
+# claim, budget, orders, scope, slacks, covers, source, hunts
 SHARPER: tuple[Sharper, ...] = (
-    Sharper(
-        SharperTest.TABLE,
-        _PERIODIC,
-        _BOTH,
-        _ONE,
-        (Slack.NONE, Slack.RECLAIM),
-        "server_table.py",
-        _KNOWN,
-    ),
-    Sharper(
-        SharperTest.INTERFERENCE, _PERIODIC, _BOTH, _ONE, (Slack.LEND,), "known_servers.py", _KNOWN
-    ),
-    Sharper(SharperTest.INTERFERENCE, _PERIODIC, _BOTH, _ALL, _PLAIN, "known_servers.py", _KNOWN),
-    Sharper(SharperTest.INTERFERENCE, _POLLING, _BOTH, _ONE, _BEHIND, "known_servers.py", _KNOWN),
-    Sharper(
-        SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND, "known_servers.py", _IN_HAND
-    ),
-    Sharper(
-        SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND, "known_servers.py", _IN_HAND
-    ),
-    Sharper(SharperTest.BANDWIDTH, _CBS, _BOTH, _ONE, _BEHIND, "known_bandwidth.py", _IN_HAND),
+    Sharper(SharperTest.TABLE,        _PERIODIC,   _BOTH, _ONE, (Slack.NONE, Slack.RECLAIM),
+            _ACROSS, "server_table.py", _KNOWN),
+    Sharper(SharperTest.INTERFERENCE, _PERIODIC,   _BOTH, _ONE, (Slack.LEND,),
+            _ACROSS, "known_servers.py", _KNOWN),
+    Sharper(SharperTest.INTERFERENCE, _PERIODIC,   _BOTH, _ALL, _PLAIN,
+            _ACROSS, "known_servers.py", _KNOWN),
+    Sharper(SharperTest.INTERFERENCE, _POLLING,    _BOTH, _ONE, _BEHIND,
+            _ACROSS, "known_servers.py", _KNOWN),
+    Sharper(SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND,
+            _ACROSS, "known_servers.py", _IN_HAND),
+    Sharper(SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND,
+            _ACROSS, "known_servers.py", _IN_HAND),
+    Sharper(SharperTest.BANDWIDTH,    _CBS,        _BOTH, _ONE, _BEHIND,
+            (), "known_bandwidth.py", _IN_HAND),
 )
+# fmt: on
 """What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
 
 

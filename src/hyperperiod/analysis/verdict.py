@@ -53,3 +53,13 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
         if verdict.holds is None and unknown is None:
             unknown = Verdict.unknown(verdict.reason)
     return unknown or Verdict.yes()
+
+
+def better(one: Verdict, other: Verdict) -> Verdict:
+    """A yes before anything else, and of two the lower bound; the first where neither says more."""
+    if not other.holds:
+        return one
+    if not one.holds:
+        return other
+    bounds = [verdict.bound_ns for verdict in (one, other) if verdict.bound_ns is not None]
+    return Verdict.yes(min(bounds, default=None))

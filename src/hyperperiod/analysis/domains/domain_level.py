@@ -50,7 +50,7 @@ from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.proofs import Cover, NotProved, Rules, proof_of
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -234,8 +234,8 @@ def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
         sharper = judge_known(domain, promise)
     except NotCovered:
         return found
-    parts = {name: _better(found.parts[name], other) for name, other in sharper.parts.items()}
-    return DomainVerdict(_better(found.whole, sharper.whole), found.parts | parts)
+    parts = {name: better(found.parts[name], other) for name, other in sharper.parts.items()}
+    return DomainVerdict(better(found.whole, sharper.whole), found.parts | parts)
 
 
 def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
@@ -276,16 +276,6 @@ def judge_in_hand(
     }
     verdicts = verdicts | lower
     return all_of(verdicts.values()), verdicts
-
-
-def _better(one: Verdict, other: Verdict) -> Verdict:
-    """A yes before anything else, and of two the lower bound; the first where neither says more."""
-    if not other.holds:
-        return one
-    if not one.holds:
-        return other
-    bounds = [verdict.bound_ns for verdict in (one, other) if verdict.bound_ns is not None]
-    return Verdict.yes(min(bounds, default=None))
 
 
 def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
@@ -337,8 +327,8 @@ def _with_windows(
     found = judge_by_windows(domain, promise, component)
     if found is None:
         return whole, verdicts
-    return whole if component.starved else _better(whole, found.whole), {
-        name: _better(verdict, found.parts.get(name, verdict)) for name, verdict in verdicts.items()
+    return whole if component.starved else better(whole, found.whole), {
+        name: better(verdict, found.parts.get(name, verdict)) for name, verdict in verdicts.items()
     }
 
 

@@ -138,6 +138,11 @@ class Staircase:
         """What it supplies in the long run, as a part of a pcpu."""
         return Fraction(self.budget_ns, self.period_ns)
 
+    @property
+    def numbers(self) -> tuple[tuple[tuple[int, int], ...], int, int]:
+        """Stairs, period and budget, as the kernels of flows take them."""
+        return self.stairs, self.period_ns, self.budget_ns
+
     def sbf(self, window_ns: int) -> int:
         """The least supply (ns) in any window of this length."""
         return _analysis.sbf_stairs(self.stairs, self.period_ns, self.budget_ns, window_ns)

@@ -224,8 +224,10 @@ class _View:
             if witness is None or known is None:
                 return None
             supply = inside.vcpu.supply
-            lost_ns = known.budget_ns - supply.budget_ns
-            provision = Provision(supply, replace(supply, budget_ns=known.budget_ns))
+            lost_ns, provision = 0, Provision(supply, supply)
+            if isinstance(supply, Supply):
+                lost_ns = known.budget_ns - supply.budget_ns
+                provision = Provision(supply, replace(supply, budget_ns=known.budget_ns))
             return _result(
                 self.subject.name,
                 "task",

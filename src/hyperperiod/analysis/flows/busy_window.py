@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperperiod import _analysis
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.stream import Stream
 
 LIMIT = 2**60
@@ -51,22 +51,24 @@ LIMIT = 2**60
 
 
 def response_bound(
-    own: Sequence[Stream], above: Sequence[Stream], supply: Supply, blocking: int = 0
+    own: Sequence[Stream], above: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of `own`."""
-    found = _analysis.response_bound(own, above, *supply.numbers, blocking)
+    found = _analysis.response_bound(own, above, supply.numbers, blocking)
     return None if found is None else found[0]
 
 
 def backlog_bound(
-    backlog: int, above: Sequence[Stream], supply: Supply, blocking: int = 0
+    backlog: int, above: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
 ) -> int | None:
     """The longest response of a job of own work of which never more than `backlog` is pending."""
     if backlog > LIMIT:
         return None
-    return _analysis.backlog_bound(backlog, above, *supply.numbers, blocking)
+    return _analysis.backlog_bound(backlog, above, supply.numbers, blocking)
 
 
-def busy_window(streams: Sequence[Stream], supply: Supply, blocking: int = 0) -> int | None:
+def busy_window(
+    streams: Sequence[Stream], supply: Supply | Staircase, blocking: int = 0
+) -> int | None:
     """The longest time without a gap in which work of these streams is pending."""
-    return _analysis.busy_window(streams, *supply.numbers, blocking)
+    return _analysis.busy_window(streams, supply.numbers, blocking)

@@ -39,7 +39,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hyperperiod import _analysis
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.stream import Stream
 
 
@@ -64,7 +64,7 @@ class Piece(NamedTuple):
 
 
 def piece_bounds(
-    visits: Sequence[Visit], supply: Supply, blocking: Sequence[int]
+    visits: Sequence[Visit], supply: Supply | Staircase, blocking: Sequence[int]
 ) -> dict[Piece, int | None]:
     """The longest time from the release at the first hop to the completion at the last one.
 
@@ -72,5 +72,5 @@ def piece_bounds(
     """
     return {
         Piece(flow, first, last): None if longest is None else longest[0]
-        for flow, first, last, longest in _analysis.piece_bounds(visits, *supply.numbers, blocking)
+        for flow, first, last, longest in _analysis.piece_bounds(visits, supply.numbers, blocking)
     }

@@ -12,6 +12,10 @@ by its deadline gets a new deadline a period from now, and the service until the
 Their hops are bounded one by one: the bound of a single hop needs supply only while the item is
 pending there.
 
+Where the system asks for it (`Sbf.SERVERS`) and it is known what the other servers leave to these
+(`servers.known_servers`), that is the supply. It is never less than that of the interface: there a
+budget has come by the end of its period, too, as its test demands.
+
 Inputs: a domain and its promise. Results: its vcpus. Errors: NotCovered.
 """
 
@@ -27,24 +31,25 @@ from hyperperiod.analysis.domains.domain_level import (
     components_of,
     supply_of,
 )
-from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.proofs import Cover, proof_of
-from hyperperiod.model import Domain
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
+from hyperperiod.analysis.proofs import Cover, find_sharper, proof_of
+from hyperperiod.model import Domain, Sbf
 
 
 @dataclass(frozen=True)
 class Vcpu:
     """A component that has hops, and its supply.
 
-    `least`: it may get no more than that. `across` is what it gets while items go from one of its
-    tasks to the next without a gap; None: nothing is known of that.
+    `least` is the supply of the interface alone if the vcpu may get no more than that, whatever the
+    others do. `across` is what it gets while items go from one of its tasks to the next without a
+    gap; None: nothing is known of that.
     """
 
     domain: str
     component: Component
-    supply: Supply
-    least: bool
-    across: Supply | None
+    supply: Supply | Staircase
+    least: Supply | None
+    across: Supply | Staircase | None
 
 
 def vcpus_of(domain: Domain, promise: Promise | None) -> list[Vcpu]:
@@ -53,9 +58,25 @@ def vcpus_of(domain: Domain, promise: Promise | None) -> list[Vcpu]:
         raise NotCovered("it has no interface")
     components = components_of(domain)
     supply = supply_of(domain, promise, components)
-    least = not promise.lost_ns and not proof_of(promise.rules).loose
+    exact = not promise.lost_ns and not proof_of(promise.rules).loose
+    least = supply if exact else None
+    known = _known_supplies(promise)
+    if known:
+        sharper = find_sharper(promise.rules)
+        holds_across = sharper is not None and Cover.HOPS in sharper.covers
+        return [
+            Vcpu(domain.name, component, stairs, least, stairs if holds_across else None)
+            for component, stairs in zip(components, known, strict=True)
+        ]
     across = _supply_across_hops(domain, promise, components)
     return [Vcpu(domain.name, component, supply, least, across) for component in components]
+
+
+def _known_supplies(promise: Promise) -> tuple[Staircase, ...]:
+    """What the other servers leave to each vcpu; empty where that is unknown, or was not asked."""
+    if promise.sbf is not Sbf.SERVERS or promise.known is None:
+        return ()
+    return () if promise.known.refused else promise.known.supplies
 
 
 def _supply_across_hops(

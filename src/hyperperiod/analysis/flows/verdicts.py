@@ -19,7 +19,7 @@ from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.flows.found import FlowVerdict, HopBound, WholeVerdict
 from hyperperiod.analysis.flows.routes import Bounds, Routes
 from hyperperiod.analysis.flows.vcpu import Vcpu
-from hyperperiod.analysis.verdict import Verdict, all_of
+from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import Domain, Flow, System, format_time
 from hyperperiod.model import Source as FlowSource
 
@@ -97,7 +97,8 @@ def judge_domain(
         for source in one.component.sources:
             name = f"{domain.name}.{source.name}"
             parts[source.name] = _judge_task(bounds[name].response_ns, source.load.deadline)
-        parts |= _exact_above_hops(routes, one)
+        for name, exact in _exact_above_hops(routes, one).items():
+            parts[name] = better(exact, parts[name])
         parts |= dict.fromkeys(one.component.starved, Verdict.no(BELOW_BUSY))
     return DomainVerdict(all_of(parts.values()), parts | _busy(domain))
 
@@ -113,7 +114,7 @@ def _judge_task(bound_ns: int | None, deadline_ns: int) -> Verdict:
 def _exact_above_hops(routes: Routes, vcpu: Vcpu) -> dict[str, Verdict]:
     """Under fixed priority tasks above every hop do not notice them: the exact test holds."""
     component = vcpu.component
-    if component.local is not Local.FIXED_PRIORITY or not vcpu.least:
+    if component.local is not Local.FIXED_PRIORITY or vcpu.least is None:
         return {}
     places = [
         place
@@ -122,5 +123,5 @@ def _exact_above_hops(routes: Routes, vcpu: Vcpu) -> dict[str, Verdict]:
     ]
     first = places[0] if places else len(component.sources)
     sources = component.sources[:first]
-    verdicts = fixed_priority(replace(component, sources=sources), vcpu.supply)
+    verdicts = fixed_priority(replace(component, sources=sources), vcpu.least)
     return {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}

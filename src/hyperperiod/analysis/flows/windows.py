@@ -97,7 +97,7 @@ def _in_order(
     """A job that is served in the order of release among its own."""
     blocking_ns = _blocking_ns(inside, own)
     found = _analysis.response_bound(
-        _streams(inside, own), _streams(inside, above), *inside.vcpu.supply.numbers, blocking_ns
+        _streams(inside, own), _streams(inside, above), inside.vcpu.supply.numbers, blocking_ns
     )
     if found is not None:
         _, release_ns, finish_ns = found
@@ -111,7 +111,7 @@ def _until_idle(inside: Inside, index: int) -> Iterator[Witness]:
     own = range(len(inside.streams))
     blocking_ns = _blocking_ns(inside, own)
     supply = inside.vcpu.supply
-    finish_ns = _analysis.busy_window(_streams(inside, own), *supply.numbers, blocking_ns)
+    finish_ns = _analysis.busy_window(_streams(inside, own), supply.numbers, blocking_ns)
     if finish_ns is not None:
         shares = _shares(inside, index, own, finish_ns + 1)
         yield _witness(inside, index, BUSY_WINDOW, 0, finish_ns, shares, blocking_ns)
@@ -126,7 +126,7 @@ def _by_backlog(
     if backlog_ns is None:
         return
     finish_ns = _analysis.backlog_bound(
-        backlog_ns, _streams(inside, above), *inside.vcpu.supply.numbers, blocking_ns
+        backlog_ns, _streams(inside, above), inside.vcpu.supply.numbers, blocking_ns
     )
     if finish_ns is not None:
         name = inside.vcpu.component.sources[index].name

@@ -63,6 +63,43 @@ Supply hyperperiod::analysis::supply_of(Shape shape, u64 period, u64 budget, u64
     return frame.with(budget);
 }
 
+std::vector<Stair> hyperperiod::analysis::stairs_of(const Pairs &pairs, u64 period, u64 budget) {
+    require(budget != 0 && budget <= checked(period), "a budget of 0, or above the period");
+    require(!pairs.empty() && pairs.front().first == 0, "a staircase that does not begin at 0");
+    std::vector<Stair> stairs;
+    for (const auto &[amount, wait] : pairs) {
+        require(stairs.empty() || (amount > stairs.back().amount && wait > stairs.back().wait),
+                "steps that do not rise");
+        require(amount < budget, "a step beyond the budget");
+        stairs.push_back({amount, checked(wait)});
+    }
+    require(stairs.back().wait - stairs.front().wait <= period - budget,
+            "steps that rise more than in a period");
+    return stairs;
+}
+
+namespace {
+
+std::vector<Stair> stairs_in(const SupplyRow &row) {
+    const auto *staircase = std::get_if<std::tuple<Pairs, u64, u64>>(&row);
+    if (staircase == nullptr)
+        return {};
+    const auto &[pairs, period, budget] = *staircase;
+    return stairs_of(pairs, period, budget);
+}
+
+Supply supply_in(const SupplyRow &row, Stairs stairs) {
+    if (const auto *staircase = std::get_if<std::tuple<Pairs, u64, u64>>(&row))
+        return {std::get<1>(*staircase), std::get<2>(*staircase), stairs};
+    const auto &[shape, period, budget, deadline] = std::get<0>(row);
+    return supply_of(shape, period, budget, deadline);
+}
+
+} // namespace
+
+hyperperiod::analysis::AnySupply::AnySupply(const SupplyRow &row)
+    : stairs_(stairs_in(row)), supply_(supply_in(row, stairs_)) {}
+
 void hyperperiod::analysis::check_signals() {
     if (PyErr_CheckSignals() != 0)
         throw nb::python_error();
@@ -95,24 +132,6 @@ Finding response_of_last(const Rows &rows, const Supply &supply, u64 looks) {
 Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
                       u64 looks) {
     return response_of_last(rows, supply_of(shape, period, budget, deadline), looks);
-}
-
-// A staircase of (amount, wait): see supply.hpp. Whoever makes one keeps them.
-using Pairs = std::vector<std::pair<u64, u64>>;
-
-std::vector<Stair> stairs_of(const Pairs &pairs, u64 period, u64 budget) {
-    require(budget != 0 && budget <= checked(period), "a budget of 0, or above the period");
-    require(!pairs.empty() && pairs.front().first == 0, "a staircase that does not begin at 0");
-    std::vector<Stair> stairs;
-    for (const auto &[amount, wait] : pairs) {
-        require(stairs.empty() || (amount > stairs.back().amount && wait > stairs.back().wait),
-                "steps that do not rise");
-        require(amount < budget, "a step beyond the budget");
-        stairs.push_back({amount, checked(wait)});
-    }
-    require(stairs.back().wait - stairs.front().wait <= period - budget,
-            "steps that rise more than in a period");
-    return stairs;
 }
 
 Finding judge_stairs(Local local, const Rows &rows, const Pairs &pairs, u64 period, u64 budget,

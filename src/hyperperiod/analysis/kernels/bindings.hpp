@@ -5,6 +5,10 @@
 
 #include <nanobind/nanobind.h>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "src/hyperperiod/analysis/kernels/supply.hpp"
 
@@ -22,6 +26,27 @@ inline u64 checked(u64 time) {
 
 // A deadline of 0 is none: the budget comes by the end of the period.
 Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline);
+
+// A staircase of (amount, wait): see supply.hpp. Whoever makes one keeps them.
+using Pairs = std::vector<std::pair<u64, u64>>;
+
+std::vector<Stair> stairs_of(const Pairs &pairs, u64 period, u64 budget);
+
+// Shape, period, budget, deadline; or stairs, period, budget.
+using SupplyRow = std::variant<std::tuple<Shape, u64, u64, u64>, std::tuple<Pairs, u64, u64>>;
+
+// Either kind of supply, with the stairs that it may have.
+class AnySupply {
+  public:
+    explicit AnySupply(const SupplyRow &row);
+    AnySupply(const AnySupply &) = delete;
+    AnySupply &operator=(const AnySupply &) = delete;
+    operator const Supply &() const { return supply_; }
+
+  private:
+    std::vector<Stair> stairs_;
+    Supply supply_;
+};
 
 void check_signals();
 

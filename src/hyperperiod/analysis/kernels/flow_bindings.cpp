@@ -6,8 +6,10 @@
 
 #include <map>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
@@ -66,23 +68,20 @@ LongestRow row_of(const Longest &longest) {
     return std::tuple(longest.bound, longest.offset, longest.finish);
 }
 
-LongestRow response_of(const StreamRows &own, const StreamRows &above, Shape shape, u64 period,
-                       u64 budget, u64 deadline, u64 blocking) {
+LongestRow response_of(const StreamRows &own, const StreamRows &above, const SupplyRow &supply,
+                       u64 blocking) {
     require(!own.empty(), "no streams");
-    return row_of(response_bound(streams_of(own), streams_of(above),
-                                 supply_of(shape, period, budget, deadline), checked(blocking)));
+    return row_of(
+        response_bound(streams_of(own), streams_of(above), AnySupply(supply), checked(blocking)));
 }
 
-std::optional<u64> backlog_of(u64 work, const StreamRows &above, Shape shape, u64 period,
-                              u64 budget, u64 deadline, u64 blocking) {
-    return known(backlog_bound(work, streams_of(above), supply_of(shape, period, budget, deadline),
-                               checked(blocking)));
+std::optional<u64> backlog_of(u64 work, const StreamRows &above, const SupplyRow &supply,
+                              u64 blocking) {
+    return known(backlog_bound(work, streams_of(above), AnySupply(supply), checked(blocking)));
 }
 
-std::optional<u64> window_of(const StreamRows &streams, Shape shape, u64 period, u64 budget,
-                             u64 deadline, u64 blocking) {
-    return known(busy_window(streams_of(streams), supply_of(shape, period, budget, deadline),
-                             checked(blocking)));
+std::optional<u64> window_of(const StreamRows &streams, const SupplyRow &supply, u64 blocking) {
+    return known(busy_window(streams_of(streams), AnySupply(supply), checked(blocking)));
 }
 
 // The most releases of each stream in a half-open window.
@@ -93,8 +92,8 @@ std::vector<u64> counts_of(const StreamRows &streams, u64 length) {
     return counts;
 }
 
-std::vector<PieceRow> pieces_of(const std::vector<VisitRow> &rows, Shape shape, u64 period,
-                                u64 budget, u64 deadline, const std::vector<u64> &blocking) {
+std::vector<PieceRow> pieces_of(const std::vector<VisitRow> &rows, const SupplyRow &supply,
+                                const std::vector<u64> &blocking) {
     std::map<std::string, u64> numbers;
     std::vector<std::string> names;
     std::vector<Visit> visits;
@@ -111,8 +110,7 @@ std::vector<PieceRow> pieces_of(const std::vector<VisitRow> &rows, Shape shape, 
     for (const u64 time : blocking)
         checked(time);
     std::vector<PieceRow> found;
-    for (const Piece &piece :
-         piece_bounds(visits, supply_of(shape, period, budget, deadline), blocking, check_signals))
+    for (const Piece &piece : piece_bounds(visits, AnySupply(supply), blocking, check_signals))
         found.emplace_back(names[piece.flow], piece.first, piece.last, row_of(piece.longest));
     return found;
 }
@@ -120,15 +118,15 @@ std::vector<PieceRow> pieces_of(const std::vector<VisitRow> &rows, Shape shape, 
 } // namespace
 
 void bind_flows(nb::module_ &module) {
-    module.def("response_bound", &response_of, nb::arg("own"), nb::arg("above"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
-    module.def("backlog_bound", &backlog_of, nb::arg("backlog"), nb::arg("above"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
-    module.def("busy_window", &window_of, nb::arg("streams"), nb::arg("shape"), nb::arg("period"),
-               nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
+    module.def("response_bound", &response_of, nb::arg("own"), nb::arg("above"), nb::arg("supply"),
+               nb::arg("blocking"));
+    module.def("backlog_bound", &backlog_of, nb::arg("backlog"), nb::arg("above"),
+               nb::arg("supply"), nb::arg("blocking"));
+    module.def("busy_window", &window_of, nb::arg("streams"), nb::arg("supply"),
+               nb::arg("blocking"));
     module.def("stream_counts", &counts_of, nb::arg("streams"), nb::arg("window"));
-    module.def("piece_bounds", &pieces_of, nb::arg("visits"), nb::arg("shape"), nb::arg("period"),
-               nb::arg("budget"), nb::arg("deadline"), nb::arg("blocking"));
+    module.def("piece_bounds", &pieces_of, nb::arg("visits"), nb::arg("supply"),
+               nb::arg("blocking"));
 }
 
 } // namespace hyperperiod::analysis

@@ -30,7 +30,10 @@ So it gets (k - 1) B + x, 0 < x <= B, within (P - B) + (k - 1) P + R(x) of s:
 - s < B, x <= B - s, k > 1: x + s is left for the period before, and R(x + s) - (x + s) <= P - B;
 - s < B, x <= B - s, k = 1: by (1) at R(x + s) - s <= P - B + x.
 This is a staircase: R(x) - x takes steps. A window that begins while there is work is one that
-begins at s, too. Hops of a flow that end and begin in it are another question, left open.
+begins at s, too. So does one in which a hop of a flow ends at the instant at which the next begins:
+no rule charges for an instant, a deferrable server keeps what it has, a polling one loses budget
+only without work after all arrivals of the instant, and others are ahead no longer than I says,
+however ties end (`Cover.HOPS`).
 A periodic server pays c by s, with work or without, and waits no longer: the same. On one pcpu
 R is read from its table, which holds under lend as well. A polling server may have lost its budget
 at s; then the next one comes within P: P in place of P - B, less the one nanosecond at
