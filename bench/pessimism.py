@@ -284,9 +284,9 @@ def picture(known: dict[str, list[dict[str, int]]]) -> str:
             Scale("bound / worst case, at most"),
             Scale("systems", "%", 0.01),
             curves,
-            x_least=1.0,
-            x_most=most,
-            y_most=1.0,
+            x_min=1.0,
+            x_max=most,
+            y_max=1.0,
         )
     )
 

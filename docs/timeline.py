@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind, read, server_name
+from hyperperiod.trace.interval_arrays import interval_array, merged
 from hyperperiod.trace.items import visits
 from hyperperiod.trace.jobs import Job, jobs
-from hyperperiod.trace.spans import merged, spans
 
 TOP: Final = Path(__file__).parents[1]
 WIDTH, LEFT, RIGHT = 800, 128, 24
@@ -171,7 +171,7 @@ def scene(header: Any, records: Any, step_ns: int) -> Scene:
 
 
 def boxes_of(header: Any, records: Any, pcpu: int) -> Iterator[Box]:
-    for span in merged(spans(records, pcpu), ("vcpu", "payer", "flags")):
+    for span in merged(interval_array(records, pcpu), ("vcpu", "payer", "flags")):
         vcpu, payer, flags = int(span["vcpu"]), int(span["payer"]), int(span["flags"])
         pay = [server_name(header, payer)] if payer != NONE else []
         if flags & ALSO:

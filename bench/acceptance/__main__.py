@@ -90,9 +90,9 @@ def picture(one: Family[Any], fractions: dict[str, list[float]]) -> str:
         Scale(one.axis),
         ACCEPTED,
         curves,
-        x_least=one.loads[0],
-        x_most=one.loads[-1],
-        y_most=1.0,
+        x_min=one.loads[0],
+        x_max=one.loads[-1],
+        y_max=1.0,
     )
     return line_svg(chart)
 

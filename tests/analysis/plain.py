@@ -131,7 +131,7 @@ def some_loads(draw: random.Random, *, plain: bool = False) -> list[Load]:
     return loads
 
 
-def most_work(load: Load, window: int, slack: int = 0) -> int:
+def max_work(load: Load, window: int, slack: int = 0) -> int:
     """What jobs of a load run at most in a window that ends at a deadline, job by job.
 
     The last job is due when the window ends, those before it a period apart; each ends `slack`
@@ -148,7 +148,7 @@ def bcl_lost(loads: Sequence[Load], own: int, slacks: Sequence[int]) -> int:
     """The sum of BCL's inequality: what the others take from a job of the load numbered `own`."""
     room = loads[own].deadline - loads[own].wcet + 1
     return sum(
-        min(room, most_work(load, loads[own].deadline, slacks[other]))
+        min(room, max_work(load, loads[own].deadline, slacks[other]))
         for other, load in enumerate(loads)
         if other != own
     )

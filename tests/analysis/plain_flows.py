@@ -100,7 +100,7 @@ def busy_window(
     """The longest time without a gap in which work of these streams is pending."""
     if sum((rate_of(stream) for stream in streams), Fraction(0)) > supply.bandwidth:
         return None
-    return _least_window(
+    return _min_window(
         lambda window: (
             blocking + sum(stream.wcet * count(stream, window + 1) for stream in streams)
         ),
@@ -113,14 +113,14 @@ def _finish(
     ahead: int, above: Sequence[Stream], supply: Supply | Staircase, start: int
 ) -> int | None:
     """The least window from `start` on whose supply covers what is ahead and above."""
-    return _least_window(
+    return _min_window(
         lambda window: ahead + sum(stream.wcet * count(stream, window) for stream in above),
         supply,
         max(start, supply.time_for(ahead)),
     )
 
 
-def _least_window(
+def _min_window(
     work_in: Callable[[int], int], supply: Supply | Staircase, start: int
 ) -> int | None:
     """The least window from `start` on whose supply covers the work in it."""

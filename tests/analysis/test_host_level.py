@@ -11,7 +11,7 @@ from math import lcm
 import pytest
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, max_work
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization
@@ -129,9 +129,9 @@ def test_counterexamples_to_the_ertds_paper() -> None:
 
 
 def test_work_of_a_deferrable_server_within_a_period() -> None:
-    assert most_work(Server(0, "k", 4, 3, 0), 10) == 8
-    assert most_work(Server(0, "k", 12, 3, 0), 10) == 3
-    assert most_work(Server(0, "k", 12, 11, 0), 10) == 10
+    assert max_work(Server(0, "k", 4, 3, 0), 10) == 8
+    assert max_work(Server(0, "k", 12, 3, 0), 10) == 3
+    assert max_work(Server(0, "k", 12, 11, 0), 10) == 10
 
 
 def test_deferrable_edf_holds_where_all_interference_fits() -> None:

@@ -15,7 +15,7 @@ import pytest
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.dmpr import dmpr, minimal_dmpr_budget
-from hyperperiod.analysis.domains.mpr import least_supply, minimal_mpr_budget, mpr, mpr_witness
+from hyperperiod.analysis.domains.mpr import min_supply, minimal_mpr_budget, mpr, mpr_witness
 from hyperperiod.analysis.domains.mpr_published import (
     SupplyBound,
     dmpr_supply,
@@ -100,7 +100,7 @@ def test_least_supply_is_what_the_worst_allocation_leaves(period: int, vcpus: in
             # A window inside one period may avoid both ends.
             if window < period:
                 least = min(least, max(0, resource - vcpus * (period - window)) if window else 0)
-            assert least_supply(period, resource, vcpus, window) == least, (resource, window)
+            assert min_supply(period, resource, vcpus, window) == least, (resource, window)
 
 
 def _across(period: int, resource: int, late: list[int], first: int, window: int) -> int:
@@ -112,7 +112,7 @@ def test_equal_vcpus_bring_what_mpr_promises() -> None:
     for period, budget, vcpus in itertools.product((5, 8), (1, 3, 5), (1, 2, 4)):
         one = Supply(Shape.GENERAL, period, budget)
         for window in range(4 * period):
-            whole = least_supply(period, vcpus * budget, vcpus, window)
+            whole = min_supply(period, vcpus * budget, vcpus, window)
             assert vcpus * one.sbf(window) == whole
 
 

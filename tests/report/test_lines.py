@@ -80,10 +80,10 @@ def test_ticks_are_round_in_the_unit_that_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_ns", "unit"), [(0, "ns"), (999, "ns"), (1000, "µs"), (10**6, "ms"), (5 * 10**9, "s")]
+    ("max_ns", "unit"), [(0, "ns"), (999, "ns"), (1000, "µs"), (10**6, "ms"), (5 * 10**9, "s")]
 )
-def test_the_unit_suits_the_largest_time(most_ns: int, unit: str) -> None:
-    assert time_scale("x", most_ns).unit == unit
+def test_the_unit_suits_the_largest_time(max_ns: int, unit: str) -> None:
+    assert time_scale("x", max_ns).unit == unit
 
 
 def test_ticks_of_very_long_times_fit_beside_the_axis() -> None:

@@ -68,7 +68,7 @@ def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The report of a run of four seconds whose start, cut short, ends long before the miss."""
     monkeypatch.setattr(windows_module, "START", 1000)
     monkeypatch.setattr(windows_module, "RECORDS", 1000)
-    monkeypatch.setattr(windows_module, "LEAST", 200)
+    monkeypatch.setattr(windows_module, "MIN_RECORDS", 200)
     system = late_system(folder)
     trace, page = folder / "late.hpt", folder / "late.html"
     result = simulate(system, 4_000_000_000, trace_path=trace)
@@ -156,7 +156,7 @@ def test_a_late_window_shows_what_the_whole_run_shows(
     header, records = read(trace)
     (whole,) = drawn(header, records, choose(records, [], 0))
     monkeypatch.setattr(windows_module, "START", 500)
-    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE", "RECORDS"):
+    for name in ("MIN_RECORDS", "MAX_RECORDS", "MAX_HEADLINE_RECORDS", "RECORDS"):
         monkeypatch.setattr(windows_module, name, 100)
     middle = ReportMoment(LONGEST, ("video", "rescale"), 1, 0, 3_021_000_000, 0, 3_027_000_000)
     chosen = choose(records, [middle], 0)
@@ -224,7 +224,7 @@ def test_a_crowd_of_waiting_jobs_is_counted_and_not_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows_module, "START", 5)
-    for name in ("LEAST", "MOST", "MOST_OF_HEADLINE"):
+    for name in ("MIN_RECORDS", "MAX_RECORDS", "MAX_HEADLINE_RECORDS"):
         monkeypatch.setattr(windows_module, name, 4)
     monkeypatch.setattr(windows_module, "RECORDS", 8)
     header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=5000)
@@ -254,14 +254,14 @@ def test_a_page_is_bounded_however_long_the_run(
     held = sum(window.last - window.first for window in chosen.windows)
     assert len(records) > 200_000
     assert len(chosen.windows) > 5
-    limit = windows_module.START + windows_module.RECORDS + windows_module.MOST_OF_HEADLINE
+    limit = windows_module.START + windows_module.RECORDS + windows_module.MAX_HEADLINE_RECORDS
     assert held <= limit
     assert all(one.last < other.first for one, other in pairwise(chosen.windows)), "no overlap"
     assert all(window.end_ns <= end_ns(records) for window in chosen.windows)
 
 
 def test_windows_that_meet_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("START", "LEAST", "MOST", "MOST_OF_HEADLINE"):
+    for name in ("START", "MIN_RECORDS", "MAX_RECORDS", "MAX_HEADLINE_RECORDS"):
         monkeypatch.setattr(windows_module, name, 12)
     monkeypatch.setattr(windows_module, "RECORDS", 30)
     header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)], horizon_ns=5000)

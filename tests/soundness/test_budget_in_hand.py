@@ -93,7 +93,7 @@ def test_many_choices_are_no_better_than_each(monkeypatch: pytest.MonkeyPatch) -
         before: list[int | None] = [60] * len(loads)
         each = bounds_of(loads, hand, before)
         with monkeypatch.context() as patch:
-            patch.setattr(budget_in_hand, "MOST_CHOICES", 1)
+            patch.setattr(budget_in_hand, "MAX_CHOICES", 1)
             one = bounds_of(loads, hand, before)
         assert all((a or 0) <= (b or 0) for a, b in zip(each, one, strict=True)), (loads, each, one)
         higher += each != one

@@ -112,13 +112,13 @@ class _Stretch:
 class _Shrinker:
     """The search for one domain's budget, given all the others."""
 
-    def __init__(self, system: System, number: int, index: int, most_ns: int) -> None:
+    def __init__(self, system: System, number: int, index: int, max_ns: int) -> None:
         group = groups_of(system)[number]
         domain = system.domains[index]
         interface = domain.interface
         assert interface is not None, "only budgets of servers shrink"
         own = next(server for server in group.servers if server.domain_index == index)
-        self.period_ns, self.most_ns = interface.period_ns, most_ns
+        self.period_ns, self.max_ns = interface.period_ns, max_ns
         self.granule_ns = system.quantum_ns or 1
         beside = domains_by_group(system)[number]
         self.lost_ns = budget_loss_ns(system, [system.domains[i] for i in beside], domain)
@@ -134,17 +134,17 @@ class _Shrinker:
 
     def _stretches(self) -> Iterator[_Stretch]:
         asked = max(part.utilization for part in self.components)
-        least_ns = max(1, int(asked * self.period_ns)) + self.lost_ns
-        budget_ns = -(-least_ns // self.granule_ns) * self.granule_ns
+        min_ns = max(1, int(asked * self.period_ns)) + self.lost_ns
+        budget_ns = -(-min_ns // self.granule_ns) * self.granule_ns
         for _ in range(STRETCHES):
-            if budget_ns > self.most_ns:
+            if budget_ns > self.max_ns:
                 return
             response_ns = self._response(budget_ns)
             if response_ns is None:
                 return
             interference = response_ns - budget_ns
             longest = _last_with_same_request(self.above, response_ns) - interference
-            last = min(longest // self.granule_ns * self.granule_ns, self.most_ns)
+            last = min(longest // self.granule_ns * self.granule_ns, self.max_ns)
             last = max(last, budget_ns)
             yield _Stretch(budget_ns, last, interference)
             budget_ns = last + self.granule_ns

@@ -197,8 +197,8 @@ class _Search:
         return Beat(self.draw.randrange(2 * voice.period_ns), self._gap(voice))
 
     def _gap(self, voice: _Voice) -> int:
-        most_ns = PERIODS * voice.period_ns if voice.free else voice.period_ns
-        return self.draw.choice([voice.period_ns, self.draw.randint(voice.period_ns, most_ns)])
+        max_ns = PERIODS * voice.period_ns if voice.free else voice.period_ns
+        return self.draw.choice([voice.period_ns, self.draw.randint(voice.period_ns, max_ns)])
 
     def _climb(self, start: Play, plays: int) -> None:
         """Climbs from a play to better ones, also over equal ones, until nothing leads further."""

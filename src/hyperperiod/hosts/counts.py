@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from hyperperiod.hosts.result import DomainCount, FlowCount, PcpuCount, TaskCount
 from hyperperiod.model import Flow, System, tasks_of, vcpus_of
 from hyperperiod.trace.format import ALSO, NONE, Item, Kind, Records
+from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 from hyperperiod.trace.items import visits
 from hyperperiod.trace.replay import Record
-from hyperperiod.trace.spans import Spans, merged, spans
 
 
 def count_tasks(system: System, records: Records, end_ns: int) -> list[TaskCount]:
@@ -36,7 +36,7 @@ def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount
 
 def count_domains(system: System, records: Records) -> list[DomainCount]:
     """What each domain got in a run, in the order of the file."""
-    found = _every_span(system, records)
+    found = _every_interval(system, records)
     running = found[found["kind"] == Kind.RUN]
     lengths = running["end_ns"] - running["start_ns"]
     own = (running["payer"] == running["vcpu"]) | (running["flags"] & ALSO > 0)
@@ -54,7 +54,7 @@ def count_pcpus(system: System, records: Records, picks: Sequence[int]) -> list[
     finished = _finish_times(records)
     first_on = _migrations(system, records)
     return [
-        _pcpu(spans(records, pcpu), picks[pcpu], finished, first_on[pcpu])
+        _pcpu(interval_array(records, pcpu), picks[pcpu], finished, first_on[pcpu])
         for pcpu in range(system.pcpus)
     ]
 
@@ -131,12 +131,12 @@ def _nearest_rank(ordered: NDArray[Any], percent: int) -> int:
     return int(ordered[max(rank, 1) - 1])
 
 
-def _every_span(system: System, records: Records) -> Spans:
-    return np.concatenate([spans(records, pcpu) for pcpu in range(system.pcpus)])
+def _every_interval(system: System, records: Records) -> IntervalArray:
+    return np.concatenate([interval_array(records, pcpu) for pcpu in range(system.pcpus)])
 
 
 def _pcpu(
-    found: Spans, picks: int, finished: dict[tuple[int, int], int], migrations: int
+    found: IntervalArray, picks: int, finished: dict[tuple[int, int], int], migrations: int
 ) -> PcpuCount:
     runs = found[found["kind"] == Kind.RUN]
     return PcpuCount(
@@ -148,7 +148,7 @@ def _pcpu(
     )
 
 
-def _switches(found: Spans) -> int:
+def _switches(found: IntervalArray) -> int:
     """How often another vcpu, or none, has the pcpu than before; it idles at first."""
     found = found.copy()
     found["vcpu"] = np.where(found["kind"] == Kind.RUN, found["vcpu"], NONE)
@@ -162,7 +162,7 @@ def _finish_times(records: Records) -> dict[tuple[int, int], int]:
     return dict(zip(jobs, done["time_ns"].tolist(), strict=True))
 
 
-def _jobs_in_turn(found: Spans) -> Iterable[tuple[tuple[int, int] | None, int]]:
+def _jobs_in_turn(found: IntervalArray) -> Iterable[tuple[tuple[int, int] | None, int]]:
     """Which job a pcpu is busy with from when on; None: it idles. A guest's own work is no job."""
     rows = found[(found["kind"] == Kind.IDLE) | (found["task"] != NONE)]
     columns = (rows[name].tolist() for name in ("kind", "task", "job", "start_ns"))
@@ -170,7 +170,7 @@ def _jobs_in_turn(found: Spans) -> Iterable[tuple[tuple[int, int] | None, int]]:
         yield (None if kind == Kind.IDLE else (task, job)), start_ns
 
 
-def _preemptions(found: Spans, finished: dict[tuple[int, int], int]) -> int:
+def _preemptions(found: IntervalArray, finished: dict[tuple[int, int], int]) -> int:
     """How often an unfinished job gave way to another one."""
     count = 0
     before: tuple[int, int] | None = None
@@ -190,7 +190,7 @@ def _migrations(system: System, records: Records) -> list[int]:
     starts = sorted(
         (start_ns, pcpu, job)
         for pcpu in range(system.pcpus)
-        for job, start_ns in _jobs_in_turn(spans(records, pcpu))
+        for job, start_ns in _jobs_in_turn(interval_array(records, pcpu))
         if job is not None
     )
     last: dict[tuple[int, int], int] = {}

@@ -26,7 +26,7 @@ CSA_PERIOD_RANGES_MS = ((550, 650), (350, 850), (100, 1100))
 CSA_DOMAINS = 5
 
 # Utilizations in parts per million.
-_LEAST_PPM, _MOST_PPM = 2_000, 50_000
+_MIN_PPM, _MAX_PPM = 2_000, 50_000
 _NS_PER_MS = 1_000_000
 _NS_PER_US = 1_000
 
@@ -71,7 +71,7 @@ def _tasks(draw: random.Random, utilization: Fraction, periods_ms: tuple[int, in
     total = Fraction(0)
     while total < utilization:
         period_ns = _between(draw, *periods_ms) * _NS_PER_MS
-        share_ppm = _between(draw, _LEAST_PPM, _MOST_PPM)
+        share_ppm = _between(draw, _MIN_PPM, _MAX_PPM)
         wcet_ns = -(-period_ns * share_ppm // (1_000_000 * _NS_PER_US)) * _NS_PER_US
         tasks.append(Task(name="drawn", period_ns=period_ns, wcet_ns=wcet_ns))
         total += Fraction(wcet_ns, period_ns)

@@ -83,18 +83,18 @@ def _chart(found: Explanation, file: str) -> LineChart:
     name = found.subject.rpartition(".")[2] if found.task else found.subject
     demand = Curve(_DEMAND[found.account].format(name=name), _pairs(curves.demand), curves.stairs)
     supply = Curve(_supply_name(found, curves), _pairs(curves.supply))
-    most_ns = max(amount for _, amount in curves.demand + curves.supply)
+    max_ns = max(amount for _, amount in curves.demand + curves.supply)
     return LineChart(
         title=found.text.partition("\n")[0] if len(found.text) < 90 else _title(found),
         subtitle=_subtitle(found),
         x_scale=time_scale("length of the window", curves.end_ns),
-        y_scale=time_scale("time on the pcpu", most_ns),
+        y_scale=time_scale("time on the pcpu", max_ns),
         curves=[demand, supply],
         bands=_bands(curves),
         rulers=_rulers(found, curves),
         gaps=_gaps(found),
         dots=_dots(found, curves),
-        x_most=curves.end_ns,
+        x_max=curves.end_ns,
     )
 
 

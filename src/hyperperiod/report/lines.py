@@ -42,9 +42,9 @@ class Scale(NamedTuple):
 ACCEPTED: Final = Scale("accepted", "%", 0.01)
 
 
-def time_scale(label: str, most_ns: float) -> Scale:
+def time_scale(label: str, max_ns: float) -> Scale:
     """Nanoseconds in the largest unit that is below the largest time."""
-    size, unit = max((ns, unit) for unit, ns in NS_PER_UNIT.items() if ns <= max(most_ns, 1))
+    size, unit = max((ns, unit) for unit, ns in NS_PER_UNIT.items() if ns <= max(max_ns, 1))
     return Scale(label, unit.replace("us", "µs"), size)
 
 
@@ -100,7 +100,7 @@ class Band:
 
 @dataclass(frozen=True)
 class LineChart:
-    """What is to be drawn; an axis reaches as far as the values, or to `x_most`, `y_most`."""
+    """What is to be drawn; an axis reaches as far as the values, or to `x_max`, `y_max`."""
 
     title: str
     x_scale: Scale
@@ -111,9 +111,9 @@ class LineChart:
     rulers: Sequence[Ruler] = ()
     gaps: Sequence[Gap] = ()
     bands: Sequence[Band] = ()
-    x_least: float = 0.0
-    x_most: float | None = None
-    y_most: float | None = None
+    x_min: float = 0.0
+    x_max: float | None = None
+    y_max: float | None = None
     width: float = 820.0
     plot_height: float = 320.0
 
@@ -150,25 +150,25 @@ class Drawing:
         self.bottom = self.top + chart.plot_height
         self.height = self.bottom + BELOW
         points = [point for curve in chart.curves for point in curve.points]
-        self.x_most = chart.x_most or max((x for x, _ in points), default=1.0) or 1.0
-        self.y_most = chart.y_most or max((y for _, y in points), default=1.0) * 1.06 or 1.0
+        self.x_max = chart.x_max or max((x for x, _ in points), default=1.0) or 1.0
+        self.y_max = chart.y_max or max((y for _, y in points), default=1.0) * 1.06 or 1.0
 
     def x(self, value: float) -> float:
-        share = (value - self.chart.x_least) / (self.x_most - self.chart.x_least)
+        share = (value - self.chart.x_min) / (self.x_max - self.chart.x_min)
         return round(LEFT + share * (self.right - LEFT), 2)
 
     def y(self, value: float) -> float:
-        return round(self.bottom - value / self.y_most * (self.bottom - self.top), 2)
+        return round(self.bottom - value / self.y_max * (self.bottom - self.top), 2)
 
     @property
     def x_ticks(self) -> list[tuple[float, str]]:
-        found = _ticks(self.chart.x_least, self.x_most, self.chart.x_scale, 9)
+        found = _ticks(self.chart.x_min, self.x_max, self.chart.x_scale, 9)
         return [(self.x(value), text) for value, text in found]
 
     @property
     def y_ticks(self) -> list[tuple[float, str]]:
         return [
-            (self.y(value), text) for value, text in _ticks(0, self.y_most, self.chart.y_scale, 6)
+            (self.y(value), text) for value, text in _ticks(0, self.y_max, self.chart.y_scale, 6)
         ]
 
     @property

@@ -29,9 +29,9 @@ from hyperperiod.trace.format import (
     server_name,
     signed,
 )
+from hyperperiod.trace.interval_arrays import interval_arrays
 from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS, Record, each
 from hyperperiod.trace.servers import NEVER
-from hyperperiod.trace.spans import all_spans
 
 OLDER: Final = 64
 """Jobs of one task, released before a window and not finished in it, that the window shows."""
@@ -87,8 +87,8 @@ def _window(
         "records": len(shown),
         "view": list(window.view),
         "pcpus": [
-            _spans(spans[spans["end_ns"] > window.start_ns])
-            for spans in all_spans(header, np.concatenate((state.decisions, shown)))
+            _intervals(intervals[intervals["end_ns"] > window.start_ns])
+            for intervals in interval_arrays(header, np.concatenate((state.decisions, shown)))
         ],
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
@@ -121,11 +121,11 @@ def first_view_ns(header: Header) -> int:
     return 2 * max(periods, default=0)
 
 
-def _spans(spans: Any) -> list[int]:
+def _intervals(intervals: Any) -> list[int]:
     """start, end, vcpu, payer, flags, task, job, until per span; -1 is nobody, -2 the spare."""
     flat: list[int] = []
-    for span in spans.tolist():
-        start, end, until, job, vcpu, payer, task, kind, flags = span
+    for interval in intervals.tolist():
+        start, end, until, job, vcpu, payer, task, kind, flags = interval
         run = -1 if kind == Kind.IDLE else _id(vcpu)
         promised = -1 if until == NEVER else until
         flat += [start, end, run, _id(payer), flags & (ALSO | EXTRA), _id(task), job, promised]

@@ -16,11 +16,11 @@ from hyperperiod.trace.format import Records, end_ns
 
 START: Final = 20_000
 """Records of the first window."""
-LEAST: Final = 1_000
+MIN_RECORDS: Final = 1_000
 """Records of each other window: at least so many, so that it shows what led to its moment ..."""
-MOST: Final = 2_400
+MAX_RECORDS: Final = 2_400
 """... and at most so many, a little more where an instant would be cut in two."""
-MOST_OF_HEADLINE: Final = 8_000
+MAX_HEADLINE_RECORDS: Final = 8_000
 """The same for the first miss of all and the worst: systems of 1,024 domains are busy."""
 WINDOWS: Final = 16
 """How many other windows a page holds at most ..."""
@@ -91,7 +91,7 @@ def _windows(
         window = next((one for one in windows if one.holds(moment, last_ns)), None)
         held = sum(one.last - one.first for one in windows[1:])
         if window is None and len(windows) <= WINDOWS and held < RECORDS:
-            most = MOST if len(windows) > 2 else MOST_OF_HEADLINE
+            most = MAX_RECORDS if len(windows) > 2 else MAX_HEADLINE_RECORDS
             window = _around(records, moment, most)
             windows.append(window)
         if window is not None:
@@ -161,8 +161,8 @@ def _around(records: Records, moment: ReportMoment, most: int) -> ReportWindow:
     margin_ns = (until_ns - moment.release_ns) // 2
     first = _first_of(records, max(0, moment.release_ns - margin_ns))
     last = _first_after(records, until_ns + margin_ns)
-    if last - first < LEAST:
-        spare = LEAST - (last - first)
+    if last - first < MIN_RECORDS:
+        spare = MIN_RECORDS - (last - first)
         first, last = first - spare * 2 // 3, last + spare // 3
     elif last - first > most:
         last = min(last, _first_after(records, decisive_ns) + most // 8)

@@ -13,7 +13,7 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, server_name
-from hyperperiod.trace.spans import Spans, merged, spans
+from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 
 
 class Interval(NamedTuple):
@@ -29,12 +29,12 @@ class Interval(NamedTuple):
 def intervals(header: Header, records: Records) -> Iterator[Interval]:
     """Every interval, sorted by pcpu and then by start."""
     for pcpu in range(header["pcpus"]):
-        found = _comparable(spans(records, pcpu))
-        for span in merged(found, ("vcpu", "payer", "flags")):
-            vcpu = int(span["vcpu"])
+        found = _comparable(interval_array(records, pcpu))
+        for interval in merged(found, ("vcpu", "payer", "flags")):
+            vcpu = int(interval["vcpu"])
             run = "idle" if vcpu == NONE else server_name(header, vcpu)
-            pay = _payers(header, vcpu, int(span["payer"]), bool(span["flags"] & ALSO))
-            yield Interval(pcpu, int(span["start_ns"]), int(span["end_ns"]), run, pay)
+            pay = _payers(header, vcpu, int(interval["payer"]), bool(interval["flags"] & ALSO))
+            yield Interval(pcpu, int(interval["start_ns"]), int(interval["end_ns"]), run, pay)
 
 
 def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
@@ -44,8 +44,8 @@ def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
     writer.writerows(intervals(header, records))
 
 
-def _comparable(found: Spans) -> Spans:
-    """Spans in which equal rows have equal fields: an idle span runs nobody, flags say pay."""
+def _comparable(found: IntervalArray) -> IntervalArray:
+    """Intervals in which equal rows have equal fields: an idle one runs nobody, flags say pay."""
     found["vcpu"] = np.where(found["kind"] == Kind.IDLE, NONE, found["vcpu"])
     found["flags"] &= ALSO
     return found

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Final, TextIO
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, chunks
-from hyperperiod.trace.spans import all_spans
+from hyperperiod.trace.interval_arrays import interval_arrays
 
 COLUMNS: Final = ("domain", "task", "job", "release_ns", "start_ns", "finish_ns", "deadline_ns")
 
@@ -70,7 +70,7 @@ def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:
 def _starts(header: Header, records: Records) -> dict[tuple[int, int], int]:
     """When each job first had a pcpu for longer than an instant, by (task, job)."""
     starts: dict[tuple[int, int], int] = {}
-    for found in all_spans(header, records):
+    for found in interval_arrays(header, records):
         ran = found[(found["kind"] == Kind.RUN) & (found["task"] != NONE)]
         for task, job, start_ns in zip(
             ran["task"].tolist(), ran["job"].tolist(), ran["start_ns"].tolist(), strict=True

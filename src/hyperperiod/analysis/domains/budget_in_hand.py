@@ -16,7 +16,7 @@ These are at most n + 1 jobs, where n = floor((X_j + J_j) / T_j), and n if that 
 Tasks below the level count with the most. Of the level's tasks some are *late*: n + 1 of their jobs
 were there, and so their next one comes no earlier than (n + 1) T_j - J_j - X_j > 0 after s. Others
 count with n, and their next job may come at s. One of the level's tasks releases a job at s, so not
-all are late. Every choice of the late ones is looked at (with more than `MOST_CHOICES` tasks that
+all are late. Every choice of the late ones is looked at (with more than `MAX_CHOICES` tasks that
 may be late: those above the task are taken as late and as not late, but for the smallest where the
 task itself is late).
 
@@ -53,10 +53,10 @@ from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.supply_bound import Staircase
 
-MOST_ROUNDS = 40
+MAX_ROUNDS = 40
 """How often bounds are raised step by step; then all that still grow are what they were before."""
-MOST_CHOICES = 4
-MOST_JOBS = 50
+MAX_CHOICES = 4
+MAX_JOBS = 50
 """Jobs of a task in one window that are looked at."""
 
 
@@ -121,7 +121,7 @@ class Before(NamedTuple):
     late_ns: int
 
     @property
-    def most_ns(self) -> int:
+    def max_ns(self) -> int:
         """What all its jobs used, whenever the next one comes."""
         return self.used_ns + self.load.wcet * (self.late_ns > 0)
 
@@ -157,17 +157,17 @@ def bounds_in_hand(
         return limits
     loads = component.loads
     found = [load.wcet for load in loads]
-    for number in range(MOST_ROUNDS + len(loads)):
+    for number in range(MAX_ROUNDS + len(loads)):
         before = list(found)
         for index, load in enumerate(loads):
             limit_ns = limits[index]
-            most_ns = load.deadline if limit_ns is None else limit_ns
-            latest = _response(loads, index, hand, found, most_ns)
+            max_ns = load.deadline if limit_ns is None else limit_ns
+            latest = _response(loads, index, hand, found, max_ns)
             if latest is None and limit_ns is None:
                 return limits
             bound_ns = limit_ns if latest is None else latest.response_ns
             found[index] = max(found[index], bound_ns or 0)
-            if number >= MOST_ROUNDS and found[index] > before[index]:
+            if number >= MAX_ROUNDS and found[index] > before[index]:
                 if limit_ns is None:
                     return limits
                 found[index] = limit_ns
@@ -192,12 +192,12 @@ def _before(load: Load, bound_ns: int, span_ns: int) -> Before:
 def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
     """Every way in which a window of this level may begin, or one no better in place of many."""
     level, own = before[: index + 1], before[index]
-    below_ns = sum(one.most_ns for one in before[index + 1 :])
-    if sum(one.late_ns > 0 for one in level) <= MOST_CHOICES:
+    below_ns = sum(one.max_ns for one in before[index + 1 :])
+    if sum(one.late_ns > 0 for one in level) <= MAX_CHOICES:
         for late in product(*((False, True) if one.late_ns else (False,) for one in level)):
             if not all(late):
                 used_ns = sum(
-                    one.most_ns if is_late else one.used_ns
+                    one.max_ns if is_late else one.used_ns
                     for one, is_late in zip(level, late, strict=True)
                 )
                 coming = [
@@ -208,16 +208,16 @@ def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
         return
     above = level[:-1]
     coming = [Coming(one.load, -one.load.jitter) for one in above]
-    used_ns = below_ns + sum(one.most_ns for one in above)
+    used_ns = below_ns + sum(one.max_ns for one in above)
     yield Start(used_ns + own.used_ns, tuple(coming), Coming(own.load, -own.load.jitter))
     if own.late_ns:
-        smallest_ns = min(one.most_ns - one.used_ns for one in above)
-        used_ns += own.most_ns - smallest_ns
+        smallest_ns = min(one.max_ns - one.used_ns for one in above)
+        used_ns += own.max_ns - smallest_ns
         yield Start(used_ns, tuple(coming), Coming(own.load, own.late_ns))
 
 
 def _response(
-    loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], most_ns: int
+    loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], max_ns: int
 ) -> JobInHand | None:
     """The job of a load that waits longest if these bounds hold; None if longer than the last."""
     amid = index + 1 < len(loads) or loads[index].blocking > 0
@@ -227,23 +227,23 @@ def _response(
     ]
     found: list[JobInHand] = []
     for start in _starts(before, index):
-        jobs = _jobs_after(start, hand, most_ns)
+        jobs = _jobs_after(start, hand, max_ns)
         if jobs is None:
             return None
         found += jobs
     return max(found, key=lambda job: job.response_ns)
 
 
-def _jobs_after(start: Start, hand: InHand, most_ns: int) -> list[JobInHand] | None:
+def _jobs_after(start: Start, hand: InHand, max_ns: int) -> list[JobInHand] | None:
     """The own load's jobs in a window that begins like this; None if one is not done in time."""
     own = start.own
     found: list[JobInHand] = []
     end_ns = 1
-    for jobs in range(MOST_JOBS):
+    for jobs in range(MAX_JOBS):
         # What comes later than the work before it is done begins another window.
         release_ns = own.first_ns + (jobs - 1) * own.load.period
         work_ns = jobs * own.load.wcet + own.load.blocking
-        latest_ns = max(0, release_ns if jobs else own.first_ns) + most_ns
+        latest_ns = max(0, release_ns if jobs else own.first_ns) + max_ns
         ended_ns = _end(start, hand, work_ns, end_ns, latest_ns)
         if ended_ns is None:
             return None

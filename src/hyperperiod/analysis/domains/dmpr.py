@@ -19,7 +19,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, cluster_of, shape_for
 from hyperperiod.analysis.domains.minimal_budget import MinimalBudget
-from hyperperiod.analysis.domains.mpr import judge_cluster, least_cluster_budget
+from hyperperiod.analysis.domains.mpr import judge_cluster, min_cluster_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.result import DmprResult
 from hyperperiod.analysis.verdict import Verdict
@@ -35,7 +35,7 @@ def minimal_dmpr_budget(
     loads: Sequence[Load], shape: Shape, period_ns: int, vcpus: int, granule_ns: int = 1
 ) -> MinimalBudget:
     """The least budget of the partial vcpu for the period."""
-    return least_cluster_budget(loads, shape, period_ns, (1, vcpus - 1), granule_ns)
+    return min_cluster_budget(loads, shape, period_ns, (1, vcpus - 1), granule_ns)
 
 
 def dmpr_result(domain: Domain, promise: Promise, quantum_ns: int | None) -> DmprResult | None:

@@ -92,7 +92,7 @@ def domain_sensitivity(
     else:
         least = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
     given = _Given(domain.interface, quantum_ns or 1, promise, tried)
-    budget_ns = None if least.budget_ns is None else given.least_ns(least.budget_ns)
+    budget_ns = None if least.budget_ns is None else given.min_ns(least.budget_ns)
     confirmed_ns = budget_ns if budget_ns is None else given.confirmed_ns(budget_ns)
     factors = [part.factor for part in parts]
     whole = [factor for factor in factors if factor is not None]
@@ -132,7 +132,7 @@ class _Given:
     promise: Promise
     tried: Tried | None
 
-    def least_ns(self, needed_ns: int) -> int | None:
+    def min_ns(self, needed_ns: int) -> int | None:
         """The least budget that overheads leave so much of; None if none up to the period is.
 
         A larger one never loses more.
@@ -149,11 +149,11 @@ class _Given:
             return None
         return self.granule_ns * last_holding(enough, most, (needed_ns - 1) // self.granule_ns)
 
-    def confirmed_ns(self, least_ns: int) -> int | None:
-        """`least_ns` or, where tests do not confirm it, a budget between it and the present one."""
-        if self.tried is None or self.tried.accepted(least_ns):
-            return least_ns
-        working, failing = self.interface.budget_ns // self.granule_ns, least_ns // self.granule_ns
+    def confirmed_ns(self, min_ns: int) -> int | None:
+        """`min_ns` or, where tests do not confirm it, a budget between it and the present one."""
+        if self.tried is None or self.tried.accepted(min_ns):
+            return min_ns
+        working, failing = self.interface.budget_ns // self.granule_ns, min_ns // self.granule_ns
         if working <= failing:
             return None
 
@@ -169,12 +169,12 @@ class _Given:
 
 def domain_result(found: DomainSensitivity) -> DomainSensitivityResult:
     """What stands beside a domain in the result of `analyze`."""
-    least_ns = found.least_budget_ns
+    min_ns = found.least_budget_ns
     return DomainSensitivityResult(
         wcet_factor=None if found.factor is None else float(found.factor),
         wcet_factor_exact=None if found.factor is None else str(found.factor),
-        least_budget_ns=least_ns,
-        spare_budget_ns=None if least_ns is None else found.budget_ns - least_ns,
+        least_budget_ns=min_ns,
+        spare_budget_ns=None if min_ns is None else found.budget_ns - min_ns,
         exact=found.exact,
     )
 

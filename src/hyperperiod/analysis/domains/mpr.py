@@ -8,7 +8,7 @@ units, at most m at once). A domain of m vcpus under one interface (P, B) is MPR
 
 Supply. What the vcpus surely get together is the sum of what each gets: m sbf(t), with the bound
 of one vcpu (`supply_bound`). That holds whatever the phases between them, and it equals the least
-supply of MPR with Q = m B: all early in one period, all late in the next (`least_supply`).
+supply of MPR with Q = m B: all early in one period, all late in the next (`min_supply`).
 
 Test. All deadlines are met if for every load k and every window L = D_k + A, A >= 0,
   sum of N_i(L) + the m - 1 largest of (C_i(L) - N_i(L)) < supply(L) - m (C_k - 1)
@@ -70,10 +70,10 @@ def minimal_mpr_budget(
     loads: Sequence[Load], shape: Shape, period_ns: int, vcpus: int, granule_ns: int = 1
 ) -> MinimalBudget:
     """The least budget of each vcpus for the period; `exact` is that of the test."""
-    return least_cluster_budget(loads, shape, period_ns, (vcpus, 0), granule_ns)
+    return min_cluster_budget(loads, shape, period_ns, (vcpus, 0), granule_ns)
 
 
-def least_supply(period: int, resource: int, vcpus: int, window: int) -> int:
+def min_supply(period: int, resource: int, vcpus: int, window: int) -> int:
     """The least that MPR (period, resource, vcpus) brings in a window, in whole time units.
 
     All of one period comes at once and as wide as it may, just before the window or ending a
@@ -171,7 +171,7 @@ def _judge_by_supply(loads: Sequence[Load], supply: Supply, shared: int, whole: 
     )
 
 
-def least_cluster_budget(
+def min_cluster_budget(
     loads: Sequence[Load],
     shape: Shape,
     period_ns: int,

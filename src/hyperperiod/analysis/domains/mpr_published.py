@@ -25,7 +25,7 @@ from hyperperiod.analysis.component import Load
 SupplyBound = Callable[[int, int, int, int], int]
 
 # CARTS gives up on interfaces that need more windows than this.
-MOST_WINDOWS = 20_000
+MAX_WINDOWS = 20_000
 
 
 def mpr_supply(period: int, resource: int, vcpus: int, window: int) -> int:
@@ -76,7 +76,7 @@ def published_test(
     gap = Fraction(resource, period) * (2 + 2 * (period - Fraction(resource, vcpus)))
     for own, load in enumerate(loads):
         last = floor((heavy + vcpus * load.wcet - load.deadline * room + late + gap) / room)
-        if last > MOST_WINDOWS:
+        if last > MAX_WINDOWS:
             return False
         for ahead in range(max(0, last) + 1):
             wanted = published_demand(loads, own, ahead, vcpus)

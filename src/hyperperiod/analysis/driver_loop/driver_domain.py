@@ -141,15 +141,15 @@ class Answer(NamedTuple):
 class Delays(NamedTuple):
     """How long a vcpu takes to spend an amount of at most its slice, with overheads.
 
-    `at_begin` of a period, and at `any_time` with work from there on; a verdict with the bound.
-    `life`, if there is one, is from a packet's arrival to its answer in one piece, or None above
-    the deadline: of a service (by its number), each of whose wakes begins a period or may not.
-    `chains`: the argument on chains of periods holds.
+    `at_start` of a period, and at `any_time` with work from there on; a verdict with the bound.
+    `round_trip`, if there is one, is from a packet's arrival to its answer in one piece, or None
+    above the deadline: of a service (by its number), each of whose wakes begins a period or may
+    not. `chains`: the argument on chains of periods holds.
     """
 
-    at_begin: Callable[[PlacedPlant, Server, Group, int], Verdict]
+    at_start: Callable[[PlacedPlant, Server, Group, int], Verdict]
     any_time: Callable[[PlacedPlant, Server, Group, int], Verdict]
-    life: Callable[[PlacedPlant, int, bool], int | None] | None = None
+    round_trip: Callable[[PlacedPlant, int, bool], int | None] | None = None
     chains: bool = False
 
 
@@ -159,10 +159,10 @@ class SliceRule(NamedTuple):
     `covers` are the rules of policies that it is about, `paper_holds` the published verdict on each
     service, `hops` the driver's periods in the paper's inequality if that sums periods. `way` is
     through the driver, `answer` that of a service (by its number) whose packets reach it up to so
-    late. `life`, if there is one, is from a packet's arrival to its answer in one piece, or None
-    above the deadline: of a service (number, server and answer) whose packets reach it up to so
-    late, with all waits for the driver's slice. `delays` are for loops with overheads, if anything
-    is proved of those.
+    late. `round_trip`, if there is one, is from a packet's arrival to its answer in one piece, or
+    None above the deadline: of a service (number, server and answer) whose packets reach it up to
+    so late, with all waits for the driver's slice. `delays` are for loops with overheads, if
+    anything is proved of those.
     """
 
     name: str
@@ -170,7 +170,7 @@ class SliceRule(NamedTuple):
     paper_holds: Callable[[Plant, Configuration], list[bool]]
     way: Callable[[PlacedPlant], Way | Verdict]
     answer: Callable[[PlacedPlant, int, int], Answer | Verdict]
-    life: Callable[[PlacedPlant, int, Server, Answer, int, int], int | None] | None = None
+    round_trip: Callable[[PlacedPlant, int, Server, Answer, int, int], int | None] | None = None
     hops: int | None = None
     delays: Delays | None = None
 
@@ -179,14 +179,14 @@ class SliceRule(NamedTuple):
 class BoundParts:
     """A bound and what it consists of; `wake_ns` bounds the answer from its own wake.
 
-    `life_ns` is a bound of all three together, which may be less than their sum.
+    `round_trip_ns` is a bound of all three together, which may be less than their sum.
     """
 
     in_ns: int
     answer_ns: int
     out_ns: int
     wake_ns: int
-    life_ns: int | None = None
+    round_trip_ns: int | None = None
 
     @property
     def sum_ns(self) -> int:
@@ -194,7 +194,7 @@ class BoundParts:
 
     @property
     def total_ns(self) -> int:
-        return self.sum_ns if self.life_ns is None else min(self.sum_ns, self.life_ns)
+        return self.sum_ns if self.round_trip_ns is None else min(self.sum_ns, self.round_trip_ns)
 
 
 def parts_of(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict:
@@ -225,26 +225,26 @@ def parts_of(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict
     return [two_waits(way, *both) for both in zip(answers, twice, strict=True)]
 
 
-def two_waits(way: Way, answer: Answer, life_ns: int | None) -> BoundParts:
+def two_waits(way: Way, answer: Answer, round_trip_ns: int | None) -> BoundParts:
     """The bound with a wait for the slice on both ways."""
-    return BoundParts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, life_ns)
+    return BoundParts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, round_trip_ns)
 
 
-def one_wait(way: Way, answer: Answer, life_ns: int | None) -> BoundParts:
+def one_wait(way: Way, answer: Answer, round_trip_ns: int | None) -> BoundParts:
     """The bound with a wait on one of the ways only."""
-    sharp = BoundParts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, life_ns)
-    return min(sharp, two_waits(way, answer, life_ns), key=lambda parts: parts.sum_ns)
+    sharp = BoundParts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, round_trip_ns)
+    return min(sharp, two_waits(way, answer, round_trip_ns), key=lambda parts: parts.sum_ns)
 
 
 def lives(
     placed: PlacedPlant, rule: SliceRule, way: Way, answers: Sequence[Answer], waits: int
 ) -> list[int | None]:
     """From arrival to answer in one piece, with so many waits for the driver's slice."""
-    if rule.life is None:
+    if rule.round_trip is None:
         return [None] * len(placed.services)
     wait_ns = waits * (placed.driver.period_ns - placed.driver.budget_ns)
     return [
-        rule.life(placed, number, server, answers[number], way.longest_ns, wait_ns)
+        rule.round_trip(placed, number, server, answers[number], way.longest_ns, wait_ns)
         for number, (server, _) in enumerate(placed.services)
     ]
 
@@ -311,17 +311,17 @@ def waits_once(
     that is served after b and before A comes. Either way two packets of one flow: the later one
     came to the driver by t, and the earlier one is served at or after b. That had not found the
     slice used up twice by then, since A was the first, so it came no earlier than `longest` +
-    wake + `within` before b (nor 2 `longest` + late, nor its life with one wait, `once`; nor its
-    deadline, for all is about the time before a first deadline is missed). A flow whose packets are
-    further apart than from there to t does not have both.
+    wake + `within` before b (nor 2 `longest` + late, nor its round trip with one wait, `once`; nor
+    its deadline, for all is about the time before a first deadline is missed). A flow whose packets
+    are further apart than from there to t does not have both.
     """
     plant, period_ns = placed.plant, placed.driver.period_ns
     if plant.packets != len(plant.services):
         return False
     latest_ns = period_ns + max(reach(way, one) for one in answers)
     return all(
-        service.period_ns > latest_ns + age(service, way, answer, life_ns)
-        for service, answer, life_ns in zip(plant.services, answers, once, strict=True)
+        service.period_ns > latest_ns + age(service, way, answer, round_trip_ns)
+        for service, answer, round_trip_ns in zip(plant.services, answers, once, strict=True)
     )
 
 
@@ -330,10 +330,10 @@ def reach(way: Way, answer: Answer) -> int:
     return min(way.within_ns + answer.wake_ns, way.longest_ns + answer.late_ns)
 
 
-def age(service: Service, way: Way, answer: Answer, life_ns: int | None) -> int:
+def age(service: Service, way: Way, answer: Answer, round_trip_ns: int | None) -> int:
     """How long ago a packet came at the most that has found the slice used up once so far."""
     longest_ns = min(way.longest_ns + reach(way, answer), service.deadline_ns)
-    return longest_ns if life_ns is None else min(longest_ns, life_ns)
+    return longest_ns if round_trip_ns is None else min(longest_ns, round_trip_ns)
 
 
 def slice_response(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
@@ -377,7 +377,7 @@ def _spent(placed: PlacedPlant, server: Server, service: Service | None, window_
     return min(by_slices_ns, by_jobs_ns)
 
 
-def least_period(deadline_ns: int, hops: int) -> int:
+def min_period(deadline_ns: int, hops: int) -> int:
     """The largest p_N with hops * p_N + p_i <= d_i where p_i = p_N, for the shortest deadline."""
     return deadline_ns // (hops + 1)
 
@@ -395,7 +395,7 @@ def configure_by_hops(plant: Plant, hops: int) -> Configuration:
 
     ValueError if a slice does not fit its period: the paper has no configuration then.
     """
-    period_ns = least_period(plant.shortest_ns, hops)
+    period_ns = min_period(plant.shortest_ns, hops)
     if plant.slice_ns > period_ns:
         raise ValueError(f"k packets take {plant.slice_ns}, the driver's period is {period_ns}")
     services = []

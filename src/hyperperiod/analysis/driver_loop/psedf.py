@@ -33,8 +33,8 @@ it found no slice, and then by induction its packet came after T - D - R_i. So t
 job behind it comes after T + p_i^x - D - R_i, and has a slice D + R_i after that at the latest:
 the whole is 2 D + 2 R_i.
 
-All in one piece (`life`). At each instant from a packet's arrival to its answer, on the pcpu where
-it is, one of these runs, or its own vcpu has no slice left:
+All in one piece (`round_trip`). At each instant from a packet's arrival to its answer, on the pcpu
+where it is, one of these runs, or its own vcpu has no slice left:
 - itself: 2 e_N and e_i in all;
 - the driver, for other packets, or a domain of no lower priority that answers one. Packets of flow
   j that are there at some time in a window r came in it or up to d_j before: ceil((r + d_j) / p_j);
@@ -151,7 +151,7 @@ def timing(service: Service, server: Server, response_ns: int, way_ns: int) -> A
     return Answer(min(2 * response_ns, wake_ns) if chained else wake_ns, wake_ns)
 
 
-def life(
+def round_trip(
     placed: PlacedPlant, number: int, server: Server, answer: Answer, way_ns: int, wait_ns: int
 ) -> int | None:
     """From arrival to answer, with all waits for the driver's slice; None: no bound."""
@@ -174,7 +174,7 @@ def life(
     return _in_one_piece(placed, number, base_ns, lost_ns)
 
 
-def life_with_overheads(placed: PlacedPlant, number: int, begins: bool) -> int | None:
+def round_trip_with_overheads(placed: PlacedPlant, number: int, starts_period: bool) -> int | None:
     """From arrival to answer, if slices hold their work with the picks of a period."""
     account, plant, driver = placed.account, placed.plant, placed.driver
     assert account is not None, "there are overheads"
@@ -184,7 +184,7 @@ def life_with_overheads(placed: PlacedPlant, number: int, begins: bool) -> int |
             return None
     wait_ns = driver.period_ns - driver.budget_ns + account.debt_ns(driver)
     base_ns = 2 * wait_ns + 2 * plant.packet_ns + service.wcet_ns
-    if not begins:
+    if not starts_period:
         base_ns += own.period_ns - own.budget_ns + account.debt_ns(own)
     before = _before(placed, number)
     granted = {driver, own, *(server for server, _ in placed.services if server in before)}
@@ -209,19 +209,20 @@ def _in_one_piece(
         if place != number
     ]
     others = before - {placed.driver, *(own for own, _ in placed.services)}
-    life_ns = base_ns
-    while life_ns <= service.deadline_ns:
-        demand_ns = base_ns + lost_ns(life_ns)
+    round_trip_ns = base_ns
+    while round_trip_ns <= service.deadline_ns:
+        demand_ns = base_ns + lost_ns(round_trip_ns)
         demand_ns += sum(
-            -(-(life_ns + one.deadline_ns) // one.period_ns) * each_ns for one, each_ns in flows
+            -(-(round_trip_ns + one.deadline_ns) // one.period_ns) * each_ns
+            for one, each_ns in flows
         )
         demand_ns += sum(
-            -(-(life_ns + one.period_ns - one.budget_ns) // one.period_ns) * one.budget_ns
+            -(-(round_trip_ns + one.period_ns - one.budget_ns) // one.period_ns) * one.budget_ns
             for one in others
         )
-        if demand_ns == life_ns:
-            return life_ns
-        life_ns = demand_ns
+        if demand_ns == round_trip_ns:
+            return round_trip_ns
+        round_trip_ns = demand_ns
     return None
 
 
@@ -234,7 +235,7 @@ def _before(placed: PlacedPlant, number: int) -> set[Server]:
     return found - {placed.services[number][0]}
 
 
-def spent_from_begin(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_start(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """R, with overheads; of no more than a slice."""
     if amount_ns > own.budget_ns:
         return Verdict.unknown(f"{own.name}: a slice does not hold its work with the overheads")
@@ -263,6 +264,6 @@ RULE = SliceRule(
     paper_holds,
     way,
     answer,
-    life,
-    delays=Delays(spent_from_begin, spent_from_anywhere, life_with_overheads, chains=True),
+    round_trip,
+    delays=Delays(spent_from_start, spent_from_anywhere, round_trip_with_overheads, chains=True),
 )

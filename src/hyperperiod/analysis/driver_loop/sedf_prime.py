@@ -47,7 +47,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     hold_by_hops,
     period_over,
 )
-from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, most_work
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf, max_work
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order
@@ -55,7 +55,7 @@ from hyperperiod.model import Budget, Order
 HOPS = 2
 """Periods of the driver domain in the paper's inequality."""
 
-MOST_STEPS = 10_000
+MAX_STEPS = 10_000
 
 
 def configure(plant: Plant) -> Configuration:
@@ -135,20 +135,20 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     """
     others = [other for other in group.servers if other is not own]
     steps = sum(2 * (own.period_ns // other.period_ns + 1) for other in others)
-    if steps > MOST_STEPS or group.lost:
+    if steps > MAX_STEPS or group.lost:
         return own.budget_ns
     marks = {own.period_ns} | {
         mark
         for other in others
-        for begin in range(0, own.period_ns, other.period_ns)
-        for mark in (begin, begin + other.budget_ns)
+        for start in range(0, own.period_ns, other.period_ns)
+        for mark in (start, start + other.budget_ns)
         if mark < own.period_ns
     }
     first_ns = own.period_ns - own.budget_ns
     best_ns = worst_ns = here_ns = free_ns = 0
     for mark in sorted(marks):
         then_ns, before_ns = here_ns, free_ns
-        here_ns, free_ns = mark, mark - sum(most_work(other, mark) for other in others)
+        here_ns, free_ns = mark, mark - sum(max_work(other, mark) for other in others)
         rising = free_ns - before_ns == here_ns - then_ns
         if rising and before_ns <= best_ns <= free_ns:
             passed_ns = then_ns + (best_ns - before_ns)
@@ -158,10 +158,10 @@ def _lost_before_deadline(own: Server, group: Group) -> int:
     return min(worst_ns, own.budget_ns)
 
 
-def spent_from_begin(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
+def spent_from_start(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
     """Within its period, with overheads, if a slice holds it; R alone on its pcpu."""
     if len(group.servers) == 1 or amount_ns > own.budget_ns:
-        return psedf.spent_from_begin(placed, own, group, amount_ns)
+        return psedf.spent_from_start(placed, own, group, amount_ns)
     got = gets_its_slice(own, group)
     return Verdict.yes(own.period_ns) if got.holds else got
 
@@ -186,5 +186,5 @@ RULE = SliceRule(
     way,
     answer,
     hops=HOPS,
-    delays=Delays(spent_from_begin, spent_from_anywhere),
+    delays=Delays(spent_from_start, spent_from_anywhere),
 )

@@ -53,7 +53,7 @@ or less by one of these.
    the picks of a period, `loss(p)`, and that of the domain its job. Then a packet waits for a slice
    of the driver once on each way, p - s + O at the most, for the next one holds all that are there
    as it begins; and for one of its own domain once, or not at all where its wake begins a period.
-   All else that runs from its arrival to its answer, where it is: the work that `psedf.life`
+   All else that runs from its arrival to its answer, where it is: the work that `psedf.round_trip`
    counts; picks that grant the driver, its domain or another one that answers, in the whole window
    and with their wakes; and what is lost beside the budgets, in each stretch of time with the slice
    at hand anew. The driver's pcpu has four of those, two visits and two waits, that of the domain
@@ -112,37 +112,41 @@ def parts_with_overheads(placed: PlacedPlant, delays: Delays) -> list[BoundParts
         answer = _answer(placed, number, delays, way.delay_ns)
         if isinstance(answer, Verdict):
             return answer
-        life_ns = None if delays.life is None else delays.life(placed, number, answer.begins)
+        round_trip_ns = (
+            None
+            if delays.round_trip is None
+            else delays.round_trip(placed, number, answer.starts_period)
+        )
         in_ns = out_ns = way.delay_ns
-        found.append(BoundParts(in_ns, answer.late_ns, out_ns, answer.wake_ns, life_ns))
+        found.append(BoundParts(in_ns, answer.late_ns, out_ns, answer.wake_ns, round_trip_ns))
     return found
 
 
 class Reply(NamedTuple):
     """When a service is done: beyond its packet's longest way in, and after its own wake.
 
-    `begins`: each of its wakes begins a period.
+    `starts_period`: each of its wakes begins a period.
     """
 
     late_ns: int
     wake_ns: int
-    begins: bool
+    starts_period: bool
 
 
 def _answer(placed: PlacedPlant, number: int, delays: Delays, way_ns: int) -> Reply | Verdict:
     """The answer of a service, if packets reach it up to so late."""
     service, (server, group) = placed.plant.services[number], placed.services[number]
     asked = (placed, server, group, service.wcet_ns)
-    fresh = _spent(*asked, delays.at_begin, service.deadline_ns)
+    fresh = _spent(*asked, delays.at_start, service.deadline_ns)
     if not isinstance(fresh, Verdict) and _period_over(service, server, fresh.amount_ns, way_ns):
-        return Reply(fresh.delay_ns, fresh.delay_ns, begins=True)
+        return Reply(fresh.delay_ns, fresh.delay_ns, starts_period=True)
     later = _spent(*asked, delays.any_time, service.deadline_ns + server.period_ns)
     if isinstance(later, Verdict):
         return later
     late_ns = later.delay_ns
     if delays.chains and not isinstance(fresh, Verdict) and server.period_ns <= service.period_ns:
         late_ns = min(late_ns, 2 * fresh.delay_ns)
-    return Reply(late_ns, later.delay_ns, begins=False)
+    return Reply(late_ns, later.delay_ns, starts_period=False)
 
 
 def _period_over(service: Service, server: Server, amount_ns: int, late_ns: int) -> bool:

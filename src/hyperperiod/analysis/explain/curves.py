@@ -105,7 +105,7 @@ def cluster_curves(witness: Witness, supply: Supply, vcpus: int) -> Curves:
     demand = tuple(
         (at, _analysis.cluster_demand(loads, len(loads) - 1, vcpus, 0, at)) for at in places
     )
-    corners = tuple((at, vcpus * least_ns) for at, least_ns in supply_corners(supply, end_ns))
+    corners = tuple((at, vcpus * min_ns) for at, min_ns in supply_corners(supply, end_ns))
     return Curves(demand, corners, supply.blackout_ns, end_ns, stairs=False)
 
 

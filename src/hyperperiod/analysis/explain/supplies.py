@@ -81,8 +81,8 @@ def supply_corners(supply: AnySupply, end_ns: int) -> tuple[Corner, ...]:
     """The corners of the supply bound up to a window; long ones are thinned evenly."""
     if isinstance(supply, LateSupply):
         later = supply_corners(supply.base, max(0, end_ns - supply.late_ns))
-        corners = [(0, 0), *((at + supply.late_ns, least_ns) for at, least_ns in later)]
-        return tuple((at, least_ns) for at, least_ns in corners if at <= end_ns)
+        corners = [(0, 0), *((at + supply.late_ns, min_ns) for at, min_ns in later)]
+        return tuple((at, min_ns) for at, min_ns in corners if at <= end_ns)
     kept = sorted({place for place in _places(supply, end_ns) if place <= end_ns} | {0, end_ns})
     return tuple((place, supply.sbf(place)) for place in kept)
 
@@ -108,6 +108,6 @@ def _places(supply: Supply | Staircase | HandSupply, end_ns: int) -> list[int]:
     return [
         at
         for turn_ns in range(0, max(1, end_ns - dark_ns + 1), period_ns)
-        for begin_ns, length_ns in ramps
-        for at in (turn_ns + begin_ns, turn_ns + begin_ns + length_ns)
+        for start_ns, length_ns in ramps
+        for at in (turn_ns + start_ns, turn_ns + start_ns + length_ns)
     ]

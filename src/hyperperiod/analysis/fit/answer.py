@@ -71,7 +71,7 @@ class Fitted:
     # In pcpus: utilization, relaxation (least interfaces), search; in cost: search.
     bandwidth_bounds: dict[str, Fraction] = field(default_factory=dict)
     cost_bound: Fraction | None = None
-    least_bandwidth_found: Fraction | None = None
+    min_bandwidth_found: Fraction | None = None
     fewest_proved: bool | None = None
     loop: Loop | None = None
     rounds: int = 0

@@ -27,7 +27,7 @@ def bandwidth_bounds(problem: FitProblem) -> dict[str, Fraction]:
     }
 
 
-def least_cost(problem: FitProblem) -> Fraction:
+def min_cost(problem: FitProblem) -> Fraction:
     """No choice has cheaper events: every server's own depletions and switches, at their least."""
     prices = prices_of(problem.system.overheads)
     return sum(

@@ -144,7 +144,7 @@ class _Fit:
         fitted.problem = problem
         fitted.bandwidth_bounds = bounds.bandwidth_bounds(problem)
         if self.options.least is Least.OVERHEAD:
-            fitted.cost_bound = bounds.least_cost(problem)
+            fitted.cost_bound = bounds.min_cost(problem)
         overfull = bounds.overfull(problem)
         if overfull:
             fitted.status, fitted.reason = "infeasible", overfull
@@ -238,7 +238,7 @@ class _Fit:
             self._record(problem, outcome, Least.BANDWIDTH, test)
             if outcome.choice is None or outcome.score is None or outcome.interrupted:
                 return
-            self.fitted.least_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
+            self.fitted.min_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
             limit = int((1 + self.options.within) * outcome.score.bandwidth)
             initial = outcome.choice, outcome.score
         second = Scorer(problem, Least.OVERHEAD, test, limit)

@@ -254,7 +254,7 @@ def _promises(scorer: Scorer, selection: Selection, best: Score) -> bool:
     if not scorer.allowed(best):
         return True
     if scorer.least is Least.OVERHEAD:
-        return scorer.least_cost(selection) < best.cost
+        return scorer.min_cost(selection) < best.cost
     weight = sum(scorer.problem.weights[i][c] for i, c in enumerate(selection))
     return weight <= best.bandwidth
 

@@ -62,7 +62,7 @@ class Scorer:
             whole += part
         return whole
 
-    def least_cost(self, selection: Sequence[int]) -> int:
+    def min_cost(self, selection: Sequence[int]) -> int:
         """What the servers' own depletions and switches cost, whoever shares their pcpus."""
         prices = self.model.prices
         total = sum(

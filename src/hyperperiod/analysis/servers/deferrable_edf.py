@@ -39,7 +39,7 @@ def deferrable_edf(group: Group) -> list[Verdict]:
     ]
 
 
-def most_work(other: Server, window_ns: int, slack_ns: int = 0) -> int:
+def max_work(other: Server, window_ns: int, slack_ns: int = 0) -> int:
     """W_k: what the other can spend, with deadlines inside, in a window of this length.
 
     `slack_ns`: each of its budgets is spent so long before its deadline.

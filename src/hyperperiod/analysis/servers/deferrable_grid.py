@@ -39,7 +39,7 @@ def deferrable_grid(group: Group) -> list[Verdict]:
     ]
 
 
-def most_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, int]:
+def max_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, int]:
     """What another can spend in a window that begins with a period of one's own.
 
     The second number is how much longer it may go on without a pause.
@@ -52,7 +52,7 @@ def most_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, 
 
 
 def _spent(other: Server, refill_ns: int, window_ns: int) -> tuple[int, int]:
-    """What `most_spent` returns, for another whose next refill is `refill_ns` away."""
+    """What `max_spent` returns, for another whose next refill is `refill_ns` away."""
     first_ns = min(other.budget_ns, refill_ns)
     if window_ns < refill_ns:
         spent_ns = min(first_ns, window_ns)
@@ -68,7 +68,7 @@ def _judge(group: Group, own: Server) -> Verdict:
     ]
     window_ns = own.budget_ns
     for _ in range(STEPS):
-        spent = [most_spent(other, own.period_ns, window_ns) for other in above]
+        spent = [max_spent(other, own.period_ns, window_ns) for other in above]
         needed_ns = own.budget_ns + group.lost_ns(window_ns) + sum(one for one, _ in spent)
         if needed_ns <= window_ns:
             return Verdict.yes(window_ns)

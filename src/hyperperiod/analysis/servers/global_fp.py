@@ -21,7 +21,7 @@ decide; "no" is null. Errors: none.
 from __future__ import annotations
 
 from hyperperiod.analysis.servers.deferrable_edf import spare_in
-from hyperperiod.analysis.servers.deferrable_grid import most_spent
+from hyperperiod.analysis.servers.deferrable_grid import max_spent
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
@@ -34,7 +34,7 @@ def global_fp(group: Group) -> list[Verdict]:
 def _judge(group: Group, own: Server) -> Verdict:
     spare_ns = spare_in(group, own, own.period_ns)
     others_ns = sum(
-        min(most_spent(other, own.period_ns, own.period_ns)[0], spare_ns)
+        min(max_spent(other, own.period_ns, own.period_ns)[0], spare_ns)
         for other in group.servers
         if other is not own and other.priority <= own.priority
     )

@@ -68,14 +68,14 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import NOT_KEPT, NotKnown
 from hyperperiod.model import Order
 
-MOST_STEPS = 96
+MAX_STEPS = 96
 """In how many parts of a period a budget is looked at; a part has the wait of its end."""
 
 
 class LinePiece(NamedTuple):
-    """From `begin_ns` on others take fixed + slope * t of a window of t."""
+    """From `start_ns` on others take fixed + slope * t of a window of t."""
 
-    begin_ns: int
+    start_ns: int
     fixed: Fraction
     slope: Fraction
 
@@ -105,7 +105,7 @@ def _ends(own: Server) -> list[int]:
 
     They do not depend on the budget, so that more of it does not make waits longer.
     """
-    count = min(own.period_ns, MOST_STEPS)
+    count = min(own.period_ns, MAX_STEPS)
     ends = [-(-own.period_ns * part // count) for part in range(1, count + 1)]
     return ends[: bisect_left(ends, own.budget_ns) + 1]
 
@@ -140,12 +140,12 @@ def _responses(pieces: list[LinePiece], amounts: list[int]) -> Iterator[int]:
     for amount_ns in amounts:
         while number + 1 < len(pieces):
             following = pieces[number + 1]
-            if following.begin_ns >= amount_ns + following.taken(following.begin_ns):
+            if following.start_ns >= amount_ns + following.taken(following.start_ns):
                 break
             number += 1
-        yield _least_window(pieces[number], amount_ns)
+        yield _min_window(pieces[number], amount_ns)
 
 
-def _least_window(piece: LinePiece, amount_ns: int) -> int:
+def _min_window(piece: LinePiece, amount_ns: int) -> int:
     """The least whole t in which the amount is left: t + 1 > amount + fixed + slope * t."""
     return max(amount_ns, floor((amount_ns + piece.fixed - 1) / (1 - piece.slope)) + 1)

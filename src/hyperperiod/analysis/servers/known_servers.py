@@ -62,7 +62,7 @@ from hyperperiod.analysis.servers.host_tests import rules_of
 from hyperperiod.analysis.servers.known_bandwidth import waits_by_bandwidth
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import (
-    MOST_RUNS,
+    MAX_RUNS,
     NOT_KEPT,
     TOO_LONG,
     NotKnown,
@@ -165,7 +165,7 @@ def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
     periods_ns = [other.period_ns for other in others]
     length_ns = _need_few(own, periods_ns, len(others))
     refills = length_ns // own.period_ns
-    if refills * sum(2 + own.period_ns // period_ns for period_ns in periods_ns) > MOST_RUNS:
+    if refills * sum(2 + own.period_ns // period_ns for period_ns in periods_ns) > MAX_RUNS:
         raise NotKnown(TOO_LONG)
     steps: Waits = []
     for refill_ns in range(0, length_ns, own.period_ns):
@@ -180,7 +180,7 @@ def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
 def _need_few(own: Server, periods_ns: Iterable[int], others: int) -> int:
     """The hyperperiod; NotKnown if so many others spend in too many periods of one's own."""
     length_ns = lcm(own.period_ns, *periods_ns)
-    if 2 * others * (length_ns // own.period_ns) > MOST_RUNS:
+    if 2 * others * (length_ns // own.period_ns) > MAX_RUNS:
         raise NotKnown(TOO_LONG)
     return length_ns
 
@@ -197,7 +197,7 @@ def _ahead(group: Group, order: Order, own: Server) -> list[Server]:
 class Burst(NamedTuple):
     """From when (ns) after a refill, and how much, a server may spend at rate 1."""
 
-    begin_ns: int
+    start_ns: int
     amount_ns: int
 
 
@@ -208,8 +208,8 @@ def _spending(other: Server, refill_ns: int, own: Server, order: Order) -> list[
     bursts = [(0, min(budget_ns, away_ns), away_ns)]
     bursts += [(t, budget_ns, t + period_ns) for t in range(away_ns, own.period_ns, period_ns)]
     return [
-        Burst(begin_ns, amount_ns)
-        for begin_ns, amount_ns, deadline_ns in bursts
+        Burst(start_ns, amount_ns)
+        for start_ns, amount_ns, deadline_ns in bursts
         if order is not Order.EDF or deadline_ns <= own.period_ns
     ]
 
@@ -224,7 +224,7 @@ def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> tupl
     instants = {own.period_ns}
     for bursts in spending:
         for burst in bursts:
-            instants |= {burst.begin_ns, burst.begin_ns + burst.amount_ns}
+            instants |= {burst.start_ns, burst.start_ns + burst.amount_ns}
     steps = []
     got_ns = 0
     for time_ns in sorted(t for t in instants if 0 < t <= own.period_ns):
@@ -261,7 +261,7 @@ def _at_worst(other: Server, window_ns: int) -> list[Burst]:
 def _interference(spending: Sequence[Sequence[Burst]], time_ns: int, pcpus: int) -> int:
     """I(t): for how long all pcpus may run others."""
     spent_ns = sorted(
-        sum(max(0, min(burst.amount_ns, time_ns - burst.begin_ns)) for burst in bursts)
+        sum(max(0, min(burst.amount_ns, time_ns - burst.start_ns)) for burst in bursts)
         for bursts in spending
     )
     return min(sum(spent_ns[: len(spent_ns) - above]) // (pcpus - above) for above in range(pcpus))

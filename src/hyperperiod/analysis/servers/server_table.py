@@ -40,9 +40,9 @@ from hyperperiod.analysis.domains.supply_bound import Staircase, stairs_of
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Order
 
-MOST_RUNS = 4_000
+MAX_RUNS = 4_000
 """Runs of all servers, in the tables that are looked at for one server."""
-MOST_OWN_RUNS = 250
+MAX_OWN_RUNS = 250
 """Runs of the server whose supply is sought: the work grows with their square."""
 
 
@@ -57,7 +57,7 @@ class NotKnown(Exception):  # noqa: N818 - it is not an error of the user
 class PaidSpan(NamedTuple):
     """From when to when (ns) a server pays."""
 
-    begin_ns: int
+    start_ns: int
     end_ns: int
 
 
@@ -72,7 +72,7 @@ class Cycle(NamedTuple):
 def supply_by_table(group: Group, order: Order, own: Server) -> Staircase:
     """The least supply that the server's runs in the table bring in any window."""
     length_ns, runs = _repeating(group, order, own)
-    budget_ns = sum(run.end_ns - run.begin_ns for run in runs)
+    budget_ns = sum(run.end_ns - run.start_ns for run in runs)
     if not runs:
         raise NotKnown(NOT_KEPT)
     steps = []
@@ -80,9 +80,9 @@ def supply_by_table(group: Group, order: Order, own: Server) -> Staircase:
         amount_ns = wait_ns = 0
         ends_ns = runs[first].end_ns
         for run in _from(runs, first + 1, length_ns):
-            wait_ns += run.begin_ns - ends_ns
+            wait_ns += run.start_ns - ends_ns
             steps.append((amount_ns, wait_ns))
-            amount_ns += run.end_ns - run.begin_ns
+            amount_ns += run.end_ns - run.start_ns
             ends_ns = run.end_ns
     return Staircase(length_ns, budget_ns, stairs_of(steps))
 
@@ -97,10 +97,10 @@ def waits_by_table(group: Group, order: Order, own: Server) -> list[tuple[int, i
     steps = []
     paid_ns = dict.fromkeys(range(0, length_ns, own.period_ns), 0)
     for run in runs:
-        refill_ns = run.begin_ns - run.begin_ns % own.period_ns
+        refill_ns = run.start_ns - run.start_ns % own.period_ns
         before_ns = paid_ns[refill_ns]
-        steps.append((before_ns, run.begin_ns - refill_ns - before_ns))
-        paid_ns[refill_ns] += run.end_ns - run.begin_ns
+        steps.append((before_ns, run.start_ns - refill_ns - before_ns))
+        paid_ns[refill_ns] += run.end_ns - run.start_ns
     if min(paid_ns.values()) < own.budget_ns:
         raise NotKnown(NOT_KEPT)
     return steps
@@ -111,7 +111,7 @@ def _from(runs: Sequence[PaidSpan], first: int, length_ns: int) -> Iterator[Paid
     for number in range(first, first + len(runs)):
         rounds, index = divmod(number, len(runs))
         late_ns = rounds * length_ns
-        yield PaidSpan(runs[index].begin_ns + late_ns, runs[index].end_ns + late_ns)
+        yield PaidSpan(runs[index].start_ns + late_ns, runs[index].end_ns + late_ns)
 
 
 def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[PaidSpan]]:
@@ -125,11 +125,11 @@ def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[PaidS
             raise NotKnown(TOO_LONG)
     length_ns = first.length_ns
     laid = [
-        PaidSpan(run.begin_ns + number * length_ns, run.end_ns + number * length_ns)
+        PaidSpan(run.start_ns + number * length_ns, run.end_ns + number * length_ns)
         for number, cycle in enumerate(cycles)
         for run in cycle.runs[index]
     ]
-    if len(laid) > MOST_OWN_RUNS:
+    if len(laid) > MAX_OWN_RUNS:
         raise NotKnown(TOO_LONG)
     return length_ns * len(cycles), laid
 
@@ -139,7 +139,7 @@ def _cycle(group: Group, order: Order, last: int | None, loser: Server | None = 
     """One hyperperiod after this last payer; with a loser of all ties, without such history."""
     servers = group.servers
     length_ns = lcm(*(server.period_ns for server in servers))
-    if sum(length_ns // server.period_ns for server in servers) > MOST_RUNS:
+    if sum(length_ns // server.period_ns for server in servers) > MAX_RUNS:
         raise NotKnown(TOO_LONG)
     refills = sorted({t for s in servers for t in range(0, length_ns, s.period_ns)})
     left_ns = [0] * len(servers)
@@ -152,8 +152,8 @@ def _cycle(group: Group, order: Order, last: int | None, loser: Server | None = 
             urgency = (now_ns // one.period_ns + 1) * one.period_ns
         return urgency, one is loser, loser is not None or last != index, one.order
 
-    for begin_ns, end_ns in pairwise([*refills, length_ns]):
-        now_ns = begin_ns
+    for start_ns, end_ns in pairwise([*refills, length_ns]):
+        now_ns = start_ns
         for index, server in enumerate(servers):
             if now_ns % server.period_ns == 0:
                 left_ns[index] = server.budget_ns
@@ -169,7 +169,7 @@ def _cycle(group: Group, order: Order, last: int | None, loser: Server | None = 
 
 def _append(runs: list[PaidSpan], run: PaidSpan, period_ns: int) -> None:
     """Within a period, what goes on without a gap is one run."""
-    if runs and runs[-1].end_ns == run.begin_ns and run.begin_ns % period_ns:
-        runs[-1] = PaidSpan(runs[-1].begin_ns, run.end_ns)
+    if runs and runs[-1].end_ns == run.start_ns and run.start_ns % period_ns:
+        runs[-1] = PaidSpan(runs[-1].start_ns, run.end_ns)
     else:
         runs.append(run)

@@ -28,9 +28,9 @@ from math import ceil, floor
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load, Source
 from hyperperiod.analysis.servers import host_tests
-from hyperperiod.analysis.servers.deferrable_edf import most_work, spare_in
+from hyperperiod.analysis.servers.deferrable_edf import max_work, spare_in
 from hyperperiod.analysis.servers.deferrable_fp import interference
-from hyperperiod.analysis.servers.deferrable_grid import most_spent
+from hyperperiod.analysis.servers.deferrable_grid import max_spent
 from hyperperiod.analysis.servers.edf_utilization import as_tasks
 from hyperperiod.analysis.servers.fp_response_time import as_load
 from hyperperiod.analysis.servers.global_edf import gfb_bound, iterative_bcl_of_servers
@@ -120,7 +120,7 @@ def _on_grid(group: Group, own: Server, verdict: Verdict) -> Witness:
 def _grid_shares(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     parts: list[Part] = [("overheads", Role.OVERHEAD, group.lost_ns(window_ns))]
     for other in _first_of(group, own):
-        spent_ns, _ = most_spent(other, own.period_ns, window_ns)
+        spent_ns, _ = max_spent(other, own.period_ns, window_ns)
         parts.append((other.name, _role(own, other), spent_ns))
     return _shares([*parts, _own(own)], floor)
 
@@ -151,13 +151,13 @@ def _alone(_group: Group, own: Server, _window_ns: int) -> tuple[Share, ...]:
 
 def _deferrable_edf(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     others = (one for one in group.servers if one is not own)
-    parts = ((one.name, Role.OTHER, most_work(one, window_ns)) for one in others)
+    parts = ((one.name, Role.OTHER, max_work(one, window_ns)) for one in others)
     return _on_all_pcpus(group, own, parts, window_ns)
 
 
 def _global_fp(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     parts = (
-        (one.name, _role(own, one), most_spent(one, own.period_ns, window_ns)[0])
+        (one.name, _role(own, one), max_spent(one, own.period_ns, window_ns)[0])
         for one in _first_of(group, own)
     )
     return _on_all_pcpus(group, own, parts, window_ns)
@@ -165,7 +165,7 @@ def _global_fp(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
 
 def _iterative_bcl(group: Group, own: Server, window_ns: int) -> tuple[Share, ...]:
     parts = (
-        (one.name, Role.OTHER, most_work(one, window_ns, one.period_ns - bound_ns))
+        (one.name, Role.OTHER, max_work(one, window_ns, one.period_ns - bound_ns))
         for one, bound_ns in zip(group.servers, _bounds(group), strict=True)
         if one is not own
     )
@@ -188,9 +188,9 @@ def _on_all_pcpus(
     """
     if group.pcpus > 1:
         spare_ns = max(0, spare_in(group, own, window_ns))
-        parts = ((who, role, min(most_ns, spare_ns)) for who, role, most_ns in parts)
+        parts = ((who, role, min(max_ns, spare_ns)) for who, role, max_ns in parts)
     lost: Part = ("overheads", Role.OVERHEAD, group.lost_ns(window_ns))
-    each = ((who, role, Fraction(most_ns, group.pcpus)) for who, role, most_ns in parts)
+    each = ((who, role, Fraction(max_ns, group.pcpus)) for who, role, max_ns in parts)
     return _shares([lost, *each, _own(own)], floor)
 
 

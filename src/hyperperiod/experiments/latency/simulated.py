@@ -29,8 +29,8 @@ from hyperperiod.model import Domain, Policy, System, Task, TaskKind
 from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, read
+from hyperperiod.trace.interval_arrays import interval_array
 from hyperperiod.trace.jobs import jobs
-from hyperperiod.trace.spans import spans
 
 HANDLER_NS = 5_000
 """What an interrupt's handler takes of its VM."""
@@ -111,7 +111,7 @@ def _neighbour_task(neighbour: Neighbour) -> Task:
 
 def _runs(records: Records, loop_ns: int, tick: Tick) -> list[Samples]:
     """The loops of every run that was finished, in order."""
-    found = spans(records, 0)
+    found = interval_array(records, 0)
     ours = found[(found["kind"] == Kind.RUN) & (found["task"] == TEST_TASK)]
     done = set(_finished(records).tolist())
     numbers = ours["job"]

@@ -201,13 +201,13 @@ class PacketJudge:
             ),
         )
         apart = of(rows, come="apart", domain=rows[0].domain)
-        least_ns = work_ns(self.base)
+        min_ns = work_ns(self.base)
         yield Claim(
             "With packets apart the first wheel takes 2 e_N + e_1, whatever the load.",
             self.paper.apart,
-            f"largest {_time(largest(apart))}, 2 e_N + e_1 is {format_time(least_ns)}"
+            f"largest {_time(largest(apart))}, 2 e_N + e_1 is {format_time(min_ns)}"
             f"{self._allowed()}; the paper's own packets took less than their worst case",
-            0 < largest(apart) <= least_ns + self.slack_ns,
+            0 < largest(apart) <= min_ns + self.slack_ns,
         )
         moved_ns = max(
             _spread([largest([row]) for row in of(rows, come=row.come, domain=row.domain)])

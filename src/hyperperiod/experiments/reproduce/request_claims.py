@@ -133,9 +133,9 @@ class RequestJudge:
             curves,
             subtitle=self.experiment.source,
             rulers=[Ruler(float(self._full(self.runs[-1])), "demand passes what RTDS promises")],
-            x_least=ends[0],
-            x_most=ends[1],
-            y_most=ROOM * most,
+            x_min=ends[0],
+            x_max=ends[1],
+            y_max=ROOM * most,
         )
 
 

@@ -329,13 +329,13 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
     def _why(self, run: SpareCurve, *, fails: bool) -> str:
         """What becomes of a spare that is gone before it is needed, if that makes a claim fail."""
         own = self.vms[-1].ertds
-        first_ns, most_ns = own.budget_ns, run.spare.budget_ns
-        early = run.spare.period_ns >= own.period_ns and most_ns <= first_ns
+        first_ns, max_ns = own.budget_ns, run.spare.budget_ns
+        early = run.spare.period_ns >= own.period_ns and max_ns <= first_ns
         if not fails or self.pcpus == 1 or not early:
             return ""
         return (
             "; a spare idles away while nobody is depleted, and with a pcpu free from the begin of"
-            f" its period its {format_time(most_ns)} are gone before {self.vms[-1].name} has used"
+            f" its period its {format_time(max_ns)} are gone before {self.vms[-1].name} has used"
             f" up the {format_time(first_ns)} of its own"
         )
 
@@ -358,8 +358,8 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             curves,
             subtitle=self.source,
             rulers=[Ruler(past, f"{self.vms[-1].name} passes its promise")],
-            x_least=float(self.loads[0]),
-            x_most=float(self.loads[-1]),
+            x_min=float(self.loads[0]),
+            x_max=float(self.loads[-1]),
         )
 
 

@@ -144,7 +144,7 @@ class StabilityControl(Part):
             time_scale("response", most),
             curves,
             subtitle=self.source,
-            x_most=100.0,
+            x_max=100.0,
         )
 
     def _mean_curves(self, rows: Sequence[PacketRunRow]) -> Iterator[Curve]:

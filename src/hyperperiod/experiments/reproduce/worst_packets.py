@@ -162,7 +162,7 @@ class WorstPackets(Part):
             Scale("latest answer / bound"),
             curves,
             subtitle=self.source,
-            x_most=float(most),
+            x_max=float(most),
         )
 
 

@@ -156,9 +156,9 @@ class Running:
                     raise self._failed("Xen panicked")
                 if ended:
                     raise self._failed(f"QEMU ended before the console showed {pattern!r}")
-                life = (len(text), None if look is None else look())
-                if life != last:
-                    last, since = life, time.monotonic()
+                state = (len(text), None if look is None else look())
+                if state != last:
+                    last, since = state, time.monotonic()
                 elif time.monotonic() - since > patience_s:
                     raise self._failed(f"no sign of life for {patience_s:.0f} s")
                 time.sleep(LOOK_EVERY_S)

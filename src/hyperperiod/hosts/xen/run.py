@@ -116,7 +116,7 @@ def run(
                 file.write(records.tobytes())
     timing = None if machine.icount else "host"
     result = make_result(system, _counts(system, seed, recorded, replayed, records, timing))
-    _require_life(recorded, result, 0 if machine.icount else lateness_ns(replayed))
+    _require_records(recorded, result, 0 if machine.icount else lateness_ns(replayed))
     return result
 
 
@@ -275,7 +275,7 @@ def _allow(header: Header, machine: Machine, recorded: Recorded, late_ns: int) -
     header["job_overhead_ns"] = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
 
 
-def _require_life(recorded: Recorded, result: RunResult, late_ns: int) -> None:
+def _require_records(recorded: Recorded, result: RunResult, late_ns: int) -> None:
     """FailedError for a guest that was given time and did nothing with it.
 
     On several pcpus the machine's time is that of this host, which may have passed without an

@@ -29,21 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
+from hyperperiod.trace.interval_arrays import IntervalArray, interval_arrays
 from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns, skipped
 from hyperperiod.trace.properties.shares import SHARE_NS
 from hyperperiod.trace.replay import SLACKS, each
-from hyperperiod.trace.spans import Spans, all_spans
 
 
 def check(header: Header, records: Records) -> PropertyVerdict:
-    """Compares what each job got, the sum of its spans, with what it needs."""
+    """Compares what each job got, the sum of its intervals, with what it needs."""
     if header.get("timing") == "host":
         return skipped("execution times are those of a busy machine")
     finding = PropertyVerdict()
     own_ns = header.get("job_overhead_ns", 0)
     ran_ns: dict[tuple[int, int], int] = defaultdict(int)
     host_ns: dict[tuple[int, int], int] = defaultdict(int)
-    for pcpu, found in enumerate(all_spans(header, records)):
+    for pcpu, found in enumerate(interval_arrays(header, records)):
         ran = (found["kind"] == Kind.RUN) & (found["task"] != NONE)
         lengths = found["end_ns"] - found["start_ns"]
         columns = (found["task"], found["job"], lengths, _host_ns(header, records, pcpu, found))
@@ -65,15 +65,17 @@ def check(header: Header, records: Records) -> PropertyVerdict:
     return finding
 
 
-def _host_ns(header: Header, records: Records, pcpu: int, spans: Spans) -> NDArray[np.intp]:
-    """The most that the host took of each of a pcpu's spans."""
+def _host_ns(
+    header: Header, records: Records, pcpu: int, intervals: IntervalArray
+) -> NDArray[np.intp]:
+    """The most that the host took of each of a pcpu's intervals."""
     late_ns = lateness_ns(header)
     if late_ns == 0:
-        return np.zeros(len(spans), np.intp)
-    events = 1 + _inside(spans, _instants(records, pcpu))
-    events += _unrecorded(spans, _round_ns(header, records), late_ns)
-    switched = np.ones(len(spans), bool)
-    switched[1:] = spans["vcpu"][1:] != spans["vcpu"][:-1]
+        return np.zeros(len(intervals), np.intp)
+    events = 1 + _inside(intervals, _instants(records, pcpu))
+    events += _unrecorded(intervals, _round_ns(header, records), late_ns)
+    switched = np.ones(len(intervals), bool)
+    switched[1:] = intervals["vcpu"][1:] != intervals["vcpu"][:-1]
     event_ns = late_ns + header.get("resume_ns", late_ns)
     most: NDArray[np.intp] = event_ns * events + header.get("switch_ns", 0) * switched
     return most
@@ -87,13 +89,13 @@ def _round_ns(header: Header, records: Records) -> int | None:
     return min([*rounds, *([header["quantum_ns"]] if header["quantum_ns"] else [])], default=None)
 
 
-def _unrecorded(spans: Spans, quantum_ns: int | None, late_ns: int) -> NDArray[np.intp]:
-    """How many ends of quanta or shares lie inside each span of which no record tells."""
+def _unrecorded(intervals: IntervalArray, quantum_ns: int | None, late_ns: int) -> NDArray[np.intp]:
+    """How many ends of quanta or shares lie inside each interval of which no record tells."""
     if quantum_ns is None:
-        return np.zeros(len(spans), np.intp)
-    left_ns = spans["end_ns"] - np.minimum(spans["until_ns"], spans["end_ns"])
+        return np.zeros(len(intervals), np.intp)
+    left_ns = intervals["end_ns"] - np.minimum(intervals["until_ns"], intervals["end_ns"])
     left_ns = np.maximum(left_ns.astype(np.intp) - late_ns, 0)
-    ends: NDArray[np.intp] = np.where(spans["payer"] == NONE, -(-left_ns // quantum_ns), 0)
+    ends: NDArray[np.intp] = np.where(intervals["payer"] == NONE, -(-left_ns // quantum_ns), 0)
     return ends
 
 
@@ -104,9 +106,9 @@ def _instants(records: Records, pcpu: int) -> NDArray[np.uint64]:
     return different
 
 
-def _inside(spans: Spans, instants: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """How many of the instants lie inside each span, its ends not counted."""
-    before = np.searchsorted(instants, spans["start_ns"], side="right")
-    after = np.searchsorted(instants, spans["end_ns"], side="left")
+def _inside(intervals: IntervalArray, instants: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """How many of the instants lie inside each interval, its ends not counted."""
+    before = np.searchsorted(instants, intervals["start_ns"], side="right")
+    after = np.searchsorted(instants, intervals["end_ns"], side="left")
     inside: NDArray[np.intp] = np.maximum(after - before, 0)
     return inside

@@ -137,7 +137,7 @@ class _Taken:
     picks: int
     period_ns: int
 
-    def most_ns(self, window_ns: int) -> int:
+    def max_ns(self, window_ns: int) -> int:
         """The most in any window of that length."""
         periods = window_ns // self.period_ns + 2
         return self.late_ns * (2 + periods * self.picks)
@@ -169,7 +169,7 @@ def _is_empty(header: Header) -> bool:
         if period_ns is not None and budget_ns is not None:
             taken = _Taken(lateness_ns(header), _late_picks(header, number), period_ns)
             window_ns = WINDOW_PERIODS * period_ns
-            bounds.append(WINDOW_PERIODS * budget_ns - taken.most_ns(window_ns))
+            bounds.append(WINDOW_PERIODS * budget_ns - taken.max_ns(window_ns))
     return max(bounds, default=1) <= 0
 
 
@@ -224,7 +224,7 @@ def _check_stretch(name: str, stretch: _Stretch, taken: _Taken, finding: Propert
                 break
             got_ns = supplied[index] - before_ns
             due_ns = _due_ns(stretch.terms, window_ns, at_refill=at_refill)
-            due_ns -= taken.most_ns(window_ns)
+            due_ns -= taken.max_ns(window_ns)
             if got_ns < due_ns:
                 text = f"{name} got {got_ns} of {due_ns} ns in a window of {window_ns} ns"
                 finding.add(start_ns, text)

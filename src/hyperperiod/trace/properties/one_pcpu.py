@@ -4,15 +4,15 @@
 import numpy as np
 
 from hyperperiod.trace.format import Header, Kind, Records, server_name
+from hyperperiod.trace.interval_arrays import interval_arrays
 from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.spans import all_spans
 
 
 def check(header: Header, records: Records) -> PropertyVerdict:
-    """Look for spans of one vcpu that overlap, and for spans on a foreign pcpu."""
+    """Look for intervals of one vcpu that overlap, and for intervals on a foreign pcpu."""
     finding = PropertyVerdict()
     parts = []
-    for pcpu, found in enumerate(all_spans(header, records)):
+    for pcpu, found in enumerate(interval_arrays(header, records)):
         ran = found[found["kind"] == Kind.RUN]
         _check_home(header, pcpu, ran, finding)
         parts.append(ran)

@@ -9,9 +9,9 @@ charged twice, nothing that nobody ordered, and nothing is left unpaid.
 from collections import defaultdict
 
 from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, end_ns, server_name
+from hyperperiod.trace.interval_arrays import interval_arrays
 from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.replay import each
-from hyperperiod.trace.spans import all_spans
 
 Stretch = tuple[int, int]
 
@@ -54,13 +54,13 @@ def _charged(
 
 def _ordered(header: Header, records: Records) -> dict[tuple[int, int], list[Stretch]]:
     found: dict[tuple[int, int], list[Stretch]] = defaultdict(list)
-    for pcpu, spans in enumerate(all_spans(header, records)):
-        for span in spans:
-            stretch = (int(span["start_ns"]), int(span["end_ns"]))
-            payer, vcpu = int(span["payer"]), int(span["vcpu"])
+    for pcpu, intervals in enumerate(interval_arrays(header, records)):
+        for interval in intervals:
+            stretch = (int(interval["start_ns"]), int(interval["end_ns"]))
+            payer, vcpu = int(interval["payer"]), int(interval["vcpu"])
             if payer != NONE:
                 found[pcpu, payer].append(stretch)
-            if span["flags"] & ALSO and vcpu != payer:
+            if interval["flags"] & ALSO and vcpu != payer:
                 found[pcpu, vcpu].append(stretch)
     return found
 

@@ -29,7 +29,7 @@ from hyperperiod.analysis.fit.loop.problem import (
     priorities_of,
     seats_of,
 )
-from hyperperiod.analysis.fit.loop.relax import Refusal
+from hyperperiod.analysis.fit.loop.relaxation import Refusal
 from hyperperiod.analysis.fit.loop.search import search, why_not
 from hyperperiod.analysis.fit.problem import settle_best_effort
 from hyperperiod.analysis.fit.scoring import Least
@@ -38,7 +38,7 @@ from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain, InputError, System
 
-MOST_PLACEMENTS = 2_000
+MAX_PLACEMENTS = 2_000
 """That are searched; with more nothing is called impossible or the best."""
 
 
@@ -79,12 +79,12 @@ class _FitLoop:
             fitted.status = "infeasible" if others.holds is False else "not found"
             fitted.reason = others.reason
             return fitted
-        settings = list(islice(self._settings(others), MOST_PLACEMENTS + 1))
-        whole = len(settings) <= MOST_PLACEMENTS
+        settings = list(islice(self._settings(others), MAX_PLACEMENTS + 1))
+        whole = len(settings) <= MAX_PLACEMENTS
         if self.options.rule is LoopRule.PAPER:
             self._by_the_paper(settings)
         else:
-            self._by_the_bounds(settings[:MOST_PLACEMENTS], whole=whole)
+            self._by_the_bounds(settings[:MAX_PLACEMENTS], whole=whole)
         return fitted
 
     def _others(self) -> list[Server] | Verdict:

@@ -25,7 +25,7 @@ from fractions import Fraction
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Service, Slice
 from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
-from hyperperiod.analysis.fit.loop.relax import Refusal, total_text
+from hyperperiod.analysis.fit.loop.relaxation import Refusal, total_text
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.model import format_time
 
@@ -41,13 +41,13 @@ def by_the_paper(setting: LoopSetting) -> Slices | Refusal:
 def _by_hops(setting: LoopSetting, hops: int) -> Slices | Refusal:
     """Sections IV and V: the longest p_N with which everything fits."""
     driver, plant = setting.driver, setting.loop.plant
-    slice_ns, most_ns = driver.slices[0], plant.shortest_ns // (hops + 1)
-    longest_ns = driver.periods.up_to(most_ns)
+    slice_ns, max_ns = driver.slices[0], plant.shortest_ns // (hops + 1)
+    longest_ns = driver.periods.up_to(max_ns)
     if longest_ns is None or longest_ns < slice_ns:
         return Refusal(
             f"domain {driver.name}: s_N <= p_N <= d_min / {hops + 1} does not hold:"
             f" {plant.packets} * {format_time(plant.packet_ns)} take {format_time(slice_ns)}, above"
-            f" {format_time(plant.shortest_ns)} / {hops + 1} = {format_time(most_ns)}"
+            f" {format_time(plant.shortest_ns)} / {hops + 1} = {format_time(max_ns)}"
         )
     first: Refusal | None = None
     for period_ns in _down(setting.driver, longest_ns):
@@ -84,11 +84,11 @@ def _with(setting: LoopSetting, hops: int, period_ns: int) -> Slices | Refusal:
 
 
 def _too_short(service: Service, seat: Seat, hops: int, period_ns: int) -> str:
-    least_ns = max(seat.slices[0], seat.periods.first_ns)
-    total_ns = hops * period_ns + least_ns
+    min_ns = max(seat.slices[0], seat.periods.first_ns)
+    total_ns = hops * period_ns + min_ns
     return (
         f"domain {seat.name}: {hops} p_N + p_i <= d_i does not hold with p_i >= s_i:"
-        f" {hops} * {format_time(period_ns)} + {format_time(least_ns)} = {format_time(total_ns)},"
+        f" {hops} * {format_time(period_ns)} + {format_time(min_ns)} = {format_time(total_ns)},"
         f" above {format_time(service.deadline_ns)}"
     )
 

@@ -57,11 +57,11 @@ class Periods:
     def at(self, place: int) -> int:
         return self.first_ns + place * self.step_ns
 
-    def up_to(self, most_ns: int) -> int | None:
+    def up_to(self, max_ns: int) -> int | None:
         """The longest one that is no longer."""
-        if most_ns < self.first_ns:
+        if max_ns < self.first_ns:
             return None
-        return self.at((min(most_ns, self.last_ns) - self.first_ns) // self.step_ns)
+        return self.at((min(max_ns, self.last_ns) - self.first_ns) // self.step_ns)
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ def seats_of(system: System, loop: Loop, grid: BudgetGrid) -> tuple[Seat, tuple[
     index = {domain.name: place for place, domain in enumerate(system.domains)}
     free = grid.low_ns is None and grid.high_ns is None
     plant = loop.plant
-    most_ns = plant.shortest_ns + plant.slice_ns
-    driver = _seat(loop.driver, index[loop.driver.name], plant.slice_ns, most_ns, grid, numbers)
+    max_ns = plant.shortest_ns + plant.slice_ns
+    driver = _seat(loop.driver, index[loop.driver.name], plant.slice_ns, max_ns, grid, numbers)
     # The driver has nothing to gain from a larger slice (`period_over` is about the services).
     if loop.driver.interface is None:
         driver = replace(driver, slices=driver.slices[:1])
     seats = []
     for service, domain in zip(plant.services, loop.replies, strict=True):
-        most_ns = max(service.period_ns, service.deadline_ns + service.wcet_ns)
+        max_ns = max(service.period_ns, service.deadline_ns + service.wcet_ns)
         place = index[domain.name]
-        seats.append(_seat(domain, place, service.wcet_ns, most_ns, grid, numbers))
+        seats.append(_seat(domain, place, service.wcet_ns, max_ns, grid, numbers))
     free = free and all(
         one.interface_period_ns is None and one.interface_period_range is None
         for one in (loop.driver, *loop.replies)
@@ -173,7 +173,7 @@ def _seat(
     domain: Domain,
     index: int,
     work_ns: int,
-    most_ns: int,
+    max_ns: int,
     grid: BudgetGrid,
     numbers: dict[str, int],
 ) -> Seat:
@@ -182,25 +182,25 @@ def _seat(
     if given is not None:
         only = Periods(given.period_ns, given.period_ns, 1)
         return Seat(index, domain.name, only, (given.budget_ns,), number)
-    least_ns = -(-work_ns // step_ns) * step_ns
-    slices = (least_ns, least_ns + step_ns) if least_ns == work_ns else (least_ns,)
+    min_ns = -(-work_ns // step_ns) * step_ns
+    slices = (min_ns, min_ns + step_ns) if min_ns == work_ns else (min_ns,)
     within = domain.interface_period_range
     if domain.interface_period_ns is not None:
         periods = Periods(domain.interface_period_ns, domain.interface_period_ns, 1)
     elif within is not None:
         periods = Periods(within.min_ns, within.max_ns, within.step_ns or step_ns)
     else:
-        low_ns = -(-max(least_ns, grid.low_ns or 0) // step_ns) * step_ns
-        high_ns = min(most_ns + step_ns, grid.high_ns or most_ns + step_ns)
+        low_ns = -(-max(min_ns, grid.low_ns or 0) // step_ns) * step_ns
+        high_ns = min(max_ns + step_ns, grid.high_ns or max_ns + step_ns)
         periods = Periods(low_ns, high_ns, step_ns)
-    return Seat(index, domain.name, _at_least(periods, least_ns), slices, number)
+    return Seat(index, domain.name, _at_least(periods, min_ns), slices, number)
 
 
-def _at_least(periods: Periods, least_ns: int) -> Periods:
+def _at_least(periods: Periods, min_ns: int) -> Periods:
     """Those that hold the slice."""
-    if periods.first_ns >= least_ns:
+    if periods.first_ns >= min_ns:
         return periods
-    missing = -(-(least_ns - periods.first_ns) // periods.step_ns)
+    missing = -(-(min_ns - periods.first_ns) // periods.step_ns)
     return replace(periods, first_ns=periods.at(missing))
 
 

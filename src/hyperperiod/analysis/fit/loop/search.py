@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The least bandwidth that the sound bounds of a driver loop accept, by branch and bound.
 
-Boxes of choices (`relax`) wait in a heap by their lower bounds. The first is looked at: a choice is
-taken out of it and judged as it is by the tests of `analyze`, then the box is cut in two - the
-driver's periods, then the slices of one service, then M. What a relaxation refuses, or what cannot
-be better than the best so far, is dropped. When nothing is left the best is the optimum, or there
-is none; when time is up the bounds that are left say how far the best may be from it.
+Boxes of choices (`relaxation`) wait in a heap by their lower bounds. The first is looked at: a
+choice is taken out of it and judged as it is by the tests of `analyze`, then the box is cut in two
+- the driver's periods, then the slices of one service, then M. What a relaxation refuses, or what
+cannot be better than the best so far, is dropped. When nothing is left the best is the optimum, or
+there is none; when time is up the bounds that are left say how far the best may be from it.
 
 With several placements all of them are searched together. Each has two roots: with the bound in
 which a packet may wait for a slice on both ways, and with M, in which it waits once.
@@ -26,7 +26,7 @@ from itertools import count
 from hyperperiod.analysis.driver_loop import sedf
 from hyperperiod.analysis.driver_loop.driver_domain import BoundParts, parts_of, too_late
 from hyperperiod.analysis.fit.loop.problem import LoopSetting
-from hyperperiod.analysis.fit.loop.relax import ChoiceBox, MRange, Refusal, Relaxation, Relaxed
+from hyperperiod.analysis.fit.loop.relaxation import ChoiceBox, MRange, Refusal, Relaxation, Relaxed
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.analysis.verdict import Verdict
@@ -135,8 +135,8 @@ class _Search:
     def _try(self, relaxation: Relaxation, box: ChoiceBox, bound: Fraction) -> bool:
         """Judge a choice out of the box; true if nothing else in it is worth a look."""
         for place in dict.fromkeys((box.high, (box.low + box.high) // 2)):
-            best = tuple({slice_ns: top} for slice_ns, top in box.best())
-            found = relaxation.look(replace(box, low=place, high=place, tops=best))
+            best = tuple({slice_ns: upper} for slice_ns, upper in box.best())
+            found = relaxation.look(replace(box, low=place, high=place, upper_bounds=best))
             if isinstance(found, Refusal):
                 continue
             holds = self._judge(relaxation.setting, found)
@@ -145,13 +145,13 @@ class _Search:
         return box.point and box.spread is None
 
     def _judge(self, setting: LoopSetting, found: Relaxed) -> bool:
-        """The choice at the tops as it is; kept if it holds and is the best so far."""
+        """The choice at the upper bounds as it is; kept if it holds and is the best so far."""
         driver = setting.driver.server(
             setting.driver.periods.at(found.box.low), setting.driver.slices[0]
         )
         services = tuple(
-            seat.server(top_ns, slice_ns)
-            for seat, (slice_ns, top_ns) in zip(setting.seats, found.box.best(), strict=True)
+            seat.server(upper_ns, slice_ns)
+            for seat, (slice_ns, upper_ns) in zip(setting.seats, found.box.best(), strict=True)
         )
         failed = why_not(setting, driver, services)
         if failed is not None:
@@ -179,11 +179,15 @@ def _parts(relaxation: Relaxation, box: ChoiceBox) -> Iterator[ChoiceBox]:
         yield replace(box, high=middle)
         yield replace(box, low=middle + 1)
         return
-    for number, top in enumerate(box.tops):
-        if len(top) > 1:
-            for slice_ns, top_ns in top.items():
-                tops = (*box.tops[:number], {slice_ns: top_ns}, *box.tops[number + 1 :])
-                yield replace(box, tops=tops)
+    for number, upper in enumerate(box.upper_bounds):
+        if len(upper) > 1:
+            for slice_ns, upper_ns in upper.items():
+                upper_bounds = (
+                    *box.upper_bounds[:number],
+                    {slice_ns: upper_ns},
+                    *box.upper_bounds[number + 1 :],
+                )
+                yield replace(box, upper_bounds=upper_bounds)
             return
     found = relaxation.look(box)
     if box.spread is None or isinstance(found, Refusal):

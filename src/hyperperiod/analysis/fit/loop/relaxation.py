@@ -2,9 +2,9 @@
 """What no choice in a box can do better: periods of the driver from one to another, slices open.
 
 The box. The driver's period is between `low` and `high`; each service has one or two slices to
-choose from, and periods up to a top. Where the bound is to be the one without a second wait for a
-slice (`waits_once`) a third thing is open: M, from `low_m` to `high_m`, is no less than any answer
-takes beyond the latest arrival of its packet, and `waits_once` is asked with M.
+choose from, and periods up to an upper bound. Where the bound is to be the one without a second
+wait for a slice (`waits_once`) a third thing is open: M, from `low_m` to `high_m`, is no less than
+any answer takes beyond the latest arrival of its packet, and `waits_once` is asked with M.
 
 The relaxation. Everything in the bounds gets better, or stays, when
 - the driver's way is taken with its shortest period, what it takes from others with its longest;
@@ -12,20 +12,20 @@ The relaxation. Everything in the bounds gets better, or stays, when
   their slices smaller;
 - M is at its low end where it lengthens the distance that packets must have, and at its high end
   where it limits answers.
-So given tops for all others, the longest period that a service may have is a top for it: whatever
-meets every condition with others at or below their tops meets its own with them at the tops.
-Lowering the tops in turn until nothing moves ends above every choice in the box. If one service is
-left without a period nothing in the box will do; else the sum of slice / top is a lower bound of
-the bandwidth. In a box of one point (one period of the driver, one slice each, no M) everything
-above is exact, and the tops themselves are the choice with the least bandwidth.
+So given upper bounds of all others, the longest period that a service may have is an upper bound
+for it: whatever meets every condition with others at or below their bounds meets its own with them
+at the bounds. Lowering them in turn until nothing moves ends above every choice in the box. If one
+service is left without a period nothing in the box will do; else the sum of slice / upper bound is
+a lower bound of the bandwidth. In a box of one point (one period of the driver, one slice each, no
+M) everything above is exact, and the upper bounds are the choice with the least bandwidth.
 
 A service's own conditions, in its own period x: deadlines only get harder with x, so the longest x
 is found by halving. That it gets its slice is asked afterwards: R_i <= x (PSEDF) fails for good if
 it fails at that x, and so does a full pcpu (SEDF); the test of deferrable servers under EDF may
 hold for a shorter x again, which is looked for downwards (`_shorter`).
 
-Inputs: a setting, a box. Results: tops and a bound, or a refusal that names both sides of what
-failed. Times are integers in nanoseconds. Errors: none.
+Inputs: a setting, a box. Results: upper bounds and a lower one of the bandwidth, or a refusal that
+names both sides of what failed. Times are integers in nanoseconds. Errors: none.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     two_waits,
 )
 from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
-from hyperperiod.analysis.servers.deferrable_edf import most_work
+from hyperperiod.analysis.servers.deferrable_edf import max_work
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
@@ -71,11 +71,11 @@ class MRange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChoiceBox:
-    """Choices: the driver's period by places from `low` to `high`, tops by slice, M."""
+    """Choices: the driver's period by places from `low` to `high`, upper bounds by slice, M."""
 
     low: int
     high: int
-    tops: tuple[dict[int, int], ...]
+    upper_bounds: tuple[dict[int, int], ...]
     spread: MRange | None = None
 
     @property
@@ -85,19 +85,19 @@ class ChoiceBox:
     @property
     def settled(self) -> bool:
         """Whether each service has one slice only."""
-        return all(len(top) == 1 for top in self.tops)
+        return all(len(upper) == 1 for upper in self.upper_bounds)
 
     def best(self) -> list[tuple[int, int]]:
-        """For each service its slice of least bandwidth, and that slice's top."""
+        """For each service its slice of least bandwidth, and that slice's upper bound."""
         return [
-            min(top.items(), key=lambda pair: (Fraction(pair[0], pair[1]), pair[0]))
-            for top in self.tops
+            min(upper.items(), key=lambda pair: (Fraction(pair[0], pair[1]), pair[0]))
+            for upper in self.upper_bounds
         ]
 
 
 @dataclass(frozen=True)
 class Relaxed:
-    """What is left of a box, the least bandwidth in it, and the latest answers at the tops."""
+    """What is left of a box, the least bandwidth in it, and the latest answers there."""
 
     box: ChoiceBox
     bandwidth: Fraction
@@ -118,14 +118,14 @@ class Relaxation:
             if not seat.periods.count:
                 first = format_time(seat.periods.first_ns)
                 return Refusal(f"domain {seat.name}: no period of at least {first} may be chosen")
-        tops = tuple(
+        upper_bounds = tuple(
             dict.fromkeys(seat.slices, seat.periods.at(seat.periods.count - 1))
             for seat in self.setting.seats
         )
-        return ChoiceBox(0, self.setting.driver.periods.count - 1, tops, spread)
+        return ChoiceBox(0, self.setting.driver.periods.count - 1, upper_bounds, spread)
 
     def look(self, box: ChoiceBox) -> Relaxed | Refusal:
-        """The tops lowered until nothing moves."""
+        """The upper bounds lowered until nothing moves."""
         driver = self.setting.driver
         slice_ns = driver.slices[0]
         near = driver.server(driver.periods.at(box.low), slice_ns)
@@ -141,16 +141,16 @@ class Relaxation:
         refused = self._groups(placed, near)
         if refused is not None:
             return refused
-        least = [Fraction(slice_ns, top) for slice_ns, top in box.best()]
+        least = [Fraction(slice_ns, upper) for slice_ns, upper in box.best()]
         return Relaxed(box, sum(least, self.given + far.bandwidth), latest_ns)
 
     def _round(
         self, box: ChoiceBox, near: Server, far: Server
     ) -> tuple[ChoiceBox, int, PlacedPlant] | Refusal:
         """Every service once, the others where they are by then."""
-        tops = list(box.tops)
+        upper_bounds = list(box.upper_bounds)
         latest_ns = 0
-        placed = self._placed(far, tops)
+        placed = self._placed(far, upper_bounds)
         for number, seat in enumerate(self.setting.seats):
             way = self._way(placed, near)
             if isinstance(way, Refusal):
@@ -158,8 +158,8 @@ class Relaxation:
             asked = _Asked(self, placed, number, way, near, box.spread)
             kept: dict[int, int] = {}
             refused: Refusal | None = None
-            for slice_ns, top_ns in tops[number].items():
-                found = asked.longest(seat, slice_ns, top_ns)
+            for slice_ns, upper_ns in upper_bounds[number].items():
+                found = asked.longest(seat, slice_ns, upper_ns)
                 if isinstance(found, Refusal):
                     refused = refused or found
                     continue
@@ -169,16 +169,16 @@ class Relaxation:
                 return refused
             reached = [reach(way, asked.answer(*pair)) for pair in kept.items()]
             latest_ns = max(latest_ns, *reached)
-            tops[number] = kept
-            placed = self._placed(far, tops)
-        return replace(box, tops=tuple(tops)), latest_ns, placed
+            upper_bounds[number] = kept
+            placed = self._placed(far, upper_bounds)
+        return replace(box, upper_bounds=tuple(upper_bounds)), latest_ns, placed
 
-    def _placed(self, driver: Server, tops: list[dict[int, int]]) -> PlacedPlant:
+    def _placed(self, driver: Server, upper_bounds: list[dict[int, int]]) -> PlacedPlant:
         return self.setting.placed(
             driver,
             [
-                seat.server(max(top.values()), min(top))
-                for seat, top in zip(self.setting.seats, tops, strict=True)
+                seat.server(max(upper.values()), min(upper))
+                for seat, upper in zip(self.setting.seats, upper_bounds, strict=True)
             ],
         )
 
@@ -249,15 +249,15 @@ class _Asked:
         self.own_limit_ns = self.setting.loop.answers_ns[number]
         self.response = Verdict.yes()
         if self.setting.rule is psedf.RULE:
-            # Held to the top: a longer response is one too many for every period below it.
+            # Held to the upper bound: a longer response is one too many for every period below it.
             self.response = slice_response(placed, self.server, self.group, self.service.wcet_ns)
 
     @property
     def response_ns(self) -> int:
         return self.response.bound_ns or 0
 
-    def longest(self, seat: Seat, slice_ns: int, top_ns: int) -> int | Refusal:
-        """The longest period up to the top."""
+    def longest(self, seat: Seat, slice_ns: int, upper_ns: int) -> int | Refusal:
+        """The longest period up to the upper bound."""
         if slice_ns < self.service.wcet_ns:
             return Refusal(
                 f"domain {seat.name}: its slice of {format_time(slice_ns)} is below its task's"
@@ -265,7 +265,7 @@ class _Asked:
             )
         if not self.response.holds:
             return Refusal(f"domain {self.response.reason}")
-        found = self._longest_in_time(seat, slice_ns, top_ns)
+        found = self._longest_in_time(seat, slice_ns, upper_ns)
         if found is None:
             return self._refusal(seat, slice_ns)
         if self.response_ns > found:
@@ -277,9 +277,9 @@ class _Asked:
             return self._shorter(seat, slice_ns, found)
         return found
 
-    def _longest_in_time(self, seat: Seat, slice_ns: int, top_ns: int) -> int | None:
+    def _longest_in_time(self, seat: Seat, slice_ns: int, upper_ns: int) -> int | None:
         """By halving: what is in time with a period is in time with every shorter one."""
-        longest_ns = seat.periods.up_to(top_ns)
+        longest_ns = seat.periods.up_to(upper_ns)
         if longest_ns is None or self._in_time(slice_ns, longest_ns):
             return longest_ns
         low, high = -1, (longest_ns - seat.periods.first_ns) // seat.periods.step_ns
@@ -301,21 +301,21 @@ class _Asked:
         timing = sedf.timing if self.setting.rule is sedf.RULE else sedf_prime.timing
         return timing(self.service, server, group, way_ns)
 
-    def _life(self, slice_ns: int, period_ns: int, answer: Answer, waits: int) -> int | None:
+    def _round_trip(self, slice_ns: int, period_ns: int, answer: Answer, waits: int) -> int | None:
         """The bound in one piece, if the policy has one."""
-        life = self.setting.rule.life
-        if life is None:
+        round_trip = self.setting.rule.round_trip
+        if round_trip is None:
             return None
         server = self.server._replace(period_ns=period_ns, budget_ns=slice_ns)
         wait_ns = waits * (self.near.period_ns - self.near.budget_ns)
-        return life(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
+        return round_trip(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
 
     def _parts(self, slice_ns: int, period_ns: int) -> BoundParts:
         """The bound that may be used."""
         answer = self.answer(slice_ns, period_ns)
         if self.spread is None:
-            return two_waits(self.way, answer, self._life(slice_ns, period_ns, answer, 2))
-        return one_wait(self.way, answer, self._life(slice_ns, period_ns, answer, 1))
+            return two_waits(self.way, answer, self._round_trip(slice_ns, period_ns, answer, 2))
+        return one_wait(self.way, answer, self._round_trip(slice_ns, period_ns, answer, 1))
 
     def _in_time(self, slice_ns: int, period_ns: int) -> bool:
         answer = self.answer(slice_ns, period_ns)
@@ -329,14 +329,14 @@ class _Asked:
         if self.spread is None:
             return True
         own_ns = reach(self.way, answer)
-        old_ns = age(service, self.way, answer, self._life(slice_ns, period_ns, answer, 1))
+        old_ns = age(service, self.way, answer, self._round_trip(slice_ns, period_ns, answer, 1))
         apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + old_ns
         return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 
     def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
         """What fails with the shortest period that there is."""
-        least_ns = max(seat.periods.first_ns, slice_ns)
-        answer, parts = self.answer(slice_ns, least_ns), self._parts(slice_ns, least_ns)
+        min_ns = max(seat.periods.first_ns, slice_ns)
+        answer, parts = self.answer(slice_ns, min_ns), self._parts(slice_ns, min_ns)
         if parts.total_ns > self.service.deadline_ns:
             return Refusal(f"domain {seat.name}, flow {too_late(self.service, parts)}")
         if answer.wake_ns > self.own_limit_ns:
@@ -344,9 +344,9 @@ class _Asked:
                 f"domain {seat.name}: an answer may take {format_time(answer.wake_ns)}, above its"
                 f" task's deadline of {format_time(self.own_limit_ns)}"
             )
-        if least_ns > self.service.period_ns:
+        if min_ns > self.service.period_ns:
             return Refusal(
-                f"domain {seat.name}: its period is at least {format_time(least_ns)}, above the"
+                f"domain {seat.name}: its period is at least {format_time(min_ns)}, above the"
                 f" {format_time(self.service.period_ns)} between its packets"
             )
         return Refusal(
@@ -365,7 +365,7 @@ class _Asked:
         here_ns: int | None = period_ns
         refused = ""
         while here_ns is not None and here_ns >= slice_ns:
-            work_ns = sum(most_work(one, here_ns) for one in others)
+            work_ns = sum(max_work(one, here_ns) for one in others)
             missing_ns = work_ns - (here_ns - slice_ns)
             if missing_ns <= 0:
                 return here_ns
@@ -388,7 +388,7 @@ def replaced(group: Group, server: Server, by: Server) -> Group:
 
 def _unserved(far: Server, group: Group, shortest_ns: int) -> Refusal | None:
     """Why a kept slice is not got under EDF by any driver in a box (`deferrable_edf`)."""
-    work_ns = sum(most_work(one, shortest_ns) for one in group.servers if one is not far)
+    work_ns = sum(max_work(one, shortest_ns) for one in group.servers if one is not far)
     free_ns = far.period_ns - far.budget_ns
     if work_ns <= free_ns:
         return None

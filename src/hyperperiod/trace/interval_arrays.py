@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schedule as spans: what one pcpu did, from one run or idle record to the next.
+"""The schedule as arrays of intervals: what one pcpu did, from one run or idle record to the next.
 
-A span carries everything its record says, so that readers merge by what they care about:
-intervals by vcpu and payers, jobs by task and job. Spans of no length (several picks in one
+An interval carries everything its record says, so that readers merge by what they care about:
+`intervals` by vcpu and payers, `jobs` by task and job. Intervals of no length (several picks in one
 instant) are left out: nothing ran in them.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.trace.format import Header, Kind, Records, chunks, end_ns
 
-SPAN: Final = np.dtype(
+INTERVAL: Final = np.dtype(
     [
         ("start_ns", "<u8"),
         ("end_ns", "<u8"),
@@ -27,13 +27,13 @@ SPAN: Final = np.dtype(
     ]
 )
 
-Spans = NDArray[np.void]
+IntervalArray = NDArray[np.void]
 
 
-def spans(records: Records, pcpu: int) -> Spans:
-    """The spans of one pcpu, in order. The last one ends where the trace ends."""
+def interval_array(records: Records, pcpu: int) -> IntervalArray:
+    """The intervals of one pcpu, in order. The last one ends where the trace ends."""
     parts = [_decisions(chunk, pcpu) for chunk in chunks(records)]
-    chosen = np.concatenate(parts) if parts else np.empty(0, SPAN)
+    chosen = np.concatenate(parts) if parts else np.empty(0, INTERVAL)
     if len(chosen) == 0:
         return chosen
     chosen["end_ns"][:-1] = chosen["start_ns"][1:]
@@ -41,13 +41,13 @@ def spans(records: Records, pcpu: int) -> Spans:
     return chosen[chosen["end_ns"] > chosen["start_ns"]]
 
 
-def all_spans(header: Header, records: Records) -> list[Spans]:
-    """A list of the spans of each pcpu, in the order of pcpus."""
-    return [spans(records, pcpu) for pcpu in range(header["pcpus"])]
+def interval_arrays(header: Header, records: Records) -> list[IntervalArray]:
+    """A list of the intervals of each pcpu, in the order of pcpus."""
+    return [interval_array(records, pcpu) for pcpu in range(header["pcpus"])]
 
 
-def merged(found: Spans, fields: tuple[str, ...]) -> Spans:
-    """Adjacent spans that agree in `fields` made one; other fields are those of the first."""
+def merged(found: IntervalArray, fields: tuple[str, ...]) -> IntervalArray:
+    """Adjacent intervals that agree in `fields` made one; other fields are those of the first."""
     if len(found) == 0:
         return found
     differs = found["start_ns"][1:] != found["end_ns"][:-1]
@@ -59,10 +59,10 @@ def merged(found: Spans, fields: tuple[str, ...]) -> Spans:
     return result
 
 
-def _decisions(chunk: Records, pcpu: int) -> Spans:
+def _decisions(chunk: Records, pcpu: int) -> IntervalArray:
     kinds = chunk["kind"]
     wanted = chunk[(chunk["pcpu"] == pcpu) & ((kinds == Kind.RUN) | (kinds == Kind.IDLE))]
-    result = np.zeros(len(wanted), SPAN)
+    result = np.zeros(len(wanted), INTERVAL)
     result["start_ns"] = wanted["time_ns"]
     result["until_ns"] = wanted["value"]
     for field in ("job", "vcpu", "payer", "task", "kind", "flags"):
