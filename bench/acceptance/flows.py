@@ -20,7 +20,7 @@ from tests.soundness.test_flows import Phases, around, draw_phases, shifted
 
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.found import FlowAnalysis
-from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.model import Flow, Sbf, System, Task
 from hyperperiod.runs import simulate
 
@@ -80,7 +80,7 @@ def flow(name: str, period: int, deadline: int, *hops: str) -> Flow:
 
 def analysed(one: System, sbf: Sbf) -> FlowAnalysis:
     known = one.replace(sbf=sbf)
-    return analyze_flows(known, promises_of(known))
+    return analyze_flows(known, contracts_of(known))
 
 
 def holds(one: System, sbf: Sbf) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.domains.component_sensitivity import scaled
-from hyperperiod.analysis.domains.domain_level import Promise, cluster_of
+from hyperperiod.analysis.domains.domain_level import SupplyContract, cluster_of
 from hyperperiod.analysis.domains.domain_sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -88,8 +88,8 @@ def test_how_far_a_cluster_is_from_its_edge(gedf: Gedf) -> None:
     """Every answer is confirmed by the test; one unit beyond the least budget none is."""
     system = gedf('interface = { period = "500us", budget = "450us" }')
     (domain,) = system.domains
-    promise = Promise(Budget.PERIODIC, Sbf.GENERAL)
-    found = domain_sensitivity(domain, promise)
+    contract = SupplyContract(Budget.PERIODIC, Sbf.GENERAL)
+    found = domain_sensitivity(domain, contract)
     assert found is not None
     assert found.factor is not None
     cluster = cluster_of(domain)
@@ -112,7 +112,7 @@ def test_how_far_a_cluster_is_from_its_edge(gedf: Gedf) -> None:
     assert mpr(loads, Supply(Shape.GENERAL, 500_000, least_ns), 2).holds is True
     assert mpr(loads, Supply(Shape.GENERAL, 500_000, least_ns - 1), 2).holds is None
     short = gedf('interface = { period = "5ms", budget = "3ms" }').domains[0]
-    edge = domain_sensitivity(short, promise)
+    edge = domain_sensitivity(short, contract)
     assert edge is not None
     assert edge.tasks["a"].slack_ns is None
     assert edge.factor is not None

@@ -18,7 +18,7 @@ from hyperperiod.analysis.domains.domain_level import components_of, judge_domai
 from hyperperiod.analysis.explain.deciding import Deciding, deciding
 from hyperperiod.analysis.explain.supplies import HandSupply, supply_corners
 from hyperperiod.analysis.explain_result import Explanation
-from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.witness import IN_HAND
 from hyperperiod.model import (
     Domain,
@@ -98,11 +98,11 @@ def check_window(found: Explanation) -> None:
 
 def decides(system: System, at: int, name: str) -> Deciding:
     """What decides about a task of the domain with that number."""
-    domain, promise = system.domains[at], promises_of(system)[system.domains[at].name]
+    domain, contract = system.domains[at], contracts_of(system)[system.domains[at].name]
     (component,) = components_of(domain)
     index = [source.name for source in component.sources].index(name)
-    verdict = judge_domain(domain, promise).parts[name]
-    return deciding(domain, promise, component, index, verdict)
+    verdict = judge_domain(domain, contract).parts[name]
+    return deciding(domain, contract, component, index, verdict)
 
 
 def by_what(found: Deciding) -> str:

@@ -25,8 +25,8 @@ from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.results import flow_results
 from hyperperiod.analysis.flows.stream import Queue, Stream
 from hyperperiod.analysis.overheads import budget_loss_ns
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.result import FlowResult, HopResult
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Change, Overheads, load_system, parse_policy
 from hyperperiod.runs import simulate
@@ -352,9 +352,9 @@ def test_a_server_that_may_starve_bounds_nothing_elsewhere() -> None:
     seen = simulate(one, 20_000, 1).domains[2].tasks[1]
     said = analyze(one).domains[2]
     assert longest_ns(seen) == 160
-    if_it_were_kept = analyze_flows(one, promises_of(one)).domains["y"].parts["low"]
-    assert if_it_were_kept.bound_ns is not None
-    assert if_it_were_kept.bound_ns < 160
+    if_it_were_guaranteed = analyze_flows(one, contracts_of(one)).domains["y"].parts["low"]
+    assert if_it_were_guaranteed.bound_ns is not None
+    assert if_it_were_guaranteed.bound_ns < 160
     claim = said.tasks[1]
     assert claim.schedulable is None or (claim.response_bound_ns or 0) >= 160
 
@@ -468,7 +468,7 @@ def test_what_diverges_is_given_up() -> None:
 def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
     """Four packets at a driver: a slice serves them all at once, whoever waits behind."""
     one = load_system(SYSTEMS / "stability-control.toml")
-    found = analyze_flows(one, promises_of(one))
+    found = analyze_flows(one, contracts_of(one))
     unknown = {each.name: Verdict.unknown("its servers") for each in one.domains}
     entries = flow_results(found, unknown)
     assert all(entry.schedulable is True for entry in entries)
@@ -480,7 +480,7 @@ def test_the_test_of_a_driver_loop_is_sharper_than_the_general_bounds() -> None:
         assert general.bound_ns is None or entry.response_bound_ns < general.bound_ns
     later = Change(at_ns=1, domain=one.domains[0].name, interface=server(1, 2))
     changed = one.replace(changes=(later,))
-    found = analyze_flows(changed, promises_of(changed))
+    found = analyze_flows(changed, contracts_of(changed))
     assert all(entry.schedulable is None for entry in flow_results(found, unknown))
 
 

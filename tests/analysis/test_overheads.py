@@ -22,7 +22,7 @@ from hyperperiod.analysis.overheads import (
     longest_pick_ns,
     overhead_loads,
 )
-from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.window_loss import NEVER_DUE_NS, window_loss
 from hyperperiod.hosts.xen.measure import LongestGap, XenCosts, costs
@@ -213,9 +213,9 @@ def test_windows_confirm_what_budgets_do_not() -> None:
         )
         one = System(name="s", policy=parse_policy("ds"), overheads=costs, domains=both)
         long = both[0].replace(tasks=(both[0].tasks[0].replace(wcet_ns=300),))
-        promise = promises_of(one.replace(domains=(long, both[1])))["a"]
+        contract = contracts_of(one.replace(domains=(long, both[1])))["a"]
         pair = [
-            judge_domain(long, p).whole.holds for p in (promise, replace(promise, windows=None))
+            judge_domain(long, p).whole.holds for p in (contract, replace(contract, windows=None))
         ]
         said.append(pair)
     assert said == [[None, None], [True, None], [True, True]]

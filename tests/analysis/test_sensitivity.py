@@ -18,7 +18,7 @@ from hyperperiod.analysis.domains.component_sensitivity import (
     component_sensitivity,
     scaled,
 )
-from hyperperiod.analysis.domains.domain_level import Promise
+from hyperperiod.analysis.domains.domain_level import SupplyContract
 from hyperperiod.analysis.domains.domain_sensitivity import (
     domain_result,
     domain_sensitivity,
@@ -127,7 +127,7 @@ def domain(*tasks: Task, budget_ms: int = 5, **more: object) -> Domain:
     return Domain.of({"name": "d", "task": tasks, "interface": interface, **more})
 
 
-PERIODIC = Promise(Budget.PERIODIC, Sbf.GENERAL)
+PERIODIC = SupplyContract(Budget.PERIODIC, Sbf.GENERAL)
 
 
 def test_a_domain_can_give_back_budget() -> None:
@@ -159,7 +159,7 @@ def test_a_domain_can_give_back_budget() -> None:
 def test_what_overheads_take_is_kept() -> None:
     plain_one = domain_sensitivity(domain(task("t", 4, 40)), PERIODIC)
     lossy = domain_sensitivity(
-        domain(task("t", 4, 40)), Promise(Budget.PERIODIC, Sbf.GENERAL, 100_000)
+        domain(task("t", 4, 40)), SupplyContract(Budget.PERIODIC, Sbf.GENERAL, 100_000)
     )
     assert plain_one is not None
     assert lossy is not None
@@ -173,7 +173,7 @@ def test_no_test_no_sensitivity() -> None:
     low = task("t", 4, 40, priority=1)
     assert domain_sensitivity(domain(busy, low, scheduler=Scheduler.FP), PERIODIC) is None
     only = domain(task("t", 4, 40))
-    assert domain_sensitivity(only, Promise(Budget.POLLING, Sbf.HARMONIC)) is None
+    assert domain_sensitivity(only, SupplyContract(Budget.POLLING, Sbf.HARMONIC)) is None
 
 
 def test_several_vcpus_and_fifo() -> None:

@@ -67,7 +67,7 @@ def test_a_run_is_analysed_once(
     for module, function in (
         ("analyze", "resolve_what_can_be"),
         ("resolve", "resolve_what_can_be"),
-        ("analyze", "promises_of"),
+        ("analyze", "contracts_of"),
         ("analyze", "host_level"),
         ("flows.end_to_end", "analyze_flows"),
     ):
@@ -82,7 +82,7 @@ def test_a_run_is_analysed_once(
     assert called == {
         "resolve_what_can_be": 1,
         "host_level": len(groups_of(system)),
-        **({"promises_of": 1} if reported else {}),
+        **({"contracts_of": 1} if reported else {}),
         **({"analyze_flows": 1} if reported and system.flows else {}),
     }
 

@@ -19,9 +19,9 @@ from tests.soundness.campaign import Trial, climb, hunt, sizes
 
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.hosts.result import Responses
 from hyperperiod.model import Domain, Flow, System, Task, TaskKind
 from hyperperiod.runs import simulate
@@ -115,7 +115,7 @@ def draw_system(rng: random.Random) -> System:
 
 def analysis_of(one: System) -> FlowAnalysis:
     """What is known where some servers may not get their budgets."""
-    unkept = {
+    not_guaranteed = {
         one.domains[server.domain_index].name: verdict.reason
         for group in groups_of(one)
         for server, verdict in zip(
@@ -123,7 +123,7 @@ def analysis_of(one: System) -> FlowAnalysis:
         )
         if not verdict.holds
     }
-    return analyze_flows(one, promises_of(one), unkept)
+    return analyze_flows(one, contracts_of(one), not_guaranteed)
 
 
 class Phases(NamedTuple):

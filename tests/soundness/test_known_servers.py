@@ -22,9 +22,9 @@ from tests.soundness.server_world import World, attack, some_world
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.proofs import SHARPER, Rules, Sharper
 from hyperperiod.analysis.servers.known_servers import known_supply
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.model import Sbf
 from hyperperiod.model.policy import legal_policies
 
@@ -138,12 +138,12 @@ def test_small_domains_use_what_they_have_in_hand(policy: str) -> None:
     for number in range(20):
         small = draw(draw_for(f"in hand {policy}", number), policy)
         system = small.system(Sbf.SERVERS)
-        promise = promises_of(system)["d0"]
-        assert promise.known is not None
-        with_hand = judge_domain(system.domains[0], promise).parts
-        plain = replace(promise, known=promise.known._replace(in_hand=()))
+        contract = contracts_of(system)["d0"]
+        assert contract.known is not None
+        with_hand = judge_domain(system.domains[0], contract).parts
+        plain = replace(contract, known=contract.known._replace(in_hand=()))
         without = judge_domain(system.domains[0], plain).parts
-        if not promise.known.supplies or not all(one.bound_ns for one in without.values()):
+        if not contract.known.supplies or not all(one.bound_ns for one in without.values()):
             continue
         worst = worst_case(program, small)
         if worst is None:

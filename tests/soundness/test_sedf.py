@@ -19,7 +19,7 @@ from tests.model_naive import slices
 from tests.model_naive.driver_loop import Passage, Place, Shape, passages
 from tests.soundness.campaign import Trial, climb, hunt, sizes
 
-from hyperperiod.analysis.domains.domain_level import Promise, shape_for
+from hyperperiod.analysis.domains.domain_level import SupplyContract, shape_for
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
@@ -381,8 +381,8 @@ def supply_trial(name: str, draw: random.Random) -> Trial:
     if not host_level(shared.policy, Group(shared.servers)).servers[0].holds:
         return Trial(accepted=False)
     first = shared.servers[0]
-    promise = Promise(shared.policy.budget, order=shared.policy.order)
-    supply = Supply(shape_for(promise, first.period_ns, ()), first.period_ns, first.budget_ns)
+    contract = SupplyContract(shared.policy.budget, order=shared.policy.order)
+    supply = Supply(shape_for(contract, first.period_ns, ()), first.period_ns, first.budget_ns)
     script = tuple(_some_work(draw, one) for one in shared.servers)
     work, runs, blocks = shared.run(script)
     bound = [supply.sbf(length) for length in range(TICKS + 1)]

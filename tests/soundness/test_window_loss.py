@@ -23,7 +23,7 @@ from tests.soundness.test_overheads import STEP_NS, some_overheads
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.domains.domain_level import judge_domain
-from hyperperiod.analysis.promises import promises_of
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.analysis.window_loss import WindowLoss, window_loss
 from hyperperiod.model import (
@@ -130,7 +130,7 @@ def with_budget(domain: Domain, budget_ns: int) -> Domain:
 def tightest(system: System) -> System:
     """Each budget as small as the domain can have it, by bisection."""
     granule_ns = system.quantum_ns or 1
-    promises = promises_of(system)
+    contracts = contracts_of(system)
     domains = list(system.domains)
     for at, domain in enumerate(domains):
         if domain.interface is None:
@@ -139,7 +139,7 @@ def tightest(system: System) -> System:
         while served - refused > max(1, served // 200):
             middle = (served + refused) // 2
             tried = with_budget(domain, middle * granule_ns)
-            if judge_domain(tried, promises[domain.name]).whole.holds:
+            if judge_domain(tried, contracts[domain.name]).whole.holds:
                 served = middle
             else:
                 refused = middle

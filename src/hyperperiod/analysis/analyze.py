@@ -20,11 +20,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hyperperiod.analysis.domains.domain_level import DomainVerdict, Promise, judge_domain
+from hyperperiod.analysis.domains.domain_level import DomainVerdict, SupplyContract, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.result import (
@@ -45,6 +44,7 @@ from hyperperiod.analysis.result import (
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
 from hyperperiod.model import Budget, Domain, Order, Scheduler, Slack, System, Task
 from hyperperiod.model.absent import ABSENT, Absent
@@ -98,12 +98,12 @@ class Analysis:
         return [host_level(self.system.policy, group, spare) for group in self.groups]
 
     @cached_property
-    def promises(self) -> dict[str, Promise]:
+    def contracts(self) -> dict[str, SupplyContract]:
         """What stands behind the interface of each domain, by its name."""
-        return promises_of(self.system)
+        return contracts_of(self.system)
 
     @cached_property
-    def kept(self) -> list[Verdict]:
+    def guaranteed(self) -> list[Verdict]:
         """Whether the servers of each domain get their budgets, in the order of the domains."""
         return [self._host_of(index) for index in range(len(self.system.domains))]
 
@@ -114,7 +114,7 @@ class Analysis:
             return NO_FLOWS
         from hyperperiod.analysis.flows.end_to_end import analyze_flows
 
-        return analyze_flows(self.system, self.promises, self._unkept())
+        return analyze_flows(self.system, self.contracts, self._not_guaranteed())
 
     @cached_property
     def _group_of_domain(self) -> dict[int, int]:
@@ -158,7 +158,7 @@ class Analysis:
         # Loaded where it is asked for: it has as many modules as all the tests.
         from hyperperiod.analysis.explain import explain
 
-        return explain(self.resolution, name, self.flows, self.kept)
+        return explain(self.resolution, name, self.flows, self.guaranteed)
 
     def _flow_results(self) -> tuple[FlowResult, ...]:
         from hyperperiod.analysis.flows.results import flow_results
@@ -249,19 +249,19 @@ class Analysis:
 
     def _domain(self, index: int, domain: Domain, *, sensitivity: bool) -> DomainResult:
         proved = domain.name in self.flows.proved
-        host = Verdict.yes() if proved else self.kept[index]
+        host = Verdict.yes() if proved else self.guaranteed[index]
         return self._domain_under(host, domain, sensitivity=sensitivity)
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
         return {
             domain.name: all_of([*self._unsettled(), host])
-            for domain, host in zip(self.system.domains, self.kept, strict=True)
+            for domain, host in zip(self.system.domains, self.guaranteed, strict=True)
         }
 
-    def _unkept(self) -> dict[str, str]:
+    def _not_guaranteed(self) -> dict[str, str]:
         """By domain, why its servers may not get their budgets; those that do are left out."""
-        hosts = zip(self.system.domains, self.kept, strict=True)
+        hosts = zip(self.system.domains, self.guaranteed, strict=True)
         return {domain.name: host.reason for domain, host in hosts if not host.holds}
 
     def _host_of(self, index: int) -> Verdict:
@@ -272,7 +272,7 @@ class Analysis:
 
     def _domain_under(self, host: Verdict, domain: Domain, *, sensitivity: bool) -> DomainResult:
         """A domain whose servers get their budgets if `host` holds, and those inside it."""
-        inside = self._inside(domain, self.promises[domain.name])
+        inside = self._inside(domain, self.contracts[domain.name])
         unsettled = self._unsettled()
         parts = {
             name: _under(all_of([*unsettled, host]), verdict)
@@ -317,11 +317,11 @@ class Analysis:
             domains=inner,
         )
 
-    def _inside(self, domain: Domain, promise: Promise) -> DomainVerdict:
+    def _inside(self, domain: Domain, contract: SupplyContract) -> DomainVerdict:
         failures = self.resolution.failures
         stuck = next((d.name for d in (domain, *domain.domains) if d.name in failures), None)
         if stuck is None:
-            return self.flows.domains.get(domain.name) or judge_domain(domain, promise)
+            return self.flows.domains.get(domain.name) or judge_domain(domain, contract)
         whole = failures[stuck]
         named = [task.name for task in domain.tasks] + [inner.name for inner in domain.domains]
         return DomainVerdict(whole, {name: Verdict.unknown(whole.reason) for name in named})
@@ -336,7 +336,7 @@ class Analysis:
         """None of them is about work that flows release."""
         if domain.name in self.flows.domains:
             return ()
-        return every_test(domain, self.promises[domain.name])
+        return every_test(domain, self.contracts[domain.name])
 
     def _sensitivity(
         self, domain: Domain
@@ -350,8 +350,8 @@ class Analysis:
 
         if domain.interface is None or domain.name in self.flows.domains:
             return None, {}
-        promise, quantum_ns = self.promises[domain.name], self.system.quantum_ns
-        found = domain_sensitivity(domain, promise, quantum_ns, self._tried(domain))
+        contract, quantum_ns = self.contracts[domain.name], self.system.quantum_ns
+        found = domain_sensitivity(domain, contract, quantum_ns, self._tried(domain))
         if found is None:
             return None, {}
         tasks = {
@@ -369,8 +369,8 @@ class Analysis:
         if index is None:
             return None
         number = self._group_of_domain[index]
-        promise = self.promises[domain.name]
-        return Tried(self.system, index, promise, self.groups[number], self.hosts[number])
+        contract = self.contracts[domain.name]
+        return Tried(self.system, index, contract, self.groups[number], self.hosts[number])
 
     def _optimum(self, domain: Domain) -> OptimumResult | None:
         """How Algorithm 1 found the interface, if it did."""
@@ -397,7 +397,7 @@ class Analysis:
             return None
         from hyperperiod.analysis.domains.dmpr import dmpr_result
 
-        return dmpr_result(domain, self.promises[domain.name], self.system.quantum_ns)
+        return dmpr_result(domain, self.contracts[domain.name], self.system.quantum_ns)
 
 
 def _of_domain(name: str, reason: str) -> str:

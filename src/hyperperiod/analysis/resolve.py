@@ -23,11 +23,11 @@ from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
-    Promise,
+    SupplyContract,
     cluster_of,
     components_of,
-    promise_inside,
-    promise_under,
+    contract_inside,
+    contract_under,
     shape_for,
 )
 from hyperperiod.analysis.domains.minimal_budget import MinimalBudget, minimal_budget
@@ -96,7 +96,7 @@ def resolve_what_can_be(system: System) -> Resolution:
     resolution = Resolution(system)
     filler = _Filler(resolution, lambda _: 0)
     domains = tuple(
-        filler.fill(domain, promise_under(system.policy, domain, system.sbf))
+        filler.fill(domain, contract_under(system.policy, domain, system.sbf))
         for domain in system.domains
     )
     resolution.system = system.replace(domains=domains)
@@ -117,8 +117,8 @@ class _Filler:
     resolution: Resolution
     loss_ns: Callable[[int], int]  # of a budget, by its period
 
-    def fill(self, domain: Domain, promise: Promise) -> Domain:
-        inner = tuple(self.fill(child, promise_inside(promise.sbf)) for child in domain.domains)
+    def fill(self, domain: Domain, contract: SupplyContract) -> Domain:
+        inner = tuple(self.fill(child, contract_inside(contract.sbf)) for child in domain.domains)
         if inner:
             domain = domain.replace(domains=inner)
         if domain.best_effort or domain.interface is not None:
@@ -129,7 +129,7 @@ class _Filler:
         try:
             if open_inside:
                 raise NotCovered(f"its inner domain {open_inside[0]} has no interface")
-            interface = self._compute(domain, promise)
+            interface = self._compute(domain, contract)
         except NotCovered as error:
             self.resolution.failures[domain.name] = Verdict.unknown(str(error))
             return domain
@@ -138,16 +138,16 @@ class _Filler:
             return domain
         return domain.replace(**(_SETTLED | {"interface": interface}))
 
-    def _compute(self, domain: Domain, promise: Promise) -> Interface:
+    def _compute(self, domain: Domain, contract: SupplyContract) -> Interface:
         cluster = cluster_of(domain)
         if cluster is not None:
-            return self._of_cluster(domain, promise, cluster)
+            return self._of_cluster(domain, contract, cluster)
         system = self.resolution.system
         components = [component for component in components_of(domain) if component.sources]
         if not components:
             raise NotCovered("busy tasks give no demand to compute it from")
         period_ns, quantum_ns = domain.interface_period_ns, system.quantum_ns
-        shape = shape_for(promise, period_ns, components)
+        shape = shape_for(contract, period_ns, components)
         if period_ns is None:
             from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
 
@@ -160,11 +160,13 @@ class _Filler:
             budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
-            sure = exact and whole_grid and not proof_of(promise.rules).loose
+            sure = exact and whole_grid and not proof_of(contract.rules).loose
             _give_up(components, domain.interface_period_ns, sure=sure)
         return self._with_overhead(period_ns, budget_ns)
 
-    def _of_cluster(self, domain: Domain, promise: Promise, cluster: Component) -> Interface:
+    def _of_cluster(
+        self, domain: Domain, contract: SupplyContract, cluster: Component
+    ) -> Interface:
         """The least budget of each vcpu for a given period, under gedf."""
         system, period_ns = self.resolution.system, domain.interface_period_ns
         if not cluster.sources:
@@ -173,7 +175,7 @@ class _Filler:
             raise NotCovered("gedf on several vcpus: a budget is computed for a given period only")
         if system.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
-        shape = shape_for(promise, period_ns, [cluster])
+        shape = shape_for(contract, period_ns, [cluster])
         for source in cluster.sources:
             if source.load.wcet > source.load.deadline:
                 raise Infeasible(source.too_long)
@@ -251,8 +253,8 @@ def _add_overheads(resolution: Resolution) -> None:
         for index, own in zip(members, before, strict=True):
             loss = partial(budget_loss_ns, system, before, own)
             reopened = _reopened(resolution, own)
-            promise = promise_under(system.policy, reopened, system.sbf)
-            domains[index] = _Filler(resolution, loss).fill(reopened, promise)
+            contract = contract_under(system.policy, reopened, system.sbf)
+            domains[index] = _Filler(resolution, loss).fill(reopened, contract)
         resolution.system = system.replace(domains=tuple(domains))
 
 

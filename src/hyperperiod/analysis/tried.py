@@ -7,20 +7,21 @@
   which one server asks for less.
 - The latest time after a refill at which it has come (`Sbf.EDP`): later with a larger budget.
 
-Assumptions: those of `overheads`, `host_level` and `promises`. Inputs: a system with its interfaces
-filled in, the number of the domain, its promise, group and host verdict as they are. Errors: none.
+Assumptions: those of `overheads`, `host_level` and `supply_contracts`. Inputs: a system with its
+interfaces filled in, the number of the domain, its supply contract, group and host verdict as they
+are. Errors: none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.domains.domain_level import Promise, judge_domain
+from hyperperiod.analysis.domains.domain_level import SupplyContract, judge_domain
 from hyperperiod.analysis.overheads import budget_loss_ns
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.model import Domain, Interface, Sbf, Scope, Slack, System
 
 _NOT_SUSTAINABLE = "baker"
@@ -32,14 +33,14 @@ class Tried:
 
     system: System
     index: int
-    promise: Promise
+    contract: SupplyContract
     group: Group
     host: HostVerdict
 
     def lost_ns(self, budget_ns: int) -> int:
         """Returns how much (ns) overheads may take of one budget of `budget_ns`, if it had that."""
         if not self._counts_budgets:
-            return self.promise.lost_ns
+            return self.contract.lost_ns
         changed = self._with(budget_ns)
         return budget_loss_ns(changed, changed.domains, changed.domains[self.index])
 
@@ -59,11 +60,11 @@ class Tried:
 
     def _serves(self, budget_ns: int) -> bool:
         """The search saw all but the deadline of a larger budget."""
-        if self.promise.sbf is not Sbf.EDP or budget_ns <= self._budget_ns:
+        if self.contract.sbf is not Sbf.EDP or budget_ns <= self._budget_ns:
             return True
         changed = self._with(budget_ns)
-        promise = promises_of(changed)[self._domain.name]
-        return judge_domain(changed.domains[self.index], promise).whole.holds is True
+        contract = contracts_of(changed)[self._domain.name]
+        return judge_domain(changed.domains[self.index], contract).whole.holds is True
 
     def _kept(self, budget_ns: int) -> bool:
         if not self._counts_budgets and self.host.test != _NOT_SUSTAINABLE:

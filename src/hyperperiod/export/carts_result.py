@@ -25,7 +25,7 @@ from pathlib import Path
 
 from hyperperiod.analysis import resolve
 from hyperperiod.analysis.component import Component, component_of_domains
-from hyperperiod.analysis.domains.domain_level import Promise, components_of, shape_for
+from hyperperiod.analysis.domains.domain_level import SupplyContract, components_of, shape_for
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.export import carts
 from hyperperiod.model import (
@@ -43,7 +43,7 @@ from hyperperiod.model import (
 UNIT_NS = carts.UNIT_NS
 PERIODS_LIMIT = 10_000
 # What stands behind a component in CARTS' periodic resource model.
-PRM = Promise(Budget.PERIODIC, Sbf.GENERAL)
+PRM = SupplyContract(Budget.PERIODIC, Sbf.GENERAL)
 
 Budgets = dict[int, int]
 """A budget for each period, in nanoseconds."""

@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class CdfChart:
-    """Share of jobs finished within x deadlines; `bound` is the analysis' promise."""
+    """Share of jobs finished within x deadlines; `bound` is the bound of the analysis."""
 
     title: str
     axis: Axis

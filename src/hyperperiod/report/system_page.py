@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report of one system: what was promised, what happened, and the schedule itself.
+"""The report of one system: what is guaranteed, what happened, and the schedule itself.
 
 The verdict comes first: what the analysis says, what the run saw, and where the two meet. Then
 come the interfaces, the tasks with observed and guaranteed response times, the pcpus, the
@@ -45,7 +45,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class TaskRow:
-    """One task: what was promised and what was seen."""
+    """One task: what is guaranteed and what was seen."""
 
     domain: str
     name: str
@@ -65,9 +65,9 @@ class TaskRow:
 
     @property
     def trouble(self) -> float:
-        """How much this row deserves to be seen: misses first, then no promise, then closeness."""
-        open_promise = self.deadline_ns is not None and self.schedulable is not True
-        return (self.dmr or 0) * 1e6 + open_promise * 10 + (self.share(self.max_ns) or 0)
+        """How much this row deserves to be seen: misses, then what is open, then closeness."""
+        not_guaranteed = self.deadline_ns is not None and self.schedulable is not True
+        return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.share(self.max_ns) or 0)
 
     def share(self, time_ns: float | None) -> float | None:
         """A time as a share of the deadline, at most 1.5, for the bar in the table."""
@@ -97,13 +97,13 @@ class DomainRow:
 
     @property
     def trouble(self) -> float:
-        """How much this row deserves to be seen: what is not promised comes first."""
+        """How much this row deserves to be seen: what is not guaranteed comes first."""
         return 0.0 if self.best_effort else float(self.schedulable is not True)
 
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One flow: what was promised and what was seen."""
+    """One flow: what is guaranteed and what was seen."""
 
     name: str
     hops: Sequence[str]
@@ -123,7 +123,7 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class PcpuRow:
-    """One pcpu: what its servers were promised and how it was used."""
+    """One pcpu: what its servers are guaranteed and how it was used."""
 
     id: int
     bandwidth: float
@@ -221,7 +221,7 @@ def _analysis_verdict(analysis: AnalysisResult) -> Statement:
     tone, word = _VERDICTS[analysis.schedulable]
     text = {
         True: "Every task meets every deadline, whatever the jobs within their limits do.",
-        False: "Not every promise can be kept: deadlines can be missed. The tables show where.",
+        False: "Not every deadline is guaranteed: some can be missed. The tables show where.",
         None: "No test decides this system: deadlines may or may not be missed.",
     }[analysis.schedulable]
     return Statement(tone, f"Analysis: {word}", text, analysis.reason.rstrip("."))
@@ -308,7 +308,7 @@ def task_rows(
 
 
 def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> list[FlowRow]:
-    """The flows, in the order of the file: what was promised and what was seen."""
+    """The flows, in the order of the file: what is guaranteed and what was seen."""
     return [
         FlowRow(
             name=flow.name,
@@ -331,7 +331,7 @@ def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> li
 
 
 def pcpu_rows(analysis: AnalysisResult, result: RunResult) -> list[PcpuRow]:
-    """Promise and use of each pcpu."""
+    """What is guaranteed on each pcpu, and its use."""
     return [
         PcpuRow(
             id=used.id,

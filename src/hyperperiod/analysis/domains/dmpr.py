@@ -17,7 +17,12 @@ from collections.abc import Sequence
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.domain_level import NotCovered, Promise, cluster_of, shape_for
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    SupplyContract,
+    cluster_of,
+    shape_for,
+)
 from hyperperiod.analysis.domains.minimal_budget import MinimalBudget
 from hyperperiod.analysis.domains.mpr import judge_cluster, min_cluster_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -38,7 +43,9 @@ def minimal_dmpr_budget(
     return min_cluster_budget(loads, shape, period_ns, (1, vcpus - 1), granule_ns)
 
 
-def dmpr_result(domain: Domain, promise: Promise, quantum_ns: int | None) -> DmprResult | None:
+def dmpr_result(
+    domain: Domain, contract: SupplyContract, quantum_ns: int | None
+) -> DmprResult | None:
     """Beside a domain under gedf: all vcpus but one whole, the last with the least budget.
 
     At the domain's own period and under its budget rule; null without an interface, of its own or
@@ -52,7 +59,7 @@ def dmpr_result(domain: Domain, promise: Promise, quantum_ns: int | None) -> Dmp
         return None
     period_ns = domain.interface.period_ns
     try:
-        shape = shape_for(promise, period_ns, [cluster])
+        shape = shape_for(contract, period_ns, [cluster])
     except NotCovered:
         return None
     if shape is Shape.HARMONIC:

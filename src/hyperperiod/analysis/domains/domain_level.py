@@ -82,7 +82,7 @@ class NotCovered(Exception):  # noqa: N818 - it is not an error of the user
 
 
 @dataclass(frozen=True)
-class Promise:
+class SupplyContract:
     """What stands behind a vcpu: the rule, the bound that was asked for, what overheads take.
 
     They take `lost_ns` of a budget while the vcpu has work, and `lost_across_hops_ns` while items
@@ -105,7 +105,7 @@ class Promise:
     known: Known | None = None
 
     @property
-    def by_interface(self) -> Promise:
+    def by_interface(self) -> SupplyContract:
         """The same, with nothing known of other servers."""
         return replace(self, known=None)
 
@@ -121,15 +121,15 @@ def rule_behind(policy: Policy, domain: Domain) -> Budget:
     return Budget.SLICE_ONCE if loses else policy.budget
 
 
-def promise_under(policy: Policy, domain: Domain, sbf: Sbf) -> Promise:
+def contract_under(policy: Policy, domain: Domain, sbf: Sbf) -> SupplyContract:
     """What stands behind a domain of the host, but for overheads and an explicit deadline."""
     rule = rule_behind(policy, domain)
-    return Promise(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
+    return SupplyContract(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
 
 
-def promise_inside(sbf: Sbf) -> Promise:
+def contract_inside(sbf: Sbf) -> SupplyContract:
     """What stands behind a domain in a domain: its server is periodic, whatever the policy is."""
-    return Promise(Budget.PERIODIC, sbf)
+    return SupplyContract(Budget.PERIODIC, sbf)
 
 
 class DomainVerdict(NamedTuple):
@@ -166,51 +166,53 @@ def cluster_of(domain: Domain) -> Component | None:
     return component_of_tasks(domain.scheduler, domain.tasks)
 
 
-def shape_for(promise: Promise, period_ns: int | None, components: Sequence[Component]) -> Shape:
+def shape_for(
+    contract: SupplyContract, period_ns: int | None, components: Sequence[Component]
+) -> Shape:
     """The supply bound to compute with; NotCovered if none is proved, or the harmonic one refused.
 
-    What is proved must be so with the overheads behind the promise and the blocking in the
+    What is proved must be so with the overheads behind the contract and the blocking in the
     components.
     """
     blocked = any(load.blocking for component in components for load in component.loads)
-    needed = [Cover.OVERHEADS] * bool(promise.lost_ns) + [Cover.BLOCKING] * blocked
+    needed = [Cover.OVERHEADS] * bool(contract.lost_ns) + [Cover.BLOCKING] * blocked
     try:
-        proof = proof_of(promise.rules, *needed)
+        proof = proof_of(contract.rules, *needed)
     except NotProved as error:
         raise NotCovered(str(error)) from error
-    if promise.sbf is Sbf.HARMONIC:
+    if contract.sbf is Sbf.HARMONIC:
         for component in components:
-            reason = refusal(promise.rule, period_ns, component.sources)
+            reason = refusal(contract.rule, period_ns, component.sources)
             if reason is not None:
                 raise NotCovered(reason)
         return Shape.HARMONIC
     return proof.supply
 
 
-def supply_of(domain: Domain, promise: Promise, components: Sequence[Component]) -> Supply:
+def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Component]) -> Supply:
     """The supply that each vcpu of the domain surely gets; NotCovered where nothing is proved."""
     interface = domain.interface
     if interface is None:
         raise NotCovered(BEST_EFFORT)
-    shape = shape_for(promise, interface.period_ns, components)
-    budget_ns = interface.budget_ns - promise.lost_ns
+    shape = shape_for(contract, interface.period_ns, components)
+    budget_ns = interface.budget_ns - contract.lost_ns
     if budget_ns <= 0:
         raise NotCovered(WHOLE_BUDGET)
-    if promise.sbf is not Sbf.EDP:
+    if contract.sbf is not Sbf.EDP:
         return Supply(shape, interface.period_ns, budget_ns)
-    if promise.deadline_ns is None:
-        raise NotCovered(promise.refused or NO_RESPONSE_BOUND)
-    return Supply(shape, interface.period_ns, budget_ns, promise.deadline_ns)
+    if contract.deadline_ns is None:
+        raise NotCovered(contract.refused or NO_RESPONSE_BOUND)
+    return Supply(shape, interface.period_ns, budget_ns, contract.deadline_ns)
 
 
 def supply_if_left(
-    domain: Domain, promise: Promise, components: Sequence[Component]
+    domain: Domain, contract: SupplyContract, components: Sequence[Component]
 ) -> Supply | None:
     """What each vcpu surely gets; None if only the account by windows leaves it anything."""
     try:
-        return supply_of(domain, promise, components)
+        return supply_of(domain, contract, components)
     except NotCovered as error:
-        if promise.windows is None or str(error) != WHOLE_BUDGET:
+        if contract.windows is None or str(error) != WHOLE_BUDGET:
             raise
         return None
 
@@ -221,32 +223,32 @@ def _nothing_left(component: Component) -> tuple[Verdict, dict[str, Verdict]]:
     return nothing, dict.fromkeys(names, nothing)
 
 
-def judge_domain(domain: Domain, promise: Promise) -> DomainVerdict:
+def judge_domain(domain: Domain, contract: SupplyContract) -> DomainVerdict:
     """The verdicts under the domain's interface, if its server gets its budget.
 
     What is known of the other servers, where the system asks for that (`Sbf.SERVERS`), only adds to
     them: a yes, or a lower response bound.
     """
-    found = _judge_by_interface(domain, promise)
-    if promise.sbf is not Sbf.SERVERS:
+    found = _judge_by_interface(domain, contract)
+    if contract.sbf is not Sbf.SERVERS:
         return found
     try:
-        sharper = judge_known(domain, promise)
+        sharper = judge_known(domain, contract)
     except NotCovered:
         return found
     parts = {name: better(found.parts[name], other) for name, other in sharper.parts.items()}
     return DomainVerdict(better(found.whole, sharper.whole), found.parts | parts)
 
 
-def judge_known(domain: Domain, promise: Promise) -> DomainVerdict:
+def judge_known(domain: Domain, contract: SupplyContract) -> DomainVerdict:
     """The verdicts with what is known of the servers beside; NotCovered with the reason."""
-    known = promise.known
+    known = contract.known
     if known is None:
-        raise NotCovered(f"what other servers leave: no proof is known for {promise.rules}")
+        raise NotCovered(f"what other servers leave: no proof is known for {contract.rules}")
     if known.refused:
         raise NotCovered(known.refused)
     components = components_of(domain)
-    shape_for(promise, None, components)
+    shape_for(contract, None, components)
     parts: dict[str, Verdict] = {}
     wholes: list[Verdict] = []
     for number, (component, supply) in enumerate(zip(components, known.supplies, strict=True)):
@@ -278,15 +280,15 @@ def judge_in_hand(
     return all_of(verdicts.values()), verdicts
 
 
-def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
+def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdict:
     busy = {t.name: Verdict.unknown(NO_DEADLINE) for t in domain.tasks if t.period_ns is None}
     try:
         if domain.interface is None:
             raise NotCovered(BEST_EFFORT)
         cluster = cluster_of(domain)
         components = components_of(domain) if cluster is None else [cluster]
-        supply = supply_if_left(domain, promise, components)
-        if cluster is not None and promise.sbf is Sbf.HARMONIC:
+        supply = supply_if_left(domain, contract, components)
+        if cluster is not None and contract.sbf is Sbf.HARMONIC:
             raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     except NotCovered as error:
         whole = Verdict.unknown(str(error))
@@ -302,8 +304,8 @@ def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
         else:
             whole, verdicts = _judge_cluster(component, supply, domain.vcpus)
         if cluster is None:
-            whole, verdicts = _with_windows(domain, promise, component, whole, verdicts)
-        reason = _only_sufficient(promise)
+            whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
+        reason = _only_sufficient(contract)
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
@@ -318,13 +320,13 @@ def _judge_by_interface(domain: Domain, promise: Promise) -> DomainVerdict:
 
 def _with_windows(
     domain: Domain,
-    promise: Promise,
+    contract: SupplyContract,
     component: Component,
     whole: Verdict,
     verdicts: dict[str, Verdict],
 ) -> tuple[Verdict, dict[str, Verdict]]:
     """What either of the two accounts of overheads shows, with the shorter response bound."""
-    found = judge_by_windows(domain, promise, component)
+    found = judge_by_windows(domain, contract, component)
     if found is None:
         return whole, verdicts
     return whole if component.starved else better(whole, found.whole), {
@@ -340,27 +342,29 @@ class ByWindows(NamedTuple):
     parts: dict[str, Verdict]
 
 
-def judge_by_windows(domain: Domain, promise: Promise, component: Component) -> ByWindows | None:
+def judge_by_windows(
+    domain: Domain, contract: SupplyContract, component: Component
+) -> ByWindows | None:
     """The verdicts on one vcpu's work by that account; None where there is none."""
-    if promise.windows is None or promise.sbf is Sbf.HARMONIC:
+    if contract.windows is None or contract.sbf is Sbf.HARMONIC:
         return None
     from hyperperiod.analysis.domains.prm_windows import judge_windows
 
     try:
-        supply = supply_of(domain, replace(promise, lost_ns=0), [component])
+        supply = supply_of(domain, replace(contract, lost_ns=0), [component])
     except NotCovered:  # where overheads may take the whole budget nothing else was asked yet
         return None
-    found = judge_windows(component, supply, promise.windows)
+    found = judge_windows(component, supply, contract.windows)
     if found is None:
         return None
     return ByWindows(supply, found[0], _by_name(component.sources, found[1]))
 
 
-def _only_sufficient(promise: Promise) -> str:
+def _only_sufficient(contract: SupplyContract) -> str:
     """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
-    if promise.lost_ns:
+    if contract.lost_ns:
         return "with overheads the test is only sufficient"
-    return proof_of(promise.rules).loose
+    return proof_of(contract.rules).loose
 
 
 def _soften(verdict: Verdict, reason: str) -> Verdict:

@@ -31,7 +31,7 @@ from hyperperiod.analysis.domains.component_sensitivity import (
 )
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
-    Promise,
+    SupplyContract,
     cluster_of,
     components_of,
     judge_domain,
@@ -62,7 +62,7 @@ class DomainSensitivity:
 
 def domain_sensitivity(
     domain: Domain,
-    promise: Promise,
+    contract: SupplyContract,
     quantum_ns: int | None = None,
     tried: Tried | None = None,
 ) -> DomainSensitivity | None:
@@ -71,10 +71,10 @@ def domain_sensitivity(
     try:
         every = components_of(domain) if cluster is None else [cluster]
         components = [one for one in every if one.sources or one.starved]
-        supply = supply_of(domain, promise, components)
+        supply = supply_of(domain, contract, components)
     except NotCovered:
         return None
-    if cluster is None and _needs_windows(domain, promise):
+    if cluster is None and _needs_windows(domain, contract):
         return None
     found = [
         component_sensitivity(component, supply)
@@ -91,13 +91,13 @@ def domain_sensitivity(
         )
     else:
         least = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
-    given = _Given(domain.interface, quantum_ns or 1, promise, tried)
+    given = _Given(domain.interface, quantum_ns or 1, contract, tried)
     budget_ns = None if least.budget_ns is None else given.min_ns(least.budget_ns)
     confirmed_ns = budget_ns if budget_ns is None else given.confirmed_ns(budget_ns)
     factors = [part.factor for part in parts]
     whole = [factor for factor in factors if factor is not None]
     # Another proof may confirm what this test, at its edge, does not.
-    alone = promise.windows is None and promise.sbf is not Sbf.SERVERS
+    alone = contract.windows is None and contract.sbf is not Sbf.SERVERS
     return DomainSensitivity(
         {
             task.name: replace(task, exact=task.exact and alone)
@@ -116,11 +116,11 @@ def domain_sensitivity(
     )
 
 
-def _needs_windows(domain: Domain, promise: Promise) -> bool:
+def _needs_windows(domain: Domain, contract: SupplyContract) -> bool:
     """Whether the account of overheads by windows confirms what that by budgets does not."""
-    if promise.windows is None or not judge_domain(domain, promise).whole.holds:
+    if contract.windows is None or not judge_domain(domain, contract).whole.holds:
         return False
-    return not judge_domain(domain, replace(promise, windows=None)).whole.holds
+    return not judge_domain(domain, replace(contract, windows=None)).whole.holds
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class _Given:
 
     interface: Interface
     granule_ns: int
-    promise: Promise
+    contract: SupplyContract
     tried: Tried | None
 
     def min_ns(self, needed_ns: int) -> int | None:
@@ -137,9 +137,9 @@ class _Given:
 
         A larger one never loses more.
         """
-        first = -(-(needed_ns + self.promise.lost_ns) // self.granule_ns)
+        first = -(-(needed_ns + self.contract.lost_ns) // self.granule_ns)
         most = self.interface.period_ns // self.granule_ns
-        if first <= most and self._lost_ns(first) == self.promise.lost_ns:
+        if first <= most and self._lost_ns(first) == self.contract.lost_ns:
             return first * self.granule_ns
 
         def enough(granules: int) -> bool:
@@ -164,7 +164,7 @@ class _Given:
 
     def _lost_ns(self, granules: int) -> int:
         budget_ns = granules * self.granule_ns
-        return self.promise.lost_ns if self.tried is None else self.tried.lost_ns(budget_ns)
+        return self.contract.lost_ns if self.tried is None else self.tried.lost_ns(budget_ns)
 
 
 def domain_result(found: DomainSensitivity) -> DomainSensitivityResult:

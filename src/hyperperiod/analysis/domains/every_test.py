@@ -8,8 +8,8 @@ other servers on its pcpus (`servers.known_servers`). Where the paper's conditio
 `harmonic_supply` still refuses, its verdict is shown as not sound. Jobs that move between vcpus
 have tests of their own (`mpr`). Best-effort domains have no tests.
 
-Inputs: a domain with its interface, its promise. Result: named verdicts, one per test. Errors:
-none.
+Inputs: a domain with its interface, its supply contract. Result: named verdicts, one per test.
+Errors: none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
-    Promise,
+    SupplyContract,
     cluster_of,
     components_of,
     judge_component,
@@ -47,76 +47,78 @@ _SOURCE = {
 }
 
 
-def every_test(domain: Domain, promise: Promise) -> tuple[NamedVerdict, ...]:
+def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, ...]:
     """What each test that applies says of the domain, if its server gets its budget."""
     if any(inner.interface is None for inner in domain.domains):
         return ()
     try:
         cluster = cluster_of(domain)
         if cluster is not None:
-            supply = supply_of(domain, replace(promise, sbf=Sbf.GENERAL), [cluster])
+            supply = supply_of(domain, replace(contract, sbf=Sbf.GENERAL), [cluster])
             from hyperperiod.analysis.domains.mpr import mpr_tests
 
             return mpr_tests(cluster.loads, supply, domain.vcpus)
         components = components_of(domain)
-        supply_of(domain, replace(promise, sbf=Sbf.GENERAL), components)
+        supply_of(domain, replace(contract, sbf=Sbf.GENERAL), components)
     except NotCovered:
         return ()
-    return tuple(_tests(domain, promise, components))
+    return tuple(_tests(domain, contract, components))
 
 
 def _tests(
-    domain: Domain, promise: Promise, components: Sequence[Component]
+    domain: Domain, contract: SupplyContract, components: Sequence[Component]
 ) -> Iterator[NamedVerdict]:
-    yield _named(domain, promise, Sbf.GENERAL)
+    yield _named(domain, contract, Sbf.GENERAL)
     if all(_periods_divide(component) for component in components):
-        yield _harmonic(domain, promise, components)
-    if promise.deadline_ns is not None:
-        yield _named(domain, promise, Sbf.EDP)
-    if promise.known is not None:
-        yield _known(domain, promise, promise.known)
+        yield _harmonic(domain, contract, components)
+    if contract.deadline_ns is not None:
+        yield _named(domain, contract, Sbf.EDP)
+    if contract.known is not None:
+        yield _known(domain, contract, contract.known)
 
 
-def _known(domain: Domain, promise: Promise, known: Known) -> NamedVerdict:
+def _known(domain: Domain, contract: SupplyContract, known: Known) -> NamedVerdict:
     """With what the other servers on the pcpus leave; the proof is in the file that is the source.
 
     What it does not cover is unknown, with the reason.
     """
     try:
-        verdict = judge_known(domain, promise).whole
+        verdict = judge_known(domain, contract).whole
     except NotCovered as error:
         verdict = Verdict.unknown(str(error))
     return NamedVerdict(f"{domain.scheduler}, {known.test}", known.source, True, verdict)
 
 
-def _named(domain: Domain, promise: Promise, sbf: Sbf) -> NamedVerdict:
-    verdict = judge_domain(domain, replace(promise.by_interface, sbf=sbf)).whole
-    return NamedVerdict(*_title(domain, promise, sbf), sound=True, verdict=verdict)
+def _named(domain: Domain, contract: SupplyContract, sbf: Sbf) -> NamedVerdict:
+    verdict = judge_domain(domain, replace(contract.by_interface, sbf=sbf)).whole
+    return NamedVerdict(*_title(domain, contract, sbf), sound=True, verdict=verdict)
 
 
-def _title(domain: Domain, promise: Promise, sbf: Sbf) -> tuple[str, str]:
+def _title(domain: Domain, contract: SupplyContract, sbf: Sbf) -> tuple[str, str]:
     """Name and source; fifo and the supply of polling servers are ours."""
     resource, source = _RESOURCE[sbf], _SOURCE[sbf]
-    late = promise.rule in (Budget.POLLING, Budget.SPORADIC)
+    late = contract.rule in (Budget.POLLING, Budget.SPORADIC)
     if sbf is Sbf.GENERAL and late:
-        resource = f"{promise.rule} resource"
+        resource = f"{contract.rule} resource"
     ours = domain.scheduler is Scheduler.FIFO or late
     return f"{domain.scheduler}, {resource}", "" if ours else source
 
 
-def _harmonic(domain: Domain, promise: Promise, components: Sequence[Component]) -> NamedVerdict:
+def _harmonic(
+    domain: Domain, contract: SupplyContract, components: Sequence[Component]
+) -> NamedVerdict:
     """The test on the harmonic supply as the paper has it; sound only where its bound is."""
     interface = domain.interface
     assert interface is not None, "there is a supply"
     sound = all(
-        refusal(promise.rule, interface.period_ns, component.sources) is None
+        refusal(contract.rule, interface.period_ns, component.sources) is None
         for component in components
     )
     if sound:
-        return _named(domain, promise, Sbf.HARMONIC)
-    supply = Supply(Shape.HARMONIC, interface.period_ns, interface.budget_ns - promise.lost_ns)
+        return _named(domain, contract, Sbf.HARMONIC)
+    supply = Supply(Shape.HARMONIC, interface.period_ns, interface.budget_ns - contract.lost_ns)
     verdict = all_of(judge_component(component, supply)[0] for component in components)
-    return NamedVerdict(*_title(domain, promise, Sbf.HARMONIC), sound=False, verdict=verdict)
+    return NamedVerdict(*_title(domain, contract, Sbf.HARMONIC), sound=False, verdict=verdict)
 
 
 def _periods_divide(component: Component) -> bool:

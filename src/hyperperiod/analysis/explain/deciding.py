@@ -26,7 +26,7 @@ from hyperperiod.analysis.domains.budget_in_hand import InHand, JobInHand, job_i
 from hyperperiod.analysis.domains.domain_level import (
     WHOLE_BUDGET,
     NotCovered,
-    Promise,
+    SupplyContract,
     components_of,
     judge_by_windows,
     judge_component,
@@ -63,10 +63,10 @@ class _Proof(NamedTuple):
 
 
 def deciding(
-    domain: Domain, promise: Promise, component: Component, index: int, verdict: Verdict
+    domain: Domain, contract: SupplyContract, component: Component, index: int, verdict: Verdict
 ) -> Deciding:
     """What decides about a source of one of the domain's vcpus, of which that is the verdict."""
-    proofs = _proofs(domain, promise, component, index)
+    proofs = _proofs(domain, contract, component, index)
     for proof in proofs:
         if not verdict.holds or _is_same(proof.verdict, verdict):
             return proof.decides()
@@ -79,23 +79,25 @@ def _is_same(one: Verdict, other: Verdict) -> bool:
     return (one.holds, one.bound_ns) == (other.holds, other.bound_ns)
 
 
-def _proofs(domain: Domain, promise: Promise, component: Component, index: int) -> Iterator[_Proof]:
+def _proofs(
+    domain: Domain, contract: SupplyContract, component: Component, index: int
+) -> Iterator[_Proof]:
     """Every proof that applies, with the verdict of each."""
     components = components_of(domain)
     name = component.sources[index].name
-    supply = supply_if_left(domain, promise, components)
+    supply = supply_if_left(domain, contract, components)
     if supply is not None:
-        nominal = supply_of(domain, replace(promise, lost_ns=0), components)
+        nominal = supply_of(domain, replace(contract, lost_ns=0), components)
         found = Deciding(
             component_witness(component, index, supply),
             Provision(supply, nominal),
-            promise.lost_ns,
+            contract.lost_ns,
             by_interface=True,
         )
         yield _Proof(judge_component(component, supply)[1][name], lambda: found)
-    by_windows = judge_by_windows(domain, promise, component)
-    if by_windows is not None and promise.windows is not None:
-        loss, whole = promise.windows, by_windows.supply
+    by_windows = judge_by_windows(domain, contract, component)
+    if by_windows is not None and contract.windows is not None:
+        loss, whole = contract.windows, by_windows.supply
         yield _Proof(
             by_windows.parts[name],
             lambda: Deciding(
@@ -104,8 +106,8 @@ def _proofs(domain: Domain, promise: Promise, component: Component, index: int) 
                 loss=loss,
             ),
         )
-    known = promise.known
-    if promise.sbf is not Sbf.SERVERS or known is None or known.refused:
+    known = contract.known
+    if contract.sbf is not Sbf.SERVERS or known is None or known.refused:
         return
     number = components.index(component)
     stairs = known.supplies[number]

@@ -17,7 +17,7 @@ from hyperperiod.analysis.domains.domain_level import (
     MOVING,
     DomainVerdict,
     NotCovered,
-    Promise,
+    SupplyContract,
     cluster_of,
     components_of,
     judge_domain,
@@ -50,11 +50,11 @@ from hyperperiod.analysis.explain_result import (
 )
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.windows import hop_witness
-from hyperperiod.analysis.promises import promises_of
 from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
 from hyperperiod.model import Domain, Interface, Task, format_time
@@ -136,7 +136,7 @@ class _View:
             if subject.index in members
         )
         self.group: Group = groups_of(self.system)[number]
-        self.promises = promises_of(self.system)
+        self.contracts = contracts_of(self.system)
 
     def server(self) -> Explanation:
         """A server among those of its pcpus."""
@@ -246,7 +246,7 @@ class _View:
         if domain.name in self.resolution.failures:
             return None
         own = self.subject.task.name if self.subject.task else self.subject.domain.name
-        found = judge_domain(domain, self.promises[domain.name]).parts.get(own)
+        found = judge_domain(domain, self.contracts[domain.name]).parts.get(own)
         return None if found is None or found.holds is None else found
 
     def _under(self, around: Sequence[Domain], verdict: Verdict) -> Verdict:
@@ -270,12 +270,12 @@ class _View:
             whole = self._whole_pcpu(domain, components)
             shown = Deciding(component_witness(component, index, whole), Provision(whole, whole))
             return _Place(domain, component, index, shown), failure
-        promise = self.promises[domain.name]
-        verdict = judge_domain(domain, promise).parts[own]
+        contract = self.contracts[domain.name]
+        verdict = judge_domain(domain, contract).parts[own]
         if cluster is None:
-            shown = deciding(domain, promise, component, index, verdict)
+            shown = deciding(domain, contract, component, index, verdict)
             return _Place(domain, component, index, shown), verdict
-        shown = _moving(domain, promise, component, index)
+        shown = _moving(domain, contract, component, index)
         return _Place(domain, component, index, shown, domain.vcpus), verdict
 
     def _whole_pcpu(self, domain: Domain, components: Sequence[Component]) -> Supply:
@@ -283,7 +283,7 @@ class _View:
         first = domain.interface_period_range
         period_ns = domain.interface_period_ns or (first.min_ns if first else None)
         period_ns = period_ns or self.system.quantum_ns or DEFAULT_QUANTUM_NS
-        shape = shape_for(self.promises[domain.name], period_ns, components)
+        shape = shape_for(self.contracts[domain.name], period_ns, components)
         return Supply(shape, period_ns, period_ns)
 
     def _outside(self, around: Sequence[Domain]) -> Iterator[Verdict]:
@@ -297,7 +297,7 @@ class _View:
             if outer[-1].interface is None:
                 yield Verdict.unknown(f"{outer[-1].name} has no interface")
                 continue
-            parts = judge_domain(outer[-1], self.promises[outer[-1].name]).parts
+            parts = judge_domain(outer[-1], self.contracts[outer[-1].name]).parts
             yield _about(inner.name, parts[inner.name])
 
     def _enough(self, place: _Place) -> ExplainEnough:
@@ -310,7 +310,7 @@ class _View:
         own, alone = place.component, [enough.only(place.component, place.index)]
         if found.loss is not None:
             overheads = enough.OverheadAccounts(
-                self.promises[place.domain.name].lost_ns, found.loss
+                self.contracts[place.domain.name].lost_ns, found.loss
             )
             others = all(overheads.hold(own, nominal))
             budget_ns, task_budget_ns = (
@@ -367,14 +367,14 @@ def _component_with(components: Sequence[Component], name: str) -> tuple[Compone
     raise NotCovered("it has no deadline that a test could show")
 
 
-def _moving(domain: Domain, promise: Promise, component: Component, index: int) -> Deciding:
+def _moving(domain: Domain, contract: SupplyContract, component: Component, index: int) -> Deciding:
     """What decides about jobs that move between vcpus; NotCovered if no window shows it."""
-    supply = supply_of(domain, promise, [component])
+    supply = supply_of(domain, contract, [component])
     witness = mpr_witness(component, index, supply, domain.vcpus)
     if witness is None:
         raise NotCovered(MOVING)
-    nominal = supply_of(domain, replace(promise, lost_ns=0), [component])
-    return Deciding(witness, Provision(supply, nominal), promise.lost_ns)
+    nominal = supply_of(domain, replace(contract, lost_ns=0), [component])
+    return Deciding(witness, Provision(supply, nominal), contract.lost_ns)
 
 
 def _supply_instant(provision: Provision) -> str:

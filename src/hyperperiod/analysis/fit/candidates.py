@@ -34,7 +34,7 @@ from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
-    promise_under,
+    contract_under,
     shape_for,
 )
 from hyperperiod.analysis.fit.problem import Candidate, FitItem
@@ -163,8 +163,8 @@ class Tabulator:
         try:
             inner = self._settled(domain)
             components = [part for part in components_of(inner) if part.sources]
-            promise = promise_under(self.system.policy, domain, self.system.sbf)
-            shape = shape_for(promise, None, components)
+            contract = contract_under(self.system.policy, domain, self.system.sbf)
+            shape = shape_for(contract, None, components)
         except NotCovered:
             return None, floor
         if not components or any(part.utilization > 1 for part in components):

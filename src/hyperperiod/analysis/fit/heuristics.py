@@ -182,7 +182,7 @@ def construct(scorer: Scorer, stop: Stop) -> tuple[Choice, Score] | None:
             break
         if sum(scorer.problem.weights[i][c] for i, c in enumerate(selection)) > room:
             continue
-        if best is not None and not _promises(scorer, selection, best[1]):
+        if best is not None and not _may_be_better(scorer, selection, best[1]):
             continue
         for choice in packings(scorer, selection):
             score = scorer.total(choice)
@@ -249,7 +249,7 @@ def _best_period(scorer: Scorer, group: Sequence[int], number: int) -> dict[int,
     return {i: Assignment(c, number) for i, c in best[1]} if best is not None else {}
 
 
-def _promises(scorer: Scorer, selection: Selection, best: Score) -> bool:
+def _may_be_better(scorer: Scorer, selection: Selection, best: Score) -> bool:
     """Whether the selection can be better at all, wherever its domains go."""
     if not scorer.allowed(best):
         return True

@@ -17,9 +17,9 @@ a file:
 - `registry`: tests of whole flows, which may say more;
 - `verdicts`: what all that says of flows and domains, `found` and `results` how it is told.
 
-No bound (no fixed point within many rounds, a hop in a domain without a promise, work above the
-bandwidth) is "unbounded". A closed source bounds nothing but how many items are on their way, one
-of each client, and so does the queue of a flow whose hop has more work than bandwidth: an item
+No bound (no fixed point within many rounds, a hop in a domain without a supply contract, work above
+the bandwidth) is "unbounded". A closed source bounds nothing but how many items are on their way,
+one of each client, and so does the queue of a flow whose hop has more work than bandwidth: an item
 waits for at most as many others at each hop.
 
 Assumptions: servers get their budgets (`host_level`), but for those that are named as doubtful;
@@ -28,8 +28,9 @@ instant at which the next comes. There a slice-once server loses its slice, so n
 its domain if items go on inside it. Overheads count as everywhere (`overheads`), the releases of
 hops by the source and the queue.
 
-Inputs: the system with its interfaces, a promise per domain. Results: verdicts for the domains that
-have a hop, and for the flows, in nanoseconds. Sufficient only: true or null. Errors: none.
+Inputs: the system with its interfaces, a supply contract per domain. Results: verdicts for the
+domains that have a hop, and for the flows, in nanoseconds. Sufficient only: true or null. Errors:
+none.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hyperperiod.analysis.domains.domain_level import NotCovered, Promise
+from hyperperiod.analysis.domains.domain_level import NotCovered, SupplyContract
 from hyperperiod.analysis.flows.fixed_point import fixed_point
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.registry import whole_verdicts
@@ -52,15 +53,17 @@ LOSES = (
 
 
 def analyze_flows(
-    system: System, promises: Mapping[str, Promise], unkept: Mapping[str, str] | None = None
+    system: System,
+    contracts: Mapping[str, SupplyContract],
+    not_guaranteed: Mapping[str, str] | None = None,
 ) -> FlowAnalysis:
-    """All flows together; `promises` by name of the domain, for those that have an interface.
+    """All flows together; `contracts` by name of the domain, for those that have an interface.
 
-    `unkept` says, by name too, why a server may not get its budget. What goes through there has no
-    bound, and what it does to others elsewhere is bounded by the source and the queue.
+    `not_guaranteed` says, by name too, why a server may not get its budget. What goes through there
+    has no bound, and what it does to others elsewhere is bounded by the source and the queue.
     """
     routes = Routes(system)
-    vcpus, refused = _vcpus(routes, system, promises, unkept or {})
+    vcpus, refused = _vcpus(routes, system, contracts, not_guaranteed or {})
     bounds, insides = fixed_point(routes, vcpus)
     settled = not system.swaps and not system.changes
     wholes = whole_verdicts(system) if settled and system.flows else {}
@@ -82,7 +85,10 @@ def analyze_flows(
 
 
 def _vcpus(
-    routes: Routes, system: System, promises: Mapping[str, Promise], unkept: Mapping[str, str]
+    routes: Routes,
+    system: System,
+    contracts: Mapping[str, SupplyContract],
+    not_guaranteed: Mapping[str, str],
 ) -> tuple[list[Vcpu], dict[str, str]]:
     """The vcpus that have hops, known to the routes from here on; and domains without, with why."""
     vcpus: list[Vcpu] = []
@@ -91,12 +97,16 @@ def _vcpus(
         if not routes.touches(domain):
             continue
         try:
-            if domain.name in unkept:
-                raise NotCovered(unkept[domain.name])
-            promise = promises.get(domain.name)
-            if promise is not None and promise.rule is Budget.SLICE_ONCE and routes.stay_in(domain):
+            if domain.name in not_guaranteed:
+                raise NotCovered(not_guaranteed[domain.name])
+            contract = contracts.get(domain.name)
+            if (
+                contract is not None
+                and contract.rule is Budget.SLICE_ONCE
+                and routes.stay_in(domain)
+            ):
                 raise NotCovered(LOSES)
-            vcpus += vcpus_of(domain, promise)
+            vcpus += vcpus_of(domain, contract)
         except NotCovered as error:
             refused[domain.name] = str(error)
     for number, one in enumerate(vcpus):

@@ -16,7 +16,7 @@ Where the system asks for it (`Sbf.SERVERS`) and it is known what the other serv
 (`servers.known_servers`), that is the supply. It is never less than that of the interface: there a
 budget has come by the end of its period, too, as its test demands.
 
-Inputs: a domain and its promise. Results: its vcpus. Errors: NotCovered.
+Inputs: a domain and its supply contract. Results: its vcpus. Errors: NotCovered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
-    Promise,
+    SupplyContract,
     components_of,
     supply_of,
 )
@@ -52,40 +52,40 @@ class Vcpu:
     across: Supply | Staircase | None
 
 
-def vcpus_of(domain: Domain, promise: Promise | None) -> list[Vcpu]:
+def vcpus_of(domain: Domain, contract: SupplyContract | None) -> list[Vcpu]:
     """The vcpus of a domain with their supply; NotCovered where none is known."""
-    if promise is None:
+    if contract is None:
         raise NotCovered("it has no interface")
     components = components_of(domain)
-    supply = supply_of(domain, promise, components)
-    exact = not promise.lost_ns and not proof_of(promise.rules).loose
+    supply = supply_of(domain, contract, components)
+    exact = not contract.lost_ns and not proof_of(contract.rules).loose
     least = supply if exact else None
-    known = _known_supplies(promise)
+    known = _known_supplies(contract)
     if known:
-        sharper = find_sharper(promise.rules)
+        sharper = find_sharper(contract.rules)
         holds_across = sharper is not None and Cover.HOPS in sharper.covers
         return [
             Vcpu(domain.name, component, stairs, least, stairs if holds_across else None)
             for component, stairs in zip(components, known, strict=True)
         ]
-    across = _supply_across_hops(domain, promise, components)
+    across = _supply_across_hops(domain, contract, components)
     return [Vcpu(domain.name, component, supply, least, across) for component in components]
 
 
-def _known_supplies(promise: Promise) -> tuple[Staircase, ...]:
+def _known_supplies(contract: SupplyContract) -> tuple[Staircase, ...]:
     """What the other servers leave to each vcpu; empty where that is unknown, or was not asked."""
-    if promise.sbf is not Sbf.SERVERS or promise.known is None:
+    if contract.sbf is not Sbf.SERVERS or contract.known is None:
         return ()
-    return () if promise.known.refused else promise.known.supplies
+    return () if contract.known.refused else contract.known.supplies
 
 
 def _supply_across_hops(
-    domain: Domain, promise: Promise, components: Sequence[Component]
+    domain: Domain, contract: SupplyContract, components: Sequence[Component]
 ) -> Supply | None:
-    if Cover.HOPS not in proof_of(promise.rules).covers:
+    if Cover.HOPS not in proof_of(contract.rules).covers:
         return None
     try:
-        with_wakes = replace(promise, lost_ns=promise.lost_across_hops_ns)
+        with_wakes = replace(contract, lost_ns=contract.lost_across_hops_ns)
         return supply_of(domain, with_wakes, components)
     except NotCovered:
         return None

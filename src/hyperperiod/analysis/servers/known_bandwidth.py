@@ -65,7 +65,7 @@ from math import floor
 from typing import NamedTuple
 
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.analysis.servers.server_table import NOT_KEPT, NotKnown
+from hyperperiod.analysis.servers.server_table import NOT_GUARANTEED, NotKnown
 from hyperperiod.model import Order
 
 MAX_STEPS = 96
@@ -89,7 +89,7 @@ def waits_by_bandwidth(group: Group, order: Order, own: Server) -> list[tuple[in
     pieces = _pieces(group, order, own)
     (whole_ns,) = _responses(pieces, [own.budget_ns])
     if whole_ns > own.period_ns:
-        raise NotKnown(NOT_KEPT)
+        raise NotKnown(NOT_GUARANTEED)
     ends = _ends(own)
     steps = []
     amount_ns = 0

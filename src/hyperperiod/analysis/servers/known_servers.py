@@ -63,7 +63,7 @@ from hyperperiod.analysis.servers.known_bandwidth import waits_by_bandwidth
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import (
     MAX_RUNS,
-    NOT_KEPT,
+    NOT_GUARANTEED,
     TOO_LONG,
     NotKnown,
     supply_by_table,
@@ -172,7 +172,7 @@ def waits_by_interference(group: Group, order: Order, own: Server) -> Waits:
         spending = [_spending(other, refill_ns, own, order) for other in others]
         waits, got_ns = _waits(own, spending, group.pcpus)
         if got_ns < own.budget_ns:
-            raise NotKnown(NOT_KEPT)
+            raise NotKnown(NOT_GUARANTEED)
         steps += waits
     return steps
 

@@ -47,7 +47,7 @@ MAX_OWN_RUNS = 250
 
 
 TOO_LONG = "the schedule of the servers repeats only after too long a time"
-NOT_KEPT = "its budget may come after the end of its period"
+NOT_GUARANTEED = "its budget may come after the end of its period"
 
 
 class NotKnown(Exception):  # noqa: N818 - it is not an error of the user
@@ -74,7 +74,7 @@ def supply_by_table(group: Group, order: Order, own: Server) -> Staircase:
     length_ns, runs = _repeating(group, order, own)
     budget_ns = sum(run.end_ns - run.start_ns for run in runs)
     if not runs:
-        raise NotKnown(NOT_KEPT)
+        raise NotKnown(NOT_GUARANTEED)
     steps = []
     for first in range(len(runs)):
         amount_ns = wait_ns = 0
@@ -102,7 +102,7 @@ def waits_by_table(group: Group, order: Order, own: Server) -> list[tuple[int, i
         steps.append((before_ns, run.start_ns - refill_ns - before_ns))
         paid_ns[refill_ns] += run.end_ns - run.start_ns
     if min(paid_ns.values()) < own.budget_ns:
-        raise NotKnown(NOT_KEPT)
+        raise NotKnown(NOT_GUARANTEED)
     return steps
 
 

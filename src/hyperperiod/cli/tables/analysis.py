@@ -26,7 +26,7 @@ from hyperperiod.cli.tables.cells import (
 )
 from hyperperiod.model.absent import ABSENT
 
-Promised = PcpuResult | DomainResult | TaskResult | FlowResult
+Judged = PcpuResult | DomainResult | TaskResult | FlowResult
 SHOWN_SUBJECTS = 6
 
 
@@ -73,9 +73,9 @@ def _tested(analysis: AnalysisResult) -> Iterable[tuple[str, Sequence[TestResult
 
 
 def reasons(analysis: AnalysisResult) -> Iterable[str]:
-    """Why what is promised is not proven: each reason once, behind all that it is about."""
+    """Why what is asked for is not proved: each reason once, behind all that it is about."""
     subjects: dict[str, list[str]] = {}
-    for name, part in _promised(analysis):
+    for name, part in _judged(analysis):
         if part.reason:
             subject, reason = _of_whom(part.reason, name)
             named = subjects.setdefault(reason, [])
@@ -94,7 +94,7 @@ def _of_whom(reason: str, name: str) -> tuple[str, str]:
     return (subject, rest) if found and " " not in subject else (name, reason)
 
 
-def _promised(analysis: AnalysisResult) -> Iterable[tuple[str, Promised]]:
+def _judged(analysis: AnalysisResult) -> Iterable[tuple[str, Judged]]:
     """The parts with a verdict, by name: not best effort, not without a deadline; flows last."""
     for pcpu in analysis.pcpus:
         yield f"pcpu {pcpu.id}", pcpu

@@ -291,7 +291,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             ratios[worst] <= NOT_WORSE,
         )
         first = next((load for load in loads if ratios[load] < GAIN), None)
-        past = self._first_past(self._promised(run), loads)
+        past = self._first_past(self._guaranteed(run), loads)
         yield Claim(
             f"{run.name}: the great gain begins where the last VM's demand passes its promise.",
             self.paper.gain,
@@ -301,7 +301,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             first == past,
         )
         best = min(ratios, key=lambda load: ratios[load])
-        beyond = self._first_past(self._promised(run) + run.spare.bandwidth, loads)
+        beyond = self._first_past(self._guaranteed(run) + run.spare.bandwidth, loads)
         rises = all(
             ratios[one] <= NOT_WORSE * ratios[other]
             for one, other in pairwise(loads)
@@ -316,7 +316,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             rises and ratios[best] < GAIN and best <= beyond and best < loads[-1],
         )
 
-    def _promised(self, run: SpareCurve) -> Fraction:
+    def _guaranteed(self, run: SpareCurve) -> Fraction:
         """What RTDS promises the VM whose demand grows: above it RTDS cannot keep up."""
         return self._rtds(run)[-1].bandwidth
 
@@ -350,7 +350,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         ]
         ends = (self.loads[0], self.loads[-1])
         curves.append(Curve("RTDS", [(float(load), 1.0) for load in ends]))
-        past = float(100 * self._promised(self.runs[0])) + sum(vm.load or 0 for vm in self.vms)
+        past = float(100 * self._guaranteed(self.runs[0])) + sum(vm.load or 0 for vm in self.vms)
         return LineChart(
             self.title,
             Scale("total load", "%"),

@@ -9,7 +9,7 @@ sound; for an inner server it is its response bound in the test of the domain ar
 vcpus of a domain share the latest deadline of them. Of servers of the host there is, too, what the
 others on their pcpus leave to them (`known_servers`).
 
-Inputs: a system with its interfaces filled in. Result: a `Promise` for each domain by name.
+Inputs: a system with its interfaces filled in. Result: a `SupplyContract` for each domain by name.
 Errors: none.
 """
 
@@ -20,10 +20,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.domains.domain_level import (
-    Promise,
+    SupplyContract,
+    contract_inside,
+    contract_under,
     judge_domain,
-    promise_inside,
-    promise_under,
 )
 from hyperperiod.analysis.domains.edp import refusal
 from hyperperiod.analysis.overheads import budget_loss_ns
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from hyperperiod.analysis.window_loss import WindowLoss
 
 
-def promises_of(system: System) -> dict[str, Promise]:
-    """One promise per domain; names are unique at every depth."""
+def contracts_of(system: System) -> dict[str, SupplyContract]:
+    """One supply contract per domain; names are unique at every depth."""
     return {
-        name: promise
+        name: contract
         for group, members in zip(groups_of(system), domains_by_group(system), strict=True)
-        for name, promise in _promises_of_group(system, group, members)
+        for name, contract in _contracts_of_group(system, group, members)
     }
 
 
-def _promises_of_group(
+def _contracts_of_group(
     system: System, group: Group, members: list[int]
-) -> Iterator[tuple[str, Promise]]:
+) -> Iterator[tuple[str, SupplyContract]]:
     refused = refusal(system.policy)
     bounds = fp_response_time(group) if refused is None else []
     domains = [system.domains[index] for index in members]
@@ -61,8 +61,8 @@ def _promises_of_group(
             period_ns = inner.interface.period_ns if inner.interface else 0
             return budget_loss_ns(system, domains, own, period_ns)
 
-        promise = replace(
-            promise_under(system.policy, domain, system.sbf),
+        contract = replace(
+            contract_under(system.policy, domain, system.sbf),
             lost_ns=loss_ns(domain),
             deadline_ns=deadline_ns,
             refused=refused or "",
@@ -70,8 +70,8 @@ def _promises_of_group(
             windows=_windows(system, domains, domain),
             known=_known(system, group, index, unsettled),
         )
-        yield domain.name, promise
-        yield from _inside(loss_ns, domain, promise)
+        yield domain.name, contract
+        yield from _inside(loss_ns, domain, contract)
 
 
 def _known(system: System, group: Group, index: int, unsettled: str) -> Known | None:
@@ -110,23 +110,23 @@ def _latest(group: Group, bounds: list[Verdict], index: int) -> int | None:
 
 
 def _inside(
-    loss_ns: Callable[[Domain], int], domain: Domain, promise: Promise
-) -> Iterator[tuple[str, Promise]]:
+    loss_ns: Callable[[Domain], int], domain: Domain, contract: SupplyContract
+) -> Iterator[tuple[str, SupplyContract]]:
     """Inner servers: periodic, with their response bound under the server around them."""
     if not domain.domains:
         return
     verdicts = {}
     if all(inner.interface is not None for inner in domain.domains):
-        verdicts = judge_domain(domain, promise).parts
+        verdicts = judge_domain(domain, contract).parts
     for inner in domain.domains:
         found = verdicts.get(inner.name)
         deadline_ns = found.bound_ns if found is not None and found.holds else None
         lost_ns = loss_ns(inner)
         behind = replace(
-            promise_inside(promise.sbf),
+            contract_inside(contract.sbf),
             lost_ns=lost_ns,
             deadline_ns=deadline_ns,
-            refused=promise.refused,
+            refused=contract.refused,
         )
         yield inner.name, behind
         yield from _inside(loss_ns, inner, behind)
