@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
+from tests.analysis.paper_loops import bounds_of
 from tests.soundness.campaign import climb
 from tests.soundness.test_sedf import Play, Stage, latest, neighbours, some_play
 
@@ -40,7 +41,7 @@ def draw(generator: random.Random, load: float) -> Stage:
 
 
 def bound_holds(stage: Stage) -> bool:
-    return all(verdict.holds for verdict in psedf.bounds(stage.placed))
+    return all(verdict.holds for verdict in bounds_of(stage.placed, psedf.RULE))
 
 
 def survives(stage: Stage) -> bool:

@@ -8,17 +8,13 @@ from itertools import combinations, product
 
 import pytest
 from tests.analysis import plain
+from tests.analysis.published_edp import EdpInterface, bandwidth_optimal, latest_deadline
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.edp import (
-    EdpInterface,
-    bandwidth_optimal,
-    latest_deadline,
-    minimal_edp_budget,
-)
+from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -79,7 +75,8 @@ def test_verdicts_budgets_and_deadlines(local: Local) -> None:
         good = [pair for pair, holds in grid.items() if holds]
         deadline = draw.randint(1, period)
         wanted = min((b for b, d in good if d == deadline), default=None)
-        assert minimal_edp_budget([part], period, deadline).budget_ns == wanted
+        least_of = minimal_budget([part], Shape.GENERAL, period, 1, deadline)
+        assert least_of.budget_ns == wanted
         best = bandwidth_optimal([part], period)
         if not good:
             assert best is None
@@ -101,7 +98,7 @@ def test_a_deadline_never_costs_bandwidth() -> None:
     general = _analysis.minimal_budget(Local.FIXED_PRIORITY, loads, Shape.GENERAL, 20, 1)[0]
     assert general is not None
     assert best.budget_ns < general
-    assert minimal_edp_budget([part], 20, 20).budget_ns == general
+    assert minimal_budget([part], Shape.GENERAL, 20, 1, 20).budget_ns == general
     assert fixed_priority(part, best.supply)[0].holds
     assert latest_deadline([part], 20, best.budget_ns - 1) == (None, True)
 
@@ -136,7 +133,7 @@ def first_late_edf(tasks: list[tuple[int, Load]], ticks: int) -> tuple[list[int]
     return ran, None
 
 
-def test_a_child_handed_up_with_a_later_deadline_breaks_its_promise() -> None:
+def test_a_child_handed_up_with_a_later_deadline_breaks_its_guarantee() -> None:
     """CARTS makes (period, budget, deadline) a task due period + deadline - budget later."""
     child = EdpInterface(4, 2, 2)
     inside = component(Local.EDF, [Load(1, 16, 3)])
@@ -150,7 +147,7 @@ def test_a_child_handed_up_with_a_later_deadline_breaks_its_promise() -> None:
     # The child's task comes at 2, has to be done by 5, and the child does not run before 6.
     assert ran[:8] == [0, 0, -1, -1, 1, 1, 0, 0]
     assert child.supply.sbf(3) == 1
-    # With the deadline of the model the component above refuses what it cannot promise.
+    # With the deadline of the model the component above refuses what it cannot guarantee.
     assert edf(component(Local.EDF, [child.load, other]), whole).holds is False
 
 

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
-from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.dmpr import dmpr, minimal_dmpr_budget
-from hyperperiod.analysis.domains.mpr import min_supply, minimal_mpr_budget, mpr, mpr_witness
-from hyperperiod.analysis.domains.mpr_published import (
+from tests.analysis.mpr_published import (
     SupplyBound,
     dmpr_supply,
     interface_loads,
@@ -24,6 +19,11 @@ from hyperperiod.analysis.domains.mpr_published import (
     published_interface,
     published_test,
 )
+
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.domains.dmpr import dmpr, minimal_dmpr_budget
+from hyperperiod.analysis.domains.mpr import min_supply, minimal_mpr_budget, mpr, mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.witness import Role, Share, Window
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.analysis.paper_loops import bounds_of, configure
 from tests.model_naive.driver_loop import Passage, Shape, passages
 from tests.model_naive.slices import Order, Wakes, World
 from tests.model_naive.slices import Slice as Vcpu
@@ -43,7 +44,7 @@ ENDLESS = 10**6
 
 def test_stability_control_under_sedf() -> None:
     """Section VII: s_N = 0.08, p_N = 0.3, and 0.06 in 0.3 ms for each wheel."""
-    configuration = sedf.configure(WHEELS)
+    configuration = configure(sedf.RULE, WHEELS)
     assert configuration == Configuration(Slice(300_000, 80_000), (Slice(300_000, 60_000),) * 4)
     assert sedf.paper_holds(WHEELS, configuration) == [True] * 4
     longer = replace(configuration, driver=Slice(300_001, 80_000))
@@ -51,14 +52,14 @@ def test_stability_control_under_sedf() -> None:
 
 
 def test_stability_control_under_sedf_prime() -> None:
-    configuration = sedf_prime.configure(WHEELS)
+    configuration = configure(sedf_prime.RULE, WHEELS)
     assert configuration == Configuration(Slice(500_000, 80_000), (Slice(500_000, 60_000),) * 4)
     assert sedf_prime.paper_holds(WHEELS, configuration) == [True] * 4
 
 
 def test_stability_control_under_psedf() -> None:
     """Section VI: p_N = d_min - s_N, the packets' period, and r = 4 * 0.06 + 0.08 ms."""
-    configuration = psedf.configure(WHEELS)
+    configuration = configure(psedf.RULE, WHEELS)
     assert configuration == Configuration(Slice(1_420_000, 80_000), (Slice(2_500_000, 60_000),) * 4)
     assert psedf.paper_response(WHEELS, configuration) == [320_000] * 4
     assert psedf.paper_holds(WHEELS, configuration) == [True] * 4
@@ -77,9 +78,9 @@ def test_response_times_by_deadline() -> None:
 def test_slices_that_do_not_fit() -> None:
     for module in (sedf, sedf_prime, psedf):
         with pytest.raises(ValueError, match="k packets take"):
-            module.configure(Plant((Service("a", 100, 50, 1),), 30, 1))
+            configure(module.RULE, Plant((Service("a", 100, 50, 1),), 30, 1))
     with pytest.raises(ValueError, match="does not fit"):
-        sedf.configure(Plant((Service("a", 100, 50, 11),), 1, 1))
+        configure(sedf.RULE, Plant((Service("a", 100, 50, 11),), 1, 1))
     with pytest.raises(ValueError, match="2 packets for 4"):
         Plant(WHEELS.services, 1, 2)
     with pytest.raises(ValueError, match="needs 0 < wcet"):
@@ -172,7 +173,7 @@ def test_psedf_misses_a_deadline_that_the_paper_promises() -> None:
     assert placed is not None
     assert all(flow.paper for flow in flows.values())
     assert all(flow.sound.holds is None for flow in flows.values())
-    assert psedf.configure(placed.plant).driver.period_ns == placed.driver.period_ns
+    assert configure(psedf.RULE, placed.plant).driver.period_ns == placed.driver.period_ns
     unit_ns = 20_000
     seen = run(scaled(placed, unit_ns), "psedf", {f: [0, 125] for f in range(4)}, 300)
     assert max(one.response for one in seen) * unit_ns == 1_840_000
@@ -222,13 +223,13 @@ def _alone_below(wake: int, again: int) -> int:
 def test_the_paper_leaves_out_the_way_in_and_out() -> None:
     """r is 25 and so is the deadline; s_N + p_N is d_min; a packet is answered after 37."""
     plant = Plant((Service("a", 100, 20, 1), Service("b", 100, 25, 20)), 1, 2)
-    configuration = psedf.configure(plant)
+    configuration = configure(psedf.RULE, plant)
     assert psedf.paper_response(plant, configuration) == [3, 25]
     assert psedf.paper_holds(plant, configuration) == [True, True]
     placed = place(plant, configuration)
     seen = run(placed, "psedf", {0: [0], 1: [3]}, 60)
     assert [one.response for one in seen] == [3, 37]
-    assert [verdict.holds for verdict in psedf.bounds(placed)] == [None, None]
+    assert [verdict.holds for verdict in bounds_of(placed, psedf.RULE)] == [None, None]
 
 
 EIGHT = Plant(
@@ -277,7 +278,7 @@ def test_the_bound_of_sedf_is_nearly_reached() -> None:
     placed = place(plant, configuration, others=others, beside=beside)
     work = (((399, 394), (1575, 394)), ((793, 390),))
     seen = run(placed, "sedf", {0: [1], 1: [0], 2: [1176]}, 2100, work)
-    bounds = [verdict.bound_ns for verdict in sedf.bounds(placed)]
+    bounds = [verdict.bound_ns for verdict in bounds_of(placed, sedf.RULE)]
     assert bounds == [2002] * 3
     assert max(one.response for one in seen) == 1969
 
@@ -314,7 +315,7 @@ def test_the_first_wake_of_all_waits_for_a_slice() -> None:
 def test_the_bound_of_sedf_prime_is_nearly_reached() -> None:
     """1184 of 1222, which the packet above takes."""
     placed = place(EIGHT, ANSWERS, beside=BESIDE)
-    verdict = sedf_prime.bounds(placed)[0]
+    verdict = bounds_of(placed, sedf_prime.RULE)[0]
     assert verdict.holds
     assert verdict.bound_ns == 1222
 
@@ -324,7 +325,7 @@ def test_the_bound_of_psedf_is_nearly_reached() -> None:
     plant = Plant(tuple(Service(f"s{n}", 1200, 1200, 1) for n in range(3)), 1, 3)
     configuration = Configuration(Slice(200, 3), (Slice(400, 2),) * 3)
     placed = place(plant, configuration, beside=())
-    bounds = [verdict.bound_ns for verdict in psedf.bounds(placed)]
+    bounds = [verdict.bound_ns for verdict in bounds_of(placed, psedf.RULE)]
     seen = run(placed, "psedf", {flow: [0] for flow in range(3)}, 400)
     assert max(one.response for one in seen) == 203
     assert bounds == [208] * 3

@@ -13,8 +13,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from tests.analysis.paper_loops import bounds_of
+
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
-from hyperperiod.analysis.driver_loop.driver_domain import PlacedPlant, bounds_of, parts_of
+from hyperperiod.analysis.driver_loop.driver_domain import PlacedPlant, parts_of
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server

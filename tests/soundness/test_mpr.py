@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from tests.analysis.mpr_published import mpr_supply, published_test
 from tests.soundness.campaign import Trial, hunt_blocks, sizes
 from tests.soundness.global_world import World, adversarial_supply, play_and_climb
 
@@ -15,7 +16,6 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.dmpr import dmpr
 from hyperperiod.analysis.domains.mpr import mpr
-from hyperperiod.analysis.domains.mpr_published import mpr_supply, published_test
 from hyperperiod.analysis.domains.supply_bound import Supply
 
 RUNS, TICKS = 16, 64

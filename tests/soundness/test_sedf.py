@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TypeVar
 
 import pytest
+from tests.analysis.paper_loops import bounds_of, configure
 from tests.model_naive import slices
 from tests.model_naive.driver_loop import Passage, Place, Shape, passages
 from tests.soundness.campaign import Trial, climb, hunt, sizes
@@ -59,10 +60,10 @@ class Stage:
     def bounds(self) -> list[int] | None:
         """The bounds of all services if all their deadlines are met."""
         module, _, _ = RULES[self.name]
-        verdicts = module.bounds(self.placed)
+        verdicts = bounds_of(self.placed, module.RULE)
         if not all(verdict.holds for verdict in verdicts):
             return None
-        return [verdict.bound_ns for verdict in verdicts]
+        return [verdict.bound_ns or 0 for verdict in verdicts]
 
     def parts(self) -> list[BoundParts]:
         """What those bounds are made of."""
@@ -143,7 +144,7 @@ def some_stage(name: str, draw: random.Random) -> Stage | None:
     plant = Plant(tuple(services), 1, draw.choice([count, count, count + 1]))
     try:
         if draw.random() < 0.5:
-            configuration = RULES[name][0].configure(plant)
+            configuration = configure(RULES[name][0].RULE, plant)
         else:
             configuration = _any_configuration(draw, plant)
     except ValueError:

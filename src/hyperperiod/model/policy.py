@@ -36,11 +36,6 @@ class BudgetRule(RuleWord):
         return bool(_rules.BUDGETS[self.code][1] & trait)
 
     @property
-    def is_timed(self) -> bool:
-        """Whether budget comes back at each deadline, whatever was used before."""
-        return self._has(_rules.TIMED)
-
-    @property
     def keeps(self) -> bool:
         """Whether a server without work loses nothing by that (but it may pay for the time)."""
         return self._has(_rules.KEEPS)

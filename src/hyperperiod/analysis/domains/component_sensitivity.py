@@ -72,14 +72,7 @@ def component_sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> 
     """How much the tasks of a component may grow on this supply; None where no test covers it."""
     if component.starved or component.fifo_with_busy or not component.sources:
         return None
-    grown = _analysis.largest_wcets(
-        component.local,
-        component.loads,
-        supply.shape,
-        supply.period_ns,
-        supply.budget_ns,
-        supply.deadline_ns,
-    )
+    grown = _analysis.largest_wcets(component.local, component.loads, *supply.numbers)
     slacks = _slacks(component, supply)
     tasks = tuple(
         TaskSensitivity(source.name, source.load.wcet, wcet_ns, slack_ns, exact and sure)
@@ -131,15 +124,7 @@ class _Search:
 
     def holds(self, loads: list[Load]) -> bool:
         supply = self.supply
-        found, _ = _analysis.judge(
-            self.local,
-            loads,
-            supply.shape,
-            supply.period_ns,
-            supply.budget_ns,
-            supply.deadline_ns,
-            looks_for(len(loads)),
-        )
+        found, _ = _analysis.judge(self.local, loads, *supply.numbers, looks_for(len(loads)))
         self.exact = self.exact and found is not _analysis.Verdict.UNKNOWN
         return found is _analysis.Verdict.HOLDS
 
@@ -164,14 +149,7 @@ def _steps(loads: Iterable[Load], low: Fraction, high: Fraction) -> set[Fraction
 def _slacks(component: Component, supply: Supply) -> list[tuple[int | None, bool]]:
     """The slack of each task, None where its deadline is missed, and whether it surely is all."""
     if component.local is Local.EDF:
-        deadlines = _analysis.shortest_deadlines(
-            component.local,
-            component.loads,
-            supply.shape,
-            supply.period_ns,
-            supply.budget_ns,
-            supply.deadline_ns,
-        )
+        deadlines = _analysis.shortest_deadlines(component.local, component.loads, *supply.numbers)
         return [
             (None if shortest is None else load.deadline - shortest, exact)
             for load, (shortest, exact) in zip(component.loads, deadlines, strict=True)

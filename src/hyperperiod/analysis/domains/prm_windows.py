@@ -131,7 +131,5 @@ def _confirmed(bound_ns: int | None = None, *, holds: bool | None) -> Verdict:
 
 def _response(loads: Sequence[Load], supply: Supply, late_ns: int) -> Verdict:
     """The verdict for the last load, which is below all others."""
-    found, bound_ns = _analysis.last_response(
-        loads, supply.shape, supply.period_ns, supply.budget_ns, supply.deadline_ns
-    )
+    found, bound_ns = supply.last_response(loads)
     return _confirmed(bound_ns + late_ns, holds=found is _analysis.Verdict.HOLDS)

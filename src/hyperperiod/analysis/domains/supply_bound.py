@@ -94,15 +94,6 @@ class Supply:
         gaps = (amount_ns - 1) // self.budget_ns
         return self.blackout_ns + amount_ns + gaps * (self.period_ns - self.budget_ns)
 
-    def lower_line(self, window_ns: int) -> Fraction:
-        """The best linear lower bound (lsbf): bandwidth * (t - blackout), at least 0."""
-        return max(Fraction(0), self.bandwidth * (window_ns - self.blackout_ns))
-
-    def upper_line(self, window_ns: int) -> Fraction:
-        """The best linear upper bound (usbf), which Theorem 1 of the CSA paper uses."""
-        lead_ns = self.blackout_ns - (self.period_ns - self.budget_ns)
-        return max(Fraction(0), self.bandwidth * (window_ns - lead_ns))
-
     def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
         """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
         return _analysis.judge(local, loads, *self.numbers)

@@ -218,10 +218,10 @@ def parts_of(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict
         if isinstance(answer, Verdict):
             return answer
         answers.append(answer)
-    once = lives(placed, rule, way, answers, 1)
+    once = round_trips(placed, rule, way, answers, 1)
     if waits_once(placed, way, answers, once):
         return [one_wait(way, *both) for both in zip(answers, once, strict=True)]
-    twice = lives(placed, rule, way, answers, 2)
+    twice = round_trips(placed, rule, way, answers, 2)
     return [two_waits(way, *both) for both in zip(answers, twice, strict=True)]
 
 
@@ -236,7 +236,7 @@ def one_wait(way: Way, answer: Answer, round_trip_ns: int | None) -> BoundParts:
     return min(sharp, two_waits(way, answer, round_trip_ns), key=lambda parts: parts.sum_ns)
 
 
-def lives(
+def round_trips(
     placed: PlacedPlant, rule: SliceRule, way: Way, answers: Sequence[Answer], waits: int
 ) -> list[int | None]:
     """From arrival to answer in one piece, with so many waits for the driver's slice."""
@@ -377,39 +377,12 @@ def _spent(placed: PlacedPlant, server: Server, service: Service | None, window_
     return min(by_slices_ns, by_jobs_ns)
 
 
-def min_period(deadline_ns: int, hops: int) -> int:
-    """The largest p_N with hops * p_N + p_i <= d_i where p_i = p_N, for the shortest deadline."""
-    return deadline_ns // (hops + 1)
-
-
 def hold_by_hops(plant: Plant, configuration: Configuration, hops: int) -> list[bool]:
     """Whether hops p_N + p_i <= d_i, the inequality of sections IV and V, for each service."""
     return [
         hops * configuration.driver.period_ns + own.period_ns <= service.deadline_ns
         for service, own in zip(plant.services, configuration.services, strict=True)
     ]
-
-
-def configure_by_hops(plant: Plant, hops: int) -> Configuration:
-    """Sections IV and V: p_N = d_min / (hops + 1), s_N = k e_N; p_i = d_i - hops p_N, s_i = e_i.
-
-    ValueError if a slice does not fit its period: the paper has no configuration then.
-    """
-    period_ns = min_period(plant.shortest_ns, hops)
-    if plant.slice_ns > period_ns:
-        raise ValueError(f"k packets take {plant.slice_ns}, the driver's period is {period_ns}")
-    services = []
-    for service in plant.services:
-        own_ns = service.deadline_ns - hops * period_ns
-        if service.wcet_ns > own_ns:
-            raise ValueError(f"{service.name}: {service.wcet_ns} does not fit a period of {own_ns}")
-        services.append(Slice(own_ns, service.wcet_ns))
-    return Configuration(Slice(period_ns, plant.slice_ns), tuple(services))
-
-
-def bounds_of(placed: PlacedPlant, rule: SliceRule) -> list[Verdict]:
-    """One verdict for each service, with its bound."""
-    return verdicts_of(placed, parts_of(placed, rule))
 
 
 def verdicts_of(placed: PlacedPlant, found: list[BoundParts] | Verdict) -> list[Verdict]:

@@ -48,7 +48,7 @@ wake may not begin a period this is asked only with D + R_i <= p_i: then shorter
 bandwidth would do as well, and `fit` need not try larger slices.
 
 Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds, null above
-the deadline. Errors: ValueError from `configure`.
+the deadline. Errors: none.
 """
 
 from __future__ import annotations
@@ -65,22 +65,12 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Slice,
     SliceRule,
     Way,
-    bounds_of,
     period_over,
     slice_response,
 )
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order
-
-
-def configure(plant: Plant) -> Configuration:
-    """The slices and periods of section VI."""
-    period_ns = plant.shortest_ns - plant.slice_ns
-    if plant.slice_ns > period_ns:
-        raise ValueError(f"k packets take {plant.slice_ns}, the driver's period is {period_ns}")
-    services = tuple(Slice(service.period_ns, service.wcet_ns) for service in plant.services)
-    return Configuration(Slice(period_ns, plant.slice_ns), services)
 
 
 def paper_response(plant: Plant, configuration: Configuration) -> list[int | None]:
@@ -117,11 +107,6 @@ def _fixed_point(own_ns: int, above: list[Slice], limit_ns: int) -> int | None:
             return response_ns
         response_ns = demand_ns
     return None
-
-
-def bounds(placed: PlacedPlant) -> list[Verdict]:
-    """The sound end-to-end bounds: in through the driver, the real-time domain, and out."""
-    return bounds_of(placed, RULE)
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:

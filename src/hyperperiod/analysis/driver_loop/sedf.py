@@ -31,7 +31,7 @@ What the paper leaves unsaid, and `bounds` asks for:
   domain on.
 
 Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds; above the
-deadline it is null, for the bound is only sufficient. Errors: ValueError from `configure`.
+deadline it is null, for the bound is only sufficient. Errors: none.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Service,
     SliceRule,
     Way,
-    bounds_of,
-    configure_by_hops,
     hold_by_hops,
     period_over,
 )
@@ -58,19 +56,9 @@ HOPS = 4
 """Periods of the driver domain in inequality (1)."""
 
 
-def configure(plant: Plant) -> Configuration:
-    """The slices and periods of section IV: the longest periods that (1) and (2) allow."""
-    return configure_by_hops(plant, HOPS)
-
-
 def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     """Inequality (1) for each service."""
     return hold_by_hops(plant, configuration, HOPS)
-
-
-def bounds(placed: PlacedPlant) -> list[Verdict]:
-    """The sound form of (1), with what the paper leaves unsaid."""
-    return bounds_of(placed, RULE)
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:

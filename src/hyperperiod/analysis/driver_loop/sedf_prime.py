@@ -27,7 +27,7 @@ any other the same bound D holds with its own slice. The whole is
 2 D and that.
 
 Inputs: a placed plant. Results: per service a verdict with the bound in nanoseconds, null above
-the deadline. Errors: ValueError from `configure`.
+the deadline. Errors: none.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Service,
     SliceRule,
     Way,
-    bounds_of,
-    configure_by_hops,
     hold_by_hops,
     period_over,
 )
@@ -58,19 +56,9 @@ HOPS = 2
 MAX_STEPS = 10_000
 
 
-def configure(plant: Plant) -> Configuration:
-    """The slices and periods of section V, found as in section IV."""
-    return configure_by_hops(plant, HOPS)
-
-
 def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     """2 p_N + p_i <= d_i for each service."""
     return hold_by_hops(plant, configuration, HOPS)
-
-
-def bounds(placed: PlacedPlant) -> list[Verdict]:
-    """The sound end-to-end bounds."""
-    return bounds_of(placed, RULE)
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:
