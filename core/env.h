@@ -25,6 +25,11 @@ typedef long long hp_i64;
 #define HP_PCPUS 64u
 #endif
 
+/* The refills that a sporadic server can have outstanding. */
+#ifndef HP_REFILLS
+#define HP_REFILLS 8u
+#endif
+
 /* A set of vcpus is this many 64-bit words: one everywhere but in the simulator. */
 #define HP_WORDS ((HP_VCPUS + 63u) / 64u)
 

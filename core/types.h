@@ -16,9 +16,6 @@
 /* Times stay below this, so that adding a few of them or taking a difference never wraps. */
 #define HP_TIME_MAX (1ull << 62)
 
-/* The refills that a sporadic server can have outstanding. */
-#define HP_REFILLS 8u
-
 /* How long a best-effort vcpu runs before the next one has its turn. */
 #define HP_EFFORT_TURN_NS 1000000ull
 

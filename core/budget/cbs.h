@@ -61,34 +61,44 @@ HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 fro
 }
 
 /*
+ * One piece of a charge with extra time: to the end of what the server's level has, to its next
+ * refill, or to 'to'. Returns where it ends.
+ */
+HP_FN hp_u64 hp_cbs_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 end_ns = to_ns;
+
+    hp_cbs_catch_up(core, vcpu, from_ns);
+    from_ns += hp_cbs_charge_periods(core, vcpu, from_ns, to_ns);
+    /* A debt from before new parameters allowed extra time is paid on the first level of it. */
+    if (server->level == 0 && server->remaining_ns <= 0)
+        hp_deplete(core, vcpu);
+    if (server->level == 0 && server->remaining_ns > 0)
+        end_ns = from_ns + (hp_u64)server->remaining_ns;
+    else if (server->level > 0 && server->deadline_ns > from_ns)
+        end_ns = server->deadline_ns;
+    end_ns = hp_least(end_ns, to_ns);
+    hp_spend(core, vcpu, end_ns - from_ns);
+    return end_ns;
+}
+
+/*
  * Charges the time from 'from' to 'to'. Without extra time an overrun is a debt, and the refills
  * that fall due pay it back one by one (hp_cbs_catch_up). With extra time the charge goes to the
  * level that the server is on, piece by piece between refills; whole periods at a stroke, and a
  * server far behind its deadline in a bounded number of pieces.
  */
 HP_RARE void hp_cbs_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-
-    if (!hp_may_drop(core, server)) {
+    if (!hp_may_drop(core, hp_server_of(core, vcpu))) {
         hp_spend(core, vcpu, to_ns - from_ns);
         return;
     }
     from_ns = HP_FORGET(from_ns);
     to_ns = HP_FORGET(to_ns);
     HP_FOR (piece, 16u) {
-        hp_u64 end_ns = to_ns;
-
         if (from_ns >= to_ns)
             break;
-        hp_cbs_catch_up(core, vcpu, from_ns);
-        from_ns += hp_cbs_charge_periods(core, vcpu, from_ns, to_ns);
-        if (server->level == 0)
-            end_ns = from_ns + (hp_u64)server->remaining_ns;
-        else if (server->deadline_ns > from_ns)
-            end_ns = server->deadline_ns;
-        end_ns = hp_least(end_ns, to_ns);
-        hp_spend(core, vcpu, end_ns - from_ns);
-        from_ns = HP_FORGET(end_ns);
+        from_ns = HP_FORGET(hp_cbs_charge_piece(core, vcpu, from_ns, to_ns));
         to_ns = HP_FORGET(to_ns);
     }
     hp_spend(core, vcpu, to_ns - from_ns);

@@ -27,6 +27,13 @@
 
 #include "../account.h"
 
+/*
+ * No refill comes later than this, which no clock reaches: an overrun puts refills off by a period
+ * for each budget, and much of it under a short budget in a long period would be past the last
+ * number there is.
+ */
+#define HP_LATEST_NS (2u * HP_TIME_MAX - 1u)
+
 /* The i-th refill in the queue, the head being the 0th. */
 HP_FN struct hp_refill *hp_refill_of(struct hp_core *core, hp_u32 vcpu, hp_u32 i) {
     hp_u32 slot = (hp_server_of(core, vcpu)->refill_head + i) % HP_REFILLS;
@@ -63,8 +70,13 @@ HP_FN void hp_refill_pop(struct hp_core *core, hp_u32 vcpu) {
 HP_FN void hp_refill_append(struct hp_core *core, hp_u32 vcpu, hp_u64 time_ns, hp_u64 amount_ns,
                             hp_u32 head_stays) {
     const hp_u32 count = hp_server_of(core, vcpu)->refill_count;
-    struct hp_refill *tail = hp_refill_tail(core, vcpu);
+    struct hp_refill *tail;
 
+    if (count == 0) {
+        hp_refill_push(core, vcpu, time_ns, amount_ns);
+        return;
+    }
+    tail = hp_refill_tail(core, vcpu);
     if (count > head_stays && time_ns <= tail->time_ns + tail->amount_ns) {
         tail->amount_ns += amount_ns;
     } else if (count - head_stays == HP_REFILLS - 1u) {
@@ -167,15 +179,41 @@ HP_FN void hp_refill_renew(struct hp_core *core, hp_u32 vcpu, hp_u64 used_at_ns)
     hp_refill_join_head(core, vcpu);
 }
 
+/* A time that much later, if a clock can get there. */
+HP_FN hp_u64 hp_later(hp_u64 time_ns, hp_u64 by_ns) {
+    return hp_least(time_ns + by_ns, HP_LATEST_NS);
+}
+
 /* Uses up every refill this many times: each comes back as many periods later. */
 HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 rounds) {
     const struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_u64 most = hp_parts(HP_LATEST_NS, server->period_ns);
+    const hp_u64 by_ns = hp_times(hp_least(rounds, most), server->period_ns);
 
     HP_FOR (i, HP_REFILLS) {
         if (i >= server->refill_count)
             break;
-        hp_refill_of(core, vcpu, i)->time_ns += hp_times(rounds, server->period_ns);
+        hp_refill_of(core, vcpu, i)->time_ns =
+            hp_later(hp_refill_of(core, vcpu, i)->time_ns, by_ns);
     }
+}
+
+/* Uses of the head, and sees that it comes back. Returns whether the head is another one now. */
+HP_FN hp_u32 hp_sporadic_use_head(struct hp_core *core, hp_u32 vcpu, hp_u64 used_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    struct hp_refill *head = hp_refill_of(core, vcpu, 0);
+    const hp_u64 back_ns = hp_later(head->time_ns, server->period_ns);
+    const hp_u32 stays = used_ns < head->amount_ns;
+
+    HP_ASSERT(used_ns > 0 && used_ns <= head->amount_ns);
+    head->amount_ns -= used_ns;
+    head->time_ns = hp_later(head->time_ns, used_ns);
+    if (!stays)
+        hp_refill_pop(core, vcpu);
+    hp_refill_append(core, vcpu, back_ns, used_ns, stays);
+    if (!stays)
+        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
+    return !stays;
 }
 
 /*
@@ -202,30 +240,15 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
     span_ns = HP_FORGET(span_ns);
     popped = HP_FORGET(popped);
     HP_FOR (i, 2u * HP_REFILLS + 1u) {
-        struct hp_refill *head;
         hp_u64 used_ns;
-        hp_u64 back_ns;
-        hp_u32 stays;
 
         if (span_ns == 0)
             break;
         hp_refill_renew(core, vcpu, at_ns);
-        head = hp_refill_of(core, vcpu, 0);
-        used_ns = hp_least(span_ns, head->amount_ns);
-        back_ns = head->time_ns + server->period_ns;
-        head->amount_ns -= used_ns;
-        head->time_ns += used_ns;
-        stays = head->amount_ns > 0;
-        if (!stays) {
-            hp_refill_pop(core, vcpu);
-            popped = 1;
-        }
-        hp_refill_append(core, vcpu, back_ns, used_ns, stays);
-        if (!stays)
-            server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
+        used_ns = hp_least(span_ns, hp_refill_of(core, vcpu, 0)->amount_ns);
+        popped = HP_FORGET(popped | hp_sporadic_use_head(core, vcpu, used_ns));
         at_ns = HP_FORGET(at_ns + used_ns);
         span_ns = HP_FORGET(span_ns - used_ns);
-        popped = HP_FORGET(popped);
     }
     HP_ASSERT(span_ns == 0);
     return popped;
@@ -284,6 +307,23 @@ HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns
     }
 }
 
+/* One piece of a charge with extra time: to where the level ends. Returns where that is. */
+HP_FN hp_u64 hp_sporadic_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns,
+                                      hp_u64 to_ns) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 end_ns;
+
+    hp_sporadic_catch_up(core, vcpu, from_ns);
+    if (server->level > 0) {
+        end_ns = hp_least(to_ns, hp_refill_of(core, vcpu, 0)->time_ns);
+        hp_spend(core, vcpu, end_ns - from_ns);
+    } else {
+        end_ns = hp_least(to_ns, from_ns + (hp_u64)server->remaining_ns);
+        hp_sporadic_spend(core, vcpu, end_ns - from_ns, end_ns);
+    }
+    return end_ns;
+}
+
 /*
  * Charges the time from 'from' to 'to'. With extra time what lies past the end of the usable
  * head is charged to the extra level until the next refill becomes usable.
@@ -298,19 +338,9 @@ HP_RARE void hp_sporadic_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_n
     from_ns = HP_FORGET(from_ns);
     to_ns = HP_FORGET(to_ns);
     HP_FOR (piece, 2u * HP_REFILLS) {
-        hp_u64 end_ns = to_ns;
-
         if (from_ns >= to_ns)
             break;
-        hp_sporadic_catch_up(core, vcpu, from_ns);
-        if (server->level > 0) {
-            end_ns = hp_least(end_ns, hp_refill_of(core, vcpu, 0)->time_ns);
-            hp_spend(core, vcpu, end_ns - from_ns);
-        } else {
-            end_ns = hp_least(end_ns, from_ns + (hp_u64)server->remaining_ns);
-            hp_sporadic_spend(core, vcpu, end_ns - from_ns, end_ns);
-        }
-        from_ns = HP_FORGET(end_ns);
+        from_ns = HP_FORGET(hp_sporadic_charge_piece(core, vcpu, from_ns, to_ns));
         to_ns = HP_FORGET(to_ns);
     }
     /* A pick that comes many refills late is charged to the level that is reached by then. */

@@ -9,6 +9,8 @@ from hyperperiod import _sim
 
 _, DEFERRABLE, POLLING, SPORADIC, CBS = range(5)
 EDF = 1
+EXTRA = 4
+MAY_HAVE_EXTRA = 2
 LATE = 2
 
 
@@ -57,3 +59,38 @@ def test_an_overrun_into_the_next_refill_leaves_its_deadline() -> None:
     in_time.pick(0, 37 + LATE)
     one.pick(0, 37 + LATE)
     assert [(it.remaining(0), it.deadline(0)) for it in (in_time, one)] == [(2, 50), (2, 50)]
+
+
+def test_an_overrun_is_not_forgiven_however_long_it_was() -> None:
+    """A budget of 1000 in a period of 2^32 is overrun by 2^32 budgets and one, 72 minutes.
+
+    Each comes back a period later, so that what comes back first does so after 2^64: never.
+    """
+    one = core(SPORADIC)
+    one.add(0, 1 << 32, 1000, 0, 0, 0)
+    one.arrive(0, 0)
+    one.pick(0, 0)
+    end = 1000 * ((1 << 32) + 1)
+    assert one.pick(0, end)[2] is None
+    assert one.remaining(0) == 0
+    assert one.deadline(0) > 1 << 62
+    assert one.check(end + 1) == 0
+
+
+def test_a_debt_from_before_extra_time_costs_the_same_into_however_many_pieces() -> None:
+    """A budget of 5 is overrun until new parameters at 20 give 15, which the debt uses up.
+
+    They allow extra time: the late grant goes on there until the refill at 40, and has used 5 of
+    that when the pick comes.
+    """
+    one = _sim.Core(CBS, EDF, EXTRA, 1, 0, 0, 0, 0)
+    one.add(0, 20, 5, 0, 0, 0)
+    one.arrive(0, 0)
+    one.pick(0, 0)
+    one.update(0, 20, 15, 0, MAY_HAVE_EXTRA, 1)
+    pieces = one.copy()
+    for now in range(1, 46):
+        pieces.kicks(now)
+    for it in (one, pieces):
+        it.pick(0, 45)
+    assert [(it.remaining(0), it.deadline(0)) for it in (one, pieces)] == [(10, 60), (10, 60)]
