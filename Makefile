@@ -118,10 +118,11 @@ rule-check: build
 	@$(BIN)/python tools/rule_check.py $(RULE)
 
 ## make prove        verbs of the core's accounts, proved by CBMC for all inputs: docs/proved.md;
-##                   ONLY=deplete,... MUTANTS=1: seeded faults, which must be seen
+##                   ONLY=deplete,... LONG=1: also long ones; MUTANTS=1: seeded faults, which
+##                   must be seen
 prove: build
 	@$(STEP) "proofs" $(BIN)/python -m tests.prove.prove $(ONLY:%=--only=%) \
-	  $(MUTANTS:%=--mutants)
+	  $(MUTANTS:%=--mutants) $(LONG:%=--all)
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build

@@ -32,7 +32,7 @@
  * for each budget, and much of it under a short budget in a long period would be past the last
  * number there is.
  */
-#define HP_LATEST_NS (2u * HP_TIME_MAX - 1u)
+#define HP_LATEST_NS (HP_TIME_MAX + (HP_TIME_MAX - 1u))
 
 /* The i-th refill in the queue, the head being the 0th. */
 HP_FN struct hp_refill *hp_refill_of(struct hp_core *core, hp_u32 vcpu, hp_u32 i) {

@@ -2,17 +2,10 @@
 /* What a nanosecond costs a server, under every rule, and what happens when nothing is left. */
 #include "world.h"
 
-static hp_u32 any_rule(void) {
-    const hp_u32 rule = nondet_u32();
-
-    TAKE(rule <= HP_BUDGET_SLICE_ONCE);
-    return rule;
-}
-
 /* What is past the end of a level is paid from the next one, and from as many as it takes. */
 void drop_level(void) {
     struct hp_core core = any_core(any_rule());
-    struct hp_server *server = (struct hp_server *)any_server(&core, 0);
+    struct hp_server *server = any_server(&core, 0);
     const struct hp_server before = *server;
     const hp_u64 over_ns = any_time();
 
@@ -35,7 +28,7 @@ void drop_level(void) {
 void deplete(void) {
     const hp_u64 now_ns = any_time();
     struct hp_core core = any_core(any_rule());
-    struct hp_server *server = (struct hp_server *)any_server(&core, now_ns);
+    struct hp_server *server = any_server(&core, now_ns);
 
     TAKE(server->level == 0);
     server->remaining_ns = 0;

@@ -93,6 +93,7 @@ static void know_count(hp_u64 count, hp_u64 part_ns) {
         law_successor(count, part_ns);
         law_monotony(count + 1u, *the_budget_ns, *the_period_ns);
         law_growth(count + 1u, *the_budget_ns);
+        law_growth(count + 1u, part_ns);
     }
     if (the_laws & COMPLEMENT)
         law_distribution(count, part_ns, *the_budget_ns);

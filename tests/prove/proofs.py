@@ -32,7 +32,7 @@ class Proof:
     shows: str
     """What it shows, beside what every proof shows: for the docs."""
     instead: tuple[str, ...] = ()
-    """More verbs that something takes the place of: VERB:FUNCTION."""
+    """More verbs that something takes the place of: VERB:FUNCTION, a contract mostly."""
     unwind: int = 4
     """Rounds of a loop that are tried; that there are no more is shown as well."""
     on_demand: bool = False
@@ -41,10 +41,125 @@ class Proof:
     @property
     def replaced(self) -> tuple[str, ...]:
         """All verbs that something takes the place of in this proof."""
-        return ARITHMETIC + QUEUE + self.instead
+        verbs = {pair.partition(":")[0]: pair for pair in (*ARITHMETIC, *QUEUE, *self.instead)}
+        return tuple(verbs.values())
 
+
+SPEND = "hp_spend:prove_spend"
+REFILLS = "hp_timed_catch_up:prove_timed_catch_up"
+ONE_QUOTIENT = ("hp_parts:one_parts", "hp_times:one_times")
 
 PROOFS = (
+    Proof(
+        "timed_charge",
+        "timed.c",
+        "hp_timed_charge",
+        "all of the time is charged, split at each refill; no refill is passed over; without extra "
+        "time what was used since the last refill is not there any more",
+        (SPEND, REFILLS, "hp_timed_charge_periods:prove_timed_charge_periods", *ONE_QUOTIENT),
+        on_demand=True,
+    ),
+    Proof(
+        "spare_charge",
+        "spare.c",
+        "hp_spare_charge",
+        "the spare stays within its budget; no refill is passed over; the plan is made anew when "
+        "nothing is left",
+        on_demand=True,
+    ),
+    Proof(
+        "cbs_catch_up",
+        "cbs.c",
+        "hp_cbs_catch_up",
+        "what is due is done and no more; who has budget keeps it; a debt does not grow",
+    ),
+    Proof(
+        "spend",
+        "timed.c",
+        "hp_spend",
+        "a charge costs what it is long, on the level that the server is on, or below it if that "
+        "is used up",
+    ),
+    Proof(
+        "cbs_charge",
+        "cbs.c",
+        "hp_cbs_charge",
+        "all of the time is charged, in at most sixteen pieces and a last one",
+        ("hp_cbs_charge_piece:prove_cbs_charge_piece", SPEND),
+        unwind=18,
+    ),
+    Proof(
+        "cbs_charge_piece",
+        "cbs.c",
+        "hp_cbs_charge_piece",
+        "a piece charges the time up to where it says that it ends",
+        (
+            "hp_cbs_catch_up:prove_cbs_catch_up",
+            "hp_cbs_charge_periods:prove_cbs_charge_periods",
+            SPEND,
+        ),
+    ),
+    Proof(
+        "timed_catch_up",
+        "timed.c",
+        "hp_timed_catch_up",
+        "all refills that are due are done and no other; then the budget is full, or the debt less",
+    ),
+    Proof(
+        "timed_charge_periods",
+        "timed.c",
+        "hp_timed_charge_periods",
+        "n periods cost n periods and give n budgets, to the nanosecond",
+    ),
+    Proof(
+        "polling_catch_up",
+        "timed.c",
+        "hp_polling_catch_up",
+        "nothing is kept without work; nothing is lost with it",
+        (REFILLS,),
+    ),
+    Proof(
+        "slice_first",
+        "slice.c",
+        "hp_slice_first",
+        "the first work begins a period, or a wait for one",
+        ("hp_slice_begin:prove_slice_begin",),
+    ),
+    Proof(
+        "slice_arrive",
+        "slice.c",
+        "hp_slice_arrive",
+        "work finds a period that goes on, begins one, or waits; what is kept is as it was",
+        (REFILLS, "hp_slice_begin:prove_slice_begin", "hp_slice_lose:prove_slice_lose"),
+    ),
+    Proof(
+        "slice_begin",
+        "slice.c",
+        "hp_slice_begin",
+        "a period begins with a full slice, or with part of a debt paid back",
+    ),
+    Proof("slice_lose", "slice.c", "hp_slice_lose", "all that is left is lost, and makes a claim"),
+    Proof("slice_rest", "slice.c", "hp_slice_rest", "without work nothing comes back"),
+    Proof(
+        "cbs_charge_periods",
+        "cbs.c",
+        "hp_cbs_charge_periods",
+        "whole periods cost nothing in the end and move the deadline by as much",
+    ),
+    Proof(
+        "cbs_arrive",
+        "cbs.c",
+        "hp_cbs_arrive",
+        "a depleted server is as it was; another has budget and a deadline to come, whatever the "
+        "comparison of bandwidths says",
+        ("hp_product_above:any_answer",),
+    ),
+    Proof(
+        "spare_catch_up",
+        "spare.c",
+        "hp_spare_catch_up",
+        "the spare's refills that are due are done; a debt does not grow",
+    ),
     Proof(
         "drop_level",
         "account.c",

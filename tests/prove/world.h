@@ -63,7 +63,8 @@ static hp_u32 parameters_hold(hp_u64 period_ns, hp_u64 budget_ns) {
 /*
  * The law of one account that is charged up to 'at'. A debt is no more than the time since the
  * beginning; who is on an extra level has nothing of its
- * own and no debt, and something left there.
+ * own and no debt, and something left there. Under the timed rules a period that gave budget has
+ * begun at time 0 or later.
  */
 static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *server,
                             hp_u64 at_ns) {
@@ -77,6 +78,9 @@ static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *
         return 0;
     if (server->deadline_ns >= 2u * HP_TIME_MAX)
         return 0;
+    if (hp_has(core, HP_TIMED) && server->remaining_ns > 0
+        && server->deadline_ns < server->period_ns)
+        return 0;
     if (server->level == 0)
         return server->extra_ns == 0;
     return hp_may_drop(core, server) && server->remaining_ns == 0 && server->extra_ns > 0
@@ -87,6 +91,14 @@ static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *
 static hp_u32 queue_knows(const struct hp_core *core, const struct hp_server *server) {
     return told.funded == (server->remaining_ns > 0) && told.level == server->level
            && (!hp_has(core, HP_BY_DEADLINE) || told.deadline_ns == server->deadline_ns);
+}
+
+/* Any budget rule. */
+static hp_u32 any_rule(void) {
+    const hp_u32 rule = nondet_u32();
+
+    TAKE(rule < HP_BUDGET_RULES);
+    return rule;
 }
 
 /* Any core under a legal policy with this budget rule. */
@@ -102,8 +114,8 @@ static struct hp_core any_core(hp_u32 budget) {
 }
 
 /* Any of its servers, which keeps the law, and which the queue knows. */
-static const struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
-    const struct hp_server *server = hp_server_of(core, VCPU);
+static struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
+    struct hp_server *server = hp_server_of(core, VCPU);
 
     TAKE(server->present == 1 && server->working <= 1u && server->rank < HP_VCPUS);
     TAKE(!(server->flags & HP_BEST_EFFORT));
@@ -112,6 +124,36 @@ static const struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
     the_budget_ns = &server->budget_ns;
     the_period_ns = &server->period_ns;
     return server;
+}
+
+/* The time up to which the server is charged, where contracts take the place of charges. */
+static hp_u64 the_time_ns;
+
+/* Nothing is known of what the server has and when it gets more. */
+static void any_account(struct hp_server *server) {
+    server->remaining_ns = nondet_i64();
+    server->extra_ns = nondet_i64();
+    server->deadline_ns = nondet_u64();
+    server->level = nondet_u32();
+}
+
+/* Nor of its parameters. */
+static void any_parameters(struct hp_server *server) {
+    server->period_ns = nondet_u64();
+    server->budget_ns = nondet_u64();
+    server->flags = nondet_u32();
+    server->change_at_ns = nondet_u64();
+}
+
+static hp_u32 same_parameters(const struct hp_server *before, const struct hp_server *after) {
+    return before->period_ns == after->period_ns && before->budget_ns == after->budget_ns
+           && before->flags == after->flags && before->change_at_ns == after->change_at_ns;
+}
+
+static hp_u32 same_account(const struct hp_server *before, const struct hp_server *after) {
+    return before->remaining_ns == after->remaining_ns && before->extra_ns == after->extra_ns
+           && before->deadline_ns == after->deadline_ns && before->level == after->level
+           && same_parameters(before, after);
 }
 
 /* Any instant. */
