@@ -35,7 +35,7 @@ SHIPPED_NAME = "results.schema.json"
 
 
 def results_schema() -> dict[str, Any]:
-    """The schema of any one result."""
+    """Returns the JSON Schema that any one result meets."""
     definitions: dict[str, Any] = {}
     each = [Object(one).schema(definitions) for one in RESULTS]
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod result"}
@@ -43,5 +43,5 @@ def results_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the file that ships."""
+    """Returns the schema as the text of the file that ships."""
     return json.dumps(results_schema(), indent=2, ensure_ascii=True) + "\n"

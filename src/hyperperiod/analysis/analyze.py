@@ -333,7 +333,7 @@ class Analysis:
         return []
 
     def _tests(self, domain: Domain) -> tuple[NamedVerdict, ...]:
-        """None of them is about work that flows release."""
+        """Returns what every test says of a domain; no test is about work that flows release."""
         if domain.name in self.flows.domains:
             return ()
         return every_test(domain, self.contracts[domain.name])
@@ -417,7 +417,7 @@ def _under(outside: Verdict, verdict: Verdict) -> Verdict:
 
 
 def _test_result(named: NamedVerdict) -> TestResult:
-    """One test among several."""
+    """Returns a test's verdict as results show it, beside others."""
     return TestResult(
         test=named.test,
         source=named.source,

@@ -223,7 +223,7 @@ def _turns_apart(policy: Policy) -> int:
 
 
 def _server_events(system: System, domain: Domain) -> list[Event]:
-    """Refills; there are as many depletions."""
+    """Returns the refills of a domain's servers as events; their budgets end as often."""
     if domain.interface is None:
         return []
     period_ns = domain.interface.period_ns
@@ -232,7 +232,7 @@ def _server_events(system: System, domain: Domain) -> list[Event]:
 
 
 def _jobs(system: System, domain: Domain, task: Task) -> list[Event]:
-    """Releases; each may wake a vcpu."""
+    """Returns the releases of a task as events, each of which may wake a vcpu."""
     hop = f"{domain.name}.{task.name}"
     visits = [flow for flow in system.flows for other in flow.hops if other == hop]
     if visits:
@@ -271,7 +271,7 @@ def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[Event]:
 
 
 def _in_progress(event: Event) -> Event:
-    """Once more, for what began just before a window."""
+    """Returns the event happening once more: it may have begun just before a window."""
     return event._replace(late_ns=event.late_ns + event.period_ns)
 
 

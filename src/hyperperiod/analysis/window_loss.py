@@ -147,7 +147,7 @@ def _pick_ns(system: System) -> int:
 
 
 def _of_refills(system: System, servers: Sequence[Domain]) -> Iterator[Load]:
-    """A pick for each instant, and each refill."""
+    """Yields what refills cost: a pick for each instant of some, and the work of each."""
     periods = {domain.interface.period_ns for domain in servers if domain.interface}
     for period_ns in sorted(periods):
         if not any(period_ns % other_ns == 0 for other_ns in periods if other_ns < period_ns):
@@ -159,7 +159,7 @@ def _of_refills(system: System, servers: Sequence[Domain]) -> Iterator[Load]:
 
 
 def _of_turns(system: System) -> Iterator[Load]:
-    """Ends of turns, and the spare's refills and ends."""
+    """Yields what the ends of turns cost, and what the spare's refills and ends do."""
     for event in turns_of(system):
         yield Load(event.times * _pick_ns(system), event.period_ns, NEVER_DUE_NS)
     if system.policy.slack is Slack.SPARE and system.spare is not None:
@@ -169,7 +169,7 @@ def _of_turns(system: System) -> Iterator[Load]:
 def _of_arrivals(
     system: System, domains: Sequence[Domain], own: Domain, *, across_hops: bool
 ) -> Iterator[Load]:
-    """A wake each, and a pick for those that count."""
+    """Yields what arrivals cost: a wake each, and a pick for those that count (see above)."""
     for domain in domains:
         # A vcpu beside the domain's own one counts as another's, with all its tasks.
         if domain is own and domain.vcpus == 1 and not across_hops:

@@ -158,7 +158,7 @@ def kernel_witness(
 
 
 def _names(local: Local, holds: bool | None, *, complete: bool) -> tuple[str, ...]:
-    """What the windows are that a kernel gives."""
+    """Returns what to call the windows that a kernel gives, in their order."""
     if local is Local.EDF:
         return ("tightest",) if holds else ("first",) if complete else ("far",)
     if holds:

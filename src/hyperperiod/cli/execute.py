@@ -144,7 +144,7 @@ def xen_folder(name: str) -> Path:
 
 
 def exit_code(result: RunResult) -> int:
-    """Interrupted before missed before well."""
+    """Returns the exit code of runs: an interruption counts before a miss."""
     if result.interrupted:
         return EXIT_INTERRUPTED
     return EXIT_WELL if result.is_well else EXIT_MISSED

@@ -68,7 +68,7 @@ class ErrorGroup(click.Group):
 
 
 def _guarded(run: Callable[[], Any]) -> int:
-    """Run, and turn whatever comes into an exit code."""
+    """Runs a command, and turns every error that it raises into an exit code."""
     has_output = sys.stdout is not None
     _open_closed_streams()
     _survive_odd_characters()
@@ -97,7 +97,7 @@ def _open_closed_streams() -> None:
 
 
 def _say(text: str) -> None:
-    """A line on standard error, if that takes it."""
+    """Writes a line on standard error, if that can still be written to."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)
 

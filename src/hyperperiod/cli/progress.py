@@ -99,6 +99,6 @@ class _Shown:
         self._drawn = drawn
 
     def stop(self) -> None:
-        """Away with the drawing, if there is one."""
+        """Removes the progress bar from the terminal, if one was drawn."""
         if self._drawn is not None:
             self._drawn.stop()

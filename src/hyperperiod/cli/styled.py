@@ -24,7 +24,7 @@ FAINT: Final[Style] = {"dim": True}
 
 
 class Styled(str):
-    """A text with the colour that it has on a terminal."""
+    """A text that knows the colour that it has on a terminal."""
 
     style: Style
 

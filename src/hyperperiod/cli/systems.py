@@ -24,7 +24,7 @@ def read_system(
 
 
 def require_host_levels(system: System, system_file: str) -> None:
-    """Hosts run two levels, domains and tasks."""
+    """InputError for domains inside domains: hosts run two levels, domains and tasks."""
     for index, domain in enumerate(system.domains):
         if domain.domains:
             raise InputError(

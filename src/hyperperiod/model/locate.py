@@ -83,7 +83,7 @@ class _Walker:
             self.at += 1
 
     def _header(self) -> None:
-        """[a.b] or [[a.b]]: what follows stands below it."""
+        """Notes a header, [a.b] or [[a.b]]: the keys that follow stand below it."""
         line = self.line
         array = self.text.startswith("[[", self.at)
         self._step(2 if array else 1)

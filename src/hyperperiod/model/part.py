@@ -71,7 +71,7 @@ REQUIRED: Any = _Required()
 
 
 class AtLeast(NamedTuple):
-    """Said of a list of records: how many there must be."""
+    """How many records a list must have at least; stands beside the type of a field."""
 
     min_items: int
 

@@ -30,7 +30,7 @@ class RuleWord(StrEnum):
 
 
 class BudgetRule(RuleWord):
-    """What a budget rule's row says of it."""
+    """A budget rule, with what its row in the core's table says of it."""
 
     def _has(self, trait: int) -> bool:
         return bool(_rules.BUDGETS[self.code][1] & trait)

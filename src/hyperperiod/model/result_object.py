@@ -47,7 +47,7 @@ class ResultObject:
             raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
 
     def replace(self, **values: Any) -> Self:
-        """A copy with other values."""
+        """Returns a copy of the object with other values in these fields."""
         return type(self)(**(vars(self) | values))
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Stolen(Part):
             )
 
     def takes(self, pcpu: int) -> bool:
-        """Whether it takes this pcpu."""
+        """Returns whether the theft takes this pcpu."""
         return self.pcpu is None or self.pcpu == pcpu
 
 

@@ -12,7 +12,7 @@ RESERVED_NAMES = ("idle", "spare")
 
 
 class Scheduler(StrEnum):
-    """Who is first inside a domain."""
+    """The scheduler inside a domain: which of its tasks is first."""
 
     RM = "rm"
     DM = "dm"
@@ -23,7 +23,7 @@ class Scheduler(StrEnum):
 
 
 class TaskKind(StrEnum):
-    """How the jobs of a task come."""
+    """The kind of a task: how its jobs come."""
 
     PERIODIC = "periodic"
     SPORADIC = "sporadic"
@@ -32,7 +32,7 @@ class TaskKind(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """How the items of a flow come."""
+    """The kind of a source: how the items of a flow come."""
 
     PERIODIC = "periodic"
     SPORADIC = "sporadic"

@@ -139,7 +139,7 @@ def _distributions(
 
 
 def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
-    """The tasks, each under every policy."""
+    """Returns a row for each task, with a cell for each run."""
     domains = zip(*(result.domains for result in results), strict=True)
     return [
         _row_of(same[0].name, tasks[0].name, tasks)
@@ -149,7 +149,7 @@ def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
 
 
 def _flow_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
-    """The flows, each from end to end."""
+    """Returns a row for each flow, with a cell for each run."""
     flows = zip(*(result.flows for result in results), strict=True)
     return [_row_of("flow", same[0].name, same) for same in flows]
 

@@ -55,7 +55,7 @@ class Distribution:
         return [(float(self.ratios[at]), float(shares[at])) for at in places]
 
     def spread(self) -> BoxNumbers:
-        """The box: quartiles by nearest rank."""
+        """Returns the numbers of a box plot, with quartiles by nearest rank."""
         ranks = np.ceil(np.array((0.25, 0.5, 0.75)) * self.jobs)
         places = np.searchsorted(np.cumsum(self.counts), ranks)
         lower, median, upper = self.ratios[places].tolist()

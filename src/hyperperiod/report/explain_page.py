@@ -71,7 +71,7 @@ def explain_page(path: Path, found: Explanation, file: str) -> None:
 
 
 def _paragraphs(found: Explanation) -> list[str]:
-    """What goes before the picture: instant and story."""
+    """Returns what goes before the picture: the critical instant, and the story."""
     return [f"Critical instant: {found.critical_instant}.", " ".join(found.story)]
 
 

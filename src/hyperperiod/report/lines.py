@@ -129,7 +129,7 @@ class Key(NamedTuple):
 
 
 class LineLabel(NamedTuple):
-    """Words beside a place."""
+    """Words beside a point of the picture, and on which side they stand."""
 
     x: float
     y: float
@@ -173,7 +173,7 @@ class Drawing:
 
     @property
     def paths(self) -> list[tuple[str, str, str]]:
-        """Path, colour and dash of each curve."""
+        """Returns for each curve its SVG path, its colour and its dashes."""
         return [
             (self._path(curve), color(index), dash(index))
             for index, curve in enumerate(self.chart.curves)
@@ -181,7 +181,7 @@ class Drawing:
 
     @property
     def points(self) -> list[tuple[float, float, str]]:
-        """The small dots of the curves that want them."""
+        """Returns the small dots of those curves that have some."""
         return [
             (self.x(x), self.y(y), color(index))
             for index, curve in enumerate(self.chart.curves)

@@ -131,7 +131,7 @@ class Survey:
                     self._missed[task] = replace(moment, finish_ns=finish_ns)
 
     def _of_release(self, reason: str, release: np.void) -> ReportMoment:
-        """A job that is not done as far as is known."""
+        """Returns the moment of a job that is not finished yet, from its release on."""
         job, release_ns, deadline_ns = (int(release[key]) for key in ("job", "time_ns", "value"))
         return self._moment(int(release["task"]), reason, job, release_ns, deadline_ns)
 

@@ -244,7 +244,7 @@ def _run_verdict(result: RunResult) -> Statement:
 
 
 def _lost(flows: Sequence[RunFlow]) -> str:
-    """What flows have lost: empty if nothing."""
+    """Returns in words how many items of flows were late or dropped; empty if none were."""
     late = sum(flow.misses for flow in flows)
     dropped = sum(flow.dropped for flow in flows)
     found = [f"{times(late, 'item')} late"] if late else []

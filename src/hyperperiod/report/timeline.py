@@ -199,7 +199,7 @@ def _from(start_ns: int, line: list[int]) -> list[int]:
 
 
 def _refill(line: list[int], record: Record) -> None:
-    """A refill lets the line jump."""
+    """Adds the two points of a refill: the line of a budget jumps there."""
     if line:
         line += [record.time_ns, line[-1]]
     line += [record.time_ns, signed(record.value)]

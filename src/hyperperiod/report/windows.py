@@ -121,7 +121,7 @@ def _by_importance(moments: Sequence[ReportMoment], last_ns: int) -> list[Report
 
 
 def _headline(first_two: Sequence[ReportMoment], last_ns: int) -> list[tuple[ReportMoment, str]]:
-    """What is offered above the timeline, with titles."""
+    """Returns the moments that are offered above the timeline, with their titles."""
     misses = [moment for moment in first_two if moment.is_late(last_ns)]
     if len({(moment.who, moment.number) for moment in misses}) < len(misses):
         return [(misses[0], misses[0].title.replace("first miss", "first and worst miss", 1))]

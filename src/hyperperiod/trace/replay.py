@@ -379,5 +379,5 @@ def is_spare(key: int) -> bool:
 
 
 def moments(header: Header, records: Records) -> Iterator[Moment]:
-    """The states of a run; see `Replay`."""
+    """Yields the states of a run, one after the other, as `Replay` does."""
     return Replay(header, records).moments()

@@ -106,7 +106,7 @@ class SupplyContract:
 
     @property
     def by_interface(self) -> SupplyContract:
-        """The same, with nothing known of other servers."""
+        """Returns the contract as it is when nothing is known of the other servers."""
         return replace(self, known=None)
 
     @property

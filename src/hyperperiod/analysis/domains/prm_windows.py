@@ -103,7 +103,7 @@ def _with_loss(window: Window, loss: WindowLoss) -> Window:
 
 
 def _later(component: Component, loss: WindowLoss) -> list[Load]:
-    """The loads of the tasks in windows of t'."""
+    """Returns the loads of the tasks as they are in windows of t' = t - D (see above)."""
     return [
         load._replace(
             jitter=load.jitter + loss.late_ns,

@@ -66,18 +66,18 @@ class Plant:
 
     @property
     def shortest_ns(self) -> int:
-        """d_min."""
+        """Returns the shortest deadline of all services, the paper's d_min."""
         return min(service.deadline_ns for service in self.services)
 
     @property
     def slice_ns(self) -> int:
-        """s_N = k e_N."""
+        """Returns the driver's slice as the paper has it, s_N = k e_N."""
         return self.packets * self.packet_ns
 
 
 @dataclass(frozen=True)
 class Slice:
-    """s and p of one vcpu."""
+    """The slice s and the period p of one vcpu, as the paper names them."""
 
     period_ns: int
     slice_ns: int

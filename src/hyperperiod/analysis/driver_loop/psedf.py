@@ -110,7 +110,7 @@ def _fixed_point(own_ns: int, above: list[Slice], limit_ns: int) -> int | None:
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:
-    """D, and R_N with enough of the slice at hand."""
+    """Returns how long a packet is with the driver: D, or R_N if it finds enough of the slice."""
     own = placed.driver
     served = slice_response(placed, own, placed.driver_group, placed.plant.slice_ns)
     if served.bound_ns is None:
@@ -221,7 +221,7 @@ def _before(placed: PlacedPlant, number: int) -> set[Server]:
 
 
 def spent_from_start(placed: PlacedPlant, own: Server, group: Group, amount_ns: int) -> Verdict:
-    """R, with overheads; of no more than a slice."""
+    """Returns R with overheads, for work of no more than a slice from the start of a period."""
     if amount_ns > own.budget_ns:
         return Verdict.unknown(f"{own.name}: a slice does not hold its work with the overheads")
     return slice_response(placed, own, group, amount_ns)

@@ -57,18 +57,18 @@ HOPS = 4
 
 
 def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
-    """Inequality (1) for each service."""
+    """Returns for each service whether the paper's inequality (1) holds."""
     return hold_by_hops(plant, configuration, HOPS)
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:
-    """2 p_N at the most; alone on its pcpu the driver gets its slice as its period begins."""
+    """Returns how long a packet is with the driver: 2 p_N, less if that is alone on its pcpu."""
     held = fits(placed.driver_group)
     return way_of(placed.driver, placed.driver_group) if held.holds else held
 
 
 def way_of(driver: Server, group: Group) -> Way:
-    """The way if every vcpu gets its slices."""
+    """Returns how long packets are with the driver if every vcpu gets its slices."""
     way_ns = driver.period_ns + _once_begun(driver, group)
     return Way(way_ns, way_ns)
 
@@ -88,7 +88,7 @@ def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
 
 
 def timing(service: Service, server: Server, group: Group, way_ns: int) -> Answer:
-    """The answer if every vcpu gets its slices."""
+    """Returns how late a service answers if every vcpu gets its slices."""
     once_ns = _once_begun(server, group)
     first_ns = server.budget_ns + once_ns
     if period_over(service, server, way_ns):

@@ -57,12 +57,12 @@ MAX_STEPS = 10_000
 
 
 def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
-    """2 p_N + p_i <= d_i for each service."""
+    """Returns for each service whether the paper's 2 p_N + p_i <= d_i holds."""
     return hold_by_hops(plant, configuration, HOPS)
 
 
 def way(placed: PlacedPlant) -> Way | Verdict:
-    """D, and D_1 where it is known to be shorter."""
+    """Returns how long a packet is with the driver: D, and D_1 where that is shorter."""
     got = gets_its_slice(placed.driver, placed.driver_group)
     if not got.holds:
         return got
@@ -70,7 +70,7 @@ def way(placed: PlacedPlant) -> Way | Verdict:
 
 
 def way_of(driver: Server, group: Group, amount_ns: int) -> Way:
-    """The way of so much if every vcpu gets its slices."""
+    """Returns how long so much work is with the driver if every vcpu gets its slices."""
     longest_ns = kept_delay(driver, group, amount_ns)
     if _alone(group):
         return Way(longest_ns, amount_ns)
@@ -87,7 +87,7 @@ def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
 
 
 def timing(service: Service, server: Server, group: Group, way_ns: int) -> Answer:
-    """The answer if every vcpu gets its slices."""
+    """Returns how late a service answers if every vcpu gets its slices."""
     own_ns = service.wcet_ns if _alone(group) else server.period_ns
     if not period_over(service, server, way_ns):
         own_ns = kept_delay(server, group, service.wcet_ns)

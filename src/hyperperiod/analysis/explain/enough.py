@@ -118,7 +118,7 @@ class OverheadAccounts:
     def min_budget(
         self, components: Sequence[Component], supply: Supply, granule_ns: int
     ) -> int | None:
-        """As `min_budget`."""
+        """Returns the least budget with which one of the accounts accepts all components."""
 
         def holds(granules: int) -> bool:
             changed = replace(supply, budget_ns=granules * granule_ns)
@@ -132,7 +132,7 @@ class OverheadAccounts:
     def max_wcet(
         self, component: Component, index: int, supply: Supply, *, below: bool
     ) -> int | None:
-        """As `max_wcet`."""
+        """Returns the longest WCET with which one of the accounts accepts the source."""
         sources = component.sources
 
         def holds(wcet: int) -> bool:

@@ -139,7 +139,7 @@ class _View:
         self.contracts = contracts_of(self.system)
 
     def server(self) -> Explanation:
-        """A server among those of its pcpus."""
+        """Explains a server of the host beside those that share its pcpus."""
         verdicts = host_level(self.system.policy, self.group)
         own = self._own_server([verdict.holds for verdict in verdicts.servers])
         if own is None:
@@ -414,7 +414,7 @@ def _task(task: Task | None) -> ExplainTask | None:
 
 
 def _as_task(load: Load) -> ExplainTask:
-    """An inner server in the same words."""
+    """Returns an inner domain's server as the task that it is for the domain around it."""
     return ExplainTask(
         wcet_ns=load.wcet,
         period_ns=load.period,
@@ -452,7 +452,7 @@ def _result(
     test: str = "",
     provision: Provision | None = None,
 ) -> Explanation:
-    """Everything but the text."""
+    """Returns an explanation in which only the text is missing."""
     found = Explanation(
         subject=name,
         kind=kind,

@@ -163,7 +163,7 @@ def _names(windows: Sequence[Sequence[ExplainShare]]) -> list[str]:
 
 
 def _share(shares: Sequence[ExplainShare], who: str) -> ExplainShare | None:
-    """All shares of that name as one."""
+    """Returns the shares of that name added up to one; None if there is none."""
     found = [share for share in shares if share.who == who]
     if not found:
         return None

@@ -297,7 +297,7 @@ def keep(
 
 
 def _front(budgets: dict[int, int]) -> list[int]:
-    """Periods that no longer one beats in bandwidth."""
+    """Returns the periods of which no longer one needs as little bandwidth or less."""
     front: list[int] = []
     least: Fraction | None = None
     for period_ns in sorted(budgets, reverse=True):
@@ -313,7 +313,7 @@ def _cheapest(budgets: dict[int, int], periods: Sequence[int], count: int) -> li
 
 
 def _spread(periods: Sequence[int], count: int) -> list[int]:
-    """At most `count` of them, evenly, with both ends."""
+    """Returns at most `count` of the periods, evenly spread, the first and the last among them."""
     if len(periods) <= count:
         return list(periods)
     if count < 2:

@@ -129,7 +129,7 @@ class CostParts:
 
     @property
     def rounded(self) -> int:
-        """No bin loses more units than this by rounding down."""
+        """Returns how many units of cost a bin can lose at most by rounding each weight down."""
         return len(self.own) + len(self.meetings) + sum(len(w) for _, w in self.preemptions)
 
     def value(self, members: Iterable[Pair]) -> int:
@@ -288,7 +288,7 @@ class Master:
 
 
 class Search:
-    """Solve, judge, cut, and again."""
+    """The search: a solver proposes, tests judge, and what they refuse becomes a cut."""
 
     def __init__(
         self,

@@ -208,7 +208,7 @@ class _Fit:
             self._on(problem)
 
     def _fewest(self, problem: FitProblem) -> None:
-        """One pcpu more at a time, until there is room."""
+        """Fits onto as few pcpus as possible: one more is tried each time that there is no room."""
         pinned = {item.pin for item in problem.items if item.pin is not None}
         count = max(bounds.fewest_bins(problem), len(pinned), 1)
         proved = True

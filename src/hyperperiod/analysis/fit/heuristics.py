@@ -77,7 +77,7 @@ def _cheapest(problem: FitProblem, number: int, base_ns: int | None) -> int:
 
 
 def _in_chain(period_ns: int, base_ns: int) -> bool:
-    """Whether one is the other times a power of two."""
+    """Returns whether one of two periods is the other one times a power of two."""
     long_ns, short_ns = max(period_ns, base_ns), min(period_ns, base_ns)
     ratio, rest = divmod(long_ns, short_ns)
     return rest == 0 and ratio & (ratio - 1) == 0

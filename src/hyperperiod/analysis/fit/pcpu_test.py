@@ -49,7 +49,7 @@ class Judgement:
 
 
 class PcpuTest:
-    """Judges bins of one problem."""
+    """Says of sets of servers whether one pcpu can serve them, and remembers what it said."""
 
     def __init__(self, problem: FitProblem) -> None:
         self.problem = problem

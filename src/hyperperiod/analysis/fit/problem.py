@@ -112,7 +112,7 @@ class FitProblem:
         return self.bins if item.pin is None else (item.pin,)
 
     def members(self, choice: Sequence[Assignment]) -> dict[int, list[tuple[int, int]]]:
-        """(item, candidate) of every bin that is used."""
+        """Returns the members of every bin, each as the numbers of its item and candidate."""
         found: dict[int, list[tuple[int, int]]] = {number: [] for number in self.bins}
         for number, place in enumerate(choice):
             found[place.bin].append((number, place.candidate))

@@ -189,7 +189,7 @@ def _search(fitted: Fitted) -> FitSearch:
 
 
 def _heuristic(fitted: Fitted) -> float | None:
-    """What the heuristics found of what was to be least."""
+    """Returns the value that the heuristics reached of what is to be as small as possible."""
     if fitted.heuristic is None or fitted.problem is None:
         return None
     if fitted.options.least is Least.BANDWIDTH:

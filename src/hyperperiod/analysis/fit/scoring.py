@@ -20,7 +20,7 @@ from hyperperiod.analysis.fit.problem import Assignment, FitProblem
 
 
 class Least(StrEnum):
-    """What there should be least of."""
+    """What a fitting makes as small as possible."""
 
     BANDWIDTH = "bandwidth"
     OVERHEAD = "overhead"

@@ -186,7 +186,7 @@ def _need_few(own: Server, periods_ns: Iterable[int], others: int) -> int:
 
 
 def _ahead(group: Group, order: Order, own: Server) -> list[Server]:
-    """Who may run before one's own server."""
+    """Returns the servers that may run before this one while it has budget."""
     return [
         other
         for other in group.servers

@@ -74,7 +74,7 @@ class Group:
 
     @property
     def lost(self) -> tuple[Load, ...]:
-        """The loads above all servers."""
+        """Returns the loads that go before every server: overheads and stolen time."""
         return (*self.overhead, *self.stolen)
 
     def lost_ns(self, window_ns: int) -> int:

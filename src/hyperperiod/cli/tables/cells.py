@@ -35,7 +35,7 @@ def time_text(time_ns: float | None) -> str:
 
 
 def rate_text(per_second: float | None) -> str:
-    """So many per second."""
+    """Returns a rate per second with two decimals, or a dash where none is known."""
     return NO_VALUE if per_second is None else f"{per_second:.2f}"
 
 
@@ -53,7 +53,7 @@ def interface_text(interface: InterfaceResult | None, vcpus: int = 1) -> str:
 
 
 def budget_text(period_ns: int, budget_ns: int) -> str:
-    """What a server has, exactly."""
+    """Returns budget and period of a server in words, exactly."""
     return f"{format_time(budget_ns)} in {format_time(period_ns)}"
 
 

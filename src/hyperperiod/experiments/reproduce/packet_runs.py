@@ -98,7 +98,7 @@ def row_of_figure(row: PacketRunRow) -> PacketRow:
 
 
 def of(rows: Sequence[SomeRow], **wanted: Any) -> list[SomeRow]:
-    """The rows with these values."""
+    """Returns those rows that have these values in these fields."""
     return [row for row in rows if all(getattr(row, key) == value for key, value in wanted.items())]
 
 

@@ -77,7 +77,7 @@ class Workload(MeasuredFigure[RequestRow]):
         return self.xen if asked.host == "xen" else self.sim
 
     def runs_of(self, setting: RequestSetting) -> list[DatabaseLoad]:
-        """Those that are measured, in the order of the file."""
+        """Returns the guesses that are measured on that host, in the order of the file."""
         return [run for run in self.runs if run.name in setting.databases]
 
     def work_ns(self, vm: RequestVm, run: DatabaseLoad) -> int:

@@ -65,7 +65,7 @@ class Session(NamedTuple):
 
 
 class Requests(Workload):
-    """The experiment."""
+    """Experiment D: requests of a closed loop of clients under ERTDS and under RTDS."""
 
     def steps(self, asked: Asked) -> int:
         setting = self.setting(asked)

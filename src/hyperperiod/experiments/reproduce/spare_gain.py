@@ -244,7 +244,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             yield self._claim_alike(run, ours)
 
     def _claim_donated(self, run: SpareCurve, rows: Sequence[SpareGainRow]) -> Claim:
-        """All that can be said where time is not exact."""
+        """Returns the only claim that can be made where time is not exact: who got of the spare."""
         name = self.vms[-1].name
         helped = [row.load for row in rows if row.donated_ns]
         beyond = [
@@ -261,7 +261,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         )
 
     def _claim_alike(self, run: SpareCurve, rows: Sequence[SpareGainRow]) -> Claim:
-        """The hypervisor beside the simulator, run by run."""
+        """Returns the claim that every mean on the hypervisor is near the simulator's."""
         off = {
             (row.load, policy): ours_ns / sim_ns
             for row in rows
@@ -369,7 +369,7 @@ def _mean_ns(means: Sequence[Mean]) -> float | None:
 
 
 def _before(load: int, loads: Sequence[int]) -> int:
-    """The load before one; the first has none."""
+    """Returns the load before this one; of the first, itself."""
     return loads[max(0, list(loads).index(load) - 1)]
 
 

@@ -7,7 +7,7 @@ from hyperperiod.trace.replay import Moment
 
 
 def ranked(moment: Moment, servers: Iterable[int]) -> list[int]:
-    """Servers from first to last; equals by id."""
+    """Returns the servers in the order in which they are chosen, equals by id."""
     return sorted(servers, key=lambda server: (moment.rank(server), server))
 
 

@@ -35,7 +35,7 @@ def check(header: Header, records: Records) -> PropertyVerdict:
 
 
 def first_able(moment: Moment, pcpu: int, ids: list[int]) -> list[int]:
-    """Who may be chosen among those with work and budget."""
+    """Returns who may be chosen first among the servers that have work and budget."""
     return first(moment, able(moment, ids), moment.last_run[pcpu])
 
 

@@ -36,7 +36,7 @@ class _Share:
 
 @dataclass
 class _Book:
-    """What has been given out on one pcpu."""
+    """The book of one pcpu: what was given out there, and to whom."""
 
     swaps: int
     share: _Share | None = None

@@ -128,7 +128,7 @@ class _FitLoop:
             )
 
     def _served(self) -> list[Domain]:
-        """All that need a pcpu, the driver first."""
+        """Returns the domains that need a pcpu, the driver's first."""
         rest = [
             one
             for one in self.system.domains

@@ -33,7 +33,7 @@ Slices = tuple[Server, tuple[Server, ...]]
 
 
 def by_the_paper(setting: LoopSetting) -> Slices | Refusal:
-    """What the paper's section on the policy comes to."""
+    """Returns the slices by the paper's own inequalities, or why there are none."""
     hops = setting.rule.hops
     return _by_response(setting) if hops is None else _by_hops(setting, hops)
 
@@ -60,7 +60,7 @@ def _by_hops(setting: LoopSetting, hops: int) -> Slices | Refusal:
 
 
 def _down(seat: Seat, longest_ns: int) -> Iterator[int]:
-    """The periods from there down to the slice."""
+    """Yields the periods that the vcpu may have, from the longest allowed one down to its slice."""
     here_ns: int | None = longest_ns
     while here_ns is not None and here_ns >= seat.slices[0]:
         yield here_ns
@@ -94,7 +94,7 @@ def _too_short(service: Service, seat: Seat, hops: int, period_ns: int) -> str:
 
 
 def _by_response(setting: LoopSetting) -> Slices | Refusal:
-    """Section VI."""
+    """Returns the slices by the inequalities of section VI, which are about responses."""
     plant, driver = setting.loop.plant, setting.driver
     slice_ns = driver.slices[0]
     period_ns = driver.periods.up_to(plant.shortest_ns - slice_ns)

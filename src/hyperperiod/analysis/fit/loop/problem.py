@@ -58,7 +58,7 @@ class Periods:
         return self.first_ns + place * self.step_ns
 
     def up_to(self, max_ns: int) -> int | None:
-        """The longest one that is no longer."""
+        """Returns the longest of the periods that is no longer than this; None if there is none."""
         if max_ns < self.first_ns:
             return None
         return self.at((min(max_ns, self.last_ns) - self.first_ns) // self.step_ns)
@@ -102,7 +102,7 @@ class LoopSetting:
         )
 
     def groups(self, servers: Sequence[Server]) -> dict[int, Group]:
-        """By pcpu: those servers and the others."""
+        """Returns the servers of each pcpu by its number: the loop's, as given, and all others."""
         found: dict[int, list[Server]] = {}
         for one in sorted([*servers, *self.others], key=lambda server: server.order):
             found.setdefault(self.where[one.domain_index], []).append(one)
@@ -110,7 +110,7 @@ class LoopSetting:
         return {pcpu: Group(tuple(inside), turns=turns) for pcpu, inside in found.items()}
 
     def completed(self, driver: Server, services: Sequence[Server]) -> System:
-        """The system with what was chosen."""
+        """Returns the system with the interfaces, pcpus and priorities that were chosen."""
         chosen = {one.domain_index: one for one in (driver, *services, *self.others)}
         by_priority = self.system.policy.order is not Order.EDF
         domains = list(self.system.domains)
@@ -197,7 +197,7 @@ def _seat(
 
 
 def _at_least(periods: Periods, min_ns: int) -> Periods:
-    """Those that hold the slice."""
+    """Returns those of the periods that are at least as long as the slice."""
     if periods.first_ns >= min_ns:
         return periods
     missing = -(-(min_ns - periods.first_ns) // periods.step_ns)

@@ -57,13 +57,13 @@ from hyperperiod.model import format_time
 
 
 class Refusal(NamedTuple):
-    """Why nothing in a box will do."""
+    """The reason for which no choice in a box meets the inequalities."""
 
     reason: str
 
 
 class MRange(NamedTuple):
-    """M, between these."""
+    """The range in which M lies (see above)."""
 
     low_ns: int
     high_ns: int
@@ -105,7 +105,7 @@ class Relaxed:
 
 
 class Relaxation:
-    """Bounds of boxes in one setting."""
+    """Computes what no choice in a box can do better, for boxes of one setting."""
 
     def __init__(self, setting: LoopSetting) -> None:
         self.setting = setting
@@ -113,7 +113,7 @@ class Relaxation:
         self.given = sum((one.bandwidth for one in setting.others), Fraction(0))
 
     def whole(self, spread: MRange | None = None) -> ChoiceBox | Refusal:
-        """All that there is to choose."""
+        """Returns the box of everything that may be chosen, or why there is nothing."""
         for seat in (self.setting.driver, *self.setting.seats):
             if not seat.periods.count:
                 first = format_time(seat.periods.first_ns)
@@ -125,7 +125,7 @@ class Relaxation:
         return ChoiceBox(0, self.setting.driver.periods.count - 1, upper_bounds, spread)
 
     def look(self, box: ChoiceBox) -> Relaxed | Refusal:
-        """The upper bounds lowered until nothing moves."""
+        """Returns what is left of a box once its upper bounds are lowered until nothing moves."""
         driver = self.setting.driver
         slice_ns = driver.slices[0]
         near = driver.server(driver.periods.at(box.low), slice_ns)
@@ -230,7 +230,7 @@ class Relaxation:
 
 
 class _Asked:
-    """One service, all others where they are."""
+    """Asks for the periods that one service may have while all others have theirs."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class _Asked:
         return timing(self.service, server, group, way_ns)
 
     def _round_trip(self, slice_ns: int, period_ns: int, answer: Answer, waits: int) -> int | None:
-        """The bound in one piece, if the policy has one."""
+        """Returns the bound from arrival to answer in one piece; None if the policy has none."""
         round_trip = self.setting.rule.round_trip
         if round_trip is None:
             return None
@@ -311,7 +311,7 @@ class _Asked:
         return round_trip(self.placed, self.number, server, answer, self.way.longest_ns, wait_ns)
 
     def _parts(self, slice_ns: int, period_ns: int) -> BoundParts:
-        """The bound that may be used."""
+        """Returns the parts of the bound, with one wait for the slice or with two."""
         answer = self.answer(slice_ns, period_ns)
         if self.spread is None:
             return two_waits(self.way, answer, self._round_trip(slice_ns, period_ns, answer, 2))
@@ -334,7 +334,7 @@ class _Asked:
         return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 
     def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
-        """What fails with the shortest period that there is."""
+        """Says what fails even with the shortest period that the service may have."""
         min_ns = max(seat.periods.first_ns, slice_ns)
         answer, parts = self.answer(slice_ns, min_ns), self._parts(slice_ns, min_ns)
         if parts.total_ns > self.service.deadline_ns:

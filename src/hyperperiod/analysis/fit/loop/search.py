@@ -60,7 +60,7 @@ _Waiting = tuple[Fraction, int, Relaxation, ChoiceBox]
 
 
 def search(settings: Iterable[LoopSetting], seconds: float, listen: Listener) -> Searched:
-    """All settings together, for so long."""
+    """Searches all settings together for so many seconds; returns the best that was found."""
     return _Search(seconds, listen).run(settings)
 
 
@@ -165,7 +165,7 @@ class _Search:
 
 
 def _roots(relaxation: Relaxation) -> Iterator[tuple[Relaxation, ChoiceBox | Refusal]]:
-    """Everything, with both waits and with one."""
+    """Yields the boxes to begin with: all choices with two waits for the slice, and with one."""
     yield relaxation, relaxation.whole()
     if relaxation.setting.rule is not sedf.RULE:
         longest_ns = max(one.period_ns for one in relaxation.services)
@@ -173,7 +173,7 @@ def _roots(relaxation: Relaxation) -> Iterator[tuple[Relaxation, ChoiceBox | Ref
 
 
 def _parts(relaxation: Relaxation, box: ChoiceBox) -> Iterator[ChoiceBox]:
-    """A box in two; nothing, if there is no more to cut."""
+    """Yields the two halves of a box; nothing if there is only one choice in it."""
     if box.low < box.high:
         middle = (box.low + box.high) // 2
         yield replace(box, high=middle)
@@ -229,7 +229,7 @@ def why_not(
 
 
 def _own_deadlines(setting: LoopSetting, found: list[BoundParts]) -> Iterator[tuple[Fraction, str]]:
-    """Those of the tasks on the way."""
+    """Yields by how much tasks on the packets' way may miss deadlines of their own, and whose."""
     loop = setting.loop
     asked = [(found[0].in_ns, loop.way_ns, loop.driver.name)]
     asked += [
