@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind, read, server_name
+from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE, Kind, read, server_name
 from hyperperiod.trace.interval_arrays import interval_array, merged
 from hyperperiod.trace.items import visits
 from hyperperiod.trace.jobs import Job, jobs
@@ -174,7 +174,7 @@ def boxes_of(header: Any, records: Any, pcpu: int) -> Iterator[Box]:
     for span in merged(interval_array(records, pcpu), ("vcpu", "payer", "flags")):
         vcpu, payer, flags = int(span["vcpu"]), int(span["payer"]), int(span["flags"])
         pay = [server_name(header, payer)] if payer != NONE else []
-        if flags & ALSO:
+        if flags & SECOND_PAYER:
             pay.append(server_name(header, vcpu))
         run = server_name(header, vcpu) if vcpu != NONE else ""
         bounds = int(span["start_ns"]), int(span["end_ns"])

@@ -14,7 +14,7 @@ from hyperperiod.hosts.xen.replay import replay
 from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.model import FailedError
 from hyperperiod.model.policy import PRESETS, Policy, Scope
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, RECORD, SPARE, Kind
+from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind
 
 QUANTUM, BUDGET, START, SET_SPARE, ADD, UPDATE, REMOVE = 33, 34, 32, 35, 36, 37, 38
 MS = 1_000_000
@@ -84,7 +84,7 @@ class Hypervisor:
             pcpu=pcpu,
             vcpu=NONE if run is None else run,
             payer=payer,
-            flags=(ALSO if also is not None else 0) | (EXTRA if level else 0),
+            flags=(SECOND_PAYER if also is not None else 0) | (EXTRA if level else 0),
         )
         return grant
 
@@ -152,7 +152,7 @@ def test_what_is_charged_is_what_was_granted(policy: Policy) -> None:
         for payer in np.unique(grants["payer"]).tolist():
             if payer == NONE:
                 continue
-            also = (grants["flags"] & ALSO > 0) & (grants["vcpu"] == payer)
+            also = (grants["flags"] & SECOND_PAYER > 0) & (grants["vcpu"] == payer)
             paid = (grants["payer"] == payer) | also
             due_ns = int((ends[paid] - grants["time_ns"][paid]).sum())
             assert int(charges["value"][charges["payer"] == payer].sum()) == due_ns > 0

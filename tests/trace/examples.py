@@ -6,7 +6,7 @@ Two servers, H (period 10, budget 4) before L (period 20, budget 10), times in n
 
 from tests.trace.writer import Script, make_header, task, vcpu
 
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE
+from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE
 
 H, L = 0, 1
 PAIR = [vcpu("high", 10, 4), vcpu("low", 20, 10)]
@@ -28,7 +28,7 @@ def ptps() -> Script:
 def wcps() -> Script:
     """H has no work: L runs on H's time and spends its own budget as well."""
     script = Script(make_header("wcps", PAIR, horizon_ns=20, guarantees=True))
-    script.arrive(0, L).run(0, L, H, flags=ALSO).run(4, L).idle(10, H).idle(14)
+    script.arrive(0, L).run(0, L, H, flags=SECOND_PAYER).run(4, L).idle(10, H).idle(14)
     return script.end(20)
 
 

@@ -16,7 +16,7 @@ from tests.model_naive.workload import Run
 from tests.rules import GLOBAL, LOCAL
 from tests.trace.writer import Script, make_header, vcpu
 
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, SPARE, Kind
+from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
 
@@ -107,7 +107,7 @@ def decide(script: Script, now_ns: int, pcpu: int, grant: Grant) -> None:
     if grant.run is None:
         script.idle(now_ns, pay, pcpu=pcpu)
         return
-    flags = (ALSO if grant.also is not None else 0) | (EXTRA if grant.level else 0)
+    flags = (SECOND_PAYER if grant.also is not None else 0) | (EXTRA if grant.level else 0)
     script.run(now_ns, grant.run, pay, pcpu=pcpu, flags=flags)
 
 

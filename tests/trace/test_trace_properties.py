@@ -10,7 +10,7 @@ from tests.trace import examples
 from tests.trace.examples import H, L
 from tests.trace.writer import Script, make_header, task, vcpu
 
-from hyperperiod.trace.format import ALSO, NONE, SPARE, Kind
+from hyperperiod.trace.format import NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status
 from hyperperiod.trace.servers import ORDINARY
 
@@ -320,7 +320,7 @@ def test_depleted_trips(policy: str, tmp_path: Path) -> None:
         (pair("ptps").arrive(0, L).idle(0, L), "low pays, not high"),
         (pair("crps").arrive(0, L).run(0, L), "low pays, not high"),
         (pair("wcps").arrive(0, L).run(0, L, H), "pays as well: False"),
-        (pair("crps").arrive(0, L).run(0, L, H, flags=ALSO), "pays as well: True"),
+        (pair("crps").arrive(0, L).run(0, L, H, flags=SECOND_PAYER), "pays as well: True"),
         (pair("ptps").idle(0, H).idle(4), "nobody pays, not low"),
         (pair("ds").arrive(0, L).run(0, L, H), "high pays, not low"),
         (pair("ds").idle(0, H), "high pays, not nobody"),

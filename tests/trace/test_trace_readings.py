@@ -8,7 +8,7 @@ from tests.trace import examples
 from tests.trace.examples import H, L
 from tests.trace.writer import Script, make_header, task, vcpu
 
-from hyperperiod.trace.format import ALSO, NONE
+from hyperperiod.trace.format import NONE, SECOND_PAYER
 from hyperperiod.trace.intervals import intervals, write_intervals_csv
 from hyperperiod.trace.jobs import jobs, write_jobs_csv
 
@@ -36,7 +36,7 @@ def test_intervals_are_the_schedule(tmp_path: Path) -> None:
 
 def test_both_payers_are_named_and_sorted(tmp_path: Path) -> None:
     vcpus = [vcpu("zeta", 10, 4), vcpu("beta", 20, 10)]
-    script = Script(make_header("wcps", vcpus)).run(0, L, H, flags=ALSO).end(4)
+    script = Script(make_header("wcps", vcpus)).run(0, L, H, flags=SECOND_PAYER).end(4)
     assert [row.pay for row in intervals(*script.trace(tmp_path))] == ["beta;zeta"]
 
 

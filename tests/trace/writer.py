@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from hyperperiod.trace.format import (
-    ALSO,
     EXTRA,
     NONE,
     RECORD,
+    SECOND_PAYER,
     Header,
     Kind,
     Records,
@@ -119,7 +119,7 @@ class Script:
         flags = fields.get("flags", 0)
         self._charge(time_ns, pcpu)
         payers = [(pay, flags & EXTRA)] if pay != NONE else []
-        if flags & ALSO:
+        if flags & SECOND_PAYER:
             payers.append((vcpu, 0))
         self.open[pcpu] = (time_ns, payers, vcpu)
         return self.add(time_ns, Kind.RUN, pcpu=pcpu, vcpu=vcpu, payer=pay, **fields)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.hosts.result import DomainCount, FlowCount, PcpuCount, TaskCount
 from hyperperiod.model import Flow, System, tasks_of, vcpus_of
-from hyperperiod.trace.format import ALSO, NONE, Item, Kind, Records
+from hyperperiod.trace.format import NONE, SECOND_PAYER, Item, Kind, Records
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 from hyperperiod.trace.items import visits
 from hyperperiod.trace.replay import Record
@@ -39,7 +39,7 @@ def count_domains(system: System, records: Records) -> list[DomainCount]:
     found = _every_interval(system, records)
     running = found[found["kind"] == Kind.RUN]
     lengths = running["end_ns"] - running["start_ns"]
-    own = (running["payer"] == running["vcpu"]) | (running["flags"] & ALSO > 0)
+    own = (running["payer"] == running["vcpu"]) | (running["flags"] & SECOND_PAYER > 0)
     domain_of = np.array([vcpu.domain_index for vcpu in vcpus_of(system)], np.intp)
     counts = []
     for index in range(len(system.domains)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.report.meter import Meter
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, RECORD, Header, Kind, Records
+from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, Header, Kind, Records
 
 _IDS = 1 << 16
 
@@ -50,7 +50,7 @@ class State:
         for decision in self.decisions:
             pcpu = decision["pcpu"]
             since_ns = int(max(self._since_ns[pcpu], self._charged_ns[pcpu]))
-            running = decision["kind"] == Kind.RUN and decision["flags"] & ALSO
+            running = decision["kind"] == Kind.RUN and decision["flags"] & SECOND_PAYER
             payers = {int(decision["payer"]), int(decision["vcpu"]) if running else NONE}
             if not decision["flags"] & EXTRA and now_ns > since_ns:
                 yield from ((payer, now_ns - since_ns) for payer in payers - {NONE})

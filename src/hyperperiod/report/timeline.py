@@ -17,9 +17,9 @@ from hyperperiod.report.palette import color, pattern
 from hyperperiod.report.state import State, job_keys, states_before
 from hyperperiod.report.windows import Chosen, ReportWindow, view_of
 from hyperperiod.trace.format import (
-    ALSO,
     EXTRA,
     NONE,
+    SECOND_PAYER,
     SPARE,
     Header,
     Kind,
@@ -128,7 +128,16 @@ def _intervals(intervals: Any) -> list[int]:
         start, end, until, job, vcpu, payer, task, kind, flags = interval
         run = -1 if kind == Kind.IDLE else _id(vcpu)
         promised = -1 if until == NEVER else until
-        flat += [start, end, run, _id(payer), flags & (ALSO | EXTRA), _id(task), job, promised]
+        flat += [
+            start,
+            end,
+            run,
+            _id(payer),
+            flags & (SECOND_PAYER | EXTRA),
+            _id(task),
+            job,
+            promised,
+        ]
     return flat
 
 

@@ -22,9 +22,9 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, Track
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 from hyperperiod.trace.format import (
-    ALSO,
     EXTRA,
     NONE,
+    SECOND_PAYER,
     SPARE,
     Header,
     Kind,
@@ -185,7 +185,7 @@ class _Writer:
 
     def _payers(self, record: Record) -> str:
         names = [] if record.payer == NONE else [server_name(self.header, record.payer)]
-        if record.kind == Kind.RUN and record.flags & ALSO:
+        if record.kind == Kind.RUN and record.flags & SECOND_PAYER:
             names.append(server_name(self.header, record.vcpu))
         return ", ".join(names) or "nobody"
 

@@ -16,9 +16,9 @@ import pyarrow.parquet as pa_parquet
 from numpy.typing import NDArray
 
 from hyperperiod.trace.format import (
-    ALSO,
     EXTRA,
     NONE,
+    SECOND_PAYER,
     SPARE,
     Header,
     Kind,
@@ -84,7 +84,7 @@ def batches(header: Header, records: Records, progress: Progress) -> Iterator[pa
             _named(_places(chunk["task"], len(servers)), tasks),
             pa.array(chunk["job"], mask=no_job),
             pa.array(chunk["value"].view(np.int64)),
-            pa.array((chunk["flags"] & ALSO) != 0),
+            pa.array((chunk["flags"] & SECOND_PAYER) != 0),
             pa.array((chunk["flags"] & EXTRA) != 0),
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)

@@ -41,7 +41,7 @@ NONE: Final = 0xFFFF
 """In a vcpu, payer, task or pcpu field: nobody."""
 SPARE: Final = 0xFFFE
 """In a payer or vcpu field: the spare server."""
-ALSO: Final = 1
+SECOND_PAYER: Final = 1
 """Flag of a run record: the vcpu pays as well, beside the payer (lend)."""
 EXTRA: Final = 2
 """Flag of a run or charge record: the vcpu is at an extra-time level."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 import numpy as np
 
-from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, server_name
+from hyperperiod.trace.format import NONE, SECOND_PAYER, Header, Kind, Records, server_name
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 
 
@@ -33,7 +33,9 @@ def intervals(header: Header, records: Records) -> Iterator[Interval]:
         for interval in merged(found, ("vcpu", "payer", "flags")):
             vcpu = int(interval["vcpu"])
             run = "idle" if vcpu == NONE else server_name(header, vcpu)
-            pay = _payers(header, vcpu, int(interval["payer"]), bool(interval["flags"] & ALSO))
+            pay = _payers(
+                header, vcpu, int(interval["payer"]), bool(interval["flags"] & SECOND_PAYER)
+            )
             yield Interval(pcpu, int(interval["start_ns"]), int(interval["end_ns"]), run, pay)
 
 
@@ -47,7 +49,7 @@ def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
 def _comparable(found: IntervalArray) -> IntervalArray:
     """Intervals in which equal rows have equal fields: an idle one runs nobody, flags say pay."""
     found["vcpu"] = np.where(found["kind"] == Kind.IDLE, NONE, found["vcpu"])
-    found["flags"] &= ALSO
+    found["flags"] &= SECOND_PAYER
     return found
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.trace.format import (
-    ALSO,
     EXTRA,
     NONE,
+    SECOND_PAYER,
     SPARE,
     STOLEN,
     ChangeEntry,
@@ -279,7 +279,7 @@ class Replay:
         state.grants[record.pcpu] = Grant(
             run=record.vcpu if running else None,
             pay=None if record.payer == NONE else record.payer,
-            also=running and bool(record.flags & ALSO),
+            also=running and bool(record.flags & SECOND_PAYER),
             extra=running and bool(record.flags & EXTRA),
             task=record.task if running and record.task != NONE else None,
             job=record.job,

@@ -65,8 +65,8 @@ def overfull(problem: FitProblem) -> str:
 
 def untested(problem: FitProblem) -> str:
     """Why no choice can be proved, where some servers must share and no test covers that."""
-    seats = len(problem.bins) * problem.room
-    if sum(item.vcpus for item in problem.items) <= seats:
+    slots = len(problem.bins) * problem.room
+    if sum(item.vcpus for item in problem.items) <= slots:
         return ""
     sharing = tuple(Server(n, f"s{n}", 2, 1, n) for n in range(problem.room + 1))
     policy = problem.system.policy

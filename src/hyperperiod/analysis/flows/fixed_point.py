@@ -44,9 +44,7 @@ class Fixed(NamedTuple):
 def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Fixed:
     """Responses of all hops, and of all tasks beside them, that agree with one another."""
     bounds: Bounds = {
-        hop: TaskBound(routes.least_ns(hop), routes.least_ns(hop))
-        if hop in routes.vcpu_of
-        else NOTHING
+        hop: TaskBound(routes.min_ns(hop), routes.min_ns(hop)) if hop in routes.vcpu_of else NOTHING
         for hop in routes.visits
     }
     given_up: set[str] = set()
@@ -59,7 +57,7 @@ def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Fixed:
                 found |= one.responses(jitters)
             found |= dict.fromkeys(given_up, NOTHING)
             if found == bounds:
-                return Fixed(bounds, tuple(one.told() for one in inside))
+                return Fixed(bounds, tuple(one.explained() for one in inside))
             growing = {hop for hop in routes.visits if found[hop] != bounds[hop]}
             bounds = found
         given_up |= growing
@@ -83,7 +81,7 @@ class _Inside:
             self.bounds = responses(self.routes, self.vcpu, streams)
         return self.bounds
 
-    def told(self) -> Inside:
+    def explained(self) -> Inside:
         """What the last bounds of the vcpu were found with."""
         sources, domain = self.vcpu.component.sources, self.vcpu.domain
         alone = self.vcpu.component.local is Local.FIXED_PRIORITY

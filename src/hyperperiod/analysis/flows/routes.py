@@ -79,7 +79,7 @@ class Routes:
             {before, after} <= names for flow in self.flows for before, after in pairwise(flow.hops)
         )
 
-    def least_ns(self, hop: str) -> int:
+    def min_ns(self, hop: str) -> int:
         """What a job takes at least."""
         return self.tasks[hop].bcet_ns or 1
 
@@ -102,23 +102,23 @@ class Routes:
 
     def _queue(self, flow: Flow) -> Queue:
         """What bounds the releases at any hop of the flow, whatever the responses."""
-        spacing_ns = flow.source.think_range_ns[0] + sum(map(self.least_ns, flow.hops))
-        return Queue(most_on_their_way(flow), flow.source.jitter_ns, min(spacing_ns, LIMIT))
+        spacing_ns = flow.source.think_range_ns[0] + sum(map(self.min_ns, flow.hops))
+        return Queue(max_on_their_way(flow), flow.source.jitter_ns, min(spacing_ns, LIMIT))
 
     def backlog_ns(self, domain: str, sources: Sequence[Source]) -> int | None:
         """The most work of these tasks that can be pending at once; None: only items are bounded.
 
         An item is at one of its hops, however often it comes to these tasks on its way.
         """
-        most_ns: dict[str, int] = {}
+        max_ns: dict[str, int] = {}
         for source in sources:
             name = f"{domain}.{source.name}"
             if name not in self.visits:
                 return None
             for flow, _ in self.visits[name]:
-                item_ns = most_on_their_way(flow) * source.load.wcet
-                most_ns[flow.name] = max(most_ns.get(flow.name, 0), item_ns)
-        return sum(most_ns.values())
+                item_ns = max_on_their_way(flow) * source.load.wcet
+                max_ns[flow.name] = max(max_ns.get(flow.name, 0), item_ns)
+        return sum(max_ns.values())
 
     def jitters_ns(self, bounds: Bounds) -> Jitters:
         """How far releases at each hop may be from nominal ones, beyond a constant, by flow."""
@@ -145,7 +145,7 @@ class Routes:
         found = [0]
         before_ns = row_ns = 0
         for before, hop in pairwise(flow.hops):
-            row_ns += self.least_ns(before)
+            row_ns += self.min_ns(before)
             through_ns = before_ns + shortest_ns([(row_ns, self.limits[self.places[before][0]])])
             found.append(through_ns)
             if self._server_of(before) != self._server_of(hop):
@@ -193,6 +193,6 @@ def least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def most_on_their_way(flow: Flow) -> int:
+def max_on_their_way(flow: Flow) -> int:
     """Items: what the queue holds, or one of each client."""
     return flow.source.clients or flow.queue

@@ -35,7 +35,7 @@ def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
         hop = next(hop for hop in hops if hop.bound_ns is None)
         verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
         return FlowVerdict(flow, verdict, None, hops)
-    most = _most_sent(flow.source, total_ns)
+    most = _max_sent(flow.source, total_ns)
     if total_ns > flow.deadline_ns:
         bound, due = format_time(total_ns), format_time(flow.deadline_ns)
         verdict = Verdict.unknown(f"the bound of {bound} is above the deadline of {due}")
@@ -48,7 +48,7 @@ def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
     return FlowVerdict(flow, verdict, total_ns, hops)
 
 
-def _most_sent(source: FlowSource, window_ns: int) -> int:
+def _max_sent(source: FlowSource, window_ns: int) -> int:
     """How many items can come in a window; clients never send more than have room."""
     if source.period_ns is None:
         return source.clients or 0

@@ -116,7 +116,7 @@ class WorstPackets(Part):
         yield Claim(
             "No answer that was found is later than its bound.",
             "its own inequalities, see below",
-            "; ".join(_said(one) for one in over or results),
+            "; ".join(_found_text(one) for one in over or results),
             not over,
         )
         for policy, paper in (
@@ -131,7 +131,7 @@ class WorstPackets(Part):
             yield Claim(
                 f"Under {policy} an answer comes within 5 % of its bound.",
                 paper,
-                _said(best),
+                _found_text(best),
                 best.found.ratio >= NEAR,
             )
             later = [one for one in here if one.found.response_ns > one.paper_ns]
@@ -238,7 +238,7 @@ def _rows(result: _Result) -> Iterator[PacketRow]:
         )
 
 
-def _said(one: _Result) -> str:
+def _found_text(one: _Result) -> str:
     found = one.found
     return (
         f"{one.system.name} under {one.policy}: {format_time(found.response_ns)} of"

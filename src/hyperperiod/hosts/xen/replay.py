@@ -14,7 +14,7 @@ import numpy as np
 from hyperperiod import _sim
 from hyperperiod.hosts.xen.rings import Ring
 from hyperperiod.model import FailedError
-from hyperperiod.trace.format import ALSO, EXTRA, NONE, RECORD, SPARE, Kind, Records
+from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind, Records
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _text(record: np.void) -> str:
     if kind in (Kind.RUN, Kind.IDLE):
         flags = int(record["flags"])
         text += f" on seat {int(record['pcpu'])}, paid by {_number(record['payer'])}"
-        text += " and itself" if flags & ALSO else ""
+        text += " and itself" if flags & SECOND_PAYER else ""
         text += f" at level {int(record['job'])}" if flags & EXTRA else ""
         text += f", until {int(record['value'])}"
     return text

@@ -70,7 +70,7 @@ class BudgetWatcher(Watcher):
         super().__init__(header)
         self.accounts: dict[int, _Account] = defaultdict(_Account)
         self.busy_since: dict[int, tuple[int, tuple[int, int]]] = {}
-        self.told: set[tuple[int, _Period]] = set()
+        self.reported: set[tuple[int, _Period]] = set()
 
     def see(self, moment: Moment) -> None:
         self._note_starts(moment)
@@ -95,8 +95,8 @@ class BudgetWatcher(Watcher):
             )
             now_ns = stop_ns
             saved_ns = (server.max_budgets - 1) * server.budget_ns
-            if excess_ns > self.allowed_ns + saved_ns and (payer, period) not in self.told:
-                self.told.add((payer, period))
+            if excess_ns > self.allowed_ns + saved_ns and (payer, period) not in self.reported:
+                self.reported.add((payer, period))
                 name = server_name(self.header, payer & 0xFFFF)
                 self.finding.add(stop_ns, f"{name} is {excess_ns} ns over its budgets")
 

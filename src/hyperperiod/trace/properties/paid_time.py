@@ -8,7 +8,7 @@ charged twice, nothing that nobody ordered, and nothing is left unpaid.
 
 from collections import defaultdict
 
-from hyperperiod.trace.format import ALSO, NONE, Header, Kind, Records, end_ns, server_name
+from hyperperiod.trace.format import NONE, SECOND_PAYER, Header, Kind, Records, end_ns, server_name
 from hyperperiod.trace.interval_arrays import interval_arrays
 from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
 from hyperperiod.trace.replay import each
@@ -60,7 +60,7 @@ def _ordered(header: Header, records: Records) -> dict[tuple[int, int], list[Str
             payer, vcpu = int(interval["payer"]), int(interval["vcpu"])
             if payer != NONE:
                 found[pcpu, payer].append(stretch)
-            if interval["flags"] & ALSO and vcpu != payer:
+            if interval["flags"] & SECOND_PAYER and vcpu != payer:
                 found[pcpu, vcpu].append(stretch)
     return found
 

@@ -27,7 +27,7 @@ from hyperperiod.analysis.fit.loop.problem import (
     loop_grid,
     placements,
     priorities_of,
-    seats_of,
+    slots_of,
 )
 from hyperperiod.analysis.fit.loop.relaxation import Refusal
 from hyperperiod.analysis.fit.loop.search import search, why_not
@@ -111,7 +111,7 @@ class _FitLoop:
         return found
 
     def _settings(self, others: list[Server]) -> Iterator[LoopSetting]:
-        driver, seats, whole = seats_of(self.system, self.loop, self.grid)
+        driver, slots, whole = slots_of(self.system, self.loop, self.grid)
         rule = rule_for(self.system.policy)
         assert rule is not None, "a loop is one under its policy"
         index = {domain.name: place for place, domain in enumerate(self.system.domains)}
@@ -121,7 +121,7 @@ class _FitLoop:
                 self.loop,
                 rule,
                 driver,
-                seats,
+                slots,
                 tuple(others),
                 {index[name]: pcpu for name, pcpu in where.items()},
                 whole,

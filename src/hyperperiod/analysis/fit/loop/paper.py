@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import Configuration, Service, Slice
-from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
+from hyperperiod.analysis.fit.loop.problem import LoopSetting, VcpuSlot
 from hyperperiod.analysis.fit.loop.relaxation import Refusal, total_text
 from hyperperiod.analysis.servers.server import Server
 from hyperperiod.model import format_time
@@ -59,23 +59,23 @@ def _by_hops(setting: LoopSetting, hops: int) -> Slices | Refusal:
     return Refusal(f"{first.reason}; with a shorter p_N something else fails")
 
 
-def _down(seat: Seat, longest_ns: int) -> Iterator[int]:
+def _down(slot: VcpuSlot, longest_ns: int) -> Iterator[int]:
     """Yields the periods that the vcpu may have, from the longest allowed one down to its slice."""
     here_ns: int | None = longest_ns
-    while here_ns is not None and here_ns >= seat.slices[0]:
+    while here_ns is not None and here_ns >= slot.slices[0]:
         yield here_ns
-        here_ns = seat.periods.up_to(here_ns - 1)
+        here_ns = slot.periods.up_to(here_ns - 1)
 
 
 def _with(setting: LoopSetting, hops: int, period_ns: int) -> Slices | Refusal:
     """p_i = d_i - hops p_N for all, if that holds their slices and no pcpu is overloaded."""
     services = []
-    for service, seat in zip(setting.loop.plant.services, setting.seats, strict=True):
-        left_ns, slice_ns = service.deadline_ns - hops * period_ns, seat.slices[0]
-        own_ns = seat.periods.up_to(left_ns)
+    for service, slot in zip(setting.loop.plant.services, setting.slots, strict=True):
+        left_ns, slice_ns = service.deadline_ns - hops * period_ns, slot.slices[0]
+        own_ns = slot.periods.up_to(left_ns)
         if own_ns is None or own_ns < slice_ns:
-            return Refusal(_too_short(service, seat, hops, period_ns))
-        services.append(seat.server(own_ns, slice_ns))
+            return Refusal(_too_short(service, slot, hops, period_ns))
+        services.append(slot.server(own_ns, slice_ns))
     driver = setting.driver.server(period_ns, setting.driver.slices[0])
     for pcpu, group in sorted(setting.groups([driver, *services]).items()):
         if group.overloaded:
@@ -83,11 +83,11 @@ def _with(setting: LoopSetting, hops: int, period_ns: int) -> Slices | Refusal:
     return driver, tuple(services)
 
 
-def _too_short(service: Service, seat: Seat, hops: int, period_ns: int) -> str:
-    min_ns = max(seat.slices[0], seat.periods.first_ns)
+def _too_short(service: Service, slot: VcpuSlot, hops: int, period_ns: int) -> str:
+    min_ns = max(slot.slices[0], slot.periods.first_ns)
     total_ns = hops * period_ns + min_ns
     return (
-        f"domain {seat.name}: {hops} p_N + p_i <= d_i does not hold with p_i >= s_i:"
+        f"domain {slot.name}: {hops} p_N + p_i <= d_i does not hold with p_i >= s_i:"
         f" {hops} * {format_time(period_ns)} + {format_time(min_ns)} = {format_time(total_ns)},"
         f" above {format_time(service.deadline_ns)}"
     )
@@ -106,14 +106,14 @@ def _by_response(setting: LoopSetting) -> Slices | Refusal:
             f" {format_time(plant.shortest_ns - slice_ns)}"
         )
     chosen = []
-    for service, seat in zip(plant.services, setting.seats, strict=True):
-        own_ns = seat.periods.up_to(service.period_ns)
-        if own_ns is None or own_ns < seat.slices[0]:
+    for service, slot in zip(plant.services, setting.slots, strict=True):
+        own_ns = slot.periods.up_to(service.period_ns)
+        if own_ns is None or own_ns < slot.slices[0]:
             return Refusal(
-                f"domain {seat.name}: p_i = {format_time(service.period_ns)} is not among the"
+                f"domain {slot.name}: p_i = {format_time(service.period_ns)} is not among the"
                 " periods that it may have"
             )
-        chosen.append(seat.server(own_ns, seat.slices[0]))
+        chosen.append(slot.server(own_ns, slot.slices[0]))
     configuration = Configuration(
         Slice(period_ns, slice_ns), tuple(Slice(one.period_ns, one.budget_ns) for one in chosen)
     )
@@ -138,7 +138,7 @@ def _too_slow(setting: LoopSetting, configuration: Configuration, number: int) -
     )
     load = sum((Fraction(one.slice_ns, one.period_ns) for one in above), Fraction(0))
     return (
-        f"domain {setting.seats[number].name}: r_i <= d_i does not hold: up to d_i ="
+        f"domain {setting.slots[number].name}: r_i <= d_i does not hold: up to d_i ="
         f" {format_time(own.deadline_ns)} it and those above it, which take {float(load):.6g} of"
         f" the pcpu, need {format_time(demand_ns)}"
     )

@@ -65,7 +65,7 @@ class Periods:
 
 
 @dataclass(frozen=True)
-class Seat:
+class VcpuSlot:
     """A vcpu of the loop: its domain in the file, what it may be given, and its priority."""
 
     index: int
@@ -85,8 +85,8 @@ class LoopSetting:
     system: System
     loop: Loop
     rule: SliceRule
-    driver: Seat
-    seats: tuple[Seat, ...]
+    driver: VcpuSlot
+    slots: tuple[VcpuSlot, ...]
     others: tuple[Server, ...]
     where: dict[int, int]
     whole: bool
@@ -146,42 +146,44 @@ def loop_grid(system: System, loop: Loop, asked: BudgetGrid | None) -> BudgetGri
     return BudgetGrid(step_ns)
 
 
-def seats_of(system: System, loop: Loop, grid: BudgetGrid) -> tuple[Seat, tuple[Seat, ...], bool]:
-    """The driver's seat, those of the services, and whether nothing restricts their periods."""
+def slots_of(
+    system: System, loop: Loop, grid: BudgetGrid
+) -> tuple[VcpuSlot, tuple[VcpuSlot, ...], bool]:
+    """The driver's slot, those of the services, and whether nothing restricts their periods."""
     numbers = priorities_of(system, loop)
     index = {domain.name: place for place, domain in enumerate(system.domains)}
     free = grid.low_ns is None and grid.high_ns is None
     plant = loop.plant
     max_ns = plant.shortest_ns + plant.slice_ns
-    driver = _seat(loop.driver, index[loop.driver.name], plant.slice_ns, max_ns, grid, numbers)
+    driver = _slot(loop.driver, index[loop.driver.name], plant.slice_ns, max_ns, grid, numbers)
     # The driver has nothing to gain from a larger slice (`period_over` is about the services).
     if loop.driver.interface is None:
         driver = replace(driver, slices=driver.slices[:1])
-    seats = []
+    slots = []
     for service, domain in zip(plant.services, loop.replies, strict=True):
         max_ns = max(service.period_ns, service.deadline_ns + service.wcet_ns)
         place = index[domain.name]
-        seats.append(_seat(domain, place, service.wcet_ns, max_ns, grid, numbers))
+        slots.append(_slot(domain, place, service.wcet_ns, max_ns, grid, numbers))
     free = free and all(
         one.interface_period_ns is None and one.interface_period_range is None
         for one in (loop.driver, *loop.replies)
     )
-    return driver, tuple(seats), free
+    return driver, tuple(slots), free
 
 
-def _seat(
+def _slot(
     domain: Domain,
     index: int,
     work_ns: int,
     max_ns: int,
     grid: BudgetGrid,
     numbers: dict[str, int],
-) -> Seat:
+) -> VcpuSlot:
     number = numbers[domain.name]
     given, step_ns = domain.interface, grid.step_ns
     if given is not None:
         only = Periods(given.period_ns, given.period_ns, 1)
-        return Seat(index, domain.name, only, (given.budget_ns,), number)
+        return VcpuSlot(index, domain.name, only, (given.budget_ns,), number)
     min_ns = -(-work_ns // step_ns) * step_ns
     slices = (min_ns, min_ns + step_ns) if min_ns == work_ns else (min_ns,)
     within = domain.interface_period_range
@@ -193,7 +195,7 @@ def _seat(
         low_ns = -(-max(min_ns, grid.low_ns or 0) // step_ns) * step_ns
         high_ns = min(max_ns + step_ns, grid.high_ns or max_ns + step_ns)
         periods = Periods(low_ns, high_ns, step_ns)
-    return Seat(index, domain.name, _at_least(periods, min_ns), slices, number)
+    return VcpuSlot(index, domain.name, _at_least(periods, min_ns), slices, number)
 
 
 def _at_least(periods: Periods, min_ns: int) -> Periods:

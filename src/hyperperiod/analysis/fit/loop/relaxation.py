@@ -48,7 +48,7 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     too_late,
     two_waits,
 )
-from hyperperiod.analysis.fit.loop.problem import LoopSetting, Seat
+from hyperperiod.analysis.fit.loop.problem import LoopSetting, VcpuSlot
 from hyperperiod.analysis.servers.deferrable_edf import max_work
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -114,13 +114,13 @@ class Relaxation:
 
     def whole(self, spread: MRange | None = None) -> ChoiceBox | Refusal:
         """Returns the box of everything that may be chosen, or why there is nothing."""
-        for seat in (self.setting.driver, *self.setting.seats):
-            if not seat.periods.count:
-                first = format_time(seat.periods.first_ns)
-                return Refusal(f"domain {seat.name}: no period of at least {first} may be chosen")
+        for slot in (self.setting.driver, *self.setting.slots):
+            if not slot.periods.count:
+                first = format_time(slot.periods.first_ns)
+                return Refusal(f"domain {slot.name}: no period of at least {first} may be chosen")
         upper_bounds = tuple(
-            dict.fromkeys(seat.slices, seat.periods.at(seat.periods.count - 1))
-            for seat in self.setting.seats
+            dict.fromkeys(slot.slices, slot.periods.at(slot.periods.count - 1))
+            for slot in self.setting.slots
         )
         return ChoiceBox(0, self.setting.driver.periods.count - 1, upper_bounds, spread)
 
@@ -151,7 +151,7 @@ class Relaxation:
         upper_bounds = list(box.upper_bounds)
         latest_ns = 0
         placed = self._placed(far, upper_bounds)
-        for number, seat in enumerate(self.setting.seats):
+        for number, slot in enumerate(self.setting.slots):
             way = self._way(placed, near)
             if isinstance(way, Refusal):
                 return way
@@ -159,7 +159,7 @@ class Relaxation:
             kept: dict[int, int] = {}
             refused: Refusal | None = None
             for slice_ns, upper_ns in upper_bounds[number].items():
-                found = asked.longest(seat, slice_ns, upper_ns)
+                found = asked.longest(slot, slice_ns, upper_ns)
                 if isinstance(found, Refusal):
                     refused = refused or found
                     continue
@@ -177,8 +177,8 @@ class Relaxation:
         return self.setting.placed(
             driver,
             [
-                seat.server(max(upper.values()), min(upper))
-                for seat, upper in zip(self.setting.seats, upper_bounds, strict=True)
+                slot.server(max(upper.values()), min(upper))
+                for slot, upper in zip(self.setting.slots, upper_bounds, strict=True)
             ],
         )
 
@@ -256,40 +256,40 @@ class _Asked:
     def response_ns(self) -> int:
         return self.response.bound_ns or 0
 
-    def longest(self, seat: Seat, slice_ns: int, upper_ns: int) -> int | Refusal:
+    def longest(self, slot: VcpuSlot, slice_ns: int, upper_ns: int) -> int | Refusal:
         """The longest period up to the upper bound."""
         if slice_ns < self.service.wcet_ns:
             return Refusal(
-                f"domain {seat.name}: its slice of {format_time(slice_ns)} is below its task's"
+                f"domain {slot.name}: its slice of {format_time(slice_ns)} is below its task's"
                 f" wcet of {format_time(self.service.wcet_ns)}"
             )
         if not self.response.holds:
             return Refusal(f"domain {self.response.reason}")
-        found = self._longest_in_time(seat, slice_ns, upper_ns)
+        found = self._longest_in_time(slot, slice_ns, upper_ns)
         if found is None:
-            return self._refusal(seat, slice_ns)
+            return self._refusal(slot, slice_ns)
         if self.response_ns > found:
             return Refusal(
-                f"domain {seat.name}: its slice may take {format_time(self.response_ns)}, and its"
+                f"domain {slot.name}: its slice may take {format_time(self.response_ns)}, and its"
                 f" deadlines allow periods up to {format_time(found)}"
             )
         if self.setting.rule is sedf_prime.RULE:
-            return self._shorter(seat, slice_ns, found)
+            return self._shorter(slot, slice_ns, found)
         return found
 
-    def _longest_in_time(self, seat: Seat, slice_ns: int, upper_ns: int) -> int | None:
+    def _longest_in_time(self, slot: VcpuSlot, slice_ns: int, upper_ns: int) -> int | None:
         """By halving: what is in time with a period is in time with every shorter one."""
-        longest_ns = seat.periods.up_to(upper_ns)
+        longest_ns = slot.periods.up_to(upper_ns)
         if longest_ns is None or self._in_time(slice_ns, longest_ns):
             return longest_ns
-        low, high = -1, (longest_ns - seat.periods.first_ns) // seat.periods.step_ns
+        low, high = -1, (longest_ns - slot.periods.first_ns) // slot.periods.step_ns
         while high - low > 1:
             middle = (low + high) // 2
-            if self._in_time(slice_ns, seat.periods.at(middle)):
+            if self._in_time(slice_ns, slot.periods.at(middle)):
                 low = middle
             else:
                 high = middle
-        return None if low < 0 else seat.periods.at(low)
+        return None if low < 0 else slot.periods.at(low)
 
     def answer(self, slice_ns: int, period_ns: int) -> Answer:
         """The answer with that slice and period, if it gets its slices."""
@@ -333,20 +333,20 @@ class _Asked:
         apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + old_ns
         return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 
-    def _refusal(self, seat: Seat, slice_ns: int) -> Refusal:
+    def _refusal(self, slot: VcpuSlot, slice_ns: int) -> Refusal:
         """Says what fails even with the shortest period that the service may have."""
-        min_ns = max(seat.periods.first_ns, slice_ns)
+        min_ns = max(slot.periods.first_ns, slice_ns)
         answer, parts = self.answer(slice_ns, min_ns), self._parts(slice_ns, min_ns)
         if parts.total_ns > self.service.deadline_ns:
-            return Refusal(f"domain {seat.name}, flow {too_late(self.service, parts)}")
+            return Refusal(f"domain {slot.name}, flow {too_late(self.service, parts)}")
         if answer.wake_ns > self.own_limit_ns:
             return Refusal(
-                f"domain {seat.name}: an answer may take {format_time(answer.wake_ns)}, above its"
+                f"domain {slot.name}: an answer may take {format_time(answer.wake_ns)}, above its"
                 f" task's deadline of {format_time(self.own_limit_ns)}"
             )
         if min_ns > self.service.period_ns:
             return Refusal(
-                f"domain {seat.name}: its period is at least {format_time(min_ns)}, above the"
+                f"domain {slot.name}: its period is at least {format_time(min_ns)}, above the"
                 f" {format_time(self.service.period_ns)} between its packets"
             )
         return Refusal(
@@ -354,14 +354,14 @@ class _Asked:
             " may come too soon after one another"
         )
 
-    def _shorter(self, seat: Seat, slice_ns: int, period_ns: int) -> int | Refusal:
+    def _shorter(self, slot: VcpuSlot, slice_ns: int, period_ns: int) -> int | Refusal:
         """The longest period from here down with which a kept slice is got (`deferrable_edf`).
 
         x - s >= sum of W_k(x) is asked. Each W_k falls by at most 1 where x falls by 1, so what is
         missing now is missing still before x has fallen by missing / (others - 1).
         """
         others = [one for one in self.group.servers if one is not self.server]
-        step_ns = seat.periods.step_ns
+        step_ns = slot.periods.step_ns
         here_ns: int | None = period_ns
         refused = ""
         while here_ns is not None and here_ns >= slice_ns:
@@ -370,14 +370,14 @@ class _Asked:
             if missing_ns <= 0:
                 return here_ns
             refused = refused or (
-                f"domain {seat.name}: others may take {format_time(work_ns)} of its period of"
+                f"domain {slot.name}: others may take {format_time(work_ns)} of its period of"
                 f" {format_time(here_ns)}, which has {format_time(here_ns - slice_ns)} beside its"
                 " slice"
             )
             if len(others) < 2:
                 break
             down_ns = max(step_ns, missing_ns // (len(others) - 1))
-            here_ns = seat.periods.up_to(here_ns - down_ns)
+            here_ns = slot.periods.up_to(here_ns - down_ns)
         return Refusal(refused)
 
 

@@ -150,8 +150,8 @@ class _Search:
             setting.driver.periods.at(found.box.low), setting.driver.slices[0]
         )
         services = tuple(
-            seat.server(upper_ns, slice_ns)
-            for seat, (slice_ns, upper_ns) in zip(setting.seats, found.box.best(), strict=True)
+            slot.server(upper_ns, slice_ns)
+            for slot, (slice_ns, upper_ns) in zip(setting.slots, found.box.best(), strict=True)
         )
         failed = why_not(setting, driver, services)
         if failed is not None:
