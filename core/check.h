@@ -9,6 +9,7 @@
 #pragma once
 
 #include "grant.h"
+#include "law.h"
 
 enum hp_law {
     HP_LAW_HOLDS,
@@ -29,19 +30,12 @@ enum hp_law {
 HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (server->remaining_ns > hp_most_held(core, server))
+    if (!hp_keeps_law(core, server, core->now_ns))
         return 0;
     if (server->remaining_ns > 0 && hp_has(core, HP_TIMED) && server->deadline_ns <= core->now_ns
         && hp_watched(core, vcpu))
         return 0;
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
-}
-
-HP_FN hp_u32 hp_level_holds(struct hp_core *core, const struct hp_server *server) {
-    if (server->level == 0)
-        return server->extra_ns == 0;
-    return hp_may_drop(core, server) && server->remaining_ns <= 0 && server->extra_ns > 0
-           && server->extra_ns <= (hp_i64)server->budget_ns;
 }
 
 HP_FN hp_u32 hp_sets_hold(const struct hp_core *core, const struct hp_server *server) {
@@ -117,6 +111,12 @@ HP_FN hp_u32 hp_runs_where_allowed(struct hp_core *core, hp_u32 pcpu) {
     return run == HP_NONE || core->pcpus == 1 || hp_allowed(core, run, 1ull << (pcpu % 64u)) != 0;
 }
 
+/* Whether no refill of one that pays lies before what it is charged for: charges rely on that. */
+HP_FN hp_u32 hp_charge_is_due(struct hp_core *core, hp_u32 payer, hp_u64 from_ns) {
+    return !hp_is_vcpu(payer) || hp_has(core, HP_WHEN_EMPTY)
+           || hp_deadline_ns(core, payer) >= from_ns;
+}
+
 HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
     hp_u32 spares = 0;
     hp_u32 thefts = 0;
@@ -134,6 +134,9 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
             thefts++;
             continue;
         }
+        if (!hp_charge_is_due(core, seat->grant.pay, seat->grant.start_ns)
+            || !hp_charge_is_due(core, seat->grant.also, seat->grant.start_ns))
+            return HP_LAW_ALARM;
         /* A grant that a removal or a swap has made wrong waits for its pick. */
         if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, seat))
             return HP_LAW_PAYER;
@@ -155,12 +158,13 @@ HP_FN hp_u32 hp_share_holds(struct hp_core *core) {
            && share->until_ns <= core->now_ns + HP_SHARE_NS;
 }
 
-/* Returns the first law that is found broken, or HP_LAW_HOLDS. */
-HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
+/*
+ * The laws of a core whose accounts and plan are up to date, as a function of it: returns the first
+ * that is broken, or HP_LAW_HOLDS.
+ */
+HP_FN hp_u32 hp_laws(struct hp_core *core) {
     hp_u32 law = HP_LAW_HOLDS;
 
-    hp_settle(core, now_ns);
-    hp_plan(core);
     HP_FOR (vcpu, HP_VCPUS) {
         const struct hp_server *server = hp_server_of(core, vcpu);
 
@@ -176,4 +180,11 @@ HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     if (!hp_share_holds(core))
         return HP_LAW_SHARE;
     return hp_check_seats(core);
+}
+
+/* Returns the first law that is found broken, or HP_LAW_HOLDS. */
+HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
+    hp_settle(core, now_ns);
+    hp_plan(core);
+    return hp_laws(core);
 }

@@ -55,36 +55,10 @@ hp_u32 prove_enlist(struct hp_core *core, hp_u32 vcpu) {
     return 0;
 }
 
-/* The parameters of a server, as hp_validate lets them in. */
-static hp_u32 parameters_hold(hp_u64 period_ns, hp_u64 budget_ns) {
-    return period_ns < HP_TIME_MAX && budget_ns > 0 && budget_ns <= period_ns;
-}
-
-/*
- * The law of one account that is charged up to 'at'. A debt is no more than the time since the
- * beginning; who is on an extra level has nothing of its
- * own and no debt, and something left there. Under the timed rules a period that gave budget has
- * begun at time 0 or later.
- */
+/* The law of one account that is charged up to 'at', as hp_check asks for it (core/law.h). */
 static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *server,
                             hp_u64 at_ns) {
-    if (!parameters_hold(server->period_ns, server->budget_ns))
-        return 0;
-    if (server->change_at_ns != HP_NEVER
-        && (!parameters_hold(server->new_period_ns, server->new_budget_ns)
-            || server->change_at_ns >= 2u * HP_TIME_MAX))
-        return 0;
-    if (server->remaining_ns > (hp_i64)server->budget_ns || server->remaining_ns < -(hp_i64)at_ns)
-        return 0;
-    if (server->deadline_ns >= 2u * HP_TIME_MAX)
-        return 0;
-    if (hp_has(core, HP_TIMED) && server->remaining_ns > 0
-        && server->deadline_ns < server->period_ns)
-        return 0;
-    if (server->level == 0)
-        return server->extra_ns == 0;
-    return hp_may_drop(core, server) && server->remaining_ns == 0 && server->extra_ns > 0
-           && server->extra_ns <= (hp_i64)server->budget_ns;
+    return hp_keeps_law(core, server, at_ns) && hp_level_holds(core, server);
 }
 
 /* Whether the queue knows of the account what its order depends on. */
