@@ -9,7 +9,6 @@ it up to date.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
@@ -18,6 +17,7 @@ from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.schema import SCHEMA_DIALECT
+from hyperperiod.model.values import Definitions, JsonSchema
 from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 
 RESULTS = (
@@ -34,9 +34,9 @@ SCHEMA_ID = "urn:hyperperiod:results"
 SHIPPED_NAME = "results.schema.json"
 
 
-def results_schema() -> dict[str, Any]:
+def results_schema() -> JsonSchema:
     """Returns the JSON Schema that any one result meets."""
-    definitions: dict[str, Any] = {}
+    definitions: Definitions = {}
     each = [Object(one).schema(definitions) for one in RESULTS]
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod result"}
     return {**head, "oneOf": each, "$defs": dict(sorted(definitions.items()))}

@@ -12,7 +12,7 @@ import pytest
 
 from hyperperiod.model import Domain, InputError, Interface, Scheduler, Task, TaskKind
 from hyperperiod.model.part import AtLeast, Part, fields_of, key, read_part, schema_of
-from hyperperiod.model.values import Finding, Name, PositiveTime, Reading, Whole
+from hyperperiod.model.values import Definitions, Finding, Name, PositiveTime, Reading, Whole
 
 
 class Wheel(Part):
@@ -131,7 +131,7 @@ def test_words_become_members_of_their_enumeration() -> None:
 
 
 def test_the_schema_of_a_record() -> None:
-    definitions: dict[str, object] = {}
+    definitions: Definitions = {}
     assert schema_of(Cart, definitions) == {
         "type": "object",
         "description": "Wheels that go together.",
@@ -146,7 +146,7 @@ def test_the_schema_of_a_record() -> None:
         },
         "required": ["wheel"],
     }
-    assert definitions["Wheel"]["properties"]["spokes"] == {  # type: ignore[index]
+    assert definitions["Wheel"]["properties"]["spokes"] == {
         "description": "how many",
         "type": "integer",
         "minimum": 3,

@@ -31,11 +31,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
-from typing import Any
 from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.limits import DEPTH_LIMIT
+from hyperperiod.model.values import TomlTable
 
 KeyPath = tuple[str | int, ...]
 
@@ -75,7 +75,7 @@ class _Element:
         self.inside: list[_Element] = []
 
 
-def read_carts(file: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+def read_carts(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
     return _Reader(file).read(_parse(file, text))
 
@@ -139,10 +139,10 @@ class _Reader:
         self.lines: dict[KeyPath, int] = {}
         self.notes: list[str] = []
 
-    def read(self, root: _Element) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+    def read(self, root: _Element) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         self._check_attributes(root)
         scheduler = root.attributes.get("os_scheduler", root.attributes.get("os-scheduler", "EDF"))
-        document: dict[str, Any] = {
+        document: TomlTable = {
             "name": _plain_name(Path(self.file.strip("<>")).stem),
             "policy": self._choice(root, "os_scheduler", scheduler, _POLICIES),
         }
@@ -164,7 +164,7 @@ class _Reader:
                 return self.lines[path[:length]]
         return 1
 
-    def _components(self, above: _Element, path: KeyPath) -> list[dict[str, Any]]:
+    def _components(self, above: _Element, path: KeyPath) -> list[TomlTable]:
         components = [element for element in above.inside if element.tag == "component"]
         names = self._names(components)
         return [
@@ -172,12 +172,12 @@ class _Reader:
             for index, (element, name) in enumerate(zip(components, names, strict=True))
         ]
 
-    def _component(self, element: _Element, name: str, path: KeyPath) -> dict[str, Any]:
+    def _component(self, element: _Element, name: str, path: KeyPath) -> TomlTable:
         self.lines[path] = element.line
         self._check_attributes(element)
         given = element.attributes.get("scheduler", "EDF")
         scheduler = self._choice(element, "scheduler", given, _SCHEDULERS)
-        domain: dict[str, Any] = {"name": name, "scheduler": scheduler}
+        domain: TomlTable = {"name": name, "scheduler": scheduler}
         vcpus = self._vcpus(element, several=scheduler == "gedf")
         domain |= self._interface_period(element)
         tasks = self._tasks(element, path)
@@ -189,9 +189,9 @@ class _Reader:
             domain["domain"] = self._components(element, path)
         return domain
 
-    def _tasks(self, component: _Element, path: KeyPath) -> list[dict[str, Any]]:
+    def _tasks(self, component: _Element, path: KeyPath) -> list[TomlTable]:
         elements = [element for element in component.inside if element.tag == "task"]
-        tasks: list[dict[str, Any]] = []
+        tasks: list[TomlTable] = []
         kept: list[_Element] = []
         for element, name in zip(elements, self._names(elements), strict=True):
             self._check_attributes(element)
@@ -204,7 +204,7 @@ class _Reader:
         self._block(kept, tasks)
         return tasks
 
-    def _block(self, elements: list[_Element], tasks: list[dict[str, Any]]) -> None:
+    def _block(self, elements: list[_Element], tasks: list[TomlTable]) -> None:
         """Each task may wait for the longest critical section of those with longer deadlines."""
         order = sorted(range(len(tasks)), key=lambda at: Fraction(elements[at].attributes["d"]))
         longest = "0"
@@ -214,7 +214,7 @@ class _Reader:
             section = elements[at].attributes.get("cs", "0")
             longest = max(longest, section, key=Fraction)
 
-    def _task(self, element: _Element, name: str) -> dict[str, Any]:
+    def _task(self, element: _Element, name: str) -> TomlTable:
         task = {"name": name}
         for key, attribute in (("period", "p"), ("deadline", "d"), ("wcet", "e")):
             task[key] = self._time(element, attribute, required=True)
@@ -225,7 +225,7 @@ class _Reader:
             self._time(element, "cs")
         return task
 
-    def _interface_period(self, element: _Element) -> dict[str, Any]:
+    def _interface_period(self, element: _Element) -> TomlTable:
         """The one period that the component allows, or those among which it leaves the choice."""
         given = {key: self._time(element, key) for key in _PERIODS if key in element.attributes}
         if "period" in given:
@@ -313,7 +313,7 @@ class _Reader:
             names.append(name)
         return names
 
-    def _whole_units(self, domains: list[dict[str, Any]]) -> bool:
+    def _whole_units(self, domains: list[TomlTable]) -> bool:
         return all(
             "." not in domain.get("interface_period", "")
             and not any("." in time for time in domain.get("interface_period_range", {}).values())

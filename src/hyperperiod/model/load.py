@@ -18,12 +18,12 @@ import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import SomePart, read_part, show_path
 from hyperperiod.model.system import System
-from hyperperiod.model.values import Finding, Reading
+from hyperperiod.model.values import Finding, Reading, TomlTable
 from hyperperiod.model.values import Path as KeyPath
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ STDIN = "-"
 FORMS = ("toml", "xml", "csv")
 
 LineOf = Callable[[KeyPath], int]
-Document = tuple[dict[str, Any], LineOf]
+Document = tuple[TomlTable, LineOf]
 
 
 def load_system(

@@ -42,8 +42,10 @@ from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.values import (
     Anything,
     Choice,
+    Definitions,
     Entries,
     Finding,
+    JsonSchema,
     Kind,
     Many,
     Mapped,
@@ -281,7 +283,7 @@ class PartKind(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         return read_part(self.part, value, path, reading)
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         name = self.part.__name__
         if name not in definitions:
             definitions[name] = {}  # so that a record may hold records of its own kind
@@ -295,15 +297,15 @@ class PartKind(Kind):
         }
 
 
-def schema_of(part: type[Part], definitions: dict[str, Any]) -> dict[str, Any]:
+def schema_of(part: type[Part], definitions: Definitions) -> JsonSchema:
     """The JSON Schema of a table of this record; `definitions` takes those of the records in it."""
-    properties: dict[str, Any] = {}
+    properties: JsonSchema = {}
     required: list[str] = []
     for field in fields_of(part).values():
         if not field.key:
             continue
         text = f"{field.text}; default: {field.unset}" if field.unset else field.text
-        said: dict[str, Any] = {"description": _plain(text)} if text else {}
+        said: JsonSchema = {"description": _plain(text)} if text else {}
         said |= field.kind.schema(definitions)
         if field.required:
             required.append(field.key)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hyperperiod import _rules
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.part import Part, PartKind, key, read_part
-from hyperperiod.model.values import Finding, Kind, Path, Reading, show
+from hyperperiod.model.values import Definitions, Finding, JsonSchema, Kind, Path, Reading, show
 
 
 class RuleWord(StrEnum):
@@ -240,7 +240,7 @@ class _PolicyKind(Kind):
         except InputError as error:
             return reading.refuse(path, error.found, error.allowed)
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         budget, order, slack, scope = (
             "|".join(rule.value for rule in rules) for rules in (Budget, Order, Slack, Scope)
         )

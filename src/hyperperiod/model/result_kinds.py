@@ -17,6 +17,8 @@ from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import show_path
 from hyperperiod.model.values import (
+    Definitions,
+    JsonSchema,
     Kind,
     Many,
     Mapped,
@@ -43,14 +45,14 @@ class FiniteNumber(Kind):
             return reading.refuse(path, show(value), "a number")
         return value if math.isfinite(value) else reading.refuse(path, show(value), "a number")
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {"type": "number"}
 
 
 class Nullable(Maybe):
     """A value of the kind, or null."""
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         return {"anyOf": [self.kind.schema(definitions), {"type": "null"}]}
 
 
@@ -66,7 +68,7 @@ class FixedList(Kind):
         pairs = enumerate(zip(self.kinds, value, strict=True))
         return tuple([kind.read(one, (*path, at), reading) for at, (kind, one) in pairs])
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         each = [kind.schema(definitions) for kind in self.kinds]
         return {"type": "array", "prefixItems": each, "items": False, "minItems": len(each)}
 
@@ -87,7 +89,7 @@ class Alternatives(Kind):
         reading.findings += min(tries, key=lambda one: len(one.findings)).findings
         return None
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         return {"anyOf": [kind.schema(definitions) for kind in self.kinds]}
 
 
@@ -119,7 +121,7 @@ class Object(Kind):
         }
         return self.of(**read) if len(reading.findings) == before else None
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         name = self.of.__name__
         if name not in definitions:
             definitions[name] = {}  # so that an object may hold objects of its own kind

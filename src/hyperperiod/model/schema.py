@@ -9,10 +9,10 @@ package, and a test keeps it up to date.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from hyperperiod.model.part import schema_of
 from hyperperiod.model.system import System
+from hyperperiod.model.values import Definitions, JsonSchema
 
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_ID = "urn:hyperperiod:system"
@@ -20,9 +20,9 @@ SCHEMA_ID = "urn:hyperperiod:system"
 SHIPPED_NAME = "system.schema.json"
 
 
-def system_schema() -> dict[str, Any]:
+def system_schema() -> JsonSchema:
     """The JSON Schema of a system file."""
-    definitions: dict[str, Any] = {}
+    definitions: Definitions = {}
     system = schema_of(System, definitions)
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod system"}
     return {**head, **system, "$defs": dict(sorted(definitions.items()))}

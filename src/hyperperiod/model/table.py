@@ -36,6 +36,7 @@ from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
 from hyperperiod.model.system import System
 from hyperperiod.model.task import Task
 from hyperperiod.model.values import Path as KeyPath
+from hyperperiod.model.values import TomlTable
 
 # Column: key in the domain's table, or in the task's.
 _DOMAIN_TIMES = {
@@ -73,7 +74,7 @@ class _Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_table(file: str, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+def read_table(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
     return _Reader(file).read(text)
 
@@ -83,10 +84,10 @@ class _Reader:
         self.file = file
         self.lines: dict[KeyPath, int] = {}
 
-    def read(self, text: str) -> tuple[dict[str, Any], Callable[[KeyPath], int]]:
+    def read(self, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         rows = self._rows(text)
         stem = _plain_name(Path(self.file.strip("<>")).stem)
-        domains: dict[str, dict[str, Any]] = {}
+        domains: dict[str, TomlTable] = {}
         for number, row in enumerate(rows, start=1):
             name = row.cells.get("domain", "") or stem
             domain = domains.get(name)
@@ -190,7 +191,7 @@ class _Reader:
             raise InputError(self.file, line, column.title, repr(field[:40]), allowed)
         return f"{field}{column.unit}"
 
-    def _domain_cells(self, domain: dict[str, Any], row: _Row) -> None:
+    def _domain_cells(self, domain: TomlTable, row: _Row) -> None:
         """What a row says about its domain; all rows must say the same."""
         for column, key in (*_DOMAIN_WORDS.items(), *_DOMAIN_TIMES.items()):
             if column not in row.cells:
@@ -206,8 +207,8 @@ class _Reader:
                 )
             domain[key] = value
 
-    def _task(self, row: _Row, number: int) -> dict[str, Any]:
-        task: dict[str, Any] = {"name": row.cells.get("name", f"task{number}")}
+    def _task(self, row: _Row, number: int) -> TomlTable:
+        task: TomlTable = {"name": row.cells.get("name", f"task{number}")}
         for column in (*_TASK_TIMES, *_TASK_WORDS):
             if column in row.cells:
                 task[column] = self._value(row, column)
@@ -226,7 +227,7 @@ class _Reader:
             return Decimal(text)
         return text
 
-    def _finish(self, domain: dict[str, Any]) -> None:
+    def _finish(self, domain: TomlTable) -> None:
         """What the columns of a domain mean together."""
         budget = domain.pop("budget", None)
         if budget is not None:
@@ -299,7 +300,7 @@ def _written_columns(system: System) -> list[str]:
 
 def _cells(system: System, domain: Domain, task: Task) -> dict[str, str]:
     """What one row says: only what differs from the defaults."""
-    cells: dict[str, Any] = {"domain": domain.name, "scheduler": str(domain.scheduler)}
+    cells: TomlTable = {"domain": domain.name, "scheduler": str(domain.scheduler)}
     cells |= {"vcpus": domain.vcpus} if domain.vcpus != 1 else {}
     cells |= {"pcpu": domain.pcpu} if system.pcpus > 1 else {}
     cells |= {"domain_priority": domain.priority}

@@ -45,6 +45,16 @@ ETF_DECIMALS = 9
 ETF_ALLOWED = f"a number above 0 and at most 1 with at most {ETF_DECIMALS} decimals"
 
 
+JsonSchema = dict[str, Any]
+"""A JSON Schema, or a part of one, as `json` writes it."""
+
+Definitions = dict[str, JsonSchema]
+"""What the parts of a JSON Schema may refer to, by name."""
+
+TomlTable = dict[str, Any]
+"""A table of a system file, as a reader of TOML gives it."""
+
+
 class Finding(NamedTuple):
     """One thing that is wrong: where, what was found, what is allowed."""
 
@@ -71,7 +81,7 @@ class Kind:
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         raise NotImplementedError
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         """The JSON Schema of this kind of value; `definitions` takes what others may refer to."""
         raise NotImplementedError
 
@@ -86,7 +96,7 @@ class Anything(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:  # noqa: ARG002
         return value
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {}
 
 
@@ -101,7 +111,7 @@ class Text(Kind):
             return reading.refuse(path, show(value), f"at most {self.max_length} characters")
         return value
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         bound = {} if self.max_length is None else {"maxLength": self.max_length}
         return {"type": "string", **bound}
 
@@ -110,7 +120,7 @@ class Truth(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         return value if isinstance(value, bool) else reading.refuse(path, show(value), _TRUTH)
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {"type": "boolean"}
 
 
@@ -133,7 +143,7 @@ class Whole(Kind):
             return reading.refuse(path, show(value), f"at most {self.maximum}")
         return value
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
         return {"type": "integer"} | {key: at for key, at in bounds.items() if at is not None}
 
@@ -152,7 +162,7 @@ class Choice(Kind):
             return reading.refuse(path, show(value), allowed)
         return member
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {"type": "string", "enum": list(self.members)}
 
     def write(self, value: Any) -> Any:
@@ -173,7 +183,7 @@ class Many(Kind):
         read = self.kind.read
         return tuple([read(one, (*path, index), reading) for index, one in enumerate(value)])
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         bound = {"minItems": self.min_items} if self.min_items else {}
         return {"type": "array", "items": self.kind.schema(definitions), **bound}
 
@@ -190,7 +200,7 @@ class Maybe(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         return None if value is None else self.kind.read(value, path, reading)
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         return self.kind.schema(definitions)
 
     def write(self, value: Any) -> Any:
@@ -220,7 +230,7 @@ class Duration(Kind):
             return reading.refuse(path, "0", "a time above 0")
         return time_ns
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {"type": "string", "pattern": TIME_PATTERN, "examples": ["10ms", "1.5us"]}
 
     def write(self, value: Any) -> Any:
@@ -237,7 +247,7 @@ class Label(Kind):
             return reading.refuse(path, show(value), NAME_ALLOWED)
         return value
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         length = {"minLength": 1, "maxLength": NAME_LIMIT}
         return {"type": "string", **length, "pattern": NAME_PATTERN}
 
@@ -275,7 +285,7 @@ class Mapped(Kind):
             self.kind.read(one, (*path, name), reading)
         return value
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+    def schema(self, definitions: Definitions) -> JsonSchema:
         return {"type": "object", "additionalProperties": self.kind.schema(definitions)}
 
 
@@ -299,7 +309,7 @@ class Factor(Kind):
             return None
         return exact
 
-    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
         return {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 
     def write(self, value: Any) -> Any:

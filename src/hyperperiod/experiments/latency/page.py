@@ -11,10 +11,9 @@ from more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -53,38 +52,23 @@ def write_latency_page(
         title="Latency",
         host=host,
         seed=seed,
-        scenarios=[_scenario(outcome) for outcome in outcomes],
+        outcomes=outcomes,
+        strips=_strips,
         box={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT},
         marks=[(height(length_ns), label) for length_ns, label in MARKS],
     )
 
 
-def _scenario(outcome: ScenarioOutcome) -> dict[str, Any]:
-    return {
-        "title": outcome.scenario.title,
-        "source": outcome.scenario.source,
-        "test": outcome.scenario.test,
-        "claims": outcome.claims,
-        "settings": [
-            {
-                "name": one.setting.name,
-                "setting": one.setting,
-                "rows": one.rows,
-                "strips": list(_strips(one)),
-            }
-            for one in outcome.settings
-        ],
-    }
-
-
-def _strips(one: MeasuredSetting) -> Iterator[Strip]:
-    """The worst run of every row worth a picture."""
+def _strips(one: MeasuredSetting) -> list[Strip]:
+    """Returns the worst run of every row worth a picture, drawn."""
     measured = [row for row in one.rows if row.series is not None]
     hit = {row.policy for row in measured if row.gap_ns}
+    strips = []
     for index, row in enumerate(row for row in measured if row.policy in hit):
         assert row.series is not None
         longest_ns = max(other.longest_ns or 0 for other in measured if other.policy == row.policy)
-        yield strip(row, _first(row.series, LOOPS * longest_ns), color(index))
+        strips.append(strip(row, _first(row.series, LOOPS * longest_ns), color(index)))
+    return strips
 
 
 def _first(series: Samples, span_ns: int) -> Samples:
