@@ -55,12 +55,18 @@ def test_a_trace_gives_the_exact_distribution(tmp_path: Path) -> None:
     found = from_trace(header, records, Meter(silent, len(records)))
     assert found["high", "t"].steps() == [(0.15, 1.0)]
     assert found["high", "t"].jobs == 2
-    assert found["low", "u"].most == 0.4
+    assert found["low", "u"].largest == 0.4
 
 
 def test_the_box_of_a_distribution() -> None:
     spread = made(1, 2, 3, 4, 5, 6, 7, 8).spread()
-    assert (spread.least, spread.lower, spread.median, spread.upper, spread.most) == (1, 2, 4, 6, 8)
+    assert (spread.smallest, spread.lower, spread.median, spread.upper, spread.largest) == (
+        1,
+        2,
+        4,
+        6,
+        8,
+    )
     assert spread.mean == 4.5
 
 
@@ -82,9 +88,9 @@ def test_pooled_distributions_are_sorted() -> None:
 def test_charts_always_show_the_deadline() -> None:
     series = [Series("a", made(0.1, 0.2), "#000000")]
     chart = cdf_chart("a", series, bound=1.5)
-    assert chart.axis.most == pytest.approx(1.575)
-    assert chart.axis.x(0) < chart.axis.x(1) < chart.axis.x(chart.axis.most) == 326
-    assert box_chart("a", series).axis.most == pytest.approx(1.05)
+    assert chart.axis.largest == pytest.approx(1.575)
+    assert chart.axis.x(0) < chart.axis.x(1) < chart.axis.x(chart.axis.largest) == 326
+    assert box_chart("a", series).axis.largest == pytest.approx(1.05)
     assert [label for _, label in chart.axis.ticks] == ["0", "0.5", "1", "1.5"]
 
 

@@ -73,11 +73,13 @@ def _shrink_equals(system: System, number: int, ours: list[int]) -> System:
     smallest = dict.fromkeys(ours, system.quantum_ns or 1)
     changed = _with_budgets(system, smallest)
     for _ in range(ROUNDS):
-        found = {index: _Shrinker(changed, number, index, given[index]).least() for index in ours}
-        least = {index: budget for index, budget in found.items() if budget is not None}
-        if len(least) < len(ours):
+        found = {
+            index: _Shrinker(changed, number, index, given[index]).min_budget() for index in ours
+        }
+        min_budget = {index: budget for index, budget in found.items() if budget is not None}
+        if len(min_budget) < len(ours):
             return system
-        grown = _with_budgets(changed, least)
+        grown = _with_budgets(changed, min_budget)
         if grown == changed:
             return changed
         changed = grown
@@ -125,7 +127,7 @@ class _Shrinker:
         self.above = [*group.lost, *(_load(s) for s in group.servers if _delays(s, own))]
         self.components = [part for part in components_of(domain) if part.sources]
 
-    def least(self) -> int | None:
+    def min_budget(self) -> int | None:
         """The least budget that does, if it is at most the one that was given."""
         for stretch in self._stretches():
             if self._serves(stretch, stretch.last):
@@ -174,8 +176,8 @@ class _Shrinker:
         def serves(granules: int) -> bool:
             return self._serves(stretch, stretch.first + granules * self.granule_ns)
 
-        most = (stretch.last - stretch.first) // self.granule_ns
-        return stretch.first + last_holding(serves, most, 0) * self.granule_ns
+        steps = (stretch.last - stretch.first) // self.granule_ns
+        return stretch.first + last_holding(serves, steps, 0) * self.granule_ns
 
 
 def _delays(other: Server, own: Server) -> bool:

@@ -131,11 +131,13 @@ def _plan(table: Table, width: int | None) -> tuple[list[_Block], str]:
     if width is None or block.width <= width:
         return [block], ""
     longest = LONG_NAME_IN_BLOCKS if table.in_blocks else LONG_NAME
-    least = [
+    min_widths = [
         _least(column, cell, longest) for column, cell in zip(table.columns, cells, strict=True)
     ]
-    groups = _groups(table, least, width) if table.in_blocks else [_kept(table, least, width)]
-    blocks = [_spread(table, group, (least, whole), width) for group in groups]
+    groups = (
+        _groups(table, min_widths, width) if table.in_blocks else [_kept(table, min_widths, width)]
+    )
+    blocks = [_spread(table, group, (min_widths, whole), width) for group in groups]
     return blocks, _note(table, blocks, cells)
 
 
@@ -158,10 +160,10 @@ def _may_shrink(column: Column) -> bool:
     return column.rank == 0 and not column.right
 
 
-def _kept(table: Table, least: list[int], width: int) -> list[int]:
+def _kept(table: Table, min_widths: list[int], width: int) -> list[int]:
     """The columns that remain when the least important ones are left out, until they fit."""
     kept = list(range(len(table.columns)))
-    while _Block(kept, [least[index] for index in kept], NARROW_GAP).width > width:
+    while _Block(kept, [min_widths[index] for index in kept], NARROW_GAP).width > width:
         weakest = max(kept, key=lambda index: (table.columns[index].rank, index))
         if table.columns[weakest].rank == 0:
             break
@@ -169,7 +171,7 @@ def _kept(table: Table, least: list[int], width: int) -> list[int]:
     return kept
 
 
-def _groups(table: Table, least: list[int], width: int) -> list[list[int]]:
+def _groups(table: Table, min_widths: list[int], width: int) -> list[list[int]]:
     """The columns of each block: the names and, evenly spread, others, at least one of them."""
     fixed = [index for index, column in enumerate(table.columns) if column.rank == 0]
     others = [index for index, column in enumerate(table.columns) if column.rank]
@@ -177,7 +179,7 @@ def _groups(table: Table, least: list[int], width: int) -> list[list[int]]:
         count = -(-len(others) // size)
         ends = [len(others) * number // count for number in range(count + 1)]
         groups = [[*fixed, *others[low:high]] for low, high in pairwise(ends)]
-        widths = (_Block(one, [least[at] for at in one], NARROW_GAP).width for one in groups)
+        widths = (_Block(one, [min_widths[at] for at in one], NARROW_GAP).width for one in groups)
         if size == 1 or max(widths) <= width:
             return groups
     return [fixed]
@@ -187,8 +189,8 @@ def _spread(
     table: Table, shown: list[int], bounds: tuple[list[int], list[int]], width: int
 ) -> _Block:
     """A block in which the columns have got what is left of the width, or names given up some."""
-    least, whole = bounds
-    widths = {index: least[index] for index in shown}
+    min_widths, whole = bounds
+    widths = {index: min_widths[index] for index in shown}
     left = width - _Block(shown, list(widths.values()), NARROW_GAP).width
     soft = [index for index in shown if _may_shrink(table.columns[index])]
     while left < 0 and any(widths[index] > SHORT_NAME for index in soft):

@@ -114,8 +114,8 @@ def _given_back(draw: random.Random, number: int, periods_ms: list[int]) -> list
     shares = [part * overhead / sum(room) for part in room]
     for _ in range(4 * len(shares)):
         giver, taker = draw.randrange(len(shares)), draw.randrange(len(shares))
-        most = min(shares[giver], (room[taker] - shares[taker]) * Fraction(9, 10))
-        moved = most * draw.randint(0, 100) / 100
+        share = min(shares[giver], (room[taker] - shares[taker]) * Fraction(9, 10))
+        moved = share * draw.randint(0, 100) / 100
         shares[giver] -= moved
         shares[taker] += moved
     return shares

@@ -23,19 +23,19 @@ POINTS: Final = 20_000
 
 @dataclass(frozen=True)
 class Axis:
-    """The x axis: from 0 to `most`, in drawing units from LEFT to width - RIGHT."""
+    """The x axis: from 0 to `largest`, in drawing units from LEFT to width - RIGHT."""
 
-    most: float
+    largest: float
     width: float
 
     def x(self, ratio: float) -> float:
-        return round(LEFT + ratio / self.most * (self.width - LEFT - RIGHT), 2)
+        return round(LEFT + ratio / self.largest * (self.width - LEFT - RIGHT), 2)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Round places at most a quarter of the axis apart, with their labels."""
-        step = round_up(self.most / 6)
-        count = floor(self.most / step + 1e-9)
+        step = round_up(self.largest / 6)
+        count = floor(self.largest / step + 1e-9)
         return [(self.x(at * step), f"{at * step:g}") for at in range(count + 1)]
 
 
@@ -47,7 +47,7 @@ class Line:
     path: str
     color: str
     dash: str
-    most: float
+    largest: float
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ def cdf_chart(
 ) -> CdfChart:
     """The chart of one or more distributions, each drawn with at most so many points."""
     width, height = size
-    most = max([1.0, bound or 0.0, *(one.found.most for one in series)])
-    axis = Axis(most * 1.05, width)
+    largest = max([1.0, bound or 0.0, *(one.found.largest for one in series)])
+    axis = Axis(largest * 1.05, width)
     chart = CdfChart(title, axis, (), sum(one.found.jobs for one in series), height, bound)
     lines = tuple(
-        Line(one.name, _path(chart, one.found, points), one.color, one.dash, one.found.most)
+        Line(one.name, _path(chart, one.found, points), one.color, one.dash, one.found.largest)
         for one in series
     )
     return replace(chart, lines=lines)
@@ -122,12 +122,12 @@ def cdf_chart(
 def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
     """A chart of the boxes of several distributions, one above the other."""
     row, top = 26.0, 22.0
-    most = max([1.0, *(one.found.most for one in series)])
+    largest = max([1.0, *(one.found.largest for one in series)])
     boxes = tuple(
         BoxRow(one.name, one.color, one.found.spread(), top + row * (index + 0.5))
         for index, one in enumerate(series)
     )
-    return BoxChart(title, Axis(most * 1.05, SMALL[0]), boxes, top + row * len(boxes) + 30)
+    return BoxChart(title, Axis(largest * 1.05, SMALL[0]), boxes, top + row * len(boxes) + 30)
 
 
 def points_each(lines: int) -> int:
@@ -140,7 +140,7 @@ def _path(chart: CdfChart, found: Distribution, points: int) -> str:
     parts = [f"M{chart.axis.x(0)} {chart.y(0)}"]
     for ratio, share in found.steps(points):
         parts.append(f"H{chart.axis.x(ratio)}V{chart.y(share)}")
-    parts.append(f"H{chart.axis.x(chart.axis.most)}")
+    parts.append(f"H{chart.axis.x(chart.axis.largest)}")
     return "".join(parts)
 
 

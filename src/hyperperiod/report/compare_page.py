@@ -61,7 +61,7 @@ class ComparedRun:
     @property
     def worst(self) -> float | None:
         """The largest response time / deadline of all jobs."""
-        return max((found.most for found in self.found.values()), default=None)
+        return max((found.largest for found in self.found.values()), default=None)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def compare_report(
     rows = _task_rows(results) + _flow_rows(results)
     drawn = [(key, series) for key in keys if (series := _series(runs, key))]
     points = points_each(len(drawn) * len(runs))
-    trouble = [max(one.found.most for one in series) for _, series in drawn]
+    trouble = [max(one.found.largest for one in series) for _, series in drawn]
     charts = [cdf_chart(" · ".join(key), series, points=points) for key, series in drawn]
     boxes = [box_chart(" · ".join(key), series) for key, series in drawn]
     render(

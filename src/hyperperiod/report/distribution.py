@@ -19,11 +19,11 @@ Task = tuple[str, str]
 class BoxNumbers:
     """The five numbers of a box plot, and the mean."""
 
-    least: float
+    smallest: float
     lower: float
     median: float
     upper: float
-    most: float
+    largest: float
     mean: float
 
 
@@ -42,7 +42,7 @@ class Distribution:
         return int(self.counts.sum())
 
     @property
-    def most(self) -> float:
+    def largest(self) -> float:
         return float(self.ratios[-1])
 
     def steps(self, limit: int = 160) -> list[tuple[float, float]]:
@@ -60,7 +60,7 @@ class Distribution:
         places = np.searchsorted(np.cumsum(self.counts), ranks)
         lower, median, upper = self.ratios[places].tolist()
         mean = float((self.ratios * self.counts).sum() / self.jobs)
-        return BoxNumbers(float(self.ratios[0]), lower, median, upper, self.most, mean)
+        return BoxNumbers(float(self.ratios[0]), lower, median, upper, self.largest, mean)
 
 
 class ResponseCounts:

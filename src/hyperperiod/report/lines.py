@@ -262,11 +262,11 @@ def line_svg(chart: LineChart) -> str:
     return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT)
 
 
-def _ticks(least: float, most: float, scale: Scale, count: int) -> list[tuple[float, str]]:
-    """Round values from `least` to `most` with their labels."""
-    step = round_up((most - least) / scale.size / count)
-    first = -floor(-least / scale.size / step + 1e-9)
-    last = floor(most / scale.size / step + 1e-9)
+def _ticks(low: float, high: float, scale: Scale, count: int) -> list[tuple[float, str]]:
+    """Round values from `low` to `high` with their labels."""
+    step = round_up((high - low) / scale.size / count)
+    first = -floor(-low / scale.size / step + 1e-9)
+    last = floor(high / scale.size / step + 1e-9)
     return [(at * step * scale.size, _short(at * step)) for at in range(first, last + 1)]
 
 

@@ -179,7 +179,7 @@ def write_report(
         windows=None if chosen is None else chosen.windows,
         headline=None if chosen is None else chosen.headline,
         links={} if chosen is None else chosen.links,
-        charts=fold(charts, [chart.lines[0].most for chart in charts]),
+        charts=fold(charts, [chart.lines[0].largest for chart in charts]),
         interrupted=cut,
     )
 

@@ -91,8 +91,8 @@ def _windows(
         window = next((one for one in windows if one.holds(moment, last_ns)), None)
         held = sum(one.last - one.first for one in windows[1:])
         if window is None and len(windows) <= WINDOWS and held < RECORDS:
-            most = MAX_RECORDS if len(windows) > 2 else MAX_HEADLINE_RECORDS
-            window = _around(records, moment, most)
+            limit = MAX_RECORDS if len(windows) > 2 else MAX_HEADLINE_RECORDS
+            window = _around(records, moment, limit)
             windows.append(window)
         if window is not None:
             window.moments.append(moment)
@@ -151,8 +151,8 @@ def _start(records: Records, first_view_ns: int) -> ReportWindow:
     )
 
 
-def _around(records: Records, moment: ReportMoment, most: int) -> ReportWindow:
-    """A window with at least LEAST and about `most` records at most around a moment.
+def _around(records: Records, moment: ReportMoment, limit: int) -> ReportWindow:
+    """A window with at least LEAST and about `limit` records at most around a moment.
 
     The decisive instant is surely in it, and the whole moment if that has no more records.
     """
@@ -164,9 +164,9 @@ def _around(records: Records, moment: ReportMoment, most: int) -> ReportWindow:
     if last - first < MIN_RECORDS:
         spare = MIN_RECORDS - (last - first)
         first, last = first - spare * 2 // 3, last + spare // 3
-    elif last - first > most:
-        last = min(last, _first_after(records, decisive_ns) + most // 8)
-        first = max(first, last - most)
+    elif last - first > limit:
+        last = min(last, _first_after(records, decisive_ns) + limit // 8)
+        first = max(first, last - limit)
     first, last = max(0, first), min(last, len(records))
     start_ns = int(records["time_ns"][first])
     if last < len(records):

@@ -75,9 +75,9 @@ def _slack(loads: Sequence[Load], index: int, holds: _Holds) -> int | None:
 
 def _factor(loads: Sequence[Load], holds: _Holds) -> Fraction | None:
     largest = max(load.wcet for load in loads)
-    most = min(Fraction(load.deadline, load.wcet) for load in loads)
+    upper = min(Fraction(load.deadline, load.wcet) for load in loads)
     found = _last(
-        (1, largest, most * largest // 1),
+        (1, largest, upper * largest // 1),
         lambda times: holds(scaled(loads, Fraction(times, largest))),
     )
     return None if found is None else Fraction(found, largest)
@@ -89,11 +89,11 @@ def _with(loads: Sequence[Load], index: int, load: Load) -> list[Load]:
 
 def _last(values: tuple[int, int, int], holds: Callable[[int], bool]) -> int | None:
     """The last value found to hold, from (least, present, most); None if the least does not."""
-    least, present, most = values
+    lower, present, upper = values
     if holds(present):
-        working, failing = present, max(present, most) + 1
-    elif present > least and holds(least):
-        working, failing = least, present
+        working, failing = present, max(present, upper) + 1
+    elif present > lower and holds(lower):
+        working, failing = lower, present
     else:
         return None
     return last_holding(holds, working, failing)

@@ -86,13 +86,13 @@ def domain_sensitivity(
     if not parts or len(parts) < len(found) or domain.interface is None:
         return None
     if cluster is None:
-        least = minimal_budget(
+        minimal = minimal_budget(
             components, supply.shape, supply.period_ns, deadline_ns=supply.deadline_ns
         )
     else:
-        least = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
+        minimal = minimal_mpr_budget(cluster.loads, supply.shape, supply.period_ns, domain.vcpus)
     given = _Given(domain.interface, quantum_ns or 1, contract, tried)
-    budget_ns = None if least.budget_ns is None else given.min_ns(least.budget_ns)
+    budget_ns = None if minimal.budget_ns is None else given.min_ns(minimal.budget_ns)
     confirmed_ns = budget_ns if budget_ns is None else given.confirmed_ns(budget_ns)
     factors = [part.factor for part in parts]
     whole = [factor for factor in factors if factor is not None]
@@ -108,7 +108,7 @@ def domain_sensitivity(
         domain.interface.budget_ns,
         confirmed_ns,
         alone
-        and least.exact
+        and minimal.exact
         and confirmed_ns == budget_ns
         # A server with a smaller budget is done earlier, so less of it may be enough.
         and supply.explicit_deadline_ns is None
@@ -138,16 +138,16 @@ class _Given:
         A larger one never loses more.
         """
         first = -(-(needed_ns + self.contract.lost_ns) // self.granule_ns)
-        most = self.interface.period_ns // self.granule_ns
-        if first <= most and self._lost_ns(first) == self.contract.lost_ns:
+        upper = self.interface.period_ns // self.granule_ns
+        if first <= upper and self._lost_ns(first) == self.contract.lost_ns:
             return first * self.granule_ns
 
         def enough(granules: int) -> bool:
             return granules * self.granule_ns - self._lost_ns(granules) >= needed_ns
 
-        if most == 0 or not enough(most):
+        if upper == 0 or not enough(upper):
             return None
-        return self.granule_ns * last_holding(enough, most, (needed_ns - 1) // self.granule_ns)
+        return self.granule_ns * last_holding(enough, upper, (needed_ns - 1) // self.granule_ns)
 
     def confirmed_ns(self, min_ns: int) -> int | None:
         """`min_ns` or, where tests do not confirm it, a budget between it and the present one."""

@@ -17,7 +17,7 @@ thinned to `CANDIDATE_LIMIT`, keeping the best ones for bandwidth and the shared
 least overhead is asked for, only shared periods are kept, and a domain's own best where no shared
 one comes within 2 % of it.
 
-`least`, the bound of a domain, holds for every period on the grid, tried or not: Algorithm 1's
+`lowest`, the bound of a domain, holds for every period on the grid, tried or not: Algorithm 1's
 optimum, or the least of all if the whole range was tried, or the utilization where neither is
 certain. Errors: none; a domain that nothing serves has no candidates, with the reason.
 """
@@ -91,7 +91,7 @@ class Candidates:
     """What one domain could be given: budgets by period, the bound, and why if there is none."""
 
     budgets: dict[int, int]
-    least: Fraction
+    lowest: Fraction
     best_ns: int | None = None
     failure: Verdict | None = None  # "no" is a fact, "unknown" all that the tests can tell
     whole: bool = False  # a period that is not in it serves the domain with no budget
@@ -124,7 +124,7 @@ class Tabulator:
 
     def open(self, domain: Domain, shared: Iterable[int]) -> Candidates:
         """The table of a domain whose interface is to be chosen."""
-        best_ns, least = self._algorithm_1(domain)
+        best_ns, lowest = self._algorithm_1(domain)
         inner, step_ns = self._settled(domain), self.budget_step_ns(domain)
         periods, whole = self._periods(domain, [*shared, best_ns or 0])
         budgets: dict[int, int] = {}
@@ -136,11 +136,11 @@ class Tabulator:
             else:
                 failures.append(failure)
         if not budgets:
-            return Candidates({}, least, None, self._failure(domain, failures, whole=whole))
+            return Candidates({}, lowest, None, self._failure(domain, failures, whole=whole))
         best_ns = min(budgets, key=lambda p: (Fraction(budgets[p], p), -p))
         found = Fraction(budgets[best_ns], best_ns)
         certain = whole and all(verdict.holds is False for verdict in failures)
-        return Candidates(budgets, found if whole else min(found, least), best_ns, whole=certain)
+        return Candidates(budgets, found if whole else min(found, lowest), best_ns, whole=certain)
 
     def _failure(self, domain: Domain, failures: list[Verdict], *, whole: bool) -> Verdict:
         """Why no period will do: as a fact, if none can or all in the range were refused."""
@@ -299,12 +299,12 @@ def keep(
 def _front(budgets: dict[int, int]) -> list[int]:
     """Returns the periods of which no longer one needs as little bandwidth or less."""
     front: list[int] = []
-    least: Fraction | None = None
+    lowest: Fraction | None = None
     for period_ns in sorted(budgets, reverse=True):
         bandwidth = Fraction(budgets[period_ns], period_ns)
-        if least is None or bandwidth < least:
+        if lowest is None or bandwidth < lowest:
             front.append(period_ns)
-            least = bandwidth
+            lowest = bandwidth
     return front[::-1]
 
 
@@ -347,7 +347,7 @@ def items_of(
             vcpus=domain.vcpus,
             candidates=kept[i],
             utilization=domain.utilization,
-            least=tables[i].least * domain.vcpus,
+            least=tables[i].lowest * domain.vcpus,
             pin=domain.pcpu,
             priority=domain.priority,
             given=bool(_period_ns(domain)),

@@ -20,7 +20,7 @@ from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
-from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, least
+from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, lowest
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 from hyperperiod.model.units import TIME_LIMIT_NS
@@ -40,7 +40,7 @@ def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -
         above: list[Stream] = []
         for name, source, own in zip(names, component.sources, streams, strict=True):
             blocking = source.load.blocking
-            response = least(
+            response = lowest(
                 response_bound(own, above, vcpu.supply, blocking),
                 _by_backlog(routes, vcpu, [source], above, blocking),
             )
@@ -58,12 +58,12 @@ def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -
         holds = in_range(demand) and edf(demand, vcpu.supply).holds is True
         window = busy_window(together, vcpu.supply, blocking)
         return {
-            name: TaskBound(least(_edf_response(source, window, holds=holds), in_order), across)
+            name: TaskBound(lowest(_edf_response(source, window, holds=holds), in_order), across)
             for name, source in zip(names, component.sources, strict=True)
         }
     if component.fifo_with_busy:
         return dict.fromkeys(names, NOTHING)
-    response = least(response_bound(together, (), vcpu.supply, blocking), by_backlog)
+    response = lowest(response_bound(together, (), vcpu.supply, blocking), by_backlog)
     return dict.fromkeys(names, TaskBound(response, across))
 
 

@@ -165,7 +165,7 @@ class Routes:
             if before_ns is None:
                 continue
             for end, piece_ns in self._pieces_from(flow, start, bounds):
-                reached[end] = least(reached[end], before_ns + piece_ns)
+                reached[end] = lowest(reached[end], before_ns + piece_ns)
         return reached
 
     def _pieces_from(self, flow: Flow, start: int, bounds: Bounds) -> Iterator[tuple[int, int]]:
@@ -183,12 +183,12 @@ class Routes:
             if window_ns is not None:
                 window_ns = None if bound.window_ns is None else max(window_ns, bound.window_ns)
             together = bounds.get(Piece(flow.name, start, end), NOTHING).response_ns
-            piece_ns = least(together, bound.response_ns if end == start else window_ns)
+            piece_ns = lowest(together, bound.response_ns if end == start else window_ns)
             if piece_ns is not None:
                 yield end + 1, piece_ns
 
 
-def least(*bounds: int | None) -> int | None:
+def lowest(*bounds: int | None) -> int | None:
     """The best of several bounds; None if there is none."""
     return min((bound for bound in bounds if bound is not None), default=None)
 

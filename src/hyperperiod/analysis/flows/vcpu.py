@@ -40,15 +40,15 @@ from hyperperiod.model import Domain, Sbf
 class Vcpu:
     """A component that has hops, and its supply.
 
-    `least` is the supply of the interface alone if the vcpu may get no more than that, whatever the
-    others do. `across` is what it gets while items go from one of its tasks to the next without a
-    gap; None: nothing is known of that.
+    `by_interface` is the supply of the interface alone if the vcpu may get no more than that,
+    whatever the others do. `across` is what it gets while items go from one of its tasks to the
+    next without a gap; None: nothing is known of that.
     """
 
     domain: str
     component: Component
     supply: Supply | Staircase
-    least: Supply | None
+    by_interface: Supply | None
     across: Supply | Staircase | None
 
 
@@ -59,17 +59,17 @@ def vcpus_of(domain: Domain, contract: SupplyContract | None) -> list[Vcpu]:
     components = components_of(domain)
     supply = supply_of(domain, contract, components)
     exact = not contract.lost_ns and not proof_of(contract.rules).loose
-    least = supply if exact else None
+    by_interface = supply if exact else None
     known = _known_supplies(contract)
     if known:
         sharper = find_sharper(contract.rules)
         holds_across = sharper is not None and Cover.HOPS in sharper.covers
         return [
-            Vcpu(domain.name, component, stairs, least, stairs if holds_across else None)
+            Vcpu(domain.name, component, stairs, by_interface, stairs if holds_across else None)
             for component, stairs in zip(components, known, strict=True)
         ]
     across = _supply_across_hops(domain, contract, components)
-    return [Vcpu(domain.name, component, supply, least, across) for component in components]
+    return [Vcpu(domain.name, component, supply, by_interface, across) for component in components]
 
 
 def _known_supplies(contract: SupplyContract) -> tuple[Staircase, ...]:

@@ -35,13 +35,13 @@ def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
         hop = next(hop for hop in hops if hop.bound_ns is None)
         verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
         return FlowVerdict(flow, verdict, None, hops)
-    most = _max_sent(flow.source, total_ns)
+    sent = _max_sent(flow.source, total_ns)
     if total_ns > flow.deadline_ns:
         bound, due = format_time(total_ns), format_time(flow.deadline_ns)
         verdict = Verdict.unknown(f"the bound of {bound} is above the deadline of {due}")
-    elif most > flow.queue:
+    elif sent > flow.queue:
         verdict = Verdict.unknown(
-            f"items may be dropped: up to {most} could be on their way, the queue is {flow.queue}"
+            f"items may be dropped: up to {sent} could be on their way, the queue is {flow.queue}"
         )
     else:
         verdict = Verdict.yes(total_ns)
@@ -114,7 +114,7 @@ def _judge_task(bound_ns: int | None, deadline_ns: int) -> Verdict:
 def _exact_above_hops(routes: Routes, vcpu: Vcpu) -> dict[str, Verdict]:
     """Under fixed priority tasks above every hop do not notice them: the exact test holds."""
     component = vcpu.component
-    if component.local is not Local.FIXED_PRIORITY or vcpu.least is None:
+    if component.local is not Local.FIXED_PRIORITY or vcpu.by_interface is None:
         return {}
     places = [
         place
@@ -123,5 +123,5 @@ def _exact_above_hops(routes: Routes, vcpu: Vcpu) -> dict[str, Verdict]:
     ]
     first = places[0] if places else len(component.sources)
     sources = component.sources[:first]
-    verdicts = fixed_priority(replace(component, sources=sources), vcpu.least)
+    verdicts = fixed_priority(replace(component, sources=sources), vcpu.by_interface)
     return {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}

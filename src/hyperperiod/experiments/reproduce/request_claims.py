@@ -125,7 +125,7 @@ class RequestJudge:
         for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
             level = [(at, float(theirs)) for at in ends]
             curves.append(Curve(f"{policy}, paper: {theirs}", level))
-        most = max((row.ertds_hz for row in rows), default=float(self.paper.ertds_hz))
+        largest = max((row.ertds_hz for row in rows), default=float(self.paper.ertds_hz))
         return LineChart(
             self.experiment.title,
             Scale("clients"),
@@ -135,7 +135,7 @@ class RequestJudge:
             rulers=[Ruler(float(self._full(self.runs[-1])), "demand passes what RTDS promises")],
             x_min=ends[0],
             x_max=ends[1],
-            y_max=ROOM * most,
+            y_max=ROOM * largest,
         )
 
 

@@ -137,11 +137,11 @@ class StabilityControl(Part):
 
     def _chart(self, rows: Sequence[PacketRunRow]) -> LineChart:
         curves = list(self._mean_curves(rows) if self.shown == "mean" else self._curves(rows))
-        most = max((y for curve in curves for _, y in curve.points), default=1.0)
+        largest = max((y for curve in curves for _, y in curve.points), default=1.0)
         return LineChart(
             self.title,
             Scale("load of ordinary VMs", "%"),
-            time_scale("response", most),
+            time_scale("response", largest),
             curves,
             subtitle=self.source,
             x_max=100.0,

@@ -155,14 +155,14 @@ class WorstPackets(Part):
             )
             for one in results
         ]
-        most = max((one.found.tried for one in results), default=1)
+        largest = max((one.found.tried for one in results), default=1)
         return LineChart(
             self.title,
             Scale("plays tried"),
             Scale("latest answer / bound"),
             curves,
             subtitle=self.source,
-            x_max=float(most),
+            x_max=float(largest),
         )
 
 

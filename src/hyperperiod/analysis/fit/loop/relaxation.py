@@ -141,8 +141,8 @@ class Relaxation:
         refused = self._groups(placed, near)
         if refused is not None:
             return refused
-        least = [Fraction(slice_ns, upper) for slice_ns, upper in box.best()]
-        return Relaxed(box, sum(least, self.given + far.bandwidth), latest_ns)
+        lowest = [Fraction(slice_ns, upper) for slice_ns, upper in box.best()]
+        return Relaxed(box, sum(lowest, self.given + far.bandwidth), latest_ns)
 
     def _round(
         self, box: ChoiceBox, near: Server, far: Server
