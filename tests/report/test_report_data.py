@@ -2,7 +2,6 @@
 """What reports are drawn from: numbers for people, distributions, the data of the timeline."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hyperperiod.report.charts import Series, box_chart, cdf_chart
 from hyperperiod.report.distribution import Distribution, from_trace, pooled
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.numbers import duration, percent, times
-from hyperperiod.report.timeline import first_view_ns
+from hyperperiod.report.timeline import TimelineData, first_view_ns
 from hyperperiod.report.timeline import timeline as draw_timeline
 from hyperperiod.report.windows import choose
 from hyperperiod.trace.format import Header, Kind, Records, read
@@ -94,7 +93,7 @@ def test_charts_always_show_the_deadline() -> None:
     assert [label for _, label in chart.axis.ticks] == ["0", "0.5", "1", "1.5"]
 
 
-def timeline(header: Header, records: Records) -> dict[str, Any]:
+def timeline(header: Header, records: Records) -> TimelineData:
     """The data of a timeline without any moments."""
     chosen = choose(records, [], first_view_ns(header))
     return draw_timeline(header, records, chosen, Meter(silent, len(records)))

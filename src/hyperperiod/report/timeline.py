@@ -8,7 +8,7 @@ templates/timeline.js, which names these keys.
 """
 
 from collections import defaultdict
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
 
@@ -37,11 +37,80 @@ OLDER: Final = 64
 """Jobs of one task, released before a window and not finished in it, that the window shows."""
 
 
-def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> dict[str, Any]:
+class DomainData(TypedDict):
+    """A domain as the timeline draws it."""
+
+    name: str
+    color: str
+    pattern: int
+
+
+class VcpuData(TypedDict):
+    """A vcpu; `domain` is its place among the domains."""
+
+    name: str
+    domain: int
+    bestEffort: bool
+
+
+class TaskData(TypedDict):
+    """A task; `domain` is its place among the domains."""
+
+    name: str
+    domain: int
+
+
+class ServerData(TypedDict):
+    """A server by the id that intervals and points use for it, with its budget (ns)."""
+
+    vcpu: int
+    name: str
+    budget: int
+
+
+class MomentData(TypedDict):
+    """A moment that is offered, and what of the window is seen then; `task` is -1 for an item."""
+
+    title: str
+    task: int
+    release: int
+    finish: int
+    view: list[int]
+
+
+class WindowData(TypedDict):
+    """One window of the trace; lists of numbers are flat, see the functions that make them."""
+
+    title: str
+    start: int
+    end: int
+    records: int
+    view: list[int]
+    pcpus: list[list[int]]
+    points: list[list[int]]
+    jobs: list[list[int]]
+    waiting: list[int]
+    swaps: list[list[int | str]]
+    moments: list[MomentData]
+
+
+class TimelineData(TypedDict):
+    """All that the timeline draws: the script in templates/timeline.js reads these keys."""
+
+    wholeEnd: int
+    allRecords: int
+    domains: list[DomainData]
+    vcpus: list[VcpuData]
+    tasks: list[TaskData]
+    servers: list[ServerData]
+    windows: list[WindowData]
+
+
+def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> TimelineData:
     """The data of the timeline with the chosen windows, ready for JSON."""
     domains = domain_names(header)
     place = {name: index for index, name in enumerate(domains)}
-    vcpus = [
+    vcpus: list[VcpuData] = [
         {
             "name": entry["name"],
             "domain": place[entry["domain"]],
@@ -49,7 +118,9 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
         }
         for entry in header["vcpus"]
     ]
-    tasks = [{"name": entry["name"], "domain": place[entry["domain"]]} for entry in header["tasks"]]
+    tasks: list[TaskData] = [
+        {"name": entry["name"], "domain": place[entry["domain"]]} for entry in header["tasks"]
+    ]
     budgets = _budgets(header)
     starts = [window.first for window in chosen.windows]
     states = states_before(header, records, starts, meter)
@@ -75,7 +146,7 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
 
 def _window(
     header: Header, records: Records, window: ReportWindow, state: State, budgets: dict[int, int]
-) -> dict[str, Any]:
+) -> WindowData:
     """What is drawn of one window; what began before it keeps its true beginning."""
     shown = records[window.first : window.last]
     last_ns = end_ns(records)
