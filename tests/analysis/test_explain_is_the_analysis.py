@@ -153,3 +153,51 @@ def test_explanations_have_the_numbers_of_the_analysis(kind: str) -> None:
     wanted = {"plain": ["interface"], "overheads": ["interface", "windows"]}
     least = {name: seen[name] for name in wanted.get(kind, ["interface", "servers", "in hand"])}
     assert min(least.values()) >= 20, seen
+
+
+def nested(draw: random.Random, kind: str) -> System:
+    """A drawn system whose first domain holds another one in place of its tasks."""
+    given = drawn(draw, kind)
+    first, *others = given.domains
+    assert first.interface is not None
+    period, budget = 4 * first.interface.period_ns, first.interface.budget_ns
+    inner = Domain(
+        name="inner",
+        scheduler=draw.choice([Scheduler.RM, Scheduler.EDF]),
+        interface=Interface(period_ns=period, budget_ns=budget * draw.choice([1, 2])),
+        tasks=tuple(some_task(draw, number, period, budget, 40) for number in range(2)),
+    )
+    outer = Domain(
+        name=first.name,
+        scheduler=draw.choice([Scheduler.RM, Scheduler.EDF]),
+        interface=first.interface,
+        domains=(inner,),
+        pcpu=0,
+    )
+    return System(
+        name="nested",
+        policy=given.policy,
+        domains=(outer, *others),
+        overheads=given.overheads,
+        sbf=given.sbf,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_so_have_those_of_domains_in_domains(kind: str) -> None:
+    seen: Counter[bool | None] = Counter()
+    for seed in range(60):
+        known = Analysis(nested(random.Random(f"explain nested {kind} {seed}"), kind))
+        inner = known.system.domains[0].domains[0]
+        for task in known.result().domains[0].domains[0].tasks:
+            found = known.explanation(f"inner.{task.name}")
+            assert found.schedulable is task.schedulable, found.text
+            seen[task.schedulable] += 1
+            if not found.windows:
+                assert not task.schedulable, found.text
+                continue
+            check_window(found)
+            if task.schedulable and inner.scheduler is Scheduler.RM:
+                assert task.response_bound_ns is not None
+                check_done(found, task.response_bound_ns)
+    assert min(seen[True], seen[None]) >= 5, seen
