@@ -42,7 +42,7 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check hunt prove \
+.PHONY: help build demo site test test-all rule-check hunt prove misra \
         core-builds bench check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
@@ -123,6 +123,10 @@ rule-check: build
 prove: build
 	@$(STEP) "proofs" $(BIN)/python -m tests.prove.prove $(ONLY:%=--only=%) \
 	  $(MUTANTS:%=--mutants) $(LONG:%=--all)
+
+## make misra        MISRA C:2012 on the core, by cppcheck; departures from it: docs/misra.md
+misra: build
+	@$(STEP) "misra" $(BIN)/python tools/check_misra.py
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build

@@ -141,4 +141,11 @@ MUTANTS = (
         "hp_after_refills(spare->remaining_ns, spare->budget_ns, refills)",
         "(hp_i64)spare->budget_ns + (hp_i64)refills",
     ),
+    Mutant(
+        "new parameters take effect without what was used until then",
+        "charge",
+        "budget.h",
+        "        hp_charge_rule(core, vcpu, from_ns, change_ns);\n",
+        "",
+    ),
 )

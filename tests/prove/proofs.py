@@ -68,6 +68,18 @@ PROOFS = (
         on_demand=True,
     ),
     Proof(
+        "charge",
+        "rules.c",
+        "hp_charge",
+        "under every rule but sporadic: all of the time is charged, with new parameters from their "
+        "time on, and what charges need of the deadline holds again",
+        (
+            "hp_charge_rule:prove_charge_rule",
+            "hp_catch_up:prove_catch_up",
+            SPEND,
+        ),
+    ),
+    Proof(
         "cbs_catch_up",
         "cbs.c",
         "hp_cbs_catch_up",
