@@ -148,4 +148,11 @@ MUTANTS = (
         "        hp_charge_rule(core, vcpu, from_ns, change_ns);\n",
         "",
     ),
+    Mutant(
+        "an overrun multiplies without a bound",
+        "sporadic_use_rounds",
+        "budget/sporadic.h",
+        "hp_times(hp_least(rounds, most), server->period_ns)",
+        "hp_times(rounds + (most & 0u), server->period_ns)",
+    ),
 )

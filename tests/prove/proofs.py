@@ -35,6 +35,8 @@ class Proof:
     """More verbs that something takes the place of: VERB:FUNCTION, a contract mostly."""
     unwind: int = 4
     """Rounds of a loop that are tried; that there are no more is shown as well."""
+    cases: tuple[tuple[str, ...], ...] = ((),)
+    """What is defined for the compiler; the proof is asked for once for each."""
     on_demand: bool = False
     """Whether it is too slow for CI."""
 
@@ -48,6 +50,9 @@ class Proof:
 SPEND = "hp_spend:prove_spend"
 REFILLS = "hp_timed_catch_up:prove_timed_catch_up"
 ONE_QUOTIENT = ("hp_parts:one_parts", "hp_times:one_times")
+
+QUEUES = tuple((f"-DHEAD={head}u", f"-DCOUNT={count}u") for head in (0, 6) for count in range(1, 9))
+"""Queues of refills of each length: one that begins its ring, and one that goes round its end."""
 
 PROOFS = (
     Proof(
@@ -65,6 +70,25 @@ PROOFS = (
         "hp_spare_charge",
         "the spare stays within its budget; no refill is passed over; the plan is made anew when "
         "nothing is left",
+        on_demand=True,
+    ),
+    Proof(
+        "sporadic_usable",
+        "sporadic.c",
+        "hp_sporadic_usable",
+        "never more than the budget has come back, and all of it once the last refill has",
+        unwind=9,
+        cases=QUEUES,
+        on_demand=True,
+    ),
+    Proof(
+        "sporadic_use_rounds",
+        "sporadic.c",
+        "hp_sporadic_use_rounds",
+        "an overrun of any length leaves refills in order, a period apart at most, together the "
+        "budget, and none of them sooner",
+        unwind=9,
+        cases=QUEUES,
         on_demand=True,
     ),
     Proof(

@@ -69,12 +69,12 @@ def run(command: Iterable[str | Path]) -> str:
     return done.stdout
 
 
-def build(proof: Proof, sources: Path, folder: Path) -> Path:
-    """Compiles a proof and puts in what takes the place of verbs; returns the program."""
+def build(proof: Proof, case: tuple[str, ...], sources: Path, folder: Path) -> Path:
+    """Compiles a case of a proof, puts in what takes the place of verbs; returns the program."""
     raw, replaced, small = (
         folder / f"{proof.name}.{part}" for part in ("raw", "replaced", "small")
     )
-    run([CBMC / "bin/goto-cc", "-o", raw, sources / proof.file, "--function", proof.name])
+    run([CBMC / "bin/goto-cc", "-o", raw, sources / proof.file, "--function", proof.name, *case])
     words = [word for pair in proof.replaced for word in ("--replace-calls", pair)]
     run([CBMC / "bin/goto-instrument", *words, raw, replaced])
     run([CBMC / "bin/goto-instrument", "--drop-unused-functions", replaced, small])
@@ -82,21 +82,31 @@ def build(proof: Proof, sources: Path, folder: Path) -> Path:
 
 
 def ask(proof: Proof, sources: Path) -> Answer:
-    """Compiles a proof against the core beside `sources` and asks for it."""
+    """Compiles a proof against the core beside `sources` and asks for all its cases."""
     start = time.monotonic()
+    shown, failed = 0, list[str]()
+    for case in proof.cases:
+        results = ask_case(proof, case, sources)
+        wrong = [one for one in results if one["status"] != "SUCCESS"]
+        shown += len(results) - len(wrong)
+        failed += [f"{one['description']} ({place(one)})" for one in wrong]
+    return Answer(proof.name, shown, tuple(failed), time.monotonic() - start)
+
+
+def ask_case(proof: Proof, case: tuple[str, ...], sources: Path) -> list[dict[str, object]]:
+    """What CBMC says of each property of one case."""
     with tempfile.TemporaryDirectory() as folder:
-        program = build(proof, sources, Path(folder))
+        program = build(proof, case, sources, Path(folder))
         told = run(
             [
                 *(CBMC / "bin/cbmc", program, "--function", proof.name, "--json-ui"),
                 *("--external-sat-solver", "cadical", "--unwind", str(proof.unwind), *CHECKS),
             ]
         )
-    results = next(part["result"] for part in json.loads(told) if "result" in part)
-    failed = tuple(
-        f"{one['description']} ({place(one)})" for one in results if one["status"] != "SUCCESS"
+    found: list[dict[str, object]] = next(
+        part["result"] for part in json.loads(told) if "result" in part
     )
-    return Answer(proof.name, len(results) - len(failed), failed, time.monotonic() - start)
+    return found
 
 
 def place(result: dict[str, object]) -> str:
