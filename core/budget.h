@@ -15,17 +15,17 @@
 
 /* Does what is due for this server at 'now' or before: refills, changes, losses. */
 #define HP_CATCH_UP(name, NAME, catch_up, ...)                                                     \
-    case HP_BUDGET_##NAME:                                                                         \
-        hp_##catch_up##_catch_up(core, vcpu, now_ns);                                              \
-        break;
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    hp_##catch_up##_catch_up(core, vcpu, now_ns);                                                  \
+    break;
 HP_STEP void hp_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CATCH_UP) }
 }
 
 #define HP_CHARGE(name, NAME, catch_up, charge, ...)                                               \
-    case HP_BUDGET_##NAME:                                                                         \
-        hp_##charge##_charge(core, vcpu, from_ns, to_ns);                                          \
-        break;
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    hp_##charge##_charge(core, vcpu, from_ns, to_ns);                                              \
+    break;
 HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CHARGE) }
 }
@@ -49,9 +49,9 @@ HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 t
 
 /* What a rule does when work arrives where there was none; the server is caught up already. */
 #define HP_ARRIVE(name, NAME, catch_up, charge, arrive, ...)                                       \
-    case HP_BUDGET_##NAME:                                                                         \
-        hp_##arrive##_arrive(core, vcpu, now_ns);                                                  \
-        break;
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    hp_##arrive##_arrive(core, vcpu, now_ns);                                                      \
+    break;
 HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_ARRIVE) }
 }
@@ -69,9 +69,9 @@ HP_FN void hp_candidates(struct hp_core *core) {
  * 'refill'. This is how a server is added (nothing now) and how one comes in by a swap.
  */
 #define HP_START(name, NAME, catch_up, charge, arrive, account, ...)                               \
-    case HP_BUDGET_##NAME:                                                                         \
-        hp_##account##_start(core, vcpu, left_ns, refill_ns);                                      \
-        break;
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    hp_##account##_start(core, vcpu, left_ns, refill_ns);                                          \
+    break;
 HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp_u64 refill_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
@@ -85,8 +85,8 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
 
 /* When nothing is owed any more of what was used so far, if that is to come. */
 #define HP_SETTLED_AT(name, NAME, catch_up, charge, arrive, account, ...)                          \
-    case HP_BUDGET_##NAME:                                                                         \
-        return hp_##account##_settled_at(core, vcpu);
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    return hp_##account##_settled_at(core, vcpu);
 HP_FN hp_u64 hp_settled_at(struct hp_core *core, hp_u32 vcpu) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_SETTLED_AT) }
     return HP_NEVER;

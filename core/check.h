@@ -47,8 +47,8 @@ HP_FN hp_u32 hp_sets_hold(const struct hp_core *core, const struct hp_server *se
 
 /* What a server has beside its account keeps the law of the rule. */
 #define HP_RULE_HOLDS(name, NAME, catch_up, charge, arrive, account, ...)                          \
-    case HP_BUDGET_##NAME:                                                                         \
-        return hp_##account##_holds(core, vcpu);
+    HP_CASE(BUDGET_##NAME)                                                                         \
+    return hp_##account##_holds(core, vcpu);
 HP_FN hp_u32 hp_rule_holds(struct hp_core *core, hp_u32 vcpu) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_RULE_HOLDS) }
     return 0;
@@ -80,8 +80,8 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
 
 /* Whether the payers of a grant are those that the policy names for who runs. */
 #define HP_PAYS(name, NAME, use, pays, traits)                                                     \
-    case HP_SLACK_##NAME:                                                                          \
-        return hp_##pays##_pays(seat);
+    HP_CASE(SLACK_##NAME)                                                                          \
+    return hp_##pays##_pays(seat);
 HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
     const struct hp_grant *grant = &seat->grant;
 
@@ -142,7 +142,7 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
             return HP_LAW_PAYER;
         if (!hp_grant_wrong(core, pcpu) && !hp_runs_where_allowed(core, pcpu))
             return HP_LAW_AFFINITY;
-        spares += !hp_grant_wrong(core, pcpu) && seat->grant.pay == HP_SPARE;
+        spares += !hp_grant_wrong(core, pcpu) && hp_is_spare(seat->grant.pay);
     }
     if (thefts != core->thefts)
         return HP_LAW_STOLEN;

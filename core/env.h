@@ -116,6 +116,12 @@ extern volatile hp_u64 hp_zero;
 
 #endif
 
+/* Whether the host offers a rule, as in HP_OFFERS(BUDGET_CBS): what it does not is refused, and the
+ * compiler leaves it out. */
+#ifndef HP_OFFERS
+#define HP_OFFERS(RULE) 1u
+#endif
+
 /* Whether the host ever says that a pcpu is stolen (hp_steal): what looks after that is left out
  * where it does not. */
 #ifndef HP_STEALS

@@ -13,7 +13,7 @@ HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, h
     if (hp_is_vcpu(payer)) {
         hp_server_of(core, payer)->late_ns = late_ns;
         hp_charge(core, payer, from_ns, core->now_ns);
-    } else if (payer == HP_SPARE) {
+    } else if (hp_is_spare(payer)) {
         core->spare.late_ns = late_ns;
         hp_spare_charge(core, from_ns, core->now_ns);
     }
@@ -83,7 +83,7 @@ HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
     hp_u64 change_ns = HP_NEVER;
     hp_i64 left_ns;
 
-    if (payer == HP_SPARE) {
+    if (hp_is_spare(payer)) {
         left_ns = core->spare.remaining_ns;
     } else if (hp_is_vcpu(payer)) {
         left_ns = hp_left(hp_server_of(core, payer));
@@ -154,28 +154,26 @@ HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
     return vcpu;
 }
 
-/* Whether the spare still pays for another pcpu, which has not picked again yet. */
-HP_RARE hp_u32 hp_spare_elsewhere(struct hp_core *core, hp_u32 pcpu) {
+/* Whether this payer still pays for another pcpu, or runs there, which has not picked again yet. */
+HP_RARE hp_u32 hp_is_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
     HP_FOR (other, HP_PCPUS) {
+        const struct hp_grant *grant = &hp_seat_of(core, other)->grant;
+
         if (other >= core->pcpus)
             break;
-        if (other != pcpu && hp_seat_of(core, other)->grant.pay == HP_SPARE)
+        if (other != pcpu && (grant->pay == payer || grant->run == payer))
             return 1;
     }
     return 0;
 }
 
 /*
- * Whether this payer still pays for another pcpu, which has not picked again yet. Only one that is
- * bound, or makes room for one that is, moves from pcpu to pcpu at once.
+ * Whether another pcpu has to let go of this payer first. Of vcpus only those that are bound, or
+ * make room for one that is, move from pcpu to pcpu at once.
  */
-HP_FN hp_u32 hp_pays_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
-    if (payer == HP_SPARE)
-        return hp_spare_elsewhere(core, pcpu);
-    if (!core->bound || !hp_is_vcpu(payer))
-        return 0;
-    return hp_server_of(core, payer)->last_pcpu != pcpu
-           && hp_seat_of(core, hp_server_of(core, payer)->last_pcpu)->grant.pay == payer;
+HP_FN hp_u32 hp_payer_waits(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
+    return (hp_is_spare(payer) || (core->bound && hp_is_vcpu(payer)))
+           && hp_is_elsewhere(core, payer, pcpu);
 }
 
 /*
@@ -184,7 +182,7 @@ HP_FN hp_u32 hp_pays_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) 
  */
 HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant) {
     const struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const hp_u32 waits = hp_pays_elsewhere(core, seat->plan_pay, pcpu);
+    const hp_u32 waits = hp_payer_waits(core, seat->plan_pay, pcpu);
 
     grant->pay = waits ? HP_NONE : seat->plan_pay;
     grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);

@@ -39,9 +39,9 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 
 /* What becomes of the time of one pcpu. */
 #define HP_USE(name, NAME, use, ...)                                                               \
-    case HP_SLACK_##NAME:                                                                          \
-        hp_##use##_use(core, seat);                                                                \
-        break;
+    HP_CASE(SLACK_##NAME)                                                                          \
+    hp_##use##_use(core, seat);                                                                    \
+    break;
 HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
     seat->plan_effort = HP_NONE;
     hp_owner_use(core, seat);
@@ -90,7 +90,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_seat *seat = hp_seat_of(core, 0);
 
     if (core->pcpus > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
-        || seat->plan_pay == HP_SPARE)
+        || hp_is_spare(seat->plan_pay))
         return 1;
     if (server->flags & HP_BEST_EFFORT)
         return 0;

@@ -40,11 +40,14 @@ HP_FN hp_i64 hp_most_held(const struct hp_core *core, const struct hp_server *se
     return (hp_i64)(server->budget_ns * hp_budgets_held(core->policy.budget));
 }
 
-/* What a budget rule's row says in one number: its traits, and with which rules it goes. */
+/* What a budget rule's row says in one number: its traits, and with which rules it goes; 0 of one
+ * that is not offered. */
 #define HP_BUDGET_ROW(name, NAME, catch_up, charge, arrive, account, traits, holds, orders, one,   \
                       several)                                                                     \
     case HP_BUDGET_##NAME:                                                                         \
-        return (traits) | (hp_u64)(orders) << 16 | (hp_u64)(one) << 32 | (hp_u64)(several) << 48;
+        return HP_OFFERS(BUDGET_##NAME) ? (traits) | (hp_u64)(orders) << 16 | (hp_u64)(one) << 32  \
+                                              | (hp_u64)(several) << 48                            \
+                                        : 0;
 HP_FN hp_u64 hp_budget_row(hp_u32 budget) {
     switch ((enum hp_budget)budget) { HP_BUDGETS(HP_BUDGET_ROW) }
     return 0;
@@ -75,7 +78,11 @@ HP_COLD void hp_obey(struct hp_core *core, const struct hp_policy *policy) {
                    | hp_order_traits(policy->order) | hp_slack_traits(policy->slack);
 }
 
-/* Whether the rules go together, on so many pcpus. */
+/* Order and slack rules that are offered, as sets. */
+#define HP_ORDER_BIT(name, NAME, ...) | HP_OFFERS(ORDER_##NAME) << HP_ORDER_##NAME
+#define HP_SLACK_BIT(name, NAME, ...) | HP_OFFERS(SLACK_##NAME) << HP_SLACK_##NAME
+
+/* Whether the rules are offered and go together, on so many pcpus. */
 HP_COLD hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
     const hp_u64 row = hp_budget_row(policy->budget);
     const hp_u32 orders = row >> 16 & 0xffffu;
@@ -83,5 +90,18 @@ HP_COLD hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
 
     if (policy->order >= HP_ORDER_RULES || policy->slack >= HP_SLACK_RULES)
         return 0;
-    return orders >> policy->order & slacks >> policy->slack & 1u;
+    return (orders & (0u HP_ORDERS(HP_ORDER_BIT))) >> policy->order
+           & (slacks & (0u HP_SLACKS(HP_SLACK_BIT))) >> policy->slack & 1u;
+}
+
+/* The first of the policies that are offered on so many pcpus; returns whether there is one. */
+HP_COLD hp_u32 hp_first_policy(struct hp_policy *policy, hp_u32 pcpus) {
+    HP_FOR (number, HP_BUDGET_RULES * HP_ORDER_RULES * HP_SLACK_RULES) {
+        policy->budget = number % HP_BUDGET_RULES;
+        policy->order = number / HP_BUDGET_RULES % HP_ORDER_RULES;
+        policy->slack = number / HP_BUDGET_RULES / HP_ORDER_RULES;
+        if (hp_policy_legal(policy, pcpus))
+            return 1;
+    }
+    return 0;
 }

@@ -16,11 +16,11 @@ HP_FN hp_u64 hp_urgency(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
     switch ((enum hp_order)core->policy.order) {
-    case HP_ORDER_FP:
+        HP_CASE(ORDER_FP)
         return server->priority;
-    case HP_ORDER_EDF:
+        HP_CASE(ORDER_EDF)
         return server->deadline_ns;
-    case HP_ORDER_FP_EDF:
+        HP_CASE(ORDER_FP_EDF)
         if (server->priority == HP_ORDINARY)
             return HP_ORDINARY + server->deadline_ns;
         return server->priority;

@@ -89,6 +89,35 @@ enum hp_budget { HP_BUDGETS(HP_BUDGET_NUMBER) };
 enum hp_order { HP_ORDERS(HP_ORDER_NUMBER) };
 enum hp_slack { HP_SLACKS(HP_SLACK_NUMBER) };
 
+/* A row's case where a rule in force is looked up. One that is not offered is never in force. */
+#define HP_CASE(RULE)                                                                              \
+    case HP_##RULE:                                                                                \
+        if (!HP_OFFERS(RULE))                                                                      \
+            __builtin_unreachable();
+
+/* The traits that some policy has of those that are offered, and those that all have. */
+#define HP_OR_BUDGET(name, NAME, catch_up, charge, arrive, account, traits, ...)                   \
+    | (HP_OFFERS(BUDGET_##NAME) ? (traits) : 0u)
+#define HP_OR_ORDER(name, NAME, traits) | (HP_OFFERS(ORDER_##NAME) ? (traits) : 0u)
+#define HP_OR_SLACK(name, NAME, use, pays, traits) | (HP_OFFERS(SLACK_##NAME) ? (traits) : 0u)
+#define HP_AND_BUDGET(name, NAME, catch_up, charge, arrive, account, traits, ...)                  \
+    &(HP_OFFERS(BUDGET_##NAME) ? (traits) : ~0u)
+#define HP_AND_ORDER(name, NAME, traits) &(HP_OFFERS(ORDER_##NAME) ? (traits) : ~0u)
+#define HP_AND_SLACK(name, NAME, use, pays, traits) &(HP_OFFERS(SLACK_##NAME) ? (traits) : ~0u)
+enum hp_offered {
+    HP_SOME_TRAITS = 0u HP_BUDGETS(HP_OR_BUDGET) HP_ORDERS(HP_OR_ORDER) HP_SLACKS(HP_OR_SLACK),
+    HP_ALL_TRAITS = (~0u HP_BUDGETS(HP_AND_BUDGET)) | (~0u HP_ORDERS(HP_AND_ORDER))
+                    | (~0u HP_SLACKS(HP_AND_SLACK)),
+};
+
+/* Whether one policy alone is offered: then there is none to swap it for. */
+#define HP_PLUS_BUDGET(name, NAME, ...) +HP_OFFERS(BUDGET_##NAME)
+#define HP_PLUS_ORDER(name, NAME, ...) +HP_OFFERS(ORDER_##NAME)
+#define HP_PLUS_SLACK(name, NAME, ...) +HP_OFFERS(SLACK_##NAME)
+#define HP_ONE_POLICY                                                                              \
+    (0u HP_BUDGETS(HP_PLUS_BUDGET) == 1u && 0u HP_ORDERS(HP_PLUS_ORDER) == 1u                      \
+     && 0u HP_SLACKS(HP_PLUS_SLACK) == 1u)
+
 #define HP_ONE_MORE(...) +1u
 #define HP_BUDGET_RULES (0u HP_BUDGETS(HP_ONE_MORE))
 #define HP_ORDER_RULES (0u HP_ORDERS(HP_ONE_MORE))

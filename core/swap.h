@@ -54,8 +54,10 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
         return HP_ERROR_POLICY;
     if (hp_slack_traits(policy->slack) & HP_HAS_SPARE && core->spare.period_ns == 0)
         return HP_ERROR_SPARE;
+    if (HP_ONE_POLICY)
+        return HP_OK;
     hp_settle(core, now_ns);
-    if (core->spare.period_ns > 0)
+    if (HP_SOME_TRAITS & HP_HAS_SPARE && core->spare.period_ns > 0)
         hp_spare_catch_up(core);
     HP_FOR (vcpu, HP_VCPUS) {
         hp_forget_shares(hp_server_of(core, vcpu));

@@ -229,7 +229,7 @@ enum hp_note {
 
 /* Whether one of the rules in force has this trait. */
 HP_FN hp_u32 hp_has(const struct hp_core *core, hp_u32 trait) {
-    return core->traits & trait;
+    return ((core->traits & HP_SOME_TRAITS) | HP_ALL_TRAITS) & trait;
 }
 
 HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
@@ -256,6 +256,11 @@ HP_FN hp_u64 hp_stolen(const struct hp_core *core) {
 /* Whether this number names a vcpu, and not HP_NONE or HP_SPARE. */
 HP_FN hp_u32 hp_is_vcpu(hp_u32 vcpu) {
     return vcpu < HP_VCPUS;
+}
+
+/* Whether this payer is the spare, which only some hosts offer. */
+HP_FN hp_u32 hp_is_spare(hp_u32 payer) {
+    return (HP_SOME_TRAITS & HP_HAS_SPARE) != 0 && payer == HP_SPARE;
 }
 
 HP_FN hp_u64 hp_least(hp_u64 a, hp_u64 b) {

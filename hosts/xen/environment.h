@@ -15,6 +15,9 @@
 #define HP_STEP static __attribute__((__noinline__, __unused__))
 #define HP_RARE static __attribute__((__cold__, __noinline__, __unused__))
 
+/* The rules that Kconfig has. */
+#define HP_OFFERS(RULE) (0u + IS_ENABLED(CONFIG_HYPERPERIOD_##RULE))
+
 /* Tasklets run on the grant that they meet. */
 #define HP_STEALS 0
 

@@ -110,11 +110,11 @@ COLD spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops, uns
     return pool->global ? &pool->lock : &get_sched_res(cpu)->_lock;
 }
 
-/* Whether a pool can start like this; if not, the part that is wrong goes back to its default. */
-static COLD void check_config(struct hp_config *config, bool *global)
+/* If a pool cannot start like this, the part that is wrong goes back to its default. */
+static COLD int check_config(struct hp_config *config, bool *global)
 {
-    const struct hp_policy plain = { HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
     unsigned int error;
+    bool replaced = false;
 
     config->pcpus = *global ? 2 : 1;
     while ( (error = hyperperiod_validate(config)) != HP_OK )
@@ -126,18 +126,24 @@ static COLD void check_config(struct hp_config *config, bool *global)
             config->quantum_ns = 0;
         else
         {
-            printk(XENLOG_ERR "hyperperiod: the policy is ptps instead\n");
-            config->policy = plain;
             *global = false;
             config->pcpus = 1;
+            /* Another one may ask for what is not given, such as a spare. */
+            if ( replaced || !hyperperiod_default_policy(&config->policy, config->pcpus) )
+                return -EOPNOTSUPP;
+            replaced = true;
+            printk(XENLOG_ERR "hyperperiod: partitioned rules %u+%u+%u instead\n",
+                   config->policy.budget, config->policy.order, config->policy.slack);
         }
     }
+    return 0;
 }
 
 COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
 {
     const struct options *options = &hyperperiod_options;
     struct pool *pool = xzalloc(struct pool);
+    int rc;
 
     if ( !pool )
         return -ENOMEM;
@@ -149,7 +155,12 @@ COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
     pool->config.spare_period_ns = options->spare_period_ns;
     pool->config.spare_budget_ns = options->spare_budget_ns;
     pool->config.decision_ns = XEN_HYPERPERIOD_DECISION_NS;
-    check_config(&pool->config, &pool->global);
+    rc = check_config(&pool->config, &pool->global);
+    if ( rc )
+    {
+        xfree(pool);
+        return rc;
+    }
     ops->sched_data = pool;
     if ( hyperperiod_timer_slop_ns > XEN_HYPERPERIOD_DECISION_NS )
         printk(XENLOG_WARNING "hyperperiod: budgets may end %u ns late: timer_slop=0 mends it\n",

@@ -53,7 +53,7 @@ const char *hyperperiod_error(unsigned int error)
 {
     static const char *const words[] = {
         [HP_OK] = "fine",
-        [HP_ERROR_POLICY] = "these rules do not go together, or not on this many pcpus",
+        [HP_ERROR_POLICY] = "these rules are not built in or do not go together",
         [HP_ERROR_PCPUS] = "no pcpu, or too many",
         [HP_ERROR_VCPU] = "no such vcpu",
         [HP_ERROR_PRESENT] = "the vcpu is there already",

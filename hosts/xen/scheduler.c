@@ -354,7 +354,7 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     spin_unlock(&ld->pool->slots_lock);
 
     if ( phase == PHASE_BOOTING )
-        config.policy = (struct hp_policy){ HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE };
+        hyperperiod_default_policy(&config.policy, ld->pool->global ? 2 : 1);
     config.holds = ld->pool->global;
     config.pcpus = ld->phase == PHASE_DORMANT ? 1 : ld->core.pcpus;
     if ( ld->phase == PHASE_DORMANT )
@@ -540,6 +540,11 @@ static unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, b
 }
 
 /* --- what other files ask of the core -------------------------------------------------------- */
+
+COLD bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpus)
+{
+    return hp_first_policy(policy, pcpus);
+}
 
 COLD unsigned int hyperperiod_validate(const struct hp_config *config)
 {
@@ -736,15 +741,16 @@ static void cf_check hyperperiod_context_saved(const struct scheduler *ops, stru
     if ( !pool_of(ops)->global || is_idle_unit(unit)
          || !may_be_waited_for(pool_of(ops)->shared, slot) )
         return;
-    lock = unit_schedule_lock_irq(unit);
+    lock = hyperperiod_lock_unit(unit);
     ld = slot->home;
     if ( ld && ld->phase != PHASE_DORMANT && ld->core.server[slot->number].held_on != HP_NONE )
     {
         context_left(ld, slot->number, core_time(ld, NOW()));
         kick_pcpus(ld);
     }
-    unit_schedule_unlock_irq(lock, unit);
+    spin_unlock_irq(lock);
 }
+
 static const struct scheduler sched_hyperperiod_def = {
     .name           = "Hyperperiod: servers, computed and enforced",
     .opt_name       = "hyperperiod",

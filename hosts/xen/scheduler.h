@@ -136,6 +136,10 @@ static inline unsigned int pcpu_slot_of(const struct lock_domain *ld, unsigned i
 /* The epoch in Xen's time. Without a lock. */
 s_time_t hyperperiod_epoch(void);
 
+/* The first policy that is built in for so many pcpus: of all rules, periodic servers by priority.
+ * False if there is none. Without a lock. */
+bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpus);
+
 /* The core's judgement of a configuration, an error of it. Without a lock. */
 unsigned int hyperperiod_validate(const struct hp_config *config);
 

@@ -38,11 +38,12 @@ BENCHMARKS: Final = (
     "analysis",
     "fit",
     "xen_scheduler",
+    "xen_text",
 )
 """Sections that a benchmark of the same name measures; only a checkout has these."""
 EXIT_SKIPPED: Final = 3
 """What `python -m bench` ends with where the machine lacks something."""
-EXACT: Final = ("instructions", "instructions/s", "decisions/s", "ns")
+EXACT: Final = ("instructions", "instructions/s", "decisions/s", "ns", "bytes")
 """Units whose numbers are kept to the last digit."""
 
 

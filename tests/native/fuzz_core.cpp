@@ -390,6 +390,8 @@ class World {
     void swap_policy() {
         static const auto policies = legal_policies();
         const hp_policy policy = policies[random_.between(0, policies.size() - 1)];
+        const hp_policy none{random_.between(0, 1) != 0 ? HP_BUDGET_RULES : 0, 0, HP_SLACK_RULES};
+        require(hp_set_policy(core_.get(), &none, now_) == HP_ERROR_POLICY, "no policy is taken");
         const bool was_clear = timed() && extra_is_clear() && held() == 1;
         tell("%llu swap %u %u %u\n", now_, policy.budget, policy.order, policy.slack);
         const hp_u32 error = hp_set_policy(core_.get(), &policy, now_);
@@ -498,10 +500,16 @@ class World {
         return false;
     }
 
+    // Whoever is gone neither runs nor pays; who ran at its cost is there until the next pick.
     void forget_grants(hp_u32 v) {
-        for (hp_u32 p = 0; p < config_.pcpus; p++)
-            if (grants_[p].run == v || grants_[p].pay == v || grants_[p].also == v)
-                grants_[p] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            hp_grant &grant = grants_[p];
+            if (grant.run == v || grant.pay == v || grant.also == v)
+                grant.until_ns = std::min(grant.until_ns, now_);
+            grant.run = grant.run == v ? HP_NONE : grant.run;
+            grant.pay = grant.pay == v ? HP_NONE : grant.pay;
+            grant.also = grant.also == v ? HP_NONE : grant.also;
+        }
     }
 
     // Writes the time of a grant up to now into the books.

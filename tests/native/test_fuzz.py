@@ -33,6 +33,12 @@ def test_core_keeps_its_laws(fuzzers: Path) -> None:
     run(fuzzers / "fuzz_core", 10_000_000, SEED)
 
 
+@pytest.mark.parametrize("rules", ["few", "one"])
+def test_core_of_some_rules_keeps_its_laws(fuzzers: Path, rules: str) -> None:
+    """Hosts may leave rules out (tests/native/few_rules.h): what is left works as ever."""
+    run(fuzzers / f"fuzz_core_{rules}", 3_000_000, SEED)
+
+
 def test_simulator_keeps_its_counts(fuzzers: Path) -> None:
     run(fuzzers / "fuzz_simulation", 800, SEED)
 

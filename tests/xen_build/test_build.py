@@ -2,7 +2,6 @@
 """The hypervisors: what they are built from, what the scheduler adds, what it leaves alone."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from bench.xen_text import stays as bytes_that_stay
 from tests.xen_images import image
 
 from hyperperiod.cli.xen import TARGETS as NAMES
@@ -187,22 +187,10 @@ def test_building_again_does_nothing() -> None:
 @pytest.mark.parametrize("flavour", ["arm64", "x86_64"])
 def test_the_scheduler_is_small(flavour: str) -> None:
     built = image(flavour).parent / "common/sched/hyperperiod/built_in.o"
-    sizes = code_sizes(built)
-    print(f"{flavour}: {sizes}")
-    stays = sum(size for name, size in sizes.items() if not name.startswith(".init"))
+    stays = bytes_that_stay(built)
+    print(f"{flavour}: {stays}")
     assert stays <= MAX_TEXT
     assert stays > 4096, "this is not the scheduler"
-
-
-def code_sizes(path: Path) -> dict[str, int]:
-    """The sections of an object file that are executed, and their sizes in bytes."""
-    listing = subprocess.run(
-        ["readelf", "-SW", path], check=True, capture_output=True, text=True
-    ).stdout
-    found = re.findall(
-        r"^ +\[ *\d+\] (\S+) +PROGBITS +\w+ \w+ (\w+) \w+ +AX ", listing, re.MULTILINE
-    )
-    return {name: int(size, 16) for name, size in found}
 
 
 def test_structures_that_stock_tools_know_keep_their_sizes(tmp_path: Path) -> None:

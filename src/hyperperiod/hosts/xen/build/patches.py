@@ -25,6 +25,7 @@ from pathlib import Path
 
 from hyperperiod.hosts.xen.build.job import BuildError, need
 from hyperperiod.model.errors import InputError
+from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.resources import SOURCES
 
 FOLDER = Path("xen/common/sched/hyperperiod")
@@ -39,6 +40,7 @@ SMALLER = (
     "-falign-jumps=1",
     "-fno-tree-pre",
     "-fno-tree-dominator-opts",
+    "-fno-tree-loop-im",
     "-fno-tree-vrp",
     "-fno-ipa-sra",
     "-fno-partial-inlining",
@@ -98,7 +100,34 @@ def our_files() -> dict[Path, str]:
     files[PUBLIC] = here / "public.h"
     texts = {place: path.read_text() for place, path in files.items()}
     texts[FOLDER / "Makefile"] = _makefile(here)
+    texts[FOLDER / "Kconfig"] = _kconfig()
     return texts
+
+
+def rule_options() -> dict[str, str]:
+    """The option of Xen's configuration for each rule of the core, and what it is about."""
+    return {
+        f"HYPERPERIOD_{kind}_{rule.upper().replace('-', '_')}": f"{title} {rule}"
+        for kind, title, rules in (
+            ("BUDGET", "budget rule", Budget),
+            ("ORDER", "order rule", Order),
+            ("SLACK", "slack rule", Slack),
+        )
+        for rule in rules
+    }
+
+
+def _kconfig() -> str:
+    """Kbuild's options of the scheduler: which rules are in it."""
+    options = "".join(
+        f'\nconfig {name}\n\tbool "{title[0].upper()}{title[1:]}"\n\tdefault y\n'
+        for name, title in rule_options().items()
+    )
+    return (
+        "# SPDX-License-Identifier: GPL-2.0-only\n"
+        "# A policy is one rule of each kind. What is left out is refused and not compiled.\n"
+        f"if SCHED_HYPERPERIOD\n{options}\nendif\n"
+    )
 
 
 def _makefile(folder: Path) -> str:
