@@ -6,7 +6,7 @@
 #pragma once
 
 #include "policy.h"
-#include "rank.h"
+#include "queue.h"
 #include "wide.h"
 
 /* When the rule gives budget back next, if nothing else happens. */
@@ -23,13 +23,13 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
  * it has work. Any other server can be caught up when work arrives for it.
  */
 HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
-    return hp_has(core, HP_PAYS_IDLE) || hp_server_of(core, vcpu)->working;
+    return hp_server_of(core, vcpu)->working || hp_has(core, HP_PAYS_IDLE);
 }
 
 HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
     hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
 
-    hp_alarm_set(core, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
+    hp_queue_put(&core->due, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
 }
 
 /* Whether this server may go on at a lower level when its budget is gone. */
@@ -37,28 +37,13 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
     return hp_has(core, HP_HAS_LEVELS) && (server->flags & HP_EXTRA);
 }
 
-/* Puts the server where its account says: among the funded, on an extra level, or neither. */
-HP_FN void hp_sort_in(struct hp_core *core, const struct hp_server *server) {
-    /* Where deadlines count, a refill moves one that stays funded in the order. */
-    if (hp_set_put(&core->funded, server->rank, server->remaining_ns > 0)
-        || hp_has(core, HP_BY_DEADLINE))
-        core->planned = 0;
-    if (hp_has(core, HP_HAS_LEVELS)) {
-        hp_set_put(&core->lowered, server->rank, server->level > 0);
-        core->planned = 0;
-    }
-}
-
 /*
  * Called whenever 'remaining' has passed zero in either direction, or level or deadline have
- * changed: every rule comes here, on many paths. Returns the server's rank.
+ * changed: every rule comes here, on many paths.
  */
 HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
-    if (hp_has(core, HP_BY_DEADLINE))
-        hp_rank_move(core, vcpu);
-    hp_sort_in(core, hp_server_of(core, vcpu));
     hp_watch(core, vcpu);
-    return hp_server_of(core, vcpu)->rank;
+    return hp_requeue(core, vcpu);
 }
 
 /*
@@ -86,11 +71,11 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
         hp_drop_level(server, (hp_u64)-server->remaining_ns);
         server->remaining_ns = 0;
     }
-    if (hp_set_has(&core->funded, server->rank))
+    if (server->funded)
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
     /* The timed rules give back at the end of the period, whatever is left. */
     if (hp_has(core, HP_TIMED))
-        hp_sort_in(core, server);
+        hp_requeue(core, vcpu);
     else
         hp_enlist(core, vcpu);
 }
@@ -117,7 +102,7 @@ HP_STEP void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
 HP_RARE void hp_take_change(struct hp_core *core, struct hp_server *server) {
     if (server->change_at_ns == HP_NEVER)
         return;
-    core->unsorted |= server->priority != server->new_priority;
+    core->planned = 0;
     server->priority = server->new_priority;
     server->period_ns = server->new_period_ns;
     server->budget_ns = server->new_budget_ns;

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "order.h"
+#include "budget.h"
 
 /* Which of these pcpus the vcpu may run on. Bound to none that is here, it may run on all. */
 HP_FN hp_u64 hp_allowed(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {

@@ -56,14 +56,6 @@ HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_ARRIVE) }
 }
 
-/* The servers that may be given a pcpu: those that would pay, or those that would run. */
-HP_FN void hp_candidates(struct hp_core *core) {
-    if (hp_has(core, HP_PAYS_IDLE))
-        hp_paying_candidates(core);
-    else
-        hp_working_candidates(core);
-}
-
 /*
  * Puts the server under the rule in force: 'left' of its budget now, the next refill at
  * 'refill'. This is how a server is added (nothing now) and how one comes in by a swap.

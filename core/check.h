@@ -15,8 +15,8 @@ enum hp_law {
     HP_LAW_HOLDS,
     HP_LAW_ACCOUNT,  /* nobody has more than its budget, nor owes more than a late pick explains */
     HP_LAW_LEVEL,    /* who is on an extra level has none of its own left, and may be there */
-    HP_LAW_SETS,     /* the sets say what the servers say */
-    HP_LAW_RANKS,    /* every vcpu has one rank, in order */
+    HP_LAW_SET,      /* the set of those with work says what the servers say */
+    HP_LAW_QUEUE,    /* the queues say what the servers say, and who is first */
     HP_LAW_REFILLS,  /* sporadic refills are in order and add up to the budget */
     HP_LAW_ALARM,    /* nobody's refill is overlooked */
     HP_LAW_ONE_PCPU, /* a vcpu runs on one pcpu */
@@ -38,11 +38,26 @@ HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
 
-HP_FN hp_u32 hp_sets_hold(const struct hp_core *core, const struct hp_server *server) {
-    return hp_set_has(&core->work, server->rank) == server->working
-           && hp_set_has(&core->effort, server->rank) == (server->flags & HP_BEST_EFFORT)
-           && hp_set_has(&core->funded, server->rank) == (server->remaining_ns > 0)
-           && hp_set_has(&core->lowered, server->rank) == (server->level > 0);
+/* Whether the vcpu is not before the first of its group, or of all, unless that is in doubt. */
+HP_FN hp_u32 hp_queue_holds(const struct hp_queue *queue, hp_u32 vcpu) {
+    const hp_u32 group = vcpu / HP_GROUP;
+
+    if (queue->known && hp_key_of(queue, vcpu) < hp_key_of(queue, queue->best))
+        return 0;
+    return queue->doubted >> (group % 64u) & 1u
+           || hp_key_of(queue, vcpu) >= hp_key_of(queue, hp_first_of(queue, group));
+}
+
+HP_FN hp_u32 hp_queues_hold(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u32 is_effort = hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT;
+
+    if (hp_key_of(&core->ready, vcpu) != (is_effort ? HP_NEVER : hp_ready_key(core, vcpu)))
+        return 0;
+    if ((hp_key_of(&core->effort, vcpu) != HP_NEVER)
+        != (is_effort && hp_server_of(core, vcpu)->working))
+        return 0;
+    return hp_queue_holds(&core->ready, vcpu) && hp_queue_holds(&core->due, vcpu)
+           && hp_queue_holds(&core->effort, vcpu);
 }
 
 /* What a server has beside its account keeps the law of the rule. */
@@ -57,12 +72,10 @@ HP_FN hp_u32 hp_rule_holds(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (hp_vcpu_at(core, server->rank) != vcpu || server->rank >= core->ranked)
-        return HP_LAW_RANKS;
-    if (server->rank > 0 && !hp_ranked_before(core, hp_vcpu_at(core, server->rank - 1u), vcpu))
-        return HP_LAW_RANKS;
-    if (!hp_sets_hold(core, server))
-        return HP_LAW_SETS;
+    if ((*hp_word_of(core, vcpu) >> (vcpu % 64u) & 1u) != server->working)
+        return HP_LAW_SET;
+    if (!hp_queues_hold(core, vcpu))
+        return HP_LAW_QUEUE;
     if (server->flags & HP_BEST_EFFORT)
         return server->remaining_ns == 0 ? HP_LAW_HOLDS : HP_LAW_ACCOUNT;
     if (!hp_account_holds(core, vcpu))
@@ -71,9 +84,7 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_LEVEL;
     if (!hp_rule_holds(core, vcpu))
         return HP_LAW_REFILLS;
-    if (hp_watched(core, vcpu) && hp_alarm_ns(core, vcpu) > hp_next_refill(core, vcpu))
-        return HP_LAW_ALARM;
-    if (hp_alarm_ns(core, vcpu) < hp_alarm_ns(core, hp_alarm_first(core)))
+    if (hp_watched(core, vcpu) && hp_key_of(&core->due, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
     return HP_LAW_HOLDS;
 }

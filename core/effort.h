@@ -22,12 +22,15 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
             idle_pcpus++;
         }
     }
-    HP_EACH_WORD (core, w) {
-        core->pool.word[w] = core->work.word[w] & core->effort.word[w];
-    }
-    if (idle == 0 || hp_set_empty(core, &core->pool))
+    if (idle == 0)
         return;
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= core->pcpus)
+            break;
+        hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
+    }
+    hp_queue_doubt(&core->effort);
     count = hp_choose(core, idle_pcpus, idle, HP_EFFORT);
-    core->effort_waits = core->skipped || !hp_set_empty(core, &core->pool);
+    core->effort_waits = core->skipped || core->others_wait;
     hp_place(core, count, idle, HP_EFFORT);
 }

@@ -33,6 +33,10 @@ typedef long long hp_i64;
 /* A set of vcpus is this many 64-bit words: one everywhere but in the simulator. */
 #define HP_WORDS ((HP_VCPUS + 63u) / 64u)
 
+/* A queue of vcpus is this many groups of so many: eight of eight, or 64 of more. */
+#define HP_GROUP (HP_VCPUS > 512u ? HP_VCPUS / 64u : 8u)
+#define HP_GROUPS ((HP_VCPUS + HP_GROUP - 1u) / HP_GROUP)
+
 #ifdef __bpf__
 
 /*
@@ -53,6 +57,7 @@ typedef long long hp_i64;
 #define HP_FN static __attribute__((always_inline, unused))
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
+#define HP_SHARED HP_FN
 #define HP_ONCE __attribute__((__noinline__))
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
 #define HP_COLD HP_FN
@@ -96,6 +101,10 @@ extern volatile hp_u64 hp_zero;
  * or, where room is dear, one that is there once. */
 #ifndef HP_STEP
 #define HP_STEP HP_FN
+#endif
+/* A small function that many call: where room is dear, one that is there once. */
+#ifndef HP_SHARED
+#define HP_SHARED HP_FN
 #endif
 /* A step that a verifier looks at once, and what it has to be told about a pointer there. */
 #ifndef HP_ONCE

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "plan.h"
-#include "rank.h"
 
 /* This payer pays from the start of a grant to now, by so much later than it should. */
 HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, hp_u64 late_ns) {
@@ -49,32 +48,49 @@ HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
 
 /* The earliest time at which something must be looked after whoever runs. */
 HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
-    hp_u64 alarm_ns = hp_alarm_ns(core, hp_alarm_first(core));
+    hp_u64 alarm_ns = hp_first_due_ns(core);
 
     if (hp_has(core, HP_HAS_SPARE))
         alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
     return alarm_ns;
 }
 
-/* Charges, then the refills that are due and matter. */
+/* Does what is due for the members of this group. */
+HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group) {
+    const hp_u32 members = hp_members(core, group);
+
+    HP_FOR (i, members) {
+        const hp_u32 vcpu = group * HP_GROUP + i;
+
+        if (hp_key_of(&core->due, vcpu) <= core->now_ns)
+            hp_catch_up(core, vcpu, core->now_ns);
+    }
+}
+
+/* The refills that are due, except those of servers that nobody waits for (hp_watched). */
+HP_FN void hp_replenish_due(struct hp_core *core) {
+    HP_FOR (group, HP_GROUPS) {
+        if (group >= core->groups)
+            break;
+        if (hp_key_of(&core->due, hp_first_of(&core->due, group)) <= core->now_ns)
+            hp_replenish_group(core, group);
+    }
+}
+
+/* Charges, then the refills that are due. */
 HP_STEP void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
-    HP_FOR (step, HP_VCPUS) {
-        hp_u32 vcpu = hp_alarm_first(core);
-
-        if (hp_alarm_ns(core, vcpu) > core->now_ns)
-            break;
-        hp_catch_up(core, vcpu, core->now_ns);
-    }
+    if (hp_first_due_ns(core) <= core->now_ns)
+        hp_replenish_due(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_catch_up(core);
-    if (core->unsorted)
-        hp_sort(core);
+    /* Everybody will ask for it: so whoever asks twice changes nothing. */
+    hp_first_due_ns(core);
 }
 
 /* Brings the accounts up to now. Most calls at one instant find it done already. */
 HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
-    if (now_ns > core->now_ns || hp_next_alarm(core) <= core->now_ns || core->unsorted)
+    if (now_ns > core->now_ns || hp_next_alarm(core) <= core->now_ns)
         hp_do_settle(core, now_ns);
 }
 
@@ -193,16 +209,19 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant
 /* Records that this vcpu is now the last in its role here, and gives it a turn if it needs one. */
 HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
+    const hp_u32 before = seat->last[slot];
     struct hp_server *server;
 
     if (!hp_is_vcpu(vcpu))
         return;
     seat->last[slot] = vcpu;
+    hp_requeue_effort(core, before);
     if (hp_turn_length(core, role) == 0 || seat->plan_keeps[slot])
         return;
     server = hp_server_of(core, vcpu);
     server->turn_ns[slot] = core->now_ns + 1u;
     server->turn_place[slot] = server->place;
+    hp_requeue_effort(core, vcpu);
 }
 
 /*
@@ -239,6 +258,7 @@ HP_FN void hp_commit_plain(struct hp_core *core) {
     }
     if (hp_is_vcpu(grant->run))
         seat->last[HP_RUNNER] = grant->run;
+    hp_queue_doubt(&core->ready);
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
@@ -269,6 +289,7 @@ HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))
         hp_server_of(core, grant->run)->last_pcpu = pcpu;
+    hp_queue_doubt(&core->ready);
 }
 
 /* Until when, on the only pcpu and without turns: the budget's end, or the next alarm. */

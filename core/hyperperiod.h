@@ -57,16 +57,11 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     core->decision_ns = config->decision_ns;
     core->now_ns = now_ns;
     core->planned_ns = now_ns;
-    core->unsorted = 0;
-    core->ranked = 0;
-    core->leaves = 2;
     HP_FOR (vcpu, HP_VCPUS) {
         hp_clear_server(hp_server_of(core, vcpu));
         hp_server_of(core, vcpu)->present = 0;
-        core->alarm_ns[HP_INDEX(vcpu, HP_VCPUS)] = HP_NEVER;
         core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
     }
-    hp_alarm_replay(core);
     HP_FOR (pcpu, HP_PCPUS) {
         hp_clear_seat(hp_seat_of(core, pcpu), now_ns);
     }
@@ -84,7 +79,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     core->bound = 0;
     core->stolen = 0;
     core->thefts = 0;
-    hp_clear_sets(core);
+    hp_clear_queues(core);
     hp_see_plain(core);
     return HP_OK;
 }

@@ -48,8 +48,8 @@ HP_COLD hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
     hp_settle(core, now_ns);
     hp_clear_seat(hp_seat_of(core, core->pcpus), core->now_ns);
     core->pcpus++;
-    core->planned = 0;
     hp_see_plain(core);
+    hp_requeue_all(core);
     return HP_OK;
 }
 
@@ -127,8 +127,8 @@ HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
     }
     hp_rename_theft(core, last, pcpu);
     core->pcpus = last;
-    core->planned = 0;
     hp_see_plain(core);
+    hp_requeue_all(core);
     return HP_OK;
 }
 

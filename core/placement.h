@@ -39,31 +39,51 @@ HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role
         seat->plan_holder = vcpu;
 }
 
-/* The first of the pool, or of those that only extra time is left for. */
-HP_FN hp_u32 hp_choose_one(struct hp_core *core, hp_u32 role) {
-    hp_u32 vcpu = hp_first(core, &core->pool, role);
+/* The queue of those who are asked in this role. */
+HP_FN struct hp_queue *hp_queue_of(struct hp_core *core, hp_u32 role) {
+    return role == HP_EFFORT ? &core->effort : &core->ready;
+}
 
-    if (vcpu == HP_NONE && hp_has(core, HP_HAS_LEVELS) && role != HP_EFFORT)
-        vcpu = hp_walk_first(core, &core->below, 0, role, 0);
+/* Takes the first out of the queue while a choice is made; the how manieth that is. */
+HP_FN hp_u32 hp_ask(struct hp_core *core, hp_u32 asked, hp_u32 role) {
+    struct hp_queue *queue = hp_queue_of(core, role);
+    const hp_u32 vcpu = hp_queue_first(core, queue, role);
+
+    if (vcpu == HP_NONE)
+        return HP_NONE;
+    core->asked[HP_INDEX(asked, HP_VCPUS)] = vcpu;
+    core->asked_key[HP_INDEX(asked, HP_VCPUS)] = hp_key_of(queue, vcpu);
+    hp_queue_put(queue, vcpu, HP_NEVER);
     return vcpu;
 }
 
+/* All that were asked are back in the queue: from the last to the first, so that each is first. */
+HP_FN void hp_end_choice(struct hp_core *core, hp_u32 asked, hp_u32 role) {
+    HP_FOR (i, HP_VCPUS) {
+        const hp_u32 last = asked - 1u - i;
+
+        if (i >= asked)
+            break;
+        hp_queue_put(hp_queue_of(core, role), core->asked[HP_INDEX(last, HP_VCPUS)],
+                     core->asked_key[HP_INDEX(last, HP_VCPUS)]);
+    }
+}
+
 /*
- * Chooses the first 'limit' of the pool, and of those below it, that fit on the free pcpus; returns
- * how many there are.
+ * Chooses the first 'limit' of the queue that fit on the free pcpus; returns how many there are.
  */
 HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32 role) {
     hp_u32 count = HP_FORGET(0u);
+    hp_u32 asked = HP_FORGET(0u);
 
     core->skipped = 0;
     core->matched = 0;
     HP_FOR (i, HP_VCPUS) {
-        const hp_u32 vcpu = count < limit ? hp_choose_one(core, role) : HP_NONE;
+        const hp_u32 vcpu = count < limit ? hp_ask(core, asked, role) : HP_NONE;
 
         if (vcpu == HP_NONE)
             break;
-        hp_set_drop(&core->pool, hp_server_of(core, vcpu)->rank);
-        hp_set_drop(&core->below, hp_server_of(core, vcpu)->rank);
+        asked = HP_FORGET(asked + 1u);
         if (core->bound && !hp_match_one(core, vcpu, free)) {
             core->skipped = 1;
             continue;
@@ -72,6 +92,8 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32
         hp_server_of(core, vcpu)->place = count;
         count = HP_FORGET(count + 1u);
     }
+    core->others_wait = hp_queue_first(core, hp_queue_of(core, role), role) != HP_NONE;
+    hp_end_choice(core, asked, role);
     return count;
 }
 

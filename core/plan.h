@@ -13,19 +13,16 @@
 #include "slack/spare.h"
 #include "slack/weights.h"
 
-/* The role in which the servers are ordered: periodic servers pay even when they cannot run. */
-HP_FN hp_u32 hp_holder_role(const struct hp_core *core) {
-    return hp_has(core, HP_PAYS_IDLE) ? HP_PAYER : HP_RUNNER;
-}
-
 /* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
 HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     const hp_u32 role = hp_holder_role(core);
     hp_u32 count;
 
-    hp_candidates(core);
+    if (core->quantum_ns > 0)
+        hp_queue_doubt(&core->ready);
     if (core->pcpus == 1) {
-        hp_seat_of(core, 0)->plan_holder = hp_stolen(core) ? HP_NONE : hp_choose_one(core, role);
+        hp_seat_of(core, 0)->plan_holder =
+            hp_stolen(core) ? HP_NONE : hp_queue_first(core, &core->ready, role);
         return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     HP_FOR (pcpu, HP_PCPUS) {
@@ -125,8 +122,7 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
 HP_FN void hp_plan_plain(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
 
-    hp_candidates(core);
-    seat->plan_holder = hp_choose_one(core, hp_holder_role(core));
+    seat->plan_holder = hp_queue_first(core, &core->ready, hp_holder_role(core));
     seat->plan_new = 1;
     hp_plan_seat(core, seat);
 }

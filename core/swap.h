@@ -70,7 +70,9 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
         if (hp_is_served(core, vcpu))
             hp_swap_in(core, vcpu);
     }
-    hp_sort(core);
+    hp_see_plain(core);
+    hp_queue_doubt(&core->effort);
+    core->effort_waits = 0;
     hp_expire_grants(core);
     return HP_OK;
 }

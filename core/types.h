@@ -125,9 +125,8 @@ struct hp_server {
     hp_u32 priority;
     hp_u32 flags;
     hp_u32 present;
+    hp_u32 funded;  /* had budget when the queue was last told */
     hp_u32 working; /* has work */
-    hp_u32 rank;    /* place in the fixed order, and its bit in every set */
-    hp_u32 peers;   /* whether another vcpu has the same priority */
     hp_u32 level;   /* 0, or how many levels it has dropped into extra time */
     hp_u32 last_pcpu;
     hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
@@ -139,9 +138,14 @@ struct hp_server {
     hp_u64 score;  /* weights: what it has had by weight, the lowest first */
 } HP_ALIGNED(256);
 
-/* A set of vcpus, one bit per rank. */
-struct hp_set {
-    hp_u64 word[HP_WORDS];
+/* A queue of vcpus by key (queue.h). */
+struct hp_queue {
+    hp_u64 key[HP_GROUPS * HP_GROUP]; /* the lowest is first; HP_NEVER: not in the queue */
+    hp_u64 doubted;                   /* groups whose first may be another one, one bit each */
+    hp_u64 tied;                      /* groups in which two had the same key */
+    hp_u32 first[HP_GROUPS];          /* who is first in each group */
+    hp_u32 best;                      /* who is first of all, if that is known */
+    hp_u32 known;
 };
 
 /* A pcpu: what it was granted, what it should be granted, and whose turn it is. */
@@ -184,11 +188,10 @@ struct hp_core {
     hp_u32 traits; /* what the three rules are like (rules.h) */
     hp_u32 pcpus;
     hp_u32 holds;
-    hp_u32 ranked;       /* vcpus that are present */
-    hp_u32 words;        /* words of a set that are in use */
-    hp_u32 leaves;       /* leaves of the alarm tree that are in use, a power of two */
+    hp_u32 words;        /* words of the set of those with work that are in use */
+    hp_u32 numbers;      /* vcpu numbers that are in use are below this */
+    hp_u32 groups;       /* groups of the queues that are in use */
     hp_u32 planned;      /* the plan of every seat is what it should be */
-    hp_u32 unsorted;     /* a priority has changed since the ranks were given */
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
@@ -200,22 +203,20 @@ struct hp_core {
     hp_u64 stolen;     /* pcpus that run nothing that was granted (hp_steal) */
     struct hp_spare spare;
     struct hp_share share;
-    struct hp_set work;    /* vcpus with work */
-    struct hp_set funded;  /* servers with budget of their own */
-    struct hp_set lowered; /* servers on an extra level */
-    struct hp_set effort;  /* best-effort vcpus */
-    struct hp_set pool;    /* scratch: the candidates of the choice being made */
-    struct hp_set below;   /* scratch: candidates that only extra time is left for */
-    hp_u32 chosen[HP_PCPUS];
+    hp_u64 work[HP_WORDS];   /* vcpus with work, one bit each */
+    struct hp_queue ready;   /* servers that may be given a pcpu, by level and urgency */
+    struct hp_queue due;     /* by when somebody must look after their refill */
+    struct hp_queue effort;  /* best-effort vcpus with work, by turns */
+    hp_u32 chosen[HP_PCPUS]; /* scratch: those that get a pcpu, in order */
+    hp_u32 asked[HP_VCPUS];  /* scratch: those that were looked at for that, in order */
+    hp_u64 asked_key[HP_VCPUS];
     hp_u64 affinity[HP_VCPUS]; /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
     hp_u32 bound;              /* vcpus that are bound */
+    hp_u32 others_wait;        /* scratch: somebody in the queue was not asked */
     hp_u32 skipped;            /* scratch: one was not chosen for want of a pcpu it may run on */
     hp_u64 matched;            /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
     hp_u32 match[HP_PCPUS];    /* scratch: which one */
     hp_u32 via[HP_PCPUS];      /* scratch: where a pcpu was found from */
-    hp_u32 vcpu_at[HP_VCPUS];  /* by rank */
-    hp_u32 alarm_tree[2u * HP_VCPUS]; /* tournament: root at 1, leaves from 'leaves' on */
-    hp_u64 alarm_ns[HP_VCPUS];        /* when somebody must look after the refill, or HP_NEVER */
     struct hp_seat seat[HP_PCPUS];
     struct hp_server server[HP_VCPUS];
     struct hp_refill refill[HP_VCPUS * HP_REFILLS];
@@ -242,10 +243,6 @@ HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
 
 HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
-}
-
-HP_FN hp_u32 hp_vcpu_at(const struct hp_core *core, hp_u32 rank) {
-    return core->vcpu_at[HP_INDEX(rank, HP_VCPUS)];
 }
 
 /* The pcpus that are stolen, as a mask. */

@@ -103,6 +103,7 @@ HP_FN void hp_clear_server(struct hp_server *server) {
     server->refill_head = 0;
     server->refill_count = 0;
     server->fresh = 1;
+    server->funded = 0;
     hp_forget_shares(server);
 }
 
@@ -133,9 +134,10 @@ HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     server->idle_from_ns = core->now_ns;
     if (params->flags & HP_BEST_EFFORT)
         server->priority = HP_PRIORITY_MAX + 1u;
-    hp_alarm_grow(core, vcpu);
-    hp_rank_insert(core, vcpu);
-    hp_rank_all(core);
+    core->efforts += params->flags & HP_BEST_EFFORT;
+    hp_make_room(core, vcpu);
+    hp_see_plain(core);
+    core->planned = 0;
     if (!(params->flags & HP_BEST_EFFORT))
         hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
     return HP_OK;
@@ -216,19 +218,26 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     server = hp_server_of(core, vcpu);
     hp_settle(core, now_ns);
     hp_leave_seats(core, vcpu);
-    hp_rank_remove(core, vcpu);
+    core->efforts -= server->flags & HP_BEST_EFFORT;
     core->bound -= core->affinity[HP_INDEX(vcpu, HP_VCPUS)] != 0;
     core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
     hp_clear_server(server);
     server->present = 0;
-    hp_alarm_set(core, vcpu, HP_NEVER);
-    hp_rank_all(core);
+    hp_set_idle(core, vcpu);
+    hp_queue_put(&core->ready, vcpu, HP_NEVER);
+    hp_queue_put(&core->due, vcpu, HP_NEVER);
+    hp_queue_put(&core->effort, vcpu, HP_NEVER);
+    hp_queue_doubt(&core->ready);
+    hp_see_plain(core);
+    core->planned = 0;
     return HP_OK;
 }
 
 /* The vcpu has work. */
 HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
+
+    hp_u32 planned;
 
     HP_ASSERT(server->present);
     hp_settle(core, now_ns);
@@ -240,12 +249,13 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         hp_catch_up(core, vcpu, core->now_ns);
         hp_activate(core, vcpu, core->now_ns);
     }
-    server->working = 1;
-    hp_set_add(&core->work, server->rank);
-    if (core->planned && hp_arrival_matters(core, vcpu))
-        core->planned = 0;
-    if (!(server->flags & HP_BEST_EFFORT))
-        hp_watch(core, vcpu);
+    hp_set_working(core, vcpu);
+    planned = core->planned;
+    if (server->flags & HP_BEST_EFFORT)
+        hp_requeue_effort(core, vcpu);
+    else
+        hp_enlist(core, vcpu);
+    core->planned = planned && !hp_arrival_matters(core, vcpu);
 }
 
 /* The vcpu has no work any more. Refills of this instant come after this. */
@@ -259,11 +269,12 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return;
     if (seat->grant.run == vcpu)
         seat->wrong_from_ns = hp_least(seat->wrong_from_ns, core->now_ns);
-    server->working = 0;
     server->idle_from_ns = core->now_ns;
-    hp_set_drop(&core->work, server->rank);
+    hp_set_idle(core, vcpu);
     hp_end_share(core, vcpu);
+    if (server->flags & HP_BEST_EFFORT)
+        hp_requeue_effort(core, vcpu);
+    else
+        hp_enlist(core, vcpu);
     core->planned = 0;
-    if (!(server->flags & HP_BEST_EFFORT))
-        hp_watch(core, vcpu);
 }

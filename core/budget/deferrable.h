@@ -12,10 +12,3 @@
 #pragma once
 
 #include "timed.h"
-
-HP_FN void hp_working_candidates(struct hp_core *core) {
-    HP_EACH_WORD (core, w) {
-        core->pool.word[w] = core->work.word[w] & core->funded.word[w];
-        core->below.word[w] = core->work.word[w] & core->lowered.word[w];
-    }
-}

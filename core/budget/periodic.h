@@ -12,9 +12,3 @@
 #pragma once
 
 #include "timed.h"
-
-HP_FN void hp_paying_candidates(struct hp_core *core) {
-    HP_EACH_WORD (core, w) {
-        core->pool.word[w] = core->funded.word[w];
-    }
-}

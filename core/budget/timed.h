@@ -18,7 +18,8 @@ HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 
     if (server->deadline_ns > now_ns)
         return;
-    hp_take_change(core, server);
+    if (server->change_at_ns != HP_NEVER)
+        hp_take_change(core, server);
     if (now_ns - server->deadline_ns >= server->period_ns)
         refills += hp_parts(now_ns - server->deadline_ns, server->period_ns);
 

@@ -15,10 +15,7 @@
 HP_RARE void hp_lend_use(struct hp_core *core, struct hp_seat *seat) {
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;
-    HP_EACH_WORD (core, w) {
-        core->pool.word[w] = core->work.word[w] & core->funded.word[w];
-    }
-    seat->plan_run = hp_first(core, &core->pool, HP_RUNNER);
+    seat->plan_run = hp_first_working(core, 1, HP_RUNNER);
     seat->plan_also = seat->plan_run;
 }
 

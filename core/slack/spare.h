@@ -63,24 +63,22 @@ HP_FN hp_u32 hp_helped_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
 
 /* The depleted vcpu with work that the spare should run on one of these pcpus, or HP_NONE. */
 HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
-    hp_u32 best = HP_NONE;
-    hp_u32 rank = 0;
+    hp_u32 best = HP_FORGET(HP_NONE);
+    hp_u32 vcpu = HP_FORGET(0u);
 
-    HP_EACH_WORD (core, w) {
-        core->pool.word[w] = core->work.word[w] & ~core->funded.word[w] & ~core->effort.word[w];
-    }
     HP_FOR (step, HP_VCPUS) {
-        hp_u32 vcpu;
+        const struct hp_server *server;
 
-        rank = hp_set_next(core, &core->pool, rank);
-        if (rank == HP_NONE)
+        vcpu = hp_next_working(core, vcpu);
+        if (vcpu == HP_NONE)
             break;
-        vcpu = hp_vcpu_at(core, rank);
-        rank++;
-        if (core->bound && !hp_allowed(core, vcpu, free))
-            continue;
-        if (best == HP_NONE || hp_helped_before(core, vcpu, best))
+        server = hp_server_of(core, vcpu);
+        if (server->remaining_ns <= 0 && !(server->flags & HP_BEST_EFFORT)
+            && (!core->bound || hp_allowed(core, vcpu, free))
+            && (best == HP_NONE || hp_helped_before(core, vcpu, best)))
             best = vcpu;
+        vcpu = HP_FORGET(vcpu + 1u);
+        best = HP_FORGET(best);
     }
     return best;
 }

@@ -47,18 +47,15 @@ HP_FN hp_u32 hp_shares_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
 /* Who has work and is first to get a share, or HP_NONE. */
 HP_STEP hp_u32 hp_share_first(struct hp_core *core) {
     hp_u32 best = HP_FORGET(HP_NONE);
-    hp_u32 rank = HP_FORGET(0u);
+    hp_u32 vcpu = HP_FORGET(0u);
 
     HP_FOR (step, HP_VCPUS) {
-        hp_u32 vcpu;
-
-        rank = hp_set_next(core, &core->work, rank);
-        if (rank == HP_NONE)
+        vcpu = hp_next_working(core, vcpu);
+        if (vcpu == HP_NONE)
             break;
-        vcpu = hp_vcpu_at(core, rank);
         if (hp_wants_share(hp_server_of(core, vcpu)) && hp_shares_before(core, vcpu, best))
             best = vcpu;
-        rank = HP_FORGET(rank + 1u);
+        vcpu = HP_FORGET(vcpu + 1u);
         best = HP_FORGET(best);
     }
     return best;
@@ -67,18 +64,18 @@ HP_STEP hp_u32 hp_share_first(struct hp_core *core) {
 /* When the first period begins of a server that waits for it; all with work do, or HP_NEVER. */
 HP_STEP hp_u64 hp_gap_end(struct hp_core *core) {
     hp_u64 end_ns = HP_FORGET(HP_NEVER);
-    hp_u32 rank = HP_FORGET(0u);
+    hp_u32 next = HP_FORGET(0u);
 
     HP_FOR (step, HP_VCPUS) {
         const struct hp_server *server;
 
-        rank = hp_set_next(core, &core->work, rank);
-        if (rank == HP_NONE)
+        next = hp_next_working(core, next);
+        if (next == HP_NONE)
             break;
-        server = hp_server_of(core, hp_vcpu_at(core, rank));
+        server = hp_server_of(core, next);
         if (!(server->flags & HP_BEST_EFFORT))
             end_ns = hp_least(end_ns, server->deadline_ns);
-        rank = HP_FORGET(rank + 1u);
+        next = HP_FORGET(next + 1u);
         end_ns = HP_FORGET(end_ns);
     }
     return end_ns;
@@ -117,18 +114,18 @@ HP_RARE void hp_weights_use(struct hp_core *core, struct hp_seat *seat) {
 HP_STEP void hp_weigh(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 score = HP_FORGET(server->score);
-    hp_u32 rank = HP_FORGET(0u);
+    hp_u32 next = HP_FORGET(0u);
 
     HP_FOR (step, HP_VCPUS) {
         struct hp_server *other;
 
-        rank = hp_set_next(core, &core->work, rank);
-        if (rank == HP_NONE)
+        next = hp_next_working(core, next);
+        if (next == HP_NONE)
             break;
-        other = hp_server_of(core, hp_vcpu_at(core, rank));
+        other = hp_server_of(core, next);
         if (hp_wants_share(other))
             other->score = other->score > score ? other->score - score : 0;
-        rank = HP_FORGET(rank + 1u);
+        next = HP_FORGET(next + 1u);
     }
     if (server->flags & HP_BEST_EFFORT)
         server->score = hp_share_cost(HP_WEIGHT_WHOLE, hp_most(server->weight, 1u));

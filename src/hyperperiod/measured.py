@@ -32,6 +32,7 @@ XEN: Final = "xen"
 BENCHMARKS: Final = (
     "start",
     "pick",
+    "worst",
     "simulators",
     "interfaces",
     "many",

@@ -4,7 +4,7 @@
  * vcpus, which has a server whose account keeps the law.
  *
  * The queue of the core is not in it. A proof about an account takes the two verbs that tell the
- * queue of a change for a notebook (prove_enlist, prove_sort_in): what was last told has to be what
+ * queue of a change (hp_enlist, hp_requeue) for a notebook: what was last told has to be what
  * the account says in the end.
  */
 #pragma once
@@ -41,15 +41,8 @@ static void tell(const struct hp_server *server) {
     told.deadline_ns = server->deadline_ns;
 }
 
-/* What takes the place of hp_sort_in: it moves nobody in an order of deadlines. */
-void prove_sort_in(struct hp_core *core, const struct hp_server *server) {
-    told.funded = server->remaining_ns > 0;
-    told.level = server->level;
-    core->planned = 0;
-}
-
-/* What takes the place of hp_enlist. */
-hp_u32 prove_enlist(struct hp_core *core, hp_u32 vcpu) {
+/* What takes the place of hp_requeue and of hp_enlist, which also looks after the next refill. */
+hp_u32 prove_requeue(struct hp_core *core, hp_u32 vcpu) {
     tell(hp_server_of(core, vcpu));
     core->planned = 0;
     return 0;
@@ -91,7 +84,7 @@ static struct hp_core any_core(hp_u32 budget) {
 static struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
     struct hp_server *server = hp_server_of(core, VCPU);
 
-    TAKE(server->present == 1 && server->working <= 1u && server->rank < HP_VCPUS);
+    TAKE(server->present == 1 && server->working <= 1u);
     TAKE(!(server->flags & HP_BEST_EFFORT));
     TAKE(account_holds(core, server, at_ns));
     tell(server);
