@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What benchmarks need from the machine: programs, and other tools in environments of their own."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,16 @@ def program(name: str, package: str) -> str:
     if path is None:
         raise SkippedError(f"{name} is not installed (apt-get install {package})")
     return path
+
+
+def compile_core_bench(name: str) -> Path:
+    """The program of bench/NAME.c, made at a stroke, as tests may ask for it side by side."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    made = BUILD / f"{name}.{os.getpid()}"
+    subprocess.run(
+        ["gcc", "-std=c11", "-O2", "-I.", "-o", str(made), f"bench/{name}.c"], cwd=TOP, check=True
+    )
+    return made.replace(BUILD / name)
 
 
 def python_311() -> str:

@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 
-from bench.environment import BUILD, TOP, program
+from bench.environment import BUILD, compile_core_bench, program
 from bench.results import Row
 
 PICKS = 20_000
@@ -41,11 +41,7 @@ def instructions(servers: int, picks: int, rules: tuple[str, str, str]) -> int:
 
 def measure() -> Iterator[Row]:
     """Instructions per pick, by policy and number of servers."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        ["gcc", "-std=c11", "-O2", "-I.", "-o", str(BUILD / "pick"), "bench/pick.c"],
-        cwd=TOP, check=True,
-    )  # fmt: skip
+    compile_core_bench("pick")
     for policy, rules in POLICIES.items():
         for servers in (8, 64):
             cost = instructions(servers, 2 * PICKS, rules) - instructions(servers, PICKS, rules)

@@ -6,13 +6,12 @@ at which all of them are refilled, and does one thing there, which callgrind cou
 count does not depend on the machine's speed or load.
 """
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from bench.environment import BUILD, TOP, program
+from bench.environment import BUILD, compile_core_bench, program
 from bench.results import Row
 
 SERVERS = (8, 32, 64)
@@ -38,16 +37,6 @@ POLICIES = {
 }
 
 
-def build() -> None:
-    """Translates worst.c into the folder of benchmarks; tests may do so side by side."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    made = BUILD / f"worst.{os.getpid()}"
-    subprocess.run(
-        ["gcc", "-std=c11", "-O2", "-I.", "-o", str(made), "bench/worst.c"], cwd=TOP, check=True
-    )
-    made.replace(BUILD / "worst")
-
-
 def instructions(policy: str, servers: int, entry: str) -> int:
     """What callgrind counts while one thing happens at the worst instant."""
     command = [
@@ -67,7 +56,7 @@ def decision(policy: str, servers: int) -> int:
 
 def measure() -> Iterator[Row]:
     """Instructions of a decision, and of changes, by policy and number of servers."""
-    build()
+    compile_core_bench("worst")
     cases = [(policy, servers) for policy in POLICIES for servers in SERVERS]
     with ThreadPoolExecutor(2) as pool:
         for case, cost in zip(cases, pool.map(lambda one: decision(*one), cases), strict=True):

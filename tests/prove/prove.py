@@ -94,7 +94,7 @@ def ask(proof: Proof, sources: Path) -> Answer:
 
 
 def ask_case(proof: Proof, case: tuple[str, ...], sources: Path) -> list[dict[str, object]]:
-    """What CBMC says of each property of one case."""
+    """Runs CBMC on one case of a proof: its result for each property, as CBMC words it."""
     with tempfile.TemporaryDirectory() as folder:
         program = build(proof, case, sources, Path(folder))
         told = run(

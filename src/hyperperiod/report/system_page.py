@@ -331,7 +331,7 @@ def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> li
 
 
 def pcpu_rows(analysis: AnalysisResult, result: RunResult) -> list[PcpuRow]:
-    """What is guaranteed on each pcpu, and its use."""
+    """A row for each pcpu: whether its servers get their budgets, and its use in the run."""
     return [
         PcpuRow(
             id=used.id,

@@ -11,7 +11,7 @@ from hyperperiod.trace.result import PropertyResult, TraceCheckResult, Violation
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What all properties found in one trace."""
+    """The answer of `trace check` about one trace: each property with what breaks it."""
 
     path: Path
     system: str

@@ -25,7 +25,7 @@ class PropertyResult(ResultObject):
 
 
 class TraceCheckResult(ResultObject):
-    """What all properties found in one trace."""
+    """The answer of `trace check` about one trace: each property with what breaks it."""
 
     trace: str
     system: str

@@ -20,7 +20,7 @@ from hyperperiod.analysis.fit.problem import Assignment, FitProblem
 
 
 class Least(StrEnum):
-    """What a fitting makes as small as possible."""
+    """What `fit` chooses interfaces and places for: the least of this, among all that hold."""
 
     BANDWIDTH = "bandwidth"
     OVERHEAD = "overhead"
