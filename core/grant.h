@@ -262,7 +262,7 @@ HP_FN void hp_commit_plain(struct hp_core *core) {
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
-HP_FN void hp_commit(struct hp_core *core, hp_u32 pcpu) {
+HP_SHARED void hp_commit(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
     struct hp_grant *grant = &seat->grant;
     const hp_u32 before = grant->run;
@@ -305,7 +305,7 @@ HP_FN void hp_set_until_plain(struct hp_core *core) {
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */
-HP_FN void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
+HP_SHARED void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
     const hp_u64 end_ns = hp_grant_end(core, seat);
     const hp_u64 alarm_ns = hp_next_alarm(core);

@@ -245,6 +245,16 @@ HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
 }
 
+/* The grant in force on this pcpu. */
+HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu) {
+    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)].grant;
+}
+
+/* Whether this vcpu has work. */
+HP_FN hp_u32 hp_has_work(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].working;
+}
+
 /* The pcpus that are stolen, as a mask. */
 HP_FN hp_u64 hp_stolen(const struct hp_core *core) {
     return HP_STEALS ? core->stolen : 0;

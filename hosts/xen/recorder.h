@@ -39,14 +39,15 @@ static inline void record(struct hp_ring *ring, uint64_t now_ns, uint64_t value,
     BUILD_BUG_ON((uint16_t)HP_NONE != HP_RECORD_NONE || (uint16_t)HP_SPARE != HP_RECORD_SPARE);
     if ( ring )
     {
-        uint64_t *to = (uint64_t *)(ring + 1) + 4 * (ring->written & (ring->capacity - 1));
+        const uint64_t written = ring->written;
+        uint64_t *to = (uint64_t *)(ring + 1) + 4 * (written & (ring->capacity - 1));
 
         to[0] = now_ns;
         to[1] = value;
         to[2] = name;
         to[3] = kind;
         smp_wmb();
-        ring->written++;
+        ring->written = written + 1;
     }
     if ( unlikely(tb_init_done) )
         trace_record(value, name, kind);

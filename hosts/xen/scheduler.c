@@ -101,14 +101,9 @@ static void kick_pcpus(struct lock_domain *ld)
 {
     uint64_t mask;
 
-    if ( ld->phase == PHASE_DORMANT )
-        return;
-    mask = hp_kicks(&ld->core, ld->core.now_ns);
-    while ( mask )
-    {
+    ASSERT(ld->phase != PHASE_DORMANT);
+    for ( mask = hp_kicks(&ld->core, ld->core.now_ns); mask; mask &= mask - 1 )
         cpu_raise_softirq(ld->cpu_of[__builtin_ctzll(mask)], SCHEDULE_SOFTIRQ);
-        mask &= mask - 1;
-    }
 }
 
 /* --- usage ----------------------------------------------------------------------------------- */
@@ -141,9 +136,9 @@ void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcp
 }
 
 /* The grant of this pcpu ends: whose time was it, and who ran? */
-static void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
+static always_inline void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
 {
-    const struct hp_grant *grant = &ld->core.seat[pcpu].grant;
+    const struct hp_grant *grant = hp_granted(&ld->core, pcpu);
     const uint64_t span_ns = now_ns - ld->picked_ns[pcpu];
 
     ld->picked_ns[pcpu] = now_ns;
@@ -161,6 +156,12 @@ static void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
         ld->usage[grant->run].told.extra_ns += span_ns;
 }
 
+/* The same where no pick follows. */
+static COLD void account_so_far(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
+{
+    account(ld, pcpu, now_ns);
+}
+
 COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
                                  struct xen_hyperperiod_usage *to)
 {
@@ -169,7 +170,7 @@ COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
 
     if ( ld->phase != PHASE_DORMANT )
         for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
-            account(ld, pcpu, core_time(ld, NOW()));
+            account_so_far(ld, pcpu, core_time(ld, NOW()));
     *to = ld->usage[number].told;
     to->domain = unit->domain->domain_id;
     to->vcpu = unit->unit_id;
@@ -483,7 +484,7 @@ static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint6
 {
     const hp_u32 ran = ld->core.seat[pcpu].grant.run;
 
-    account(ld, pcpu, now_ns);
+    account_so_far(ld, pcpu, now_ns);
     hp_drop_pcpu(&ld->core, pcpu, now_ns);
     record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
     ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
@@ -516,7 +517,10 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
         record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
         bind_all(ld);
         if ( pcpu == 1 )
+        {
+            ld->pool->had_several = true;
             hold_running(ld);
+        }
     }
     else if ( pcpu != HP_NONE )
     {
@@ -529,7 +533,7 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
     return pcpu;
 }
 
-static unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, bool valid,
+static inline unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, bool valid,
                                      s_time_t now)
 {
     const unsigned int pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : pcpu_slot_of(ld, cpu);
@@ -588,7 +592,7 @@ COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
                                   uint64_t now_ns)
 {
-    if ( !ld->core.server[slot->number].working )
+    if ( !hp_has_work(&ld->core, slot->number) )
         return;
     hp_depart(&ld->core, slot->number, now_ns);
     record_call(ld, HP_RECORD_DEPART, slot->number, 0, 0);
@@ -617,72 +621,74 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
     }
 }
 
+/* Whom the core has run on this pcpu, if anybody; and how long, as Xen wants to be told. */
 static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu,
-                                       struct sched_unit *curr, s_time_t now, bool host,
-                                       const struct cpumask *cpus, s_time_t *next_time)
+                                       struct sched_unit *curr, uint64_t now_ns, bool host,
+                                       const struct cpumask *cpus)
 {
-    const uint64_t told_ns = core_time(ld, now);
-    const hp_u32 before = ld->core.seat[pcpu].grant.run;
+    const hp_u32 before = hp_granted(&ld->core, pcpu)->run;
     struct sched_unit *next;
     struct hp_grant grant;
+    uint64_t until_ns;
 
-    if ( unlikely(ld->next_event_ns <= told_ns) )
-        handle_events(ld, cpus, told_ns);
+    if ( unlikely(ld->next_event_ns <= now_ns) )
+        handle_events(ld, cpus, now_ns);
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
-        unit_departs(ld, slot_of(curr), told_ns);
-    next = pick_runnable(ld, pcpu, told_ns, &grant, host);
+        unit_departs(ld, slot_of(curr), now_ns);
+    next = pick_runnable(ld, pcpu, now_ns, &grant, host);
     if ( ld->core.pcpus > 1 )
     {
-        release_if_absent(ld, before, told_ns);
+        release_if_absent(ld, before, now_ns);
         kick_pcpus(ld);
     }
-    *next_time = min_t(uint64_t, grant.until_ns, ld->next_event_ns) - told_ns;
-    if ( grant.until_ns == HP_NEVER && ld->next_event_ns == HP_NEVER )
-        *next_time = -1;
+    until_ns = min_t(uint64_t, grant.until_ns, ld->next_event_ns);
+    curr->next_time = until_ns == HP_NEVER ? -1 : (s_time_t)(until_ns - now_ns);
     return next;
 }
 
 static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
                                           s_time_t now, bool tasklet_work_scheduled)
 {
-    const unsigned int cpu = sched_get_resource_cpu(smp_processor_id());
+    struct sched_resource *res = get_sched_res(smp_processor_id());
+    const unsigned int cpu = res->master_cpu;
     const struct cpumask *cpus = ops->cpupool->res_valid;
     struct lock_domain *ld = lock_domain_of(ops, cpu);
     struct sched_unit *next = NULL;
-    s_time_t next_time = -1;
     unsigned int pcpu;
 
     pcpu = update_pcpu_slot(ld, cpu, cpumask_test_cpu(cpu, cpus), now);
     if ( unlikely(ld->phase == PHASE_BOOTING) && now >= hyperperiod_epoch() )
         start_phase(ld, PHASE_RUNNING, cpu, hyperperiod_epoch());
+    curr->next_time = -1;
     if ( likely(pcpu != HP_NONE) )
-        next = decide_grant(ld, pcpu, curr, now, tasklet_work_scheduled, cpus, &next_time);
-    if ( !next || tasklet_work_scheduled )
-        next = sched_idle_unit(cpu);
+        next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled, cpus);
+    if ( !next || unlikely(tasklet_work_scheduled) )
+        next = res->sched_unit_idle;
     next->migrated = false;
-    if ( !is_idle_unit(next) && sched_unit_master(next) != cpu )
+    if ( unlikely(next->res != res) )
     {
-        sched_set_res(next, get_sched_res(cpu));
+        sched_set_res(next, res);
         next->migrated = true;
     }
-    curr->next_time = next_time;
     curr->next_task = next;
     ASSERT(ld->phase == PHASE_DORMANT || hp_check(&ld->core, ld->core.now_ns) == HP_LAW_HOLDS);
 }
 
+/* Xen calls this for a unit that is runnable, awake or not. */
 static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
 
-    if ( !ld || !unit_runnable(unit) )
+    ASSERT(unit_runnable(unit));
+    if ( !ld )
         return;
     if ( ld->phase == PHASE_DORMANT )
     {
         cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
         return;
     }
-    if ( ld->core.server[slot->number].working )
+    if ( hp_has_work(&ld->core, slot->number) )
         return;
     unit_arrives(ld, slot, core_time(ld, NOW()));
     kick_pcpus(ld);
@@ -721,25 +727,17 @@ static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *op
 }
 
 /*
- * Whether others may wait for this unit: where there are several pcpus, or where one that has left
- * meanwhile still holds it. Without the lock: what holds it was written on this very pcpu, or
- * before a barrier by who gave up the pcpu for it (drop_pcpu_slot).
+ * Under a global policy another pcpu may wait for this unit, once the pool has had several. Whether
+ * it has is looked at without the lock: what holds the unit was written on this very pcpu, or
+ * behind a barrier by who added or gave up a pcpu (hold_running, drop_pcpu_slot).
  */
-static bool may_be_waited_for(const struct lock_domain *ld, const struct vcpu_slot *slot)
-{
-    return ld->core.pcpus > 1
-           || (slot->number < HP_VCPUS && ld->core.server[slot->number].held_on != HP_NONE);
-}
-
-/* Under a global policy another pcpu may wait for this unit. */
 static void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld;
     spinlock_t *lock;
 
-    if ( !pool_of(ops)->global || is_idle_unit(unit)
-         || !may_be_waited_for(pool_of(ops)->shared, slot) )
+    if ( !pool_of(ops)->had_several || is_idle_unit(unit) )
         return;
     lock = hyperperiod_lock_unit(unit);
     ld = slot->home;

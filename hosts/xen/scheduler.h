@@ -50,6 +50,7 @@ struct pool {
     struct hp_config config; /* what lock domains start with; pcpus is set when they do */
     bool global;
     bool paused; /* the rings of this pool: they take no records */
+    bool had_several; /* pcpus under one lock, so that one may wait for what is on another */
     unsigned int ended; /* lock domains that have reached the horizon */
     unsigned int pcpus; /* that have not left entirely, whatever the pool says */
     struct lock_domain *shared; /* by all pcpus under a global policy */
