@@ -192,6 +192,11 @@ HP_FN hp_u32 hp_payer_waits(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
            && hp_is_elsewhere(core, payer, pcpu);
 }
 
+/* Who pays as well where this vcpu runs: one that its context keeps from running does not. */
+HP_FN hp_u32 hp_also_pays(const struct hp_seat *seat, hp_u32 run) {
+    return seat->plan_also == HP_NONE ? HP_NONE : run;
+}
+
 /*
  * What this pcpu can be granted of its plan right now: what the others have not let go of yet
  * is left out, and follows when they have.
@@ -202,7 +207,7 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant
 
     grant->pay = waits ? HP_NONE : seat->plan_pay;
     grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);
-    grant->also = seat->plan_also;
+    grant->also = hp_also_pays(seat, grant->run);
     grant->level = hp_is_vcpu(grant->pay) ? hp_server_of(core, grant->pay)->level : 0;
 }
 
@@ -221,6 +226,7 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
     server = hp_server_of(core, vcpu);
     server->turn_ns[slot] = core->now_ns + 1u;
     server->turn_place[slot] = server->place;
+    seat->plan_keeps[slot] = 1; /* a second pick on this plan is no new turn */
     hp_requeue_effort(core, vcpu);
 }
 
@@ -245,7 +251,7 @@ HP_FN void hp_commit_plain(struct hp_core *core) {
     grant->start_ns = core->now_ns;
     grant->run = core->holds ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
     grant->pay = seat->plan_pay;
-    grant->also = seat->plan_also;
+    grant->also = hp_also_pays(seat, grant->run);
     grant->level = 0;
     seat->effort = HP_NONE;
     seat->holder = seat->plan_holder;

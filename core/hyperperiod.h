@@ -118,7 +118,8 @@ HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
     if (seat->stale)
         return 1;
     if (seat->plan_new
-        && (((grant->run ^ run) | (grant->pay ^ seat->plan_pay) | (grant->also ^ seat->plan_also))
+        && (((grant->run ^ run) | (grant->pay ^ seat->plan_pay)
+             | (grant->also ^ hp_also_pays(seat, run)))
             || hp_grant_wrong(core, 0)))
         return 1;
     return grant->until_ns > hp_next_alarm(core);

@@ -211,7 +211,7 @@ HP_STEP hp_u32 hp_first_working(struct hp_core *core, hp_u32 funded, hp_u32 role
 
 /*
  * Puts the server where its account says. The plan may be another one then; so it may where a
- * depleted server or one on an extra level has a new deadline.
+ * depleted server or one on an extra level has a new deadline: the spare helps by deadline.
  */
 HP_SHARED hp_u32 hp_requeue(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
@@ -219,7 +219,7 @@ HP_SHARED hp_u32 hp_requeue(struct hp_core *core, hp_u32 vcpu) {
 
     const hp_u32 was = server->funded;
     server->funded = server->remaining_ns > 0;
-    if (was != server->funded || hp_has(core, HP_BY_DEADLINE | HP_HAS_LEVELS))
+    if (was != server->funded || hp_has(core, HP_BY_DEADLINE | HP_HAS_LEVELS | HP_HAS_SPARE))
         core->planned = 0;
     return moved;
 }

@@ -41,6 +41,7 @@ HP_RARE void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns)
         spare->remaining_ns -= (hp_i64)hp_times(whole, spare->period_ns - spare->budget_ns);
         from_ns = spare->deadline_ns + hp_times(whole, spare->period_ns);
         spare->deadline_ns = from_ns + spare->period_ns;
+        core->planned = 0;
     }
     spare->remaining_ns -= (hp_i64)(to_ns - from_ns);
     if (spare->remaining_ns <= 0) {

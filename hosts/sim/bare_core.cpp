@@ -24,7 +24,7 @@ namespace nb = nanobind;
 class Core {
   public:
     Core(hp_u32 budget, hp_u32 order, hp_u32 slack, hp_u32 pcpus, hp_u64 quantum_ns,
-         hp_u64 spare_period_ns, hp_u64 spare_budget_ns, hp_u64 now_ns)
+         hp_u64 spare_period_ns, hp_u64 spare_budget_ns, hp_u64 now_ns, bool holds)
         : core_(std::make_unique<hp_core>()) {
         hp_config config{};
 
@@ -33,6 +33,7 @@ class Core {
         config.quantum_ns = quantum_ns;
         config.spare_period_ns = spare_period_ns;
         config.spare_budget_ns = spare_budget_ns;
+        config.holds = holds;
         const hp_u32 error = hp_init(core_.get(), &config, now_ns);
 
         if (error != HP_OK)
@@ -63,6 +64,13 @@ class Core {
         if (pcpu >= core_->pcpus)
             throw std::out_of_range("no such pcpu");
         hp_return(core_.get(), pcpu, now_ns);
+    }
+    hp_u32 add_pcpu(hp_u64 now_ns) { return hp_add_pcpu(core_.get(), now_ns); }
+    hp_u32 drop_pcpu(hp_u32 pcpu, hp_u64 now_ns) { return hp_drop_pcpu(core_.get(), pcpu, now_ns); }
+    void saved(hp_u32 vcpu, hp_u64 now_ns) {
+        if (!hp_present(core_.get(), vcpu))
+            throw std::out_of_range("no such vcpu");
+        hp_saved(core_.get(), vcpu, now_ns);
     }
     void bind_vcpu(hp_u32 vcpu, hp_u64 pcpus) {
         if (!hp_present(core_.get(), vcpu))
@@ -114,9 +122,10 @@ inline void Core::bind(nb::module_ &module) {
     using nb::arg;
 
     nb::class_<Core>(module, "Core")
-        .def(nb::init<hp_u32, hp_u32, hp_u32, hp_u32, hp_u64, hp_u64, hp_u64, hp_u64>(),
+        .def(nb::init<hp_u32, hp_u32, hp_u32, hp_u32, hp_u64, hp_u64, hp_u64, hp_u64, bool>(),
              arg("budget"), arg("order"), arg("slack"), arg("pcpus"), arg("quantum_ns"),
-             arg("spare_period_ns"), arg("spare_budget_ns"), arg("now_ns") = 0)
+             arg("spare_period_ns"), arg("spare_budget_ns"), arg("now_ns") = 0,
+             arg("holds") = false)
         .def("add", &Core::add, arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"),
              arg("flags"), arg("now_ns"), arg("weight") = 0)
         .def("update", &Core::update, arg("vcpu"), arg("period_ns"), arg("budget_ns"),
@@ -127,6 +136,9 @@ inline void Core::bind(nb::module_ &module) {
         .def("pick", &Core::pick, arg("pcpu"), arg("now_ns"))
         .def("steal", &Core::steal, arg("pcpu"), arg("now_ns"))
         .def("give_back", &Core::give_back, arg("pcpu"), arg("now_ns"))
+        .def("add_pcpu", &Core::add_pcpu, arg("now_ns"))
+        .def("drop_pcpu", &Core::drop_pcpu, arg("pcpu"), arg("now_ns"))
+        .def("saved", &Core::saved, arg("vcpu"), arg("now_ns"))
         .def("bind", &Core::bind_vcpu, arg("vcpu"), arg("pcpus"))
         .def("kicks", &Core::kicks, arg("now_ns"))
         .def("set_policy", &Core::set_policy, arg("budget"), arg("order"), arg("slack"),

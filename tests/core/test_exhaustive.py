@@ -12,7 +12,8 @@ units of work or none. Worlds that begin alike share their beginning, and are ex
 In every world at every tick and on every pcpu the core must run and charge whom the model runs and
 charges. The core is driven as a host drives it. A *quiet* host calls it only when something happens
 (a departure, an arrival, the end of a grant), and picks on the lowest pcpu first; a *chatty* one
-asks for kicks at every tick, and picks on the highest first. Neither may change the schedule.
+asks for kicks at every tick, and picks on the highest first; an *eager* one picks at every tick on
+every pcpu. None of that may change the schedule.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ Thefts = tuple[tuple[int, bool], ...]  # pcpus that are stolen from now on, or g
 class Host:
     """Drives one core in ticks and remembers the grant of each pcpu."""
 
-    __slots__ = ("chatty", "core", "grants", "pcpus", "stolen", "tick_ns")
+    __slots__ = ("chatty", "core", "eager", "grants", "pcpus", "stolen", "tick_ns")
 
-    def __init__(self, setup: Setup, params: Sequence[Params], start: int, chatty: bool) -> None:
-        self.chatty = chatty
+    def __init__(self, family: Family) -> None:
+        setup, start = family.setup, family.start
+        self.chatty = family.chatty
+        self.eager = family.eager
         self.pcpus = setup.pcpus
         self.tick_ns = tick_ns = TICK_NS // setup.best_effort_turn
         self.core = _sim.Core(
@@ -70,7 +73,7 @@ class Host:
             setup.spare_budget * tick_ns,
             start * tick_ns,
         )
-        for v, one in enumerate(params):
+        for v, one in enumerate(family.params):
             assert self.core.add(v, *self.numbers(one, start)) == 0
         self.stolen: set[int] = set()
         # Before the first pick nobody runs and every pcpu is due.
@@ -79,6 +82,7 @@ class Host:
     def copy(self) -> Host:
         twin = Host.__new__(Host)
         twin.chatty = self.chatty
+        twin.eager = self.eager
         twin.pcpus = self.pcpus
         twin.tick_ns = self.tick_ns
         twin.core = self.core.copy()
@@ -109,7 +113,7 @@ class Host:
         not even ask for that: every call charges.
         """
         now_ns = now * self.tick_ns
-        due = {p for p, grant in enumerate(self.grants) if grant[1] <= now_ns}
+        due = {p for p, grant in enumerate(self.grants) if self.eager or grant[1] <= now_ns}
         if not (due or departed or woken or swap or changes or thefts or self.chatty):
             return 0
         for v in departed:
@@ -179,6 +183,7 @@ class Family:
     tail: int  # without, to see what comes of it
     start: int = 0
     chatty: bool = False
+    eager: bool = False
     swaps: dict[int, Policy] = field(default_factory=dict)
     changes: dict[int, Changes] = field(default_factory=dict)
     thefts: dict[int, Thefts] = field(default_factory=dict)
@@ -198,7 +203,7 @@ class World:
     def __init__(self, family: Family) -> None:
         self.family = family
         self.run = Run(family.setup, family.params, family.start)
-        self.host = Host(family.setup, family.params, family.start, family.chatty)
+        self.host = Host(family)
         self.history: tuple[Pattern, ...] = ()
 
     def copy(self) -> World:
@@ -354,7 +359,7 @@ def family(
         Params(one.period * scale, one.budget * scale, one.priority, may)
         for one, may in zip(params, extra, strict=False)
     )
-    guests = (BEST_EFFORT, BEST_EFFORT._replace(weight=300))
+    guests = (BEST_EFFORT, BEST_EFFORT._replace(weight=300), BEST_EFFORT)
     everybody = servers + guests[: rng.choice(draw.guests)]
     return Family(
         setup._replace(
@@ -528,3 +533,26 @@ def thefts(policy: Policy, pcpus: int, count: int) -> Iterator[Family]:
 def test_thefts(policy: Policy, pcpus: int, factor: int) -> None:
     """Pcpus are stolen and given back at any of the first instants, under every policy."""
     play_all(explore_graph, thefts(policy, pcpus, 2 * factor))
+
+
+def guests_in_turns(policy: Policy, pcpus: int, count: int) -> Iterator[Family]:
+    """A server without work and more best-effort vcpus than pcpus, whose turns last some ticks."""
+    rng = random.Random(f"guests in turns under {policy} {pcpus}")
+    draw = Draw(1, (pcpus + 1,), count, ticks=5)
+    around = surroundings(policy, pcpus)
+    for params in rng.sample(list(server_sets(policy.order, 1)), count):
+        setup, extra = rng.choice(around)
+        drawn = family(params, setup, extra, draw, rng)
+        yield replace(
+            drawn,
+            setup=drawn.setup._replace(best_effort_turn=4),
+            eager=rng.choice((False, True, True)),
+            units=((0,), *((0, 9),) * (pcpus + 1)),
+        )
+
+
+@locks
+@factors
+def test_best_effort_turns(policy: Policy, pcpus: int, factor: int) -> None:
+    """A turn is given once, however often its pcpu picks; it is renewed if somebody waits."""
+    play_all(explore_graph, guests_in_turns(policy, pcpus, min(2 * factor, 9)))

@@ -8,7 +8,8 @@ import pytest
 from hyperperiod import _sim
 
 _, DEFERRABLE, POLLING, SPORADIC, CBS = range(5)
-EDF = 1
+FP, EDF = range(2)
+SPARE = 3
 EXTRA = 4
 MAY_HAVE_EXTRA = 2
 LATE = 2
@@ -94,3 +95,36 @@ def test_a_debt_from_before_extra_time_costs_the_same_into_however_many_pieces()
     for it in (one, pieces):
         it.pick(0, 45)
     assert [(it.remaining(0), it.deadline(0)) for it in (one, pieces)] == [(10, 60), (10, 60)]
+
+
+@pytest.mark.parametrize("order", [FP, EDF])
+def test_the_spare_helps_by_the_deadlines_of_now(order: int) -> None:
+    """A refill that only pays back a debt moves the deadline of a server that stays depleted.
+
+    Vcpu 1 has overrun its budget of 10 by 15; vcpu 0 has used up its own at 35 and waits until 60,
+    which is later than 50. At 50 the refill of vcpu 1 leaves a debt of 5: it waits until 100 now.
+    """
+    one = _sim.Core(DEFERRABLE, order, SPARE, 1, 0, 100, 50, 0)
+    one.add(0, 60, 10, 0, 0, 0)
+    one.add(1, 50, 10, 1, 0, 0)
+    one.arrive(1, 0)
+    one.pick(0, 0)
+    one.arrive(0, 25)
+    one.pick(0, 25)
+    assert one.pick(0, 35)[1:4] == (50, 0, "spare")
+    assert one.pick(0, 50)[2:4] == (1, "spare")
+    assert (one.remaining(1), one.deadline(1)) == (-5, 100)
+
+
+def test_a_spare_that_comes_back_while_it_is_overrun_is_given_again() -> None:
+    """The spare of 50 is used up at 60, and nobody picks when that is noticed at 70.
+
+    By 101 its refill at 100 has paid that back but for 9.
+    """
+    one = _sim.Core(DEFERRABLE, FP, SPARE, 1, 0, 100, 50, 0)
+    one.add(0, 1000, 10, 0, 0, 0)
+    one.arrive(0, 0)
+    one.pick(0, 0)
+    assert one.pick(0, 10)[1:4] == (60, 0, "spare")
+    assert one.kicks(70) == 1
+    assert one.pick(0, 101)[1:4] == (110, 0, "spare")

@@ -21,6 +21,8 @@
  *   - once the host has done all it was asked, nothing is left to kick, and no pcpu idles while a
  *     vcpu with work and budget waits (rules that do not idle budget away), nor, but for gaps that
  *     are shorter than a share, while a best-effort one does;
+ *   - a plan that is kept is the one that would be made now; a second pick grants the same and
+ *     begins no turn;
  *   - in worlds that pass a schedulability test and whose picks are prompt, a server that has work
  *     during a whole period of its own gets its budget in it.
  *
@@ -790,6 +792,42 @@ class World {
                 "the check changes the core");
         if (law != HP_LAW_HOLDS)
             fail("law " + std::to_string(law) + " is broken");
+        // While some pcpus have picked and others are to, who was the last among equals is as yet
+        // open.
+        if (prompt_ || config_.pcpus == 1)
+            keeps_its_plan();
+        if (prompt_)
+            picks_again();
+    }
+
+    // A plan that is kept is the one that would be made now.
+    void keeps_its_plan() {
+        before_->planned = 0;
+        hp_kicks(before_.get(), now_);
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            const hp_seat &kept = core_->seat[p];
+            const hp_seat &made = before_->seat[p];
+            require(kept.plan_run == made.plan_run && kept.plan_pay == made.plan_pay
+                        && kept.plan_also == made.plan_also && kept.plan_effort == made.plan_effort,
+                    "a plan is kept that is out of date");
+        }
+    }
+
+    // A pick that nobody asked for grants what is granted, and begins no turn.
+    void picks_again() {
+        std::memcpy(before_.get(), core_.get(), sizeof(hp_core));
+        for (hp_u32 p = 0; p < config_.pcpus; p++) {
+            hp_grant grant{};
+            if (stolen_[p])
+                continue;
+            hp_pick(before_.get(), p, now_, &grant);
+            require(grant.run == grants_[p].run && grant.pay == grants_[p].pay
+                        && grant.also == grants_[p].also && grant.level == grants_[p].level,
+                    "a second pick grants something else");
+        }
+        for (hp_u32 v = 0; v < vcpus_.size(); v++)
+            require(std::ranges::equal(before_->server[v].turn_ns, core_->server[v].turn_ns),
+                    "a second pick begins a turn");
     }
 
     // The budget rules that the tests below are about.
