@@ -34,7 +34,7 @@ def survives(loads: list[Load]) -> bool:
     """No run that was tried misses a deadline."""
     seed = random.Random(str(loads))
     rng = np.random.default_rng(seed.getrandbits(64))
-    width = adversarial_supply([(PERIOD, BUDGET, VCPUS)], rng, RUNS, TICKS)
+    width = adversarial_supply([[(PERIOD, BUDGET)] * VCPUS], rng, RUNS, TICKS)
     return not play(World.of([loads]), width, seed, RUNS, TICKS).missed[0]
 
 

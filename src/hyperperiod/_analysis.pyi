@@ -24,12 +24,15 @@
 # iterative_bcl    global EDF on `pcpus`: bounds on all responses (None: not all were confirmed)
 # baker_confirms   the index of the first load from `first` on whose inequality of Baker's test does
 #                  not surely hold, or the number of loads
-# judge_cluster    global EDF on `shared` vcpus with this interface and `whole` pcpus: the verdict,
-#                  and the number of a load and a window that were not confirmed (0: none known)
+# judge_cluster    global EDF on vcpus, so many of each kind: the verdict on the loads from `first`
+#                  on, and the number of one and a window that were not confirmed (0: none known)
 # cluster_witness  why the load with that index is confirmed or not: verdict, the tightest window or
 #                  the one not confirmed (0: none), the supply in it, what of that is needed while
 #                  the job runs and one unit, and the most that each load takes of the rest
 # cluster_demand   the least supply of a window, from the deadline of the load on, that confirms it
+#                  on so many vcpus
+# cluster_response a bound on the responses of the load with that index on vcpus if those of the
+#                  others are within theirs (None: none is confirmed)
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
 # judge_stairs, last_response_stairs, witness_stairs, sbf_stairs  as those without, for a supply
 #                  that is a staircase of (amount, wait) up to the budget, and repeats with the
@@ -55,6 +58,8 @@ Row: TypeAlias = tuple[int, int, int, int, int]
 StreamRow: TypeAlias = tuple[int, int | None, int | None, int, tuple[int, int, int] | None]
 # shape, period, budget, deadline; or stairs, period, budget
 SupplyRow: TypeAlias = tuple[Shape, int, int, int] | tuple[Sequence[tuple[int, int]], int, int]
+# shape, period, budget, deadline, how many vcpus
+VcpusRow: TypeAlias = tuple[Shape, int, int, int, int]
 # flow or "", hop, level, stream
 VisitRow: TypeAlias = tuple[str, int, int, StreamRow]
 
@@ -156,30 +161,22 @@ def judge_batch(
     bounds: NDArray[np.int64] | None,
 ) -> None: ...
 def judge_cluster(
-    loads: Sequence[Row],
-    shape: Shape,
-    period: int,
-    budget: int,
-    shared: int,
-    whole: int,
-    deadline: int = 0,
+    loads: Sequence[Row], vcpus: Sequence[VcpusRow], first: int = 0
 ) -> tuple[Verdict, int, int]: ...
 def bcl(loads: Sequence[Row], rooms: Sequence[int], pcpus: int) -> list[bool]: ...
 def iterative_bcl(loads: Sequence[Row], pcpus: int) -> list[int] | None: ...
 def baker_confirms(loads: Sequence[Row], pcpus: int, first: int) -> int: ...
 def cluster_witness(
-    loads: Sequence[Row],
-    index: int,
-    shape: Shape,
-    period: int,
-    budget: int,
-    shared: int,
-    whole: int,
-    deadline: int = 0,
+    loads: Sequence[Row], index: int, vcpus: Sequence[VcpusRow]
 ) -> tuple[Verdict, int, int, int, list[int]]: ...
-def cluster_demand(
-    loads: Sequence[Row], index: int, shared: int, whole: int, window: int
-) -> int: ...
+def cluster_demand(loads: Sequence[Row], index: int, width: int, window: int) -> int: ...
+def cluster_response(
+    local: Local,
+    loads: Sequence[Row],
+    bounds: Sequence[int],
+    index: int,
+    vcpus: Sequence[VcpusRow],
+) -> int | None: ...
 def minimal_cluster_budget(
     loads: Sequence[Row], shape: Shape, period: int, granule: int, shared: int, whole: int
 ) -> tuple[int | None, bool]: ...

@@ -53,12 +53,15 @@ def plain_demand(loads: Sequence[Load], own: int, window: int, vcpus: int) -> in
 
 def plain_test(loads: Sequence[Load], supply: Supply, shared: int, whole: int) -> bool:
     """Every window, one by one, up to one that is surely beyond the horizon."""
-    vcpus = shared + whole
+    return plain_test_on(loads, [supply] * shared + [Supply(Shape.GENERAL, 1, 1)] * whole)
+
+
+def plain_test_on(loads: Sequence[Load], supplies: Sequence[Supply]) -> bool:
+    """The same on vcpus with a supply each, of which some comes while the job runs."""
     for own, me in enumerate(loads):
         for window in range(me.deadline, 600):
-            supplied = whole * window + shared * supply.sbf(window)
-            wanted = plain_demand(loads, own, window, vcpus) + vcpus * (me.wcet - 1)
-            if wanted >= supplied:
+            left = sum(max(0, one.sbf(window) - me.wcet + 1) for one in supplies)
+            if plain_demand(loads, own, window, len(supplies)) >= left:
                 return False
     return True
 

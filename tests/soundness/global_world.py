@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A world of ticks in which global EDF runs, many runs at once.
+"""A world of ticks in which global EDF or global fixed priority runs, many runs at once.
 
 Tasks are (wcet, period, deadline) in ticks. In a run every task has a first release and gaps that
-are its period or more; in every tick so many jobs with the earliest deadlines run as there are
-pcpus in that tick. Nothing here knows the tests: a tick is decided from deadlines alone.
+are its period or more; in every tick so many jobs with the earliest deadlines, or of the first
+tasks, run as there are pcpus in that tick. Nothing here knows the tests: a tick is decided from
+deadlines or numbers alone.
 
 `World` holds `systems` sets of tasks with `runs` runs each as arrays of numpy; `play` says per
 system whether some run missed a deadline, and per task the longest response seen.
@@ -32,14 +33,15 @@ class World:
     wcet: Ints
     period: Ints
     deadline: Ints
+    by_priority: bool = False
 
     @classmethod
-    def of(cls, sets: Sequence[Sequence[Load]]) -> World:
+    def of(cls, sets: Sequence[Sequence[Load]], *, by_priority: bool = False) -> World:
         tasks = max((len(loads) for loads in sets), default=1)
         absent = Load(0, NEVER, NEVER)
         padded = [[*loads, *[absent] * (tasks - len(loads))] for loads in sets]
         table = np.array(padded, dtype=np.int32).reshape(len(sets), tasks, -1)
-        return cls(table[:, :, 0], table[:, :, 1], table[:, :, 2])
+        return cls(table[:, :, 0], table[:, :, 1], table[:, :, 2], by_priority)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,7 +104,8 @@ def play(
         gap = np.where(lazy & (rng.random(shape) < 0.2), rng.integers(0, 4, shape), 0)
         come = np.where(new, now + period + gap, come)
         ready = left > 0
-        key = np.where(ready, due * tasks + tie, NEVER * (tasks + 1))
+        order = np.arange(tasks, dtype=np.int32) if world.by_priority else due * tasks + tie
+        key = np.where(ready, order, NEVER * (tasks + 1))
         rank = (key[:, :, None, :] < key[:, :, :, None]).sum(axis=3)
         left = left - (ready & (rank < width[:, :, now, None]))
         done = ready & (left == 0)
@@ -148,21 +151,29 @@ def _around(world: World, first: Ints, late: Ints, rng: np.random.Generator) -> 
 
 
 def adversarial_supply(
-    interfaces: Sequence[tuple[int, int, int]], rng: np.random.Generator, runs: int, ticks: int
+    platforms: Sequence[Sequence[tuple[int, int]]],
+    rng: np.random.Generator,
+    runs: int,
+    ticks: int,
 ) -> Ints:
-    """How many vcpus run in each tick of each run, for interfaces (period, budget, vcpus).
+    """How many vcpus run in each tick of each run, each with its interface (period, budget).
 
-    Up to some tick budgets come early, from then on late; in every fourth run anywhere in their
-    periods; in every fourth other one each vcpu refills at a phase of its own.
+    Up to some tick budgets come early, from then on late; of every four runs one has refills at
+    phases that leave the budgets of all just spent at that tick, one budgets anywhere in their
+    periods, and one refills at phases of their own.
     """
-    period, budget, vcpus = (
-        np.array(column, np.int32)[:, None, None, None] for column in zip(*interfaces, strict=True)
+    most = max(len(platform) for platform in platforms)
+    table = np.array(
+        [[*platform, *[(1, 0)] * (most - len(platform))] for platform in platforms], np.int32
     )
-    shape = (len(interfaces), runs, int(vcpus.max()))
-    phase = rng.integers(0, 1 << 20, shape, dtype=np.int32)[..., None]
-    apart = (np.arange(runs) % 4 == 3)[None, :, None, None]
-    phase = np.where(apart, phase, phase[:, :, :1]) % period
-    turn = rng.integers(0, ticks, (*shape[:2], 1, 1), dtype=np.int32)
+    period, budget = (table[:, None, :, column, None] for column in (0, 1))
+    shape = (len(platforms), runs, most)
+    kind = np.arange(runs) % 4
+    turn = rng.integers(0, ticks // 2, (*shape[:2], 1, 1), dtype=np.int32)
+    turn[:, kind == 1] //= 4
+    drawn = rng.integers(0, 1 << 20, shape, dtype=np.int32)[..., None]
+    phase = np.where((kind == 3)[None, :, None, None], drawn, drawn[:, :, :1])
+    phase = np.where((kind == 1)[None, :, None, None], budget - turn, phase) % period
     time = np.arange(ticks, dtype=np.int32) + phase
     place, span = time % period, time // period
     early = span * period - phase < turn
@@ -170,10 +181,9 @@ def adversarial_supply(
     # Elsewhere the budget begins anywhere in the period, and wraps around within it.
     turned = rng.integers(0, 1 << 20, (*shape, ticks + 2), dtype=np.int32)
     start = np.take_along_axis(turned, span, axis=3)
-    anywhere = (np.arange(runs) % 4 == 2)[None, :, None, None]
+    anywhere = (kind == 2)[None, :, None, None]
     run = np.where(anywhere, (place + start) % period < budget, due)
-    there = np.arange(shape[2])[None, None, :, None] < vcpus
-    return np.asarray((run & there).sum(axis=2, dtype=np.int32))
+    return np.asarray(run.sum(axis=2, dtype=np.int32))
 
 
 def some_release_pattern_misses(loads: Sequence[Load], pcpus: int) -> bool:

@@ -73,7 +73,7 @@ def breaks(accepts: Accepts, whole_pcpus: bool) -> Callable[[list[random.Random]
         interfaces, whole = [], []
         for number in tried:
             _, period, budget, vcpus = systems[number]
-            interfaces.append((period, budget, 1 if whole_pcpus else vcpus))
+            interfaces.append([(period, budget)] * (1 if whole_pcpus else vcpus))
             whole.append(vcpus - 1 if whole_pcpus else 0)
         width = adversarial_supply(interfaces, rng, RUNS, TICKS)
         width += np.array(whole, np.int32)[:, None, None]

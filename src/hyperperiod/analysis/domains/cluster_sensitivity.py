@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far a domain under gedf is from its edge: `component_sensitivity` for jobs that move.
+"""How far a domain whose jobs move is from its edge: `component_sensitivity` for several vcpus.
 
-Papers: those of `mpr`; for why a confirmed value covers all below it, Ha and Liu, "Validating
-timing constraints in multiprocessor and distributed real-time systems", ICDCS 1994: under global
-EDF no job ends later because some job needs less time.
+Papers: those of `virtual_multiprocessor`; for why a confirmed value covers all below it, Ha and
+Liu, "Validating timing constraints in multiprocessor and distributed real-time systems", ICDCS
+1994: under global EDF and global fixed priority no job ends later because some job needs less time.
 
-Every answer is a value that the test of `mpr` confirms, found by bisection between the present
-value, where that is confirmed, and one that cannot be. The test is only sufficient, and more work
-of one task can make it look better for that task; so a larger value may exist, and `exact` is
-always false. The factor is a whole number over the largest wcet.
+Every answer is a value that the test of `virtual_multiprocessor` confirms, found by bisection
+between the present value, where that is confirmed, and one that cannot be. The test is only
+sufficient, and more work of one task can make it look better for that task; so a larger value may
+exist, and `exact` is always false. The factor is a whole number over the largest wcet.
 
-Assumptions: those of `mpr`. Inputs: the loads of a cluster, the supply of one vcpu, how many there
-are. Result: sensitivities in the unit of the loads, or None without loads. Errors: none.
+Assumptions: those of `virtual_multiprocessor`. Inputs: the loads of a cluster, the supply of each
+vcpu. Result: sensitivities in the unit of the loads, or None without loads. Errors: none.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from hyperperiod.analysis.domains.component_sensitivity import (
     TaskSensitivity,
     scaled,
 )
-from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.virtual_multiprocessor import judge_moving_whole
 
 
-def cluster_sensitivity(component: Component, supply: Supply, vcpus: int) -> Sensitivity | None:
-    """How much the tasks may grow on these vcpus, each with this supply; None without tasks."""
+def cluster_sensitivity(component: Component, supplies: Sequence[Supply]) -> Sensitivity | None:
+    """How much the tasks may grow on vcpus with these supplies; None without tasks."""
     loads = component.loads
     if not loads:
         return None
 
     def holds(changed: Sequence[Load]) -> bool:
-        return mpr(changed, supply, vcpus).holds is True
+        return judge_moving_whole(component.local, changed, supplies).holds is True
 
     tasks = tuple(
         TaskSensitivity(

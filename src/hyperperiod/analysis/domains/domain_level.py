@@ -27,8 +27,9 @@ Where more is known of a server than its interface, by what the others on its pc
 verdict by the interface alone stays whatever becomes of the others; this one does not.
 
 Then the test of the local scheduler. A domain with several vcpus is analysed vcpu by vcpu if
-every task is pinned to one, or as a whole under gedf, where jobs move (`mpr`). Inner domains are
-loads of the outer one, and each is promised its interface if the outer test holds for it.
+every task is pinned to one, or as a whole under gedf, where jobs move (`virtual_multiprocessor`).
+Inner domains are loads of the outer one, and each is promised its interface if the outer test holds
+for it.
 """
 
 from __future__ import annotations
@@ -302,7 +303,7 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
         elif cluster is None:
             whole, verdicts = judge_component(component, supply)
         else:
-            whole, verdicts = _judge_cluster(component, supply, domain.vcpus)
+            whole, verdicts = _judge_cluster(component, [supply] * domain.vcpus)
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
         reason = _only_sufficient(contract)
@@ -383,16 +384,13 @@ def _too_long(source: Source, verdict: Verdict) -> Verdict:
 
 
 def _judge_cluster(
-    component: Component, supply: Supply, vcpus: int
+    component: Component, supplies: Sequence[Supply]
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    from hyperperiod.analysis.domains.mpr import mpr
+    """The verdict on jobs that move between vcpus, each with a supply, and on their tasks."""
+    from hyperperiod.analysis.domains.virtual_multiprocessor import judge_moving
 
-    whole = mpr(component.loads, supply, vcpus)
-    parts = {
-        source.name: Verdict.yes(source.load.deadline) if whole.holds else whole
-        for source in component.sources
-    }
-    return whole, parts
+    verdicts = judge_moving(component.local, component.loads, supplies)
+    return all_of(verdicts), _by_name(component.sources, verdicts)
 
 
 def judge_component(

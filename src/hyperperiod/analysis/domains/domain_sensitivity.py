@@ -79,7 +79,7 @@ def domain_sensitivity(
     found = [
         component_sensitivity(component, supply)
         if cluster is None
-        else cluster_sensitivity(component, supply, domain.vcpus)
+        else cluster_sensitivity(component, [supply] * domain.vcpus)
         for component in components
     ]
     parts = [part for part in found if part is not None]

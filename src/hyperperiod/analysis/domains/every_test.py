@@ -6,7 +6,7 @@ the harmonic one where the CSA paper would use it (all periods divide one anothe
 more), the one with explicit deadlines where the host level gives them, and what is known of the
 other servers on its pcpus (`servers.known_servers`). Where the paper's condition holds and
 `harmonic_supply` still refuses, its verdict is shown as not sound. Jobs that move between vcpus
-have tests of their own (`mpr`). Best-effort domains have no tests.
+have tests of their own (`virtual_multiprocessor`, `mpr`). Best-effort domains have no tests.
 
 Inputs: a domain with its interface, its supply contract. Result: named verdicts, one per test.
 Errors: none.
@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hyperperiod._analysis import Shape
+from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
@@ -45,6 +45,7 @@ _SOURCE = {
     Sbf.HARMONIC: "CSA paper, Eq. 1",
     Sbf.EDP: "Easwaran, Anand and Lee 2007",
 }
+_MULTI_SUPPLY = "Bini, Buttazzo and Bertogna 2009"
 
 
 def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, ...]:
@@ -55,14 +56,34 @@ def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, 
         cluster = cluster_of(domain)
         if cluster is not None:
             supply = supply_of(domain, replace(contract, sbf=Sbf.GENERAL), [cluster])
-            from hyperperiod.analysis.domains.mpr import mpr_tests
-
-            return mpr_tests(cluster.loads, supply, domain.vcpus)
+            return _of_cluster(domain, cluster, [supply] * domain.vcpus)
         components = components_of(domain)
         supply_of(domain, replace(contract, sbf=Sbf.GENERAL), components)
     except NotCovered:
         return ()
     return tuple(_tests(domain, contract, components))
+
+
+def _of_cluster(
+    domain: Domain, cluster: Component, supplies: Sequence[Supply]
+) -> tuple[NamedVerdict, ...]:
+    """What is said of jobs that move: ours, the published one, and those for equal vcpus."""
+    from hyperperiod.analysis.domains.mpr import mpr_tests
+    from hyperperiod.analysis.domains.virtual_multiprocessor import (
+        judge_moving_whole,
+        multi_supply,
+    )
+
+    local, loads, scheduler = cluster.local, cluster.loads, domain.scheduler
+    ours = judge_moving_whole(local, loads, supplies)
+    paper = multi_supply(local, loads, supplies)
+    named = (
+        NamedVerdict(f"{scheduler}, virtual multiprocessor", "", True, ours),
+        NamedVerdict(f"{scheduler}, multi supply function", _MULTI_SUPPLY, True, paper),
+    )
+    if local is not Local.EDF or len(set(supplies)) > 1:
+        return named
+    return (*named, *mpr_tests(loads, supplies[0], len(supplies)))
 
 
 def _tests(

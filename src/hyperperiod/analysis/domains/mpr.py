@@ -98,7 +98,7 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
     sporadic = as_sporadic(loads, shared + whole)
     if isinstance(sporadic, Verdict):
         return sporadic
-    if supply.budget_ns == supply.period_ns and _on_whole_pcpus(sporadic, shared + whole):
+    if supply.budget_ns == supply.period_ns and on_whole_pcpus(sporadic, shared + whole):
         return Verdict.yes()
     return _judge_by_supply(loads, supply, shared, whole)
 
@@ -109,15 +109,15 @@ def mpr_witness(component: Component, index: int, supply: Supply, vcpus: int) ->
     None where no window was looked at, or where a test for whole pcpus said yes.
     """
     loads, sources = component.loads, component.sources
-    rest = (supply.shape, supply.period_ns, supply.budget_ns, vcpus, 0, supply.deadline_ns)
+    rows = kinds_of(supply, vcpus, 0)
     if isinstance(as_sporadic(loads, vcpus), Verdict):
         return None
-    confirmed, failed, _ = _analysis.judge_cluster(loads, *rest)
+    confirmed, failed, _ = _analysis.judge_cluster(loads, rows)
     holds = confirmed is _analysis.Verdict.HOLDS
     if not holds and mpr(loads, supply, vcpus).holds:
         return None
     which = index if holds else failed
-    _, window_ns, supply_ns, ahead_ns, parts = _analysis.cluster_witness(loads, which, *rest)
+    _, window_ns, supply_ns, ahead_ns, parts = _analysis.cluster_witness(loads, which, rows)
     parts[which : which + 1] = [part_ns + ahead_ns for part_ns in parts[which : which + 1]]
     shares = tuple(
         Share(source.name, Role.OWN if number == which else Role.OTHER, part_ns)
@@ -154,15 +154,7 @@ def _judge_by_supply(loads: Sequence[Load], supply: Supply, shared: int, whole: 
     utilization = sum((Fraction(load.wcet, load.period) for load in loads), Fraction(0))
     if utilization > whole + shared * supply.bandwidth:
         return Verdict.no("the tasks ask for more than the bandwidth of the interface")
-    found, index, window = _analysis.judge_cluster(
-        loads,
-        supply.shape,
-        supply.period_ns,
-        supply.budget_ns,
-        shared,
-        whole,
-        supply.deadline_ns,
-    )
+    found, index, window = _analysis.judge_cluster(loads, kinds_of(supply, shared, whole))
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()
     where = f" in a window of {format_time(window)}" if window else ""
@@ -170,6 +162,12 @@ def _judge_by_supply(loads: Sequence[Load], supply: Supply, shared: int, whole: 
         f"load {index + 1}{where}: the test of global edf on vcpus is only sufficient,"
         " and does not confirm it"
     )
+
+
+def kinds_of(supply: Supply, shared: int, whole: int) -> list[tuple[Shape, int, int, int, int]]:
+    """Vcpus with this supply and whole pcpus beside them, as the kernels take them."""
+    pcpus = [(Shape.GENERAL, 1, 1, 1, whole)] if whole else []
+    return [*pcpus, (*supply.numbers, shared)]
 
 
 def min_cluster_budget(
@@ -186,13 +184,14 @@ def min_cluster_budget(
             loads, shape, period_ns, granule_ns, shared, whole
         )
         full_ns = period_ns - period_ns % granule_ns
-        if budget_ns is None and full_ns == period_ns and _on_whole_pcpus(loads, shared + whole):
+        if budget_ns is None and full_ns == period_ns and on_whole_pcpus(loads, shared + whole):
             return MinimalBudget(full_ns, False)
         return MinimalBudget(budget_ns, exact)
     return MinimalBudget(None, False)
 
 
-def _on_whole_pcpus(loads: Sequence[Load], pcpus: int) -> bool:
+def on_whole_pcpus(loads: Sequence[Load], pcpus: int) -> bool:
+    """Whether a test of global EDF for pcpus that always run confirms all loads."""
     tests = (
         gfb(loads, pcpus).holds,
         iterative_bcl(loads, pcpus).whole.holds,

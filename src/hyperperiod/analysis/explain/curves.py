@@ -103,7 +103,7 @@ def cluster_curves(witness: Witness, supply: Supply, vcpus: int) -> Curves:
     step_ns = max(1, (end_ns - first_ns) // SAMPLES)
     places = sorted({*range(first_ns, end_ns, step_ns), due_ns, end_ns})
     demand = tuple(
-        (at, _analysis.cluster_demand(loads, len(loads) - 1, vcpus, 0, at)) for at in places
+        (at, _analysis.cluster_demand(loads, len(loads) - 1, vcpus, at)) for at in places
     )
     corners = tuple((at, vcpus * min_ns) for at, min_ns in supply_corners(supply, end_ns))
     return Curves(demand, corners, supply.blackout_ns, end_ns, stairs=False)

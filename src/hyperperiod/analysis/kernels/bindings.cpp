@@ -319,37 +319,56 @@ std::size_t baker_confirms(const Rows &rows, u64 pcpus, std::size_t first) {
     return GlobalEdf().baker_confirms(loads_of(rows), pcpus, first);
 }
 
-// Shape, period, budget of the shared vcpus, how many they are, how many whole pcpus beside them.
+// Shape, period, budget and deadline of the vcpus of one kind, and how many they are.
+using VcpusRow = std::tuple<Shape, u64, u64, u64, u64>;
 constexpr u64 widest = 1 << 16;
+
+Cluster cluster_of(const std::vector<VcpusRow> &rows) {
+    Cluster cluster;
+    for (const auto &[shape, period, budget, deadline, count] : rows) {
+        require(count != 0 && count < widest, "no vcpus of a kind, or too many");
+        cluster.kinds.push_back({supply_of(shape, period, budget, deadline), count});
+    }
+    require(!rows.empty() && rows.size() < widest, "no vcpus, or too many");
+    return cluster;
+}
+
 using ClusterFinding = std::tuple<Verdict, std::size_t, u64>;
 
-ClusterFinding cluster_finding(const Rows &rows, Shape shape, u64 period, u64 budget, u64 shared,
-                               u64 whole, u64 deadline) {
-    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
+ClusterFinding cluster_finding(const Rows &rows, const std::vector<VcpusRow> &vcpus,
+                               std::size_t first) {
     Effort effort(default_effort);
-    const ClusterAnswer answer = cluster_edf(
-        loads_of(rows), {supply_of(shape, period, budget, deadline), shared, whole}, effort);
+    const ClusterAnswer answer = cluster_edf(loads_of(rows), cluster_of(vcpus), effort, first);
     return {answer.verdict, answer.load, answer.window};
 }
 
 // Verdict, window (0: none), supply in it, what is supplied while the job runs, parts of the loads.
 using ClusterWhy = std::tuple<Verdict, u64, u64, u64, std::vector<u64>>;
 
-ClusterWhy cluster_why(const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
-                       u64 shared, u64 whole, u64 deadline) {
+ClusterWhy cluster_why(const Rows &rows, std::size_t index, const std::vector<VcpusRow> &vcpus) {
     require(index < rows.size(), "no load of that number");
-    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
     Effort effort(default_effort);
-    const Cluster cluster{supply_of(shape, period, budget, deadline), shared, whole};
-    const ClusterWitness found = cluster_witness(loads_of(rows), index, cluster, effort);
+    const ClusterWitness found = cluster_witness(loads_of(rows), index, cluster_of(vcpus), effort);
     return {found.verdict, found.window, found.supply, found.ahead, found.parts};
 }
 
-u64 demand_of_cluster(const Rows &rows, std::size_t index, u64 shared, u64 whole, u64 window) {
+u64 demand_of_cluster(const Rows &rows, std::size_t index, u64 width, u64 window) {
     require(index < rows.size(), "no load of that number");
-    require(shared < widest && whole < widest && shared + whole != 0, "no vcpus, or too many");
-    const Cluster cluster{Supply(Shape::general, 1, 1), shared, whole};
-    return cluster_demand(loads_of(rows), index, cluster, checked(window));
+    require(width != 0 && width < widest, "no vcpus, or too many");
+    return cluster_demand(loads_of(rows), index, width, checked(window));
+}
+
+std::optional<u64> response_on_cluster(Local local, const Rows &rows,
+                                       const std::vector<u64> &bounds, std::size_t index,
+                                       const std::vector<VcpusRow> &vcpus) {
+    require(local != Local::fifo, "no test of fifo on several vcpus");
+    require(index < rows.size() && bounds.size() == rows.size(), "a bound for each load");
+    const std::vector<Load> loads = loads_of(rows);
+    for (std::size_t other = 0; other < loads.size(); other++)
+        require(loads[other].wcet <= bounds[other] && bounds[other] <= loads[other].deadline,
+                "bounds from the execution time to the deadline");
+    const u64 found = cluster_response(local, loads, bounds, index, cluster_of(vcpus));
+    return found == never ? std::nullopt : std::optional<u64>(found);
 }
 
 std::pair<std::optional<u64>, bool> cluster_budget(const Rows &rows, Shape shape, u64 period,
@@ -420,14 +439,14 @@ NB_MODULE(_analysis, module) {
     module.def("iterative_bcl", &iterative_bcl_of, nb::arg("loads"), nb::arg("pcpus"));
     module.def("baker_confirms", &baker_confirms, nb::arg("loads"), nb::arg("pcpus"),
                nb::arg("first"));
-    module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("shared"), nb::arg("whole"),
-               nb::arg("deadline") = 0);
+    module.def("judge_cluster", &cluster_finding, nb::arg("loads"), nb::arg("vcpus"),
+               nb::arg("first") = 0);
     module.def("cluster_witness", &cluster_why, nb::arg("loads"), nb::arg("index"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("shared"),
-               nb::arg("whole"), nb::arg("deadline") = 0);
+               nb::arg("vcpus"));
     module.def("cluster_demand", &demand_of_cluster, nb::arg("loads"), nb::arg("index"),
-               nb::arg("shared"), nb::arg("whole"), nb::arg("window"));
+               nb::arg("width"), nb::arg("window"));
+    module.def("cluster_response", &response_on_cluster, nb::arg("local"), nb::arg("loads"),
+               nb::arg("bounds"), nb::arg("index"), nb::arg("vcpus"));
     module.def("minimal_cluster_budget", &cluster_budget, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("shared"), nb::arg("whole"));
     module.def(

@@ -9,6 +9,9 @@
 // and supply is a line, so that what holds at both holds between them. The horizon is where a line
 // above the work and one below the supply cross; without room between utilisation and bandwidth
 // there is none.
+//
+// A response bound is any window in which so little can get in the way of a job; the search for a
+// short one goes upward, from what the job needs alone.
 
 #include "src/hyperperiod/analysis/kernels/cluster.hpp"
 
@@ -49,7 +52,8 @@ class Test {
         while (window >= own.deadline) {
             if (!effort_.spend(loads_.size()))
                 return Verdict::unknown;
-            const u64 shortest = cluster_.time_for(needed(own, window) + more_);
+            const u128 needed = interference(own, window) + 1 + more_;
+            const u64 shortest = cluster_.time_for(needed, own.wcet - 1);
             if (shortest > window)
                 return Verdict::unknown;
             const bool little = window - shortest < window / 256;
@@ -63,9 +67,9 @@ class Test {
     // hold besides, so the test itself is asked with that much more, until it says yes.
     u64 tightest(const Load &own) {
         u64 found = own.deadline, window = 0;
-        more_ = cluster_.within(found) - needed(own, found);
+        more_ = left(own, found);
         while (confirm(own, window) != Verdict::holds && window != never) {
-            const u128 left = cluster_.within(window) - needed(own, window);
+            const u128 left = this->left(own, window);
             if (left >= more_)
                 break; // it gave up there
             more_ = left;
@@ -75,11 +79,16 @@ class Test {
         return found;
     }
 
-    // The least supply of a window with which it is confirmed.
-    u128 needed(const Load &own, u64 window) { return interference(own, window) + ahead(own) + 1; }
-
     // What is supplied while the job runs.
-    u128 ahead(const Load &own) const { return u128{cluster_.width()} * (own.wcet - 1); }
+    u128 ahead(const Load &own, u64 window) const {
+        return cluster_.within(window) - cluster_.beside(window, own.wcet - 1);
+    }
+
+    // The most that others, and earlier jobs of its own, run while the job waits.
+    u128 interference(const Load &own, u64 window) {
+        const u128 total = inside(own, window, [](u128) {});
+        return total + largest(cluster_.width() - 1);
+    }
 
     // What each load adds to the interference; of those that carry most in, that too.
     std::vector<u64> parts(const Load &own, u64 window) {
@@ -98,10 +107,9 @@ class Test {
     }
 
   private:
-    // The most that others, and earlier jobs of its own, run while the job waits.
-    u128 interference(const Load &own, u64 window) {
-        const u128 total = inside(own, window, [](u128) {});
-        return total + largest(cluster_.width() - 1);
+    // What a window that is confirmed holds beside all that must be in it.
+    u128 left(const Load &own, u64 window) {
+        return cluster_.beside(window, own.wcet - 1) - interference(own, window) - 1;
     }
 
     // The part of it of jobs that begin in the window; leaves what they can carry in in `extra_`.
@@ -143,13 +151,16 @@ class Test {
             note(inside);
             note(inside + load.wcet);
         }
-        const Supply &vcpu = cluster_.vcpu;
-        note(vcpu.blackout);
-        if (window > vcpu.blackout) {
-            const u64 periods = (window - 1 - vcpu.blackout) / vcpu.period;
-            const u128 start = u128{periods} * vcpu.period + vcpu.blackout;
-            note(start);
-            note(start + vcpu.budget);
+        for (const Vcpus &kind : cluster_.kinds) {
+            const Supply &vcpu = kind.each;
+            note(vcpu.blackout);
+            note(vcpu.time_for(own.wcet - 1)); // where something is left of it
+            if (window > vcpu.blackout && vcpu.budget < vcpu.period) {
+                const u64 periods = (window - 1 - vcpu.blackout) / vcpu.period;
+                const u128 start = u128{periods} * vcpu.period + vcpu.blackout;
+                note(start);
+                note(start + vcpu.budget);
+            }
         }
         return corner;
     }
@@ -167,10 +178,11 @@ class Test {
 
     // A window beyond which nothing can fail.
     u64 horizon(const Load &own) {
-        const Supply &vcpu = cluster_.vcpu;
-        const u128 bandwidth = (u128{cluster_.whole} << point)
-                               + (u128{cluster_.shared} * vcpu.budget << point) / vcpu.period;
-        u128 utilisation = 0, constant = u128{cluster_.width()} * own.wcet;
+        u128 bandwidth = 0, utilisation = 0, constant = u128{cluster_.width()} * own.wcet;
+        for (const auto &[vcpu, count] : cluster_.kinds) {
+            bandwidth += (u128{count} * vcpu.budget << point) / vcpu.period;
+            constant += u128{count} * vcpu.blackout;
+        }
         extra_.clear();
         for (const Load &load : loads_) {
             utilisation += (u128{load.wcet} << point) / load.period + 1;
@@ -178,7 +190,7 @@ class Test {
             extra_.push_back(load.wcet);
         }
         constant += largest(cluster_.width() - 1);
-        constant += u128{cluster_.shared} * vcpu.blackout + more_;
+        constant += more_;
         if (bandwidth <= utilisation || constant >= (u128{1} << (127 - point)))
             return never;
         const u128 window = (constant << point) / (bandwidth - utilisation) + own.deadline;
@@ -207,32 +219,135 @@ bool covered(Loads sporadic) {
     });
 }
 
+// Jobs of others that may run in a window that begins when a job is released, or when no more than
+// one job less than there are vcpus was pending.
+class Window {
+  public:
+    Window(Local local, Loads loads, std::span<const u64> bounds, std::size_t index,
+           const Cluster &cluster)
+        : by_deadline_(local == Local::edf), loads_(loads), bounds_(bounds), own_(loads[index]),
+          others_(by_deadline_ ? loads.size() : index), cluster_(cluster) {}
+
+    u64 response() {
+        u64 failed = 0, window = own_.wcet;
+        for (int round = 0; window <= own_.deadline; round++) {
+            const u64 reached = shortest(window);
+            if (reached <= window)
+                return shorter(failed, window);
+            failed = window;
+            if (reached > own_.deadline)
+                break;
+            // Where all others fill what is supplied alike it would go on in single units.
+            const u64 stride = round < patience ? 0 : window / patience;
+            window = std::max(reached, std::min(window + stride, own_.deadline));
+        }
+        return never;
+    }
+
+  private:
+    static constexpr int patience = 32;
+
+    // The shortest window that holds what may get in the way in one of this length.
+    u64 shortest(u64 window) { return cluster_.time_for(interference(window) + 1, own_.wcet - 1); }
+
+    // One that holds as well, where a stride may have gone too far.
+    u64 shorter(u64 failed, u64 window) {
+        while (window - failed > 1) {
+            const u64 middle = failed + (window - failed) / 2;
+            (shortest(middle) <= middle ? window : failed) = middle;
+        }
+        return window;
+    }
+
+    u128 interference(u64 window) {
+        const u64 room = window - own_.wcet + 1;
+        u128 total = 0;
+        extra_.clear();
+        for (std::size_t other = 0; other < others_; other++) {
+            const Load &load = loads_[other];
+            if (&load == &own_)
+                continue;
+            const u128 most = std::min<u128>(work(load, bounds_[other], window), room);
+            if (by_deadline_) {
+                total += std::min(most, due(load, bounds_[other]));
+                continue;
+            }
+            const u64 jobs = window / load.period;
+            const u128 released =
+                u128{jobs} * load.wcet + std::min(load.wcet, window - jobs * load.period);
+            const u128 without = std::min<u128>(released, room);
+            total += without;
+            extra_.push_back(most - without);
+        }
+        std::sort(extra_.begin(), extra_.end(), std::greater<>());
+        extra_.resize(std::min<std::size_t>(extra_.size(), cluster_.width() - 1));
+        return std::accumulate(extra_.begin(), extra_.end(), total);
+    }
+
+    // The first job ends as late as it may, the next ones run as soon as they are released.
+    static u128 work(const Load &load, u64 bound, u64 window) {
+        const u64 reach = window + bound - load.wcet, jobs = reach / load.period;
+        return u128{jobs} * load.wcet + std::min(load.wcet, reach - jobs * load.period);
+    }
+
+    // Of jobs due no later than the own one, between its release and its deadline.
+    u128 due(const Load &load, u64 bound) const {
+        const u64 jobs = own_.deadline / load.period, slack = load.deadline - bound;
+        const u64 rest = own_.deadline - jobs * load.period;
+        return u128{jobs} * load.wcet + std::min(load.wcet, rest - std::min(rest, slack));
+    }
+
+    bool by_deadline_;
+    Loads loads_;
+    std::span<const u64> bounds_;
+    const Load &own_;
+    std::size_t others_;
+    const Cluster &cluster_;
+    std::vector<u128> extra_;
+};
+
 } // namespace
 
-u64 Cluster::time_for(u128 amount) const {
+u64 Cluster::width() const {
+    u64 width = 0;
+    for (const Vcpus &kind : kinds)
+        width += kind.count;
+    return width;
+}
+
+u128 Cluster::beside(u64 window, u64 units) const {
+    u128 total = 0;
+    for (const auto &[vcpu, count] : kinds) {
+        const u64 supplied = vcpu.within(window);
+        total += u128{count} * (supplied - std::min(supplied, units));
+    }
+    return total;
+}
+
+u64 Cluster::time_for(u128 amount, u64 units) const {
     if (amount == 0)
         return 0;
-    if (whole == 0)
-        return vcpu.time_for(clamp((amount + shared - 1) / shared));
-    // The shared vcpus bring nothing at worst, and as much as whole ones at best.
-    u64 below = clamp(amount / width()), enough = clamp((amount + whole - 1) / whole);
-    if (enough == never)
-        return never;
-    if (within(below) >= amount)
+    // No more can come than if all vcpus always ran, and each kind alone brings it at some time.
+    u64 below = clamp(amount / width()), enough = never;
+    for (const auto &[vcpu, count] : kinds)
+        enough = std::min(enough, vcpu.time_for(clamp((amount + count - 1) / count + units)));
+    if (kinds.size() == 1 || enough == never)
+        return enough;
+    if (beside(below, units) >= amount)
         return below;
     while (enough - below > 1) {
         const u64 middle = below + (enough - below) / 2;
-        (within(middle) >= amount ? enough : below) = middle;
+        (beside(middle, units) >= amount ? enough : below) = middle;
     }
     return enough;
 }
 
-ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort) {
+ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort, std::size_t first) {
     const std::vector<Load> sporadic = without_jitter(loads);
     if (!covered(sporadic))
         return {Verdict::unknown, 0, 0};
     Test test(sporadic, cluster, effort);
-    for (std::size_t k = 0; k < sporadic.size(); k++) {
+    for (std::size_t k = first; k < sporadic.size(); k++) {
         u64 window = 0;
         if (test.confirm(sporadic[k], window) != Verdict::holds)
             return {Verdict::unknown, k, window == never ? 0 : window};
@@ -240,12 +355,15 @@ ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort) {
     return {Verdict::holds, 0, 0};
 }
 
-u64 cluster_demand(Loads loads, std::size_t index, const Cluster &cluster, u64 window) {
+u64 cluster_demand(Loads loads, std::size_t index, u64 width, u64 window) {
     const std::vector<Load> sporadic = without_jitter(loads);
-    Effort none(0);
-    if (!covered(sporadic) || window < sporadic[index].deadline)
+    const Load &own = sporadic[index];
+    if (!covered(sporadic) || window < own.deadline)
         return 0;
-    return clamp(Test(sporadic, cluster, none).needed(sporadic[index], window));
+    Effort none(0);
+    const Cluster whole{{{Supply(Shape::general, 1, 1), width}}};
+    return clamp(Test(sporadic, whole, none).interference(own, window) + 1
+                 + u128{width} * (own.wcet - 1));
 }
 
 ClusterWitness cluster_witness(Loads loads, std::size_t index, const Cluster &cluster,
@@ -261,15 +379,25 @@ ClusterWitness cluster_witness(Loads loads, std::size_t index, const Cluster &cl
         window = test.tightest(own);
     if (window == never)
         return {verdict, 0, 0, 0, {}};
-    return {verdict, window, clamp(cluster.within(window)), clamp(test.ahead(own) + 1),
+    return {verdict, window, clamp(cluster.within(window)), clamp(test.ahead(own, window) + 1),
             test.parts(own, window)};
+}
+
+u64 cluster_response(Local local, Loads loads, std::span<const u64> bounds, std::size_t index,
+                     const Cluster &cluster) {
+    const std::vector<Load> sporadic = without_jitter(loads);
+    if (!covered(sporadic))
+        return never;
+    return Window(local, sporadic, bounds, index, cluster).response();
 }
 
 Budget minimal_cluster_budget(Loads loads, Shape shape, u64 period, u64 granule, u64 shared,
                               u64 whole) {
     const auto serves = [&](u64 granules) {
         Effort effort(default_effort / 32);
-        const Cluster cluster{Supply(shape, period, granules * granule), shared, whole};
+        Cluster cluster{{{Supply(shape, period, granules * granule), shared}}};
+        if (whole != 0)
+            cluster.kinds.push_back({Supply(Shape::general, 1, 1), whole});
         return cluster_edf(loads, cluster, effort).verdict == Verdict::holds;
     };
     u64 below = 0, enough = period / granule;

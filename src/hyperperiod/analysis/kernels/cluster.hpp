@@ -2,25 +2,31 @@
 //
 // Global EDF on the vcpus of one domain, which do not run all the time.
 //
-// A cluster is `whole` pcpus of its own and `shared` vcpus with one interface each; jobs move
-// between all of them. What it surely gets in a window is the sum of what each gets. The test and
-// why it holds are in hyperperiod.analysis.domains.mpr.
+// A cluster is vcpus, so many of each kind, and jobs move between all of them; a pcpu of its own is
+// a vcpu that always runs. What a cluster surely gets in a window is the sum of what each vcpu
+// gets. The test and why it holds are in hyperperiod.analysis.domains.mpr.
 #pragma once
+
+#include <vector>
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
 
 namespace hyperperiod::analysis {
 
-struct Cluster {
-    u64 width() const { return shared + whole; }
-    u128 within(u64 window) const {
-        return u128{whole} * window + u128{shared} * vcpu.within(window);
-    }
-    // The shortest window that surely holds the amount.
-    u64 time_for(u128 amount) const;
+struct Vcpus {
+    Supply each;
+    u64 count;
+};
 
-    Supply vcpu;
-    u64 shared, whole;
+struct Cluster {
+    u64 width() const;
+    u128 within(u64 window) const { return beside(window, 0); }
+    // What comes in a window beside so many units of it, in each of which every vcpu may run.
+    u128 beside(u64 window, u64 units) const;
+    // The shortest window in which so much surely comes beside them.
+    u64 time_for(u128 amount, u64 units) const;
+
+    std::vector<Vcpus> kinds;
 };
 
 // Where the verdict is unknown: the load and the window that were not confirmed, or 0 and 0.
@@ -41,10 +47,20 @@ struct ClusterWitness {
 
 ClusterWitness cluster_witness(Loads loads, std::size_t index, const Cluster &cluster,
                                Effort &effort);
-// What one window from the deadline of a load on must hold more than, for loads that are covered.
-u64 cluster_demand(Loads loads, std::size_t index, const Cluster &cluster, u64 window);
+// The supply with which one window from the deadline of a load on is confirmed on so many vcpus,
+// for loads that are covered, if no vcpu has less in it than the job of the load needs.
+u64 cluster_demand(Loads loads, std::size_t index, u64 width, u64 window);
 
-ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort);
+// The loads from number `first` on.
+ClusterAnswer cluster_edf(Loads loads, const Cluster &cluster, Effort &effort,
+                          std::size_t first = 0);
+
+// A bound on the responses of the load of that number, at most its deadline, if those of the
+// others are within `bounds`; `never` if none is confirmed. Under fixed priority the others are the
+// loads in front of it, under EDF all. The test and why it holds are in
+// hyperperiod.analysis.domains.virtual_multiprocessor.
+u64 cluster_response(Local local, Loads loads, std::span<const u64> bounds, std::size_t index,
+                     const Cluster &cluster);
 
 // The least multiple of `granule` that serves the loads as the budget of each shared vcpu.
 Budget minimal_cluster_budget(Loads loads, Shape shape, u64 period, u64 granule, u64 shared,
