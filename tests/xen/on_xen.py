@@ -68,9 +68,13 @@ def run_on_xen(
     folder: Path,
     *,
     flavour: str = "arm64",
+    icount: bool = True,
 ) -> OnXen:
-    """Run a system; its decisions are replayed by the runner, its trace is checked here."""
-    options = RunOptions(hypervisor=need_xen(flavour), folder=folder)
+    """Run a system; its decisions are replayed by the runner, its trace is checked here.
+
+    Without `icount` its pcpus are threads of this host, which meet as they happen to.
+    """
+    options = RunOptions(hypervisor=need_xen(flavour), folder=folder, icount=icount)
     path = folder / f"{system.name}.hpt"
     try:
         result = runs.run_on_xen(system, horizon_ns, seed, path, options=options)

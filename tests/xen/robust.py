@@ -30,6 +30,7 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
+    parse_policy,
 )
 from hyperperiod.model.policy import PRESETS, Order, Slack
 from hyperperiod.runs import simulate
@@ -79,12 +80,14 @@ def robust_systems(preset: str) -> list[System]:
     return [candidate(preset, number) for number in NUMBERS[preset]]
 
 
-def candidate(preset: str, number: int) -> System:
+def candidate(preset: str, number: int, pcpus: int = 1) -> System:
     """The system with this number; whether it is robust remains to be seen."""
-    draw = random.Random(f"{preset} {number}")
+    policy = parse_policy(preset)
+    name = f"{preset} {number}" if pcpus == 1 else f"{preset} {number} on {pcpus}"
+    draw = random.Random(name)
     base_ms, factors = draw.choice(((5, (1, 2, 4)), (6, (1, 2, 3)), (8, (1, 2, 4)), (10, (1, 2))))
-    served = draw.randint(2, 4)
-    total = draw.uniform(0.5, 0.95)
+    served = draw.randint(2, 4) + pcpus - 1
+    total = draw.uniform(0.5, 0.95) * pcpus
     shares = [draw.uniform(0.5, 1.5) for _ in range(served)]
     domains = []
     for index, share in enumerate(shares):
@@ -98,17 +101,17 @@ def candidate(preset: str, number: int) -> System:
                 base_ms * _MS,
                 bandwidth,
                 interface=Interface(period_ns=period_ns, budget_ns=min(budget_ns, period_ns)),
-                extra=PRESETS[preset].slack in (Slack.EXTRA, Slack.WEIGHTS) and draw.random() < 0.5,
+                extra=policy.slack in (Slack.EXTRA, Slack.WEIGHTS) and draw.random() < 0.5,
             )
         )
     if draw.random() < 0.4:
         domains.append(_best_effort(draw, base_ms * _MS))
-        if PRESETS[preset].slack is Slack.WEIGHTS:
+        if policy.slack is Slack.WEIGHTS:
             weight = draw.choice((None, 40, 300))
             domains[-1] = domains[-1].replace(weight=weight)
-    if PRESETS[preset].order is Order.FP_EDF:
+    if policy.order is Order.FP_EDF:
         domains = [one if one.best_effort else in_a_class(draw, one) for one in domains]
-    return System(name=f"{preset}-{number}", policy=PRESETS[preset], domains=tuple(domains))
+    return System(name=name.replace(" ", "-"), policy=policy, pcpus=pcpus, domains=tuple(domains))
 
 
 def in_a_class(draw: random.Random, one: Domain) -> Domain:

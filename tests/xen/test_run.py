@@ -21,10 +21,11 @@ from tests.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.xen import rings
-from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.images import executive, hypervisor, lockstep
 from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
+from hyperperiod.hosts.xen.plan import plan
 from hyperperiod.hosts.xen.run import BusyError, RunOptions
-from hyperperiod.model import FailedError, System, load_system
+from hyperperiod.model import FailedError, MissingError, System, load_system
 from hyperperiod.runs import run_on_xen, simulate
 from hyperperiod.trace.format import is_interrupted, read
 from hyperperiod.trace.properties import Status, check_all
@@ -177,7 +178,7 @@ def test_a_domain_without_time_misses_its_deadlines_all_the_same(tmp_path: Path)
     assert [one for one in check_all(header, records) if one.status is Status.FAILS] == []
 
 
-def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
+def two_pcpus() -> System:
     domains = [
         {
             "name": f"d{number}",
@@ -186,9 +187,13 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
         }
         for number in range(3)
     ]
-    system = System.of({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
+    return System.of({"name": "two", "policy": "rtds", "pcpus": 2, "domain": domains})
+
+
+def test_several_pcpus_in_threads_are_real_and_marked(tmp_path: Path) -> None:
+    options = RunOptions(icount=False)
     try:
-        result = run_on_xen(system, 200 * MS, trace_path=tmp_path / "run.hpt")
+        result = run_on_xen(two_pcpus(), 200 * MS, trace_path=tmp_path / "run.hpt", options=options)
     except BusyError as error:
         pytest.skip(str(error))
     assert result.timing == "host"
@@ -197,6 +202,19 @@ def test_several_pcpus_are_real_and_marked(tmp_path: Path) -> None:
     assert all(domain.supply_ns > 0 for domain in result.domains)
     header, _ = read(tmp_path / "run.hpt")
     assert header["pcpus"] == 2
+
+
+def test_without_what_keeps_pcpus_in_step_they_are_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert plan(two_pcpus(), MS, 1, RunOptions()).icount
+    for name in ("xen/arm64/xen", "guests/executive.bin"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("HYPERPERIOD_BUILD", str(tmp_path))
+    assert not plan(two_pcpus(), MS, 1, RunOptions()).icount
+    with pytest.raises(MissingError, match="hyperperiod xen build lockstep"):
+        lockstep()
 
 
 def test_the_command_leaves_everything_in_a_folder(

@@ -172,6 +172,19 @@ def _write_report(
         write_report(path, system, analysis.result(), result, trace, progress)
 
 
+def _why_not_exact() -> str:
+    """What to say of times that are those of a busy host, and what would make them exact."""
+    from hyperperiod.hosts.xen.images import lockstep
+    from hyperperiod.model import MissingError
+
+    text = "several pcpus: times are those of this machine, which has other things to do"
+    try:
+        lockstep()
+    except MissingError as error:
+        return f"{text} ({error})"
+    return text
+
+
 def _show(result: RunResult) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import OPEN, Styled
@@ -184,8 +197,7 @@ def _show(result: RunResult) -> None:
     if result.interrupted:
         screen.line(Styled("interrupted: the results are those up to this instant", OPEN))
     if result.timing == "host":
-        text = "several pcpus: times are those of this machine, which has other things to do"
-        screen.line(Styled(text, OPEN))
+        screen.line(Styled(_why_not_exact(), OPEN))
     for table in run_tables(result):
         screen.table(table)
     if result.host == "xen":

@@ -210,6 +210,12 @@ PROBES = (
     Probe("xen", "run --on xen", "hyperperiod xen build", _built("xen/arm64/xen")),
     Probe("xen guests", "run --on xen", "hyperperiod xen build", _built("guests/executive.bin")),
     Probe(
+        "pcpus in step",
+        "exact times of several pcpus in run --on xen",
+        "hyperperiod xen build",
+        _built("lockstep/lockstep.so"),
+    ),
+    Probe(
         "xen for x86",
         "Xen with a toolstack",
         "hyperperiod xen build x86_64",

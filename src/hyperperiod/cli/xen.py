@@ -11,7 +11,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED
 from hyperperiod.cli.options import json_option
 
 TARGETS = (
-    "arm64", "x86_64", "tools", "xl", "guests", "linux-guest",
+    "arm64", "x86_64", "tools", "xl", "guests", "lockstep", "linux-guest",
     "arm64-debug", "arm64-stock", "x86_64-debug", "x86_64-stock",
 )  # fmt: skip
 
@@ -57,6 +57,7 @@ def build(
     tools        hyperperiod-xen, which dom0 sets the scheduler by
     xl           xl and xenalyze that know the scheduler by name
     guests       the program that runs a domain's tasks (comes with arm64)
+    lockstep     what keeps several pcpus in exact time (comes with arm64)
     linux-guest  a Linux domain for arm64 with real-time threads
 
     With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -stock it is

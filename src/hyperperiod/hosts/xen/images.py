@@ -8,6 +8,7 @@ MissingError with the command that brings it.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 from hyperperiod.model import MissingError
@@ -28,6 +29,29 @@ def executive() -> Path:
     """The bare-metal guest that runs the tasks of a domain."""
     what = "the program that runs a domain's tasks inside its VM"
     return _built("guests/executive.bin", what, "arm64")
+
+
+def lockstep() -> Path:
+    """What keeps several pcpus of a machine in step.
+
+    MissingError where it is not built, and where QEMU was built without plugins, of which it is
+    one.
+    """
+    built = _built("lockstep/lockstep.so", "what keeps pcpus in exact time", "lockstep")
+    qemu = tool(QEMU)
+    known = subprocess.run([qemu, "-help"], capture_output=True, text=True, check=False).stdout
+    if "-plugin" not in known:
+        raise MissingError(f"{qemu} takes no plugins, one of which keeps pcpus in exact time")
+    return built
+
+
+def can_keep_in_step() -> bool:
+    """Whether a machine here can have several pcpus in exact time."""
+    try:
+        lockstep()
+    except MissingError:
+        return False
+    return True
 
 
 def tool(name: str) -> Path:

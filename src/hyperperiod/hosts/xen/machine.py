@@ -10,9 +10,10 @@ Memory is laid out here: the hypervisor and the device tree where QEMU puts them
 of the guests (one that several guests share is there once), then each guest's own memory at an
 address that is known beforehand, then the channels between them, then memory for Xen itself.
 
-With `icount` and one pcpu the machine counts: an instruction takes one nanosecond, and two runs
-of it are the same in every bit. Nothing that looks at the machine (`read`, even while it runs)
-changes that. Without `icount` it is as fast as this host allows and as noisy.
+With `icount` the machine counts: an instruction takes one nanosecond of its pcpu, and two runs of
+it are the same in every bit. Nothing that looks at the machine (`read`, even while it runs) changes
+that. QEMU counts by itself on one pcpu; several are kept in step by hosts/xen/lockstep. Without
+`icount` it is as fast as this host allows and as noisy.
 
 Nothing survives the block: QEMU ends with it, with Ctrl-C and with this process, however it ends.
 """
@@ -39,7 +40,7 @@ from hyperperiod.hosts.xen.devicetree import (
     chosen,
     machine_tree,
 )
-from hyperperiod.hosts.xen.images import DTC, QEMU, tool
+from hyperperiod.hosts.xen.images import DTC, QEMU, lockstep, tool
 from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
 from hyperperiod.model import FailedError
 
@@ -56,6 +57,9 @@ PATIENCE_S = 60.0
 LOOK_EVERY_S = 0.1
 START_TIMEOUT_S = 30.0
 TAIL_LINES = 15
+
+QUANTUM_NS = 2_000
+"""By how much the clocks of two pcpus differ at most, where they are kept in step."""
 
 BASE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
 """The console; no reboot after a panic; and timers that are not put off to go together."""
@@ -333,8 +337,10 @@ def _command(
     machine: Machine, layout: Layout, folder: Path, qemu: Path, tree: Path, console: Path
 ) -> list[str]:
     command = [str(qemu), *_board(machine, layout), "-accel", "tcg"]
-    if machine.icount:
+    if machine.icount and machine.pcpus == 1:
         command += ["-icount", "shift=0,sleep=off"]
+    elif machine.icount:
+        command = _in_step(command)
     command += ["-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
     command += ["-serial", f"file:{_quoted(console)}"]
     command += ["-qmp", f"unix:{_quoted(folder / 'qmp')},server=on,wait=off"]
@@ -342,6 +348,14 @@ def _command(
     for path, address in layout.files:
         command += ["-device", f"loader,file={_quoted(path)},addr={address:#x},force-raw=on"]
     return [*_tied_to_us(), *command, *machine.qemu_arguments]
+
+
+def _in_step(command: Sequence[str]) -> list[str]:
+    """The command of a machine whose pcpus lockstep.c shall keep in step."""
+    library = lockstep()
+    plugin = f"file={_quoted(library)},quantum={QUANTUM_NS}"
+    names = "hyperperiod,debug-threads=on"
+    return ["env", f"LD_PRELOAD={library}", *command, "-name", names, "-plugin", plugin]
 
 
 def _tied_to_us() -> list[str]:

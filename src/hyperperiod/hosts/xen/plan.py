@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
-from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.images import can_keep_in_step, executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
 from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of
 from hyperperiod.trace.format import RECORD
@@ -32,7 +32,7 @@ LARGEST_RING_BYTES = 256 * MIB
 class RunOptions:
     """How to run, other than the system says.
 
-    `folder` keeps the console's log. `icount`: on one pcpu unless said otherwise.
+    `folder` keeps the console's log. `icount`: wherever it can be, unless said otherwise.
     """
 
     hypervisor: Path | None = None
@@ -49,7 +49,8 @@ def plan(
 
     Booting may take `boot_times` as long as thought.
     """
-    icount = system.pcpus == 1 if options.icount is None else options.icount
+    can_count = system.pcpus == 1 or can_keep_in_step()
+    icount = can_count if options.icount is None else options.icount
     start_ns = boot_times * epoch_ns(len(system.domains), icount=icount)
     ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
     arguments = command_line.xen_arguments(

@@ -4,9 +4,10 @@
 Guests get ready first; the run begins at the epoch, an instant of the machine's counter that all
 of them know. At the horizon the hypervisor says so, the machine stops, and the rings are read.
 
-On one pcpu the machine counts instructions, and a run repeats exactly. On several it runs as fast
-as this machine allows: the schedule is real, but its times are those of a busy host, and the
-result says so (`timing`). Where booting took longer than thought, it is tried again with more time.
+The machine counts instructions, and a run repeats exactly. Where several pcpus cannot be kept in
+step (images.py) it runs as fast as this machine allows: the schedule is real, but its times are
+those of a busy host, and the result says so (`timing`). Where booting took longer than thought, it
+is tried again with more time.
 """
 
 from __future__ import annotations

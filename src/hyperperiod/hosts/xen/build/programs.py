@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the programs beside Xen: what runs a domain's tasks, and `hyperperiod-xen` for dom0.
+"""Builds the programs beside Xen: what runs a domain's tasks, what keeps the pcpus of a machine in
+step, and `hyperperiod-xen` for dom0.
 
 Their makefiles take sources from where they lie, which may be read-only, and write into the
 job's folder. A stamp there holds a digest of the sources and the compiler; the times of files are
@@ -56,6 +57,19 @@ def build_executive(job: BuildJob) -> Path:
     )
     make = ["-C", str(SOURCES / "guests"), f"OUT={out}", f"CROSS_COMPILE={prefix}"]
     return _made(out, out / "executive.bin", key, make, "the guests' executive")
+
+
+def need_for_lockstep() -> None:
+    """Raises MissingError if this machine cannot build what keeps pcpus in step."""
+    need({"gcc": "gcc", "make": "make"}, "build what keeps pcpus in step")
+
+
+def build_lockstep(job: BuildJob) -> Path:
+    """What keeps the pcpus of a machine in step: a plugin of this machine's QEMU."""
+    out = job.root / "lockstep"
+    key = digest_of([version_of("gcc")], _files("hosts/xen/lockstep/*"))
+    make = ["-C", str(SOURCES), "-f", "hosts/xen/lockstep/Makefile", f"OUT={out}", "CC=gcc"]
+    return _made(out, out / "lockstep.so", key, make, "what keeps pcpus in step")
 
 
 def need_for_tools() -> None:

@@ -30,6 +30,7 @@ TARGETS = {
         for name, flavour in hypervisor.FLAVOURS.items()
     },
     "guests": Target(programs.need_for_executive, programs.build_executive),
+    "lockstep": Target(programs.need_for_lockstep, programs.build_lockstep),
     "tools": Target(programs.need_for_tools, programs.build_tools),
     "xl": Target(toolstack.need_tools, toolstack.build),
     "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
@@ -39,12 +40,12 @@ TARGETS = {
 def build(job: BuildJob, names: Sequence[str]) -> dict[str, Path]:
     """Builds the targets of these names, as far as they are not up to date: name, result.
 
-    With a hypervisor for arm64 come the guests that run on it. All that the machine must have is
-    looked for before any work begins.
+    With a hypervisor for arm64 come the guests that run on it and what keeps its pcpus in step. All
+    that the machine must have is looked for before any work begins.
     """
     wanted = list(dict.fromkeys(names))
-    if any(name.startswith("arm64") for name in wanted) and "guests" not in wanted:
-        wanted.append("guests")
+    if any(name.startswith("arm64") for name in wanted):
+        wanted += [name for name in ("guests", "lockstep") if name not in wanted]
     for name in wanted:
         TARGETS[name].need()
     if any(name in hypervisor.FLAVOURS or name == "xl" for name in wanted):
