@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent / "analysis" / "proofs.md"
 
 HEAD = (
     "| budget | order | slack | the server gets its budget by | supply | met | hops together |"
-    " supply from | hunts |"
+    " jobs that move | supply from | hunts |"
 )
 SUPPLY = {Shape.GENERAL: "general", Shape.POLLING: "polling"}
 
@@ -44,6 +44,7 @@ def _row(proof: Proof) -> str:
         SUPPLY[proof.supply],
         "no" if proof.loose else "yes",
         "yes" if Cover.HOPS in proof.covers else "no",
+        "yes" if Cover.GAPS in proof.covers else "no",
         source,
         ", ".join(hunt.removeprefix("test_").removesuffix(".py") for hunt in proof.hunts),
     ]

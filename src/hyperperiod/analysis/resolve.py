@@ -173,9 +173,7 @@ class _Filler:
             raise NotCovered("busy tasks give no demand to compute it from")
         if period_ns is None:
             raise NotCovered("gedf on several vcpus: a budget is computed for a given period only")
-        if system.sbf is Sbf.HARMONIC:
-            raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
-        shape = shape_for(contract, period_ns, [cluster])
+        shape = shape_for(contract, period_ns, [cluster], moving=True)
         for source in cluster.sources:
             if source.load.wcet > source.load.deadline:
                 raise Infeasible(source.too_long)

@@ -59,10 +59,8 @@ def dmpr_result(
         return None
     period_ns = domain.interface.period_ns
     try:
-        shape = shape_for(contract, period_ns, [cluster])
+        shape = shape_for(contract, period_ns, [cluster], moving=True)
     except NotCovered:
-        return None
-    if shape is Shape.HARMONIC:
         return None
     found = minimal_dmpr_budget(
         cluster.loads, shape, period_ns, domain.vcpus, quantum_ns or 1

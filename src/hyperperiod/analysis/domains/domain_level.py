@@ -73,6 +73,7 @@ NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 MOVING = "gedf: jobs move between the vcpus, which are judged together"
+MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
@@ -168,15 +169,24 @@ def cluster_of(domain: Domain) -> Component | None:
 
 
 def shape_for(
-    contract: SupplyContract, period_ns: int | None, components: Sequence[Component]
+    contract: SupplyContract,
+    period_ns: int | None,
+    components: Sequence[Component],
+    *,
+    moving: bool = False,
 ) -> Shape:
     """The supply bound to compute with; NotCovered if none is proved, or the harmonic one refused.
 
     What is proved must be so with the overheads behind the contract and the blocking in the
-    components.
+    components, and if jobs are moving between vcpus for one that has no work at times.
     """
     blocked = any(load.blocking for component in components for load in component.loads)
     needed = [Cover.OVERHEADS] * bool(contract.lost_ns) + [Cover.BLOCKING] * blocked
+    needed += [Cover.GAPS] * moving
+    if moving and contract.lost_ns:
+        raise NotCovered(MOVING_COSTS)
+    if moving and contract.sbf is Sbf.HARMONIC:
+        raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     try:
         proof = proof_of(contract.rules, *needed)
     except NotProved as error:
@@ -195,7 +205,8 @@ def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Com
     interface = domain.interface
     if interface is None:
         raise NotCovered(BEST_EFFORT)
-    shape = shape_for(contract, interface.period_ns, components)
+    moving = cluster_of(domain) is not None
+    shape = shape_for(contract, interface.period_ns, components, moving=moving)
     budget_ns = interface.budget_ns - contract.lost_ns
     if budget_ns <= 0:
         raise NotCovered(WHOLE_BUDGET)
@@ -289,8 +300,6 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
         cluster = cluster_of(domain)
         components = components_of(domain) if cluster is None else [cluster]
         supply = supply_if_left(domain, contract, components)
-        if cluster is not None and contract.sbf is Sbf.HARMONIC:
-            raise NotCovered("harmonic sbf: not for jobs that move between vcpus")
     except NotCovered as error:
         whole = Verdict.unknown(str(error))
         named = [t.name for t in domain.tasks] + [inner.name for inner in domain.domains]

@@ -18,24 +18,23 @@ in the smallest time unit, with
   W_i = n C_i, n = floor((L + T_i - D_i) / T_i),  c_i = min(C_i, max(0, L - n T_i)).
 
 Why. Take the first deadline missed, by a job of k, and only jobs due no later. Go back from its
-release to the last unit in which fewer of these were pending than vcpus were running, or none was
-pending; let the window begin after it and end at the deadline. At most m - 1 jobs were pending
-there, so at most that many are carried in. In every later unit all that was supplied was used.
-The job ran for at most C_k - 1 units, in which at most m (C_k - 1) was supplied. Of the other
-units take L - C_k + 1: at least supply(L) - m (C_k - 1) was used there by others, each of which
-ran no longer than these units are many, nor longer than what it can bring with deadlines in the
-window. The papers take L - C_k units and let both sides be equal; so they accept three tasks with
-C, D, T = 5, 6, 100 on two whole pcpus (`tests/analysis/mpr_published.py`), where the third ends at
-10.
+release to the last unit in which none of these waited and fewer than m of them ran; let the window
+begin after it and end at the deadline. At most m - 1 jobs were pending there, so at most that many
+are carried in. In every later unit all that was supplied was used, or as much as m vcpus can
+supply. The job ran for at most C_k - 1 units, in which at most m (C_k - 1) was supplied. Of the
+other units take L - C_k + 1: at least supply(L) - m (C_k - 1) was used there by others, each of
+which ran no longer than these units are many, nor longer than what it can bring with deadlines in
+the window. The papers take L - C_k units and let both sides be equal; so they accept three tasks
+with C, D, T = 5, 6, 100 on two whole pcpus (`tests/analysis/mpr_published.py`), where the third
+ends at 10.
 
 No window beyond a horizon can fail: there the line above the left side is below the line under
 the supply. Without room between utilization and bandwidth there is no horizon, and no answer.
 
-Assumptions: sporadic tasks with deadlines within periods, jitter as in `multiprocessor.sporadic`;
-a job runs on any vcpu of its domain and moves when it has to; while any job is unfinished, all
-vcpus of the domain count as having work (a vcpu that runs without a job for it idles). So every
-budget rule with a supply bound may stand behind the vcpus. On whole pcpus (B = P) the tests of
-`analysis.multiprocessor` are asked as well.
+Assumptions: sporadic tasks with deadlines within periods, jitter as in `multiprocessor.sporadic`; a
+job runs on any vcpu of its domain and moves when it has to; while a job waits, all vcpus of the
+domain have work, and servers lose little by the gaps between (`virtual_multiprocessor`). On whole
+pcpus (B = P) the tests of `analysis.multiprocessor` are asked as well.
 
 Inputs: loads in nanoseconds (or any unit), the supply of one vcpu, the number of vcpus. Results:
 one verdict for all loads, null where it is not confirmed; a least budget, exact for this test,

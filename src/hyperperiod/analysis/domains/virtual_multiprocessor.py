@@ -10,9 +10,20 @@ is carried in; Easwaran, Shin and Lee 2009 (`mpr`). At every instant the first j
 the vcpus that have a pcpu, one job on each: by deadline (gedf), or by a fixed priority of their
 tasks (grm, gdm, gfp).
 
-**One job.** Let vcpu j surely get sbf_j(L) in a window of length L in which it has work throughout,
-and let a job of load k run for less than C_k in one. Of the other units of the window, in which it
-waits, take L - C_k + 1. Of what j gets at most C_k - 1 is outside of them, so in them the vcpus get
+**Gaps.** While a job waits all vcpus have work; while none waits only those that execute one have.
+So a vcpu may be without work for x units of a window. Let (P, B) be its interface, and in every
+period let others have the pcpu in no more than R - B of the first R units, R <= P, in which it has
+work and budget: what the tests of the host level show (`proofs`, Cover.GAPS: periodic servers,
+which pay without work, no more than a unit in each, and deferrable ones). Then of a period in which
+it is without work for x units it gets at least B - x. Summed over the part of a period in which the
+window begins, whole periods and the part in which it ends, as for the general bound, the window
+holds at least sbf(L) - x of it. Servers that lose more than x by that are not covered: polling,
+cbs, sporadic, slices.
+
+**One job.** Let sbf_j(L) be the supply bound of vcpu j, and let a job of load k run for less than
+C_k in a window of length L at each other unit of which it waits. Take L - C_k + 1 of these. In them
+all vcpus have work, and of what is left of the window, C_k - 1 units, vcpu j got no more than their
+number, or was without work. So in the units taken the vcpus get
   left_k(L) = sum over j of max(0, sbf_j(L) - (C_k - 1))
 at least, whatever the phases between them: all at the same instants or one after the other. While
 the job waits all of that is used by jobs that go first, each of which runs for no longer than
@@ -27,20 +38,22 @@ Any L for which this holds is a bound on the response, if it is no longer than t
 the first job ends as late as it may and the next ones run at once; or the last one is due with the
 job of k, and all run as late as they may. Equal deadlines count against k.
 
-**By priority.** Let the window begin earlier, behind the last unit before the release in which
-fewer jobs that go first were pending than vcpus had a pcpu, or none was. Between there and the
-release all that is supplied is used by jobs that go first, so the job would have waited there, too,
-and is done within L of that earlier instant. At most m - 1 jobs were pending in that unit. So of
-m - 1 loads, those for which it makes most, W_i is the first bound above; of all others only jobs
-that are released in the window run: N C_i + min(C_i, L - N T_i), N = floor(L / T_i).
-All of this is as true of any m of the vcpus: while a job waits, at least as many jobs that go first
-run as these m have pcpus. So the m with the most bandwidth are tried for every m, and m = 1 is the
-test of a single vcpu.
+**By priority.** Let the window begin earlier, behind the last unit before the release in which no
+job that goes first waited and fewer than m of them ran. At most m - 1 were pending in it. In each
+unit between there and the release jobs that go first use all that is supplied, if one waits, or m
+units; so the job would have waited there, too, and is done within L of that earlier instant. Of m -
+1 loads, those for which it makes most, W_i is the first bound above; of all others only jobs that
+are released in the window run: N C_i + min(C_i, L - N T_i), N = floor(L / T_i). All of this is as
+true of any m of the vcpus. While one of the jobs that go first waits, all of these m have work, and
+what they get is used; in the other units, let them be z, at least m jobs run, at least m z in all,
+and each of these vcpus lacks z at most. So the m with the most bandwidth are tried for every m, and
+m = 1 is the test of a single vcpu.
 
-**Longer windows, by deadline**, as in `mpr`, with left_k(L) in place of the supply less
-m (C_k - 1): at most m - 1 jobs are carried in. It gives no bound but the deadline; again the m with
-the most bandwidth are tried for every m. A load is confirmed by either. On whole pcpus the tests of
-`analysis.multiprocessor` are asked as well.
+**Longer windows, by deadline**, as in `mpr`, with left_k(L) in place of the supply less m (C_k -
+1): the window begins behind the last unit in which no job due by its end waited and fewer than m of
+them ran. It gives no bound but the deadline; again the m with the most bandwidth are tried for
+every m. A load is confirmed by either. On whole pcpus the tests of `analysis.multiprocessor` are
+asked as well.
 
 **Which R.** From R_i = D_i downward, as long as one becomes shorter. Why bounds that rest on one
 another hold: let t be the first instant at which some job is there for longer than its R, or misses
@@ -51,9 +64,10 @@ Beside it stands the published test of Bini, Buttazzo and Bertogna 2009 (`multi_
 it accepts this one accepts: it sums W_i without the bound L - C_k + 1, for L = D_k and R_i = D_i.
 
 Assumptions: sporadic loads with deadlines within periods, jitter as in `multiprocessor.sporadic`;
-while any job is unfinished, all vcpus of the domain count as having work. Nothing about the pcpus
-of the vcpus, nor their number beside that of the loads. Blocking and deadlines beyond periods are
-not covered. What it costs a guest to move a job is not in the model: it is part of execution times.
+every vcpu has work while a job waits. Nothing about the pcpus of the vcpus, nor their number beside
+that of the loads: those without a server only add. Overheads, blocking and deadlines beyond periods
+are not covered. What it costs a guest to move a job is not in the model: it is part of execution
+times.
 
 Inputs: the local scheduler (EDF or fixed priority, highest first), loads and supplies in
 nanoseconds (or any unit). Results: a verdict per load, null where it is not confirmed; under EDF
