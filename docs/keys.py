@@ -19,6 +19,7 @@ from hyperperiod.model import (
     Flow,
     Interface,
     Overheads,
+    OwnVcpu,
     PeriodRange,
     Policy,
     Source,
@@ -38,6 +39,7 @@ TABLES: dict[str, tuple[type[Part], str]] = {
     "`[[domain]]`": (Domain, "meaning"),
     "`interface`, `spare`": (Interface, "meaning"),
     "`interface_period_range`": (PeriodRange, "meaning"),
+    "`[[domain.vcpu]]`": (OwnVcpu, "each key is as that of the domain; see [below](#vcpus)"),
     "`[[domain.task]]`": (Task, "meaning"),
     "`[[stolen]]`": (
         Stolen,

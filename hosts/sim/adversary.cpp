@@ -135,14 +135,20 @@ class Adversary {
         }
     }
 
+    // Draws nothing where there is no choice.
+    const Server &one_of(const std::vector<Server> &vcpus) {
+        return vcpus.size() == 1 ? vcpus.front() : vcpus[below(vcpus.size())];
+    }
+
     // A time at which something begins: anything, or about a refill or the end of a budget.
     Ns instant() {
         const Domain &domain = original_.domains[below(original_.domains.size())];
+        const Server &server = one_of(domain.vcpus);
         Ns at_ns = below(leeway_.latest_offset_ns + 1);
 
-        if (domain.period_ns > 0 && !chance(3)) {
-            at_ns -= at_ns % domain.period_ns;
-            at_ns += chance(2) ? domain.budget_ns : 0;
+        if (server.period_ns > 0 && !chance(3)) {
+            at_ns -= at_ns % server.period_ns;
+            at_ns += chance(2) ? server.budget_ns : 0;
             at_ns += below(3);
             at_ns -= std::min<Ns>(at_ns, 1);
         }

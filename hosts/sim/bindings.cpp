@@ -29,20 +29,18 @@ namespace {
 
 using Time = std::optional<Ns>;
 
-void add_domain(Scenario &scenario, u32 scheduler, u32 vcpus, u32 pcpu, u32 priority, Ns period_ns,
-                Ns budget_ns, bool best_effort, bool extra, u32 weight) {
+void add_domain(Scenario &scenario, u32 scheduler) {
     if (scheduler > static_cast<u32>(Scheduler::fifo))
         throw std::invalid_argument("no such scheduler");
-    scenario.domains.push_back({static_cast<Scheduler>(scheduler),
-                                vcpus,
-                                pcpu,
-                                priority,
-                                period_ns,
-                                budget_ns,
-                                best_effort,
-                                extra,
-                                weight,
-                                {}});
+    scenario.domains.push_back({static_cast<Scheduler>(scheduler), {}, {}});
+}
+
+void add_vcpu(Scenario &scenario, u32 pcpu, u32 priority, Ns period_ns, Ns budget_ns,
+              bool best_effort, bool extra, u32 weight) {
+    if (scenario.domains.empty())
+        throw std::invalid_argument("a vcpu needs a domain");
+    scenario.domains.back().vcpus.push_back(
+        {pcpu, priority, period_ns, budget_ns, best_effort, extra, weight});
 }
 
 void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time bcet_ns,
@@ -70,7 +68,7 @@ void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time b
         throw std::invalid_argument("a task that is not busy needs a period and a wcet");
     if (task.bcet_ns == 0 || task.bcet_ns > task.wcet_ns)
         throw std::invalid_argument("a bcet is 1 at least and the wcet at most");
-    if (task.pinned != NONE && task.pinned >= domain.vcpus)
+    if (task.pinned != NONE && task.pinned >= domain.vcpus.size())
         throw std::invalid_argument("a task is pinned to a vcpu that does not exist");
     domain.tasks.push_back(task);
 }
@@ -208,14 +206,14 @@ class Run {
     nb::list flow_responses(u32 flow) const {
         return buckets_of(simulation_->flows().at(flow).responses());
     }
-    nb::list domains() const {
+    nb::list vcpus() const {
         nb::list list;
 
-        for (const DomainCount &domain : simulation_->domains()) {
+        for (const VcpuCount &vcpu : simulation_->vcpus()) {
             nb::dict counts;
 
-            counts["supply_ns"] = domain.supply_ns;
-            counts["donated_ns"] = domain.donated_ns;
+            counts["supply_ns"] = vcpu.supply_ns;
+            counts["donated_ns"] = vcpu.donated_ns;
             list.append(counts);
         }
         return list;
@@ -319,9 +317,9 @@ void bind_scenario(nb::module_ &module) {
             },
             nb::kw_only(), arg("context_switch_ns"), arg("pick_ns"), arg("replenish_ns"),
             arg("wake_ns"), arg("interrupt_ns"), arg("migration_ns"))
-        .def("add_domain", &add_domain, nb::kw_only(), arg("scheduler"), arg("vcpus"), arg("pcpu"),
-             arg("priority"), arg("period_ns"), arg("budget_ns"), arg("best_effort"), arg("extra"),
-             arg("weight"))
+        .def("add_domain", &add_domain, nb::kw_only(), arg("scheduler"))
+        .def("add_vcpu", &add_vcpu, nb::kw_only(), arg("pcpu"), arg("priority"), arg("period_ns"),
+             arg("budget_ns"), arg("best_effort"), arg("extra"), arg("weight"))
         .def("add_task", &add_task, nb::kw_only(), arg("kind"), arg("period_ns").none(),
              arg("wcet_ns").none(), arg("bcet_ns").none(), arg("deadline_ns").none(),
              arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())
@@ -338,12 +336,12 @@ void bind_scenario(nb::module_ &module) {
             arg("at_ns"), arg("budget"), arg("order"), arg("slack"))
         .def(
             "add_change",
-            [](Scenario &self, Ns at_ns, u32 domain, Ns period_ns, Ns budget_ns, u32 priority) {
-                if (domain >= self.domains.size())
-                    throw std::invalid_argument("a change needs a domain");
-                self.changes.push_back({at_ns, domain, period_ns, budget_ns, priority});
+            [](Scenario &self, Ns at_ns, u32 vcpu, Ns period_ns, Ns budget_ns, u32 priority) {
+                if (vcpu >= self.vcpus())
+                    throw std::invalid_argument("a change needs a vcpu");
+                self.changes.push_back({at_ns, vcpu, period_ns, budget_ns, priority});
             },
-            arg("at_ns"), arg("domain"), arg("period_ns"), arg("budget_ns"), arg("priority"))
+            arg("at_ns"), arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"))
         .def(
             "add_theft",
             [](Scenario &self, u32 pcpu, Ns period_ns, Ns duration_ns, Ns offset_ns) {
@@ -369,7 +367,7 @@ void bind_run(nb::module_ &module) {
         .def("responses", &Run::responses, arg("task"))
         .def("flows", &Run::flows)
         .def("flow_responses", &Run::flow_responses, arg("flow"))
-        .def("domains", &Run::domains)
+        .def("vcpus", &Run::vcpus)
         .def("pcpus", &Run::pcpus);
 }
 

@@ -121,7 +121,8 @@ class Engine final : public Simulation {
     struct Vcpu {
         u32 domain;
         u32 lock;
-        u32 local;            // its number in the core
+        u32 local; // its number in the core
+        bool extra;
         u32 pcpu = NONE;      // that was granted to it
         u32 last_pcpu = NONE; // where it was executed last
         bool working = false; // as the core was told

@@ -155,12 +155,12 @@ inline void Engine::close_grant(u32 id) {
     if (pcpu.stolen)
         pcpus_[id].stolen_ns += span_ns;
     if (pcpu.run != NONE) {
-        DomainCount &domain = domains_[vcpus_[pcpu.run].domain];
+        VcpuCount &given = given_[pcpu.run];
 
         pcpus_[id].busy_ns += span_ns;
-        domain.supply_ns += span_ns;
+        given.supply_ns += span_ns;
         if (pcpu.pay != pcpu.run && pcpu.also != pcpu.run)
-            domain.donated_ns += span_ns;
+            given.donated_ns += span_ns;
     }
     if (!trace_.on())
         return;

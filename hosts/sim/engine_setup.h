@@ -62,17 +62,16 @@ inline void Engine::make_guests() {
 }
 
 inline void Engine::add_vcpus(u32 domain) {
-    const Domain &spec = scenario_.domains[domain];
-    const u32 lock = scenario_.global ? 0 : spec.pcpu;
-    const hp_params params{spec.period_ns, spec.budget_ns, spec.priority,
-                           (spec.best_effort ? HP_BEST_EFFORT : 0) | (spec.extra ? HP_EXTRA : 0),
-                           spec.best_effort ? spec.weight : 0};
-
-    for (u32 i = 0; i < spec.vcpus; i++) {
+    for (const Server &spec : scenario_.domains[domain].vcpus) {
+        const hp_params params{spec.period_ns, spec.budget_ns, spec.priority,
+                               (spec.best_effort ? HP_BEST_EFFORT : 0)
+                                   | (spec.extra ? HP_EXTRA : 0),
+                               spec.best_effort ? spec.weight : 0};
+        const u32 lock = scenario_.global ? 0 : spec.pcpu;
         const u32 local = static_cast<u32>(locks_[lock].vcpu_of.size());
 
         locks_[lock].vcpu_of.push_back(static_cast<u32>(vcpus_.size()));
-        vcpus_.push_back({domain, lock, local});
+        vcpus_.push_back({domain, lock, local, spec.extra});
         require(hp_add(&locks_[lock].core, local, &params, 0));
     }
 }

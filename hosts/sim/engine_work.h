@@ -256,19 +256,15 @@ inline void Engine::swap_policy(const Policy &policy) {
 }
 
 inline void Engine::change_interface(const Change &change) {
-    const Guest &guest = guests_[change.domain];
+    const Vcpu &vcpu = vcpus_[change.vcpu];
     hp_params params{};
 
     params.period_ns = change.period_ns;
     params.budget_ns = change.budget_ns;
     params.priority = change.priority;
-    params.flags = scenario_.domains[change.domain].extra ? HP_EXTRA : 0;
-    for (u32 i = 0; i < guest.vcpus(); i++) {
-        const Vcpu &vcpu = vcpus_[guest.first_vcpu() + i];
-
-        require(hp_update(&locks_[vcpu.lock].core, vcpu.local, &params, now_ns_));
-        touched_ |= bit(vcpu.lock);
-    }
+    params.flags = vcpu.extra ? HP_EXTRA : 0;
+    require(hp_update(&locks_[vcpu.lock].core, vcpu.local, &params, now_ns_));
+    touched_ |= bit(vcpu.lock);
 }
 
 // A theft that begins at this instant waits for the hypervisor to be done, and for the one before.

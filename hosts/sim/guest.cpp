@@ -57,7 +57,7 @@ std::vector<u32> ranking(const Domain &domain, u32 first_task) {
 Guest::Guest(const Domain &domain, u32 first_task, u32 first_vcpu)
     : ranked_(domain.scheduler != Scheduler::edf && domain.scheduler != Scheduler::fifo),
       by_deadline_(domain.scheduler == Scheduler::edf), first_task_(first_task),
-      first_vcpu_(first_vcpu), slots_(domain.vcpus, Slot{NONE, true}),
+      first_vcpu_(first_vcpu), slots_(domain.vcpus.size(), Slot{NONE, true}),
       anywhere_(ranked_, static_cast<u32>(domain.tasks.size())) {
     bool any_pinned = false;
 
@@ -66,7 +66,7 @@ Guest::Guest(const Domain &domain, u32 first_task, u32 first_vcpu)
         any_pinned |= task.pinned != NONE;
     }
     if (any_pinned)
-        pinned_.assign(domain.vcpus, anywhere_);
+        pinned_.assign(domain.vcpus.size(), anywhere_);
     if (!ranked_)
         return;
     task_of_rank_ = ranking(domain, first_task);

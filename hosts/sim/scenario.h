@@ -51,9 +51,7 @@ struct Task {
     u32 index = 0;        // ... and its index there: what draws are made from
 };
 
-struct Domain {
-    Scheduler scheduler = Scheduler::rm;
-    u32 vcpus = 1;
+struct Server {
     u32 pcpu = 0; // ignored by global policies
     u32 priority = 0;
     Ns period_ns = 0; // no server: best effort
@@ -61,6 +59,11 @@ struct Domain {
     bool best_effort = false;
     bool extra = false;
     u32 weight = 0; // of best effort, where the policy looks at it
+};
+
+struct Domain {
+    Scheduler scheduler = Scheduler::rm;
+    std::vector<Server> vcpus; // one for each
     std::vector<Task> tasks;
 };
 
@@ -89,7 +92,7 @@ struct Swap {
 
 struct Change {
     Ns at_ns = 0;
-    u32 domain = 0;
+    u32 vcpu = 0; // by its number in the whole scenario
     Ns period_ns = 0;
     Ns budget_ns = 0;
     u32 priority = 0;
@@ -134,6 +137,14 @@ struct Scenario {
     std::vector<Swap> swaps;
     std::vector<Change> changes;
     std::vector<Theft> thefts;
+
+    u32 vcpus() const {
+        std::size_t count = 0;
+
+        for (const Domain &domain : domains)
+            count += domain.vcpus.size();
+        return static_cast<u32>(count);
+    }
 
     // A task by its number over all domains; std::out_of_range if there is none.
     Task &task(u32 number) {

@@ -11,7 +11,7 @@
 namespace hyperperiod::sim {
 
 Simulation::Simulation(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
-    : scenario_(scenario), recorder_(std::move(recorder)), domains_(scenario.domains.size()),
+    : scenario_(scenario), recorder_(std::move(recorder)), given_(scenario.vcpus()),
       pcpus_(scenario.pcpus) {
     for (u32 domain = 0; domain < scenario.domains.size(); domain++) {
         for (const Task &task : scenario.domains[domain].tasks) {
@@ -29,24 +29,28 @@ namespace {
 u32 most_vcpus(const Scenario &scenario) {
     std::vector<u32> vcpus(MAX_PCPUS);
 
-    for (const Domain &domain : scenario.domains)
-        vcpus.at(scenario.global ? 0 : domain.pcpu) += domain.vcpus;
+    for (const Domain &domain : scenario.domains) {
+        for (const Server &vcpu : domain.vcpus)
+            vcpus.at(scenario.global ? 0 : vcpu.pcpu)++;
+    }
     return *std::max_element(vcpus.begin(), vcpus.end());
 }
 
 void check_sizes(const Scenario &scenario) {
     std::size_t tasks = 0;
-    std::size_t vcpus = 0;
 
     for (const Domain &domain : scenario.domains) {
         tasks += domain.tasks.size();
-        vcpus += domain.vcpus;
-        if (!scenario.global && domain.pcpu >= scenario.pcpus)
-            throw std::invalid_argument("a domain is on a pcpu that does not exist");
+        if (domain.vcpus.empty())
+            throw std::invalid_argument("a domain needs a vcpu");
+        for (const Server &vcpu : domain.vcpus) {
+            if (!scenario.global && vcpu.pcpu >= scenario.pcpus)
+                throw std::invalid_argument("a vcpu is on a pcpu that does not exist");
+        }
     }
     if (scenario.pcpus == 0 || scenario.pcpus > MAX_PCPUS)
         throw std::invalid_argument("1 to 64 pcpus are supported");
-    if (tasks >= MAX_IDS || vcpus >= MAX_IDS || most_vcpus(scenario) > 1024)
+    if (tasks >= MAX_IDS || scenario.vcpus() >= MAX_IDS || most_vcpus(scenario) > 1024)
         throw std::invalid_argument("too many tasks or vcpus");
 }
 

@@ -12,9 +12,9 @@
 
 namespace hyperperiod::sim {
 
-struct DomainCount {
-    Ns supply_ns = 0;  // its vcpus ran
-    Ns donated_ns = 0; // of that: without any of its own servers paying
+struct VcpuCount {
+    Ns supply_ns = 0;  // it ran
+    Ns donated_ns = 0; // of that: without its own server paying
 };
 
 struct PcpuCount {
@@ -41,7 +41,7 @@ class Simulation {
 
     const std::vector<TaskRun> &tasks() const { return tasks_; }
     const std::vector<FlowRun> &flows() const { return flows_; }
-    const std::vector<DomainCount> &domains() const { return domains_; }
+    const std::vector<VcpuCount> &vcpus() const { return given_; }
     const std::vector<PcpuCount> &pcpus() const { return pcpus_; }
 
   protected:
@@ -51,7 +51,7 @@ class Simulation {
     std::unique_ptr<Recorder> recorder_;
     std::vector<TaskRun> tasks_;
     std::vector<FlowRun> flows_;
-    std::vector<DomainCount> domains_;
+    std::vector<VcpuCount> given_; // to each vcpu
     std::vector<PcpuCount> pcpus_;
 };
 

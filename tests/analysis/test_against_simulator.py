@@ -56,7 +56,7 @@ def some_task(draw: random.Random, number: int, share: float, scheduler: Schedul
 
 
 def some_domain(draw: random.Random, number: int, share: float, pcpu: int | None) -> Domain:
-    scheduler = draw.choice([one for one in Scheduler if one is not Scheduler.GEDF])
+    scheduler = draw.choice([one for one in Scheduler if not one.is_global])
     count = draw.randint(1, 3)
     tasks = [some_task(draw, i, share / count, scheduler) for i in range(count)]
     if draw.random() < 0.2 and scheduler is not Scheduler.FP:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
+from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.result import Counts, Responses, RunFlow, RunResult, RunTask, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.hosts.xen.merge import Drawn, Jobs, jobs_of, merge
@@ -65,7 +65,7 @@ def test_counting_afterwards_is_counting_on_the_way(path: Path, tmp_path: Path) 
         interrupted=False,
         response_error=result.response_error,
         tasks=count_tasks(system, records, end),
-        domains=count_domains(system, records),
+        vcpus=count_vcpus(system, records),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, end),
     )

@@ -74,7 +74,7 @@ def _interface(draw: random.Random, step_ns: int) -> Interface:
 def _domain(draw: random.Random, index: int, step_ns: int, pcpu: int | None) -> Domain:
     best_effort = draw.random() < 0.15
     vcpus = 2 if draw.random() < 0.2 else 1
-    scheduler = draw.choice([one for one in Scheduler if one is not Scheduler.GEDF])
+    scheduler = draw.choice([one for one in Scheduler if not one.is_global])
     tasks = tuple(_task(draw, n, step_ns, scheduler, vcpus) for n in range(draw.randint(1, 3)))
     return Domain(
         name=f"d{index}",

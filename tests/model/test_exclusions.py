@@ -32,10 +32,14 @@ VALUES: dict[str, Any] = {
     "interface_period": "10ms",
     "interface_period_range": {"min": "1ms", "max": "2ms"},
     "jitter": "1ms",
+    "apart": ["e"],
     "pcpu": 0,
+    "pcpus": [0],
     "period": "10ms",
     "priority": 1,
+    "spread": True,
     "task": [TASK],
+    "together": True,
     "think": "1ms",
     "think_draw": "constant",
     "vcpu": 0,
@@ -46,6 +50,10 @@ VALUES: dict[str, Any] = {
 
 def system_of(domain: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"name": "s", "policy": "ptps", "domain": [domain], **more}
+
+
+def with_vcpu(given: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return system_of({"name": "d", "task": [TASK], "vcpu": [{}, given]}, **more)
 
 
 def in_task(given: dict[str, Any], scheduler: str, task: dict[str, Any]) -> dict[str, Any]:
@@ -60,31 +68,28 @@ def in_flow(given: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
 
 def example(narrower: Narrower, given: dict[str, Any]) -> dict[str, Any]:
     """A system that is right but for the keys in `given`."""
-    match narrower:
-        case Narrower.BUSY_TASK:
-            return in_task(given, "edf", BUSY)
-        case Narrower.GEDF_TASK:
-            return in_task(given, "gedf", TASK)
-        case Narrower.TASK_BY_RULE:
-            return in_task(given, "rm", TASK)
-        case Narrower.OUTER_DOMAIN:
-            return system_of({**OUTER, **given})
-        case Narrower.OUTER_DOMAIN_NOT_GEDF:
-            return system_of({**OUTER, "scheduler": "edf", **given})
-        case Narrower.INNER_DOMAIN:
-            best_effort: dict[str, Any] = {"task": []} if "best_effort" in given else {}
-            return system_of({**OUTER, "domain": [INNER | best_effort | given]})
-        case Narrower.BEST_EFFORT_DOMAIN:
-            return system_of({"name": "d", "best_effort": True, "pcpu": 0, **given})
-        case Narrower.WEIGHTED_DOMAIN:
-            return system_of({**DOMAIN, "weight": 5, **given})
-        case Narrower.MOVING_DOMAIN:
-            home = {key: value for key, value in DOMAIN.items() if key != "pcpu"}
-            return system_of({**home, **given}, policy="rtds", pcpus=2)
-        case Narrower.OPEN_SOURCE:
-            return in_flow(given, SOURCE)
-        case Narrower.CLOSED_SOURCE:
-            return in_flow(given, CLOSED)
+    home = {key: value for key, value in DOMAIN.items() if key != "pcpu"}
+    best_effort: dict[str, Any] = {"task": []} if "best_effort" in given else {}
+    examples = {
+        Narrower.BUSY_TASK: lambda: in_task(given, "edf", BUSY),
+        Narrower.MOVING_TASK: lambda: in_task(given, "gedf", TASK),
+        Narrower.TASK_BY_RULE: lambda: in_task(given, "rm", TASK),
+        Narrower.OUTER_DOMAIN: lambda: system_of({**OUTER, **given}),
+        Narrower.INNER_DOMAIN: lambda: system_of(
+            {**OUTER, "domain": [INNER | best_effort | given]}
+        ),
+        Narrower.BEST_EFFORT_DOMAIN: lambda: system_of(
+            {"name": "d", "best_effort": True, "pcpu": 0, **given}
+        ),
+        Narrower.BEST_EFFORT_VCPU: lambda: with_vcpu({"best_effort": True, **given}),
+        Narrower.WEIGHTED_DOMAIN: lambda: system_of({**DOMAIN, "weight": 5, **given}),
+        Narrower.WEIGHTED_VCPU: lambda: with_vcpu({"weight": 5, **given}),
+        Narrower.MOVING_DOMAIN: lambda: system_of({**home, **given}, policy="rtds", pcpus=2),
+        Narrower.MOVING_VCPU: lambda: with_vcpu(given, policy="rtds", pcpus=2),
+        Narrower.OPEN_SOURCE: lambda: in_flow(given, SOURCE),
+        Narrower.CLOSED_SOURCE: lambda: in_flow(given, CLOSED),
+    }
+    return examples[narrower]()
 
 
 ROWS = [
@@ -97,9 +102,10 @@ ROWS = [
 
 @pytest.mark.parametrize(("narrower", "name"), ROWS)
 def test_each_key_of_the_table_is_refused(narrower: Narrower, name: str) -> None:
-    key = {"tasks": "task"}.get(name, name.removesuffix("_ns"))
+    key = {"tasks": "task", "own_vcpus": "vcpu"}.get(name, name.removesuffix("_ns"))
+    value = [{}] if name == "own_vcpus" else VALUES[key]
     with pytest.raises(InputError) as refused:
-        System.of(example(narrower, {key: VALUES[key]}))
+        System.of(example(narrower, {key: value}))
     refusals = [one for one in refused.value.problems if one.key.endswith(f".{key}")]
     assert len(refusals) == 1, str(refused.value)
     assert "{" not in refusals[0].found + refusals[0].allowed

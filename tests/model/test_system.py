@@ -237,11 +237,11 @@ def test_domains_without_a_priority_are_ordinary_under_psedf(tmp_path: Path) -> 
     system = load_system(in_file(tmp_path, TWO_CLASSES))
     assert [is_ordinary(system.policy, domain) for domain in system.domains] == [False, True, True]
     numbers = Priorities(system)
-    assert [numbers.of(domain) for domain in system.domains] == [0, 0xFFFFFF, 0xFFFFFF]
+    assert [numbers.of(vcpu) for vcpu in vcpus_of(system)] == [0, 0xFFFFFF, 0xFFFFFF]
     none = load_system(in_file(tmp_path, TWO_CLASSES.replace("priority = 7\n", "")))
-    assert [Priorities(none).of(domain) for domain in none.domains] == [0xFFFFFF] * 3
+    assert [Priorities(none).of(vcpu) for vcpu in vcpus_of(none)] == [0xFFFFFF] * 3
     by_period = with_policy(none, PRESETS["ds"])
-    assert [Priorities(by_period).of(domain) for domain in none.domains] == [1, 0, 2]
+    assert [Priorities(by_period).of(vcpu) for vcpu in vcpus_of(none)] == [1, 0, 2]
     assert not any(is_ordinary(PRESETS["sedf"], domain) for domain in system.domains)
 
 

@@ -158,7 +158,7 @@ def systems(draw: st.DrawFn) -> System:
     chosen = [name for name in chosen if name not in ("idle", "spare")] or ["a"]
     domains = []
     for index, name in enumerate(chosen):
-        scheduler = draw(st.sampled_from([one for one in Scheduler if one is not Scheduler.GEDF]))
+        scheduler = draw(st.sampled_from([one for one in Scheduler if not one.is_global]))
         inside = draw(st.lists(names, min_size=1, max_size=4, unique=True))
         period = draw(times)
         # The last pcpu is in use, so that the table shows how many there are.

@@ -56,21 +56,41 @@ Task random_task(Dice &dice, u32 domain, u32 index, u32 vcpus) {
     return task;
 }
 
+Server random_server(Dice &dice, const Scenario &scenario) {
+    Server server;
+
+    server.pcpu = dice.below(scenario.pcpus);
+    server.priority = dice.below(4);
+    server.best_effort = dice.one_in(8);
+    if (!server.best_effort) {
+        server.period_ns = UNIT_NS * (1 + dice.below(40));
+        server.budget_ns = UNIT_NS * (1 + dice.below(static_cast<u32>(server.period_ns / UNIT_NS)));
+        server.extra = dice.one_in(2);
+    }
+    return server;
+}
+
+std::vector<const Server *> servers_of(const Scenario &scenario) {
+    std::vector<const Server *> servers;
+
+    for (const Domain &domain : scenario.domains) {
+        for (const Server &server : domain.vcpus)
+            servers.push_back(&server);
+    }
+    return servers;
+}
+
 Domain random_domain(Dice &dice, const Scenario &scenario, u32 number) {
     Domain domain;
 
     domain.scheduler = static_cast<Scheduler>(dice.below(5));
-    domain.vcpus = 1 + dice.below(3);
-    domain.pcpu = dice.below(scenario.pcpus);
-    domain.priority = dice.below(4);
-    domain.best_effort = dice.one_in(8);
-    if (!domain.best_effort) {
-        domain.period_ns = UNIT_NS * (1 + dice.below(40));
-        domain.budget_ns = UNIT_NS * (1 + dice.below(static_cast<u32>(domain.period_ns / UNIT_NS)));
-        domain.extra = dice.one_in(2);
+    for (u32 vcpus = 1 + dice.below(3); domain.vcpus.size() < vcpus;)
+        domain.vcpus.push_back(random_server(dice, scenario));
+    for (u32 index = 0, tasks = dice.below(4); index < tasks; index++) {
+        const auto vcpus = static_cast<u32>(domain.vcpus.size());
+
+        domain.tasks.push_back(random_task(dice, number, index, vcpus));
     }
-    for (u32 index = 0, tasks = dice.below(4); index < tasks; index++)
-        domain.tasks.push_back(random_task(dice, number, index, domain.vcpus));
     return domain;
 }
 
@@ -141,11 +161,11 @@ Scenario random_scenario(Dice &dice, u64 seed) {
     for (Ns at = dice.time(2000); dice.one_in(2); at += dice.time(500))
         scenario.swaps.push_back({at, random_policy(dice)});
     for (Ns at = dice.time(2000); dice.one_in(2); at += dice.time(500)) {
-        const u32 number = dice.below(static_cast<u32>(scenario.domains.size()));
-        const Domain &domain = scenario.domains[number];
+        const u32 number = dice.below(scenario.vcpus());
+        const Server &server = *servers_of(scenario)[number];
 
-        if (!domain.best_effort)
-            scenario.changes.push_back({at, number, domain.period_ns, UNIT_NS, domain.priority});
+        if (!server.best_effort)
+            scenario.changes.push_back({at, number, server.period_ns, UNIT_NS, server.priority});
     }
     return scenario;
 }
@@ -169,8 +189,8 @@ void check_counts(const Simulation &run, Ns end_ns) {
         require(flow.late() <= flow.due(end_ns), "more items are late than due");
         require(flow.under_way() <= flow.most_under_way(), "more items are under way than may");
     }
-    for (const DomainCount &domain : run.domains())
-        supply_ns += domain.supply_ns;
+    for (const VcpuCount &vcpu : run.vcpus())
+        supply_ns += vcpu.supply_ns;
     for (const PcpuCount &pcpu : run.pcpus()) {
         require(pcpu.busy_ns + pcpu.stolen_ns <= end_ns, "a pcpu is busy for longer than the run");
         busy_ns += pcpu.busy_ns;

@@ -69,9 +69,8 @@ def _scenario(pcpus: int) -> _sim.Scenario:
 
 
 def _add_domain(scenario: _sim.Scenario, period: int, budget: int) -> None:
-    scenario.add_domain(
-        scheduler=0,
-        vcpus=1,
+    scenario.add_domain(scheduler=0)
+    scenario.add_vcpu(
         pcpu=0,
         priority=0,
         period_ns=period,
@@ -97,9 +96,8 @@ def test_the_native_side_refuses_pcpus(pcpus: int) -> None:
 
 def test_the_native_side_refuses_a_missing_pcpu() -> None:
     scenario = _scenario(1)
-    scenario.add_domain(
-        scheduler=0,
-        vcpus=1,
+    scenario.add_domain(scheduler=0)
+    scenario.add_vcpu(
         pcpu=1,
         priority=0,
         period_ns=10,

@@ -13,10 +13,10 @@ from tests.sim.worlds import alone, domain, run, system, task
 from hyperperiod import _sim
 from hyperperiod.hosts.result import (
     Counts,
-    DomainCount,
     PcpuCount,
     Responses,
     TaskCount,
+    VcpuCount,
     make_result,
 )
 from hyperperiod.hosts.sim import make_scenario
@@ -166,7 +166,7 @@ def _counts(one: System, task_count: TaskCount) -> Counts:
         interrupted=False,
         response_error=0.0,
         tasks=[task_count],
-        domains=[DomainCount(1, 0)],
+        vcpus=[VcpuCount(1, 0)],
         pcpus=[PcpuCount(1, 1, 1, 0, 0)],
     )
 

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 from hyperperiod.analysis.domains.domain_level import DomainVerdict, SupplyContract, judge_domain
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain_result import Explanation
-from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis
+from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis, unknown_flows
+from hyperperiod.analysis.guests import judge_guest
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.result import (
@@ -46,8 +47,20 @@ from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
-from hyperperiod.model import Budget, Domain, Order, Scheduler, Slack, System, Task
+from hyperperiod.analysis.whole_domains import name_in_parts, whole_domains
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Order,
+    Scheduler,
+    Slack,
+    System,
+    Task,
+    is_split,
+    joined,
+)
 from hyperperiod.model.absent import ABSENT, Absent
+from hyperperiod.model.split import parts_of
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:
@@ -63,6 +76,9 @@ def analyze(
     say how far from their edge they are. InputError for a name that is not there.
     """
     return Analysis(system).result(explain, sensitivity=sensitivity)
+
+
+FLOW_MOVES = "a flow goes through a domain whose jobs move between vcpus: no test covers it"
 
 
 class Analysis:
@@ -83,8 +99,26 @@ class Analysis:
 
     @property
     def system(self) -> System:
-        """The system as far as its interfaces are known."""
+        """The system as far as its interfaces are known, each vcpu by itself where they differ."""
         return self.resolution.system
+
+    @cached_property
+    def _whole(self) -> System:
+        """The system as far as its interfaces are known, with the domains of the file."""
+        return joined(self._given, self.system)
+
+    @cached_property
+    def _guests(self) -> dict[str, DomainVerdict]:
+        """The domains whose jobs move between vcpus that may differ, if these get their budgets."""
+        return {
+            domain.name: self.flows.domains.get(domain.name)
+            or judge_guest(domain, [self.contracts[name] for name in domain.vcpu_names])
+            for domain in self._moving
+        }
+
+    @property
+    def _moving(self) -> list[Domain]:
+        return [one for one in self._whole.domains if is_split(one) and one.moves_jobs]
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -112,6 +146,10 @@ class Analysis:
         """What is known of the flows; their analysis is loaded for systems that have some."""
         if not self.system.flows:
             return NO_FLOWS
+        moving = {f"{one.name}.{task.name}" for one in self._moving for task in one.tasks}
+        if any(hop in moving for flow in self.system.flows for hop in flow.hops):
+            domains = [*self.system.domains, *self._moving]
+            return unknown_flows(self.system.flows, domains, FLOW_MOVES)
         from hyperperiod.analysis.flows.end_to_end import analyze_flows
 
         return analyze_flows(self.system, self.contracts, self._not_guaranteed())
@@ -126,14 +164,15 @@ class Analysis:
 
     def result(self, explain: str | None = None, *, sensitivity: bool = False) -> AnalysisResult:
         """Verdicts of the whole system; the options are those of `analyze`."""
-        domains = tuple(
+        parts = tuple(
             self._domain(index, domain, sensitivity=sensitivity)
             for index, domain in enumerate(self.system.domains)
         )
+        domains = whole_domains(self._whole, parts, self._guests)
         counted = [
             (found.schedulable, _of_domain(found.name, found.reason))
-            for found, domain in zip(domains, self.system.domains, strict=True)
-            if not domain.best_effort
+            for found, domain in zip(domains, self._whole.domains, strict=True)
+            if domain.is_served
         ]
         flows = self._flow_results() if self.system.flows else ()
         counted += [(one.schedulable, f"flow {one.name}: {one.reason}") for one in flows]
@@ -158,12 +197,24 @@ class Analysis:
         # Loaded where it is asked for: it has as many modules as all the tests.
         from hyperperiod.analysis.explain import explain
 
+        sure = zip(self.system.domains, self.guaranteed, strict=True)
+        guaranteed = {domain.name: host.holds is True for domain, host in sure}
+        name = name_in_parts(self._given, name, guaranteed)
         return explain(self.resolution, name, self.flows, self.guaranteed)
 
     def _flow_results(self) -> tuple[FlowResult, ...]:
         from hyperperiod.analysis.flows.results import flow_results
 
-        return flow_results(self.flows, self._outside())
+        found = flow_results(self.flows, self._outside())
+        homes = {part.name: one.name for one in self._given.domains for part in parts_of(one)}
+        return tuple(
+            flow.replace(
+                hops=tuple(
+                    hop.replace(domain=homes.get(hop.domain, hop.domain)) for hop in flow.hops
+                )
+            )
+            for flow in found
+        )
 
     def _open_hosts(self) -> list[HostVerdict]:
         """Hosts that say more than their domains.
@@ -254,9 +305,13 @@ class Analysis:
 
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
-        return {
+        found = {
             domain.name: all_of([*self._unsettled(), host])
             for domain, host in zip(self.system.domains, self.guaranteed, strict=True)
+        }
+        return found | {
+            domain.name: all_of(found[name] for name in domain.vcpu_names)
+            for domain in self._moving
         }
 
     def _not_guaranteed(self) -> dict[str, str]:

@@ -96,7 +96,11 @@ _LOCALS = {
     Scheduler.FP: Local.FIXED_PRIORITY,
     Scheduler.EDF: Local.EDF,
     Scheduler.FIFO: Local.FIFO,
-    Scheduler.GEDF: Local.EDF,  # on one vcpu; on several see `domains.mpr`
+    # On one vcpu these are the same; on several see `domains.mpr` and `guests`.
+    Scheduler.GEDF: Local.EDF,
+    Scheduler.GRM: Local.FIXED_PRIORITY,
+    Scheduler.GDM: Local.FIXED_PRIORITY,
+    Scheduler.GFP: Local.FIXED_PRIORITY,
 }
 
 
@@ -155,18 +159,18 @@ def _load_of_domain(inner: Domain) -> Load:
 
 def _rank(scheduler: Scheduler, task: Task) -> tuple[bool, int]:
     """Lower is first; sorting is stable, so equals keep the order of the file."""
-    if scheduler is Scheduler.FP:
+    if scheduler.takes_priorities:
         return False, task.priority or 0
     if task.kind is TaskKind.BUSY:
         return True, 0
-    key = task.deadline_ns if scheduler is Scheduler.DM else task.period_ns
+    key = task.deadline_ns if scheduler in (Scheduler.DM, Scheduler.GDM) else task.period_ns
     return False, key or 0
 
 
 def _inner_rank(scheduler: Scheduler, domains: Sequence[Domain], inner: Domain) -> int:
     """The rank of an inner domain: its given number under fp if all have one, else its period."""
     numbered = all(domain.priority is not None for domain in domains)
-    if scheduler is Scheduler.FP and numbered and inner.priority is not None:
+    if scheduler.takes_priorities and numbered and inner.priority is not None:
         return inner.priority
     assert inner.interface is not None, "interfaces are filled in from the inside"
     return inner.interface.period_ns

@@ -44,7 +44,9 @@ from hyperperiod.model import (
     Slack,
     System,
     format_time,
+    joined,
     require_pins,
+    split,
 )
 
 if TYPE_CHECKING:
@@ -55,14 +57,22 @@ DEFAULT_QUANTUM_NS = 1_000_000
 TIME_LIMIT_NS = 2**62
 
 
+MOVES = "jobs move between vcpus that may differ: their interfaces are given, or chosen by fit"
+
+
 class Infeasible(Exception):  # noqa: N818 - it is a finding, not a mistake
     """No interface serves the tasks; the message says why."""
 
 
 @dataclass
 class Resolution:
-    """The system with what could be computed, how, and why the rest could not."""
+    """The system with what could be computed, how, and why the rest could not.
 
+    In `system` each vcpu is a domain of its own where they may differ; `given` is what was asked
+    about (`hyperperiod.model.split`).
+    """
+
+    given: System
     system: System
     optima: dict[str, Optimum] = field(default_factory=dict)
     budgets: dict[str, MinimalBudget] = field(default_factory=dict)
@@ -73,7 +83,7 @@ class Resolution:
         return domain.name in self.optima or domain.name in self.budgets
 
     def whole(self) -> System:
-        """The system, every interface of which is known; InputError if one is not."""
+        """What was given, with every interface; InputError if one is not known."""
         for name, verdict in self.failures.items():
             raise InputError(
                 "",
@@ -82,7 +92,7 @@ class Resolution:
                 f"nothing, and none can be computed: {verdict.reason}",
                 "interface = { period, budget }, or tasks that some interface can serve",
             )
-        return self.system
+        return joined(self.given, self.system)
 
 
 def resolve(system: System) -> System:
@@ -93,7 +103,8 @@ def resolve(system: System) -> System:
 def resolve_what_can_be(system: System) -> Resolution:
     """The system as `resolve` gives it, but domains without a possible interface stay open."""
     require_pins(system)
-    resolution = Resolution(system)
+    given, system = system, split(system)
+    resolution = Resolution(given, system)
     filler = _Filler(resolution, lambda _: 0)
     domains = tuple(
         filler.fill(domain, contract_under(system.policy, domain, system.sbf))
@@ -124,6 +135,9 @@ class _Filler:
         if domain.best_effort or domain.interface is not None:
             return domain
         if has_slice_by_weight(self.resolution.system, domain):
+            return domain
+        if not domain.tasks and not domain.domains:  # a vcpu between which and others jobs move
+            self.resolution.failures[domain.name] = Verdict.unknown(MOVES)
             return domain
         open_inside = [child.name for child in inner if child.interface is None]
         try:

@@ -100,8 +100,30 @@ class DomainSensitivityResult(ResultObject):
     exact: bool
 
 
+class VcpuResult(ResultObject):
+    """One vcpu of a domain whose vcpus may differ: its interface, and whether its tasks are served.
+
+    Of a domain whose jobs move between its vcpus: whether the vcpu gets its budget.
+    """
+
+    name: str
+    pcpu: int | None
+    utilization: float
+    interface: InterfaceResult | None
+    interface_overhead: float | None
+    schedulable: bool | None
+    reason: str = ""
+    tests: tuple[TestResult, ...]
+    algorithm1: OptimumResult | None = None
+    minimal_budget: MinimalBudgetResult | None = None
+    sensitivity: DomainSensitivityResult | Absent | None = ABSENT
+
+
 class DomainResult(ResultObject):
-    """A domain: its interface, whether its tasks are served, and the domains inside it."""
+    """A domain: its interface, whether its tasks are served, and the domains inside it.
+
+    `each_vcpu` is there if its vcpus may differ; `interface` is what all of them have, or null.
+    """
 
     name: str
     vcpus: int
@@ -116,6 +138,7 @@ class DomainResult(ResultObject):
     minimal_budget: MinimalBudgetResult | None = None
     dmpr: DmprResult | None = None
     sensitivity: DomainSensitivityResult | Absent | None = ABSENT
+    each_vcpu: tuple[VcpuResult, ...] = ()
     domains: tuple[DomainResult, ...] = ()
 
 

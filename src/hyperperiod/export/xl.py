@@ -6,8 +6,9 @@ of pcpus with the policy, into which each domain is moved before it runs, and a 
 vcpus. What it is to do stands in one file, `hyperperiod-xen.conf` (docs/formats.md), which
 `start.sh` applies and, by the systemd unit beside it, every boot.
 
-A pool has one lock domain per pcpu under a partitioned policy, and which of them a domain belongs
-to is no choice of the tool: so such a policy on several pcpus becomes a pool for each.
+A pool has one lock domain per pcpu under a partitioned policy, and which of them a vcpu belongs to
+follows its affinity: so such a policy on several pcpus becomes a pool for each, and one for those
+on which a domain has vcpus, which xl binds to theirs.
 
 What the tools cannot say is refused: a quantum, swaps and changes at given times, names that xl
 does not take. Servers are set in whole microseconds: a computed budget is rounded up to one.
@@ -25,7 +26,17 @@ from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.decisions import require_time
-from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time, to_toml
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    Scope,
+    System,
+    Vcpu,
+    format_time,
+    to_toml,
+    vcpus_of,
+)
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.resources import SOURCES
 from hyperperiod.runs import complete
@@ -65,7 +76,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     require_time(system)
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {
-        f"{domain.name}.cfg": _configuration(system, domain) for domain in system.domains
+        f"{domain.name}.cfg": _configuration(system, domain, chosen) for domain in system.domains
     }
     files[CONF] = _conf(system, pools)
     files[UNIT] = SOURCES / "hosts" / "xen" / "control" / UNIT
@@ -110,16 +121,15 @@ def _in_microseconds(given: System, system: System) -> System:
     """The system with computed budgets rounded up; InputError for other times between."""
     domains = []
     for index, (asked, domain) in enumerate(zip(given.domains, system.domains, strict=True)):
-        interface = domain.interface
-        if interface is not None:
-            key = f"domain[{index}].interface"
-            budget_ns = interface.budget_ns
-            if asked.interface is None:
-                budget_ns = -(-budget_ns // US) * US
-            _require_whole(f"{key}.period", interface.period_ns)
-            _require_whole(f"{key}.budget", budget_ns)
-            interface = Interface(period_ns=interface.period_ns, budget_ns=budget_ns)
-        domains.append(domain.replace(interface=interface))
+        key = f"domain[{index}]"
+        own = tuple(
+            vcpu.replace(interface=_whole(f"{key}.vcpu[{number}]", keys.interface, vcpu.interface))
+            for number, (vcpu, keys) in enumerate(
+                zip(domain.own_vcpus, asked.each_vcpu, strict=False)
+            )
+        )
+        interface = _whole(key, asked.interface, domain.interface)
+        domains.append(domain.replace(interface=interface, own_vcpus=own))
     if system.spare is not None:
         budget_ns = system.spare.budget_ns
         if given.spare is None:
@@ -129,6 +139,16 @@ def _in_microseconds(given: System, system: System) -> System:
         spare = Interface(period_ns=system.spare.period_ns, budget_ns=budget_ns)
         system = system.replace(spare=spare)
     return system.replace(domains=tuple(domains))
+
+
+def _whole(key: str, asked: Interface | None, found: Interface | None) -> Interface | None:
+    """An interface, its budget rounded up if it was not asked for."""
+    if found is None:
+        return None
+    budget_ns = found.budget_ns if asked is not None else -(-found.budget_ns // US) * US
+    _require_whole(f"{key}.interface.period", found.period_ns)
+    _require_whole(f"{key}.interface.budget", budget_ns)
+    return Interface(period_ns=found.period_ns, budget_ns=budget_ns)
 
 
 def _require_whole(key: str, time_ns: int) -> None:
@@ -141,20 +161,40 @@ def _pools(system: System, cpus: tuple[int, ...]) -> list[Pool]:
     if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
         return [Pool(base, cpus, system.domains)]
     pools = []
-    for number, cpu in enumerate(cpus):
-        inside = tuple(domain for domain in system.domains if domain.pcpu == number)
+    for together in _pcpus_together(system):
+        inside = tuple(domain for domain in system.domains if _homes(domain) & together)
         if inside:
-            pools.append(Pool(f"{base}-{number}", (cpu,), inside))
+            own = tuple(cpus[number] for number in sorted(together))
+            pools.append(Pool(f"{base}-{min(together)}", own, inside))
     return pools
 
 
-def _configuration(system: System, domain: Domain) -> str:
-    interface = domain.interface
-    server = (
+def _homes(domain: Domain) -> set[int]:
+    return {keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None}
+
+
+def _pcpus_together(system: System) -> list[set[int]]:
+    """The pcpus in sets, so that no domain has vcpus in two of them."""
+    sets = [{pcpu} for pcpu in range(system.pcpus)]
+    for domain in system.domains:
+        touched = [one for one in sets if one & _homes(domain)]
+        if len(touched) > 1:
+            sets = [one for one in sets if one not in touched] + [set().union(*touched)]
+    return sorted(sets, key=min)
+
+
+def _configuration(system: System, domain: Domain, cpus: tuple[int, ...]) -> str:
+    """The domain for xl; `cpus` are Xen's numbers of the system's pcpus."""
+    each = dict.fromkeys(
         "best effort: it runs when nobody else wants the pcpu"
         if interface is None
         else f"{format_time(interface.budget_ns)} in every {format_time(interface.period_ns)}"
+        for interface in (keys.interface for keys in domain.each_vcpu)
     )
+    server = "; ".join(each)
+    homes = [keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None]
+    pins = ", ".join(f'"{cpus[home]}"' for home in homes)
+    affinity = "" if domain.is_plain or not homes else f"cpus = [{pins}]\n"
     return f"""# {domain.name} of {system.name}: {server}
 # Written by Hyperperiod; start.sh makes the domain and gives it its server.
 name = "{domain.name}"
@@ -162,7 +202,7 @@ type = "pvh"
 kernel = "/boot/guest-{domain.name}"  # put your guest here
 memory = {MEMORY_MIB}
 vcpus = {domain.vcpus}
-on_poweroff = "destroy"
+{affinity}on_poweroff = "destroy"
 on_crash = "destroy"
 """
 
@@ -171,13 +211,17 @@ def _conf(system: System, pools: Sequence[Pool]) -> str:
     """The file that `hyperperiod-xen apply` reads."""
     lines = [f"# {system.name}, written by Hyperperiod.", "version = 1"]
     priorities = Priorities(system)
+    vcpus = vcpus_of(system)
     for pool in pools:
         lines += ["", *_pool_lines(system, pool)]
     for pool in pools:
         for domain in pool.domains:
             lines += ["", f"[domain {domain.name}]", f"pool = {pool.name}"]
-            server = _server_line(domain, priorities)
-            lines += [f"vcpu {vcpu} = {server}" for vcpu in range(domain.vcpus)]
+            lines += [
+                f"vcpu {vcpu.index} = {_server_line(vcpu, priorities)}"
+                for vcpu in vcpus
+                if vcpu.domain is domain
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -191,12 +235,12 @@ def _pool_lines(system: System, pool: Pool) -> Iterator[str]:
         yield f"spare = {_budget_in_period(system.spare)}"
 
 
-def _server_line(domain: Domain, priorities: Priorities) -> str:
-    if domain.interface is None:
-        weight = "" if domain.weight is None else f", weight {domain.weight}"
+def _server_line(vcpu: Vcpu, priorities: Priorities) -> str:
+    if vcpu.interface is None:
+        weight = "" if vcpu.weight is None else f", weight {vcpu.weight}"
         return f"best effort{weight}"
-    extra = ", extra time" if domain.extra else ""
-    return f"{_budget_in_period(domain.interface)}, priority {priorities.of(domain)}{extra}"
+    extra = ", extra time" if vcpu.extra else ""
+    return f"{_budget_in_period(vcpu.interface)}, priority {priorities.of(vcpu)}{extra}"
 
 
 def _budget_in_period(interface: Interface) -> str:
@@ -281,7 +325,10 @@ How items of {names} get from domain to domain is up to your guests: nothing in 
 
 
 def _shown(domain: Domain) -> str:
-    interface = domain.interface
-    if interface is None:
-        return "best effort"
-    return f"{format_time(interface.budget_ns)} in {format_time(interface.period_ns)}"
+    each = dict.fromkeys(
+        "best effort"
+        if interface is None
+        else f"{format_time(interface.budget_ns)} in {format_time(interface.period_ns)}"
+        for interface in (keys.interface for keys in domain.each_vcpu)
+    )
+    return "; ".join(each)

@@ -13,7 +13,7 @@ from typing import Any, Required, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.result import DomainCount, FlowCount, PcpuCount, TaskCount
+from hyperperiod.hosts.result import FlowCount, PcpuCount, TaskCount, VcpuCount
 from hyperperiod.model import Flow, System, tasks_of, vcpus_of
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Item, Kind, Records
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
@@ -34,18 +34,17 @@ def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount
     return [_flow(own, flow, end_ns) for own, flow in zip(found, system.flows, strict=True)]
 
 
-def count_domains(system: System, records: Records) -> list[DomainCount]:
-    """What each domain got in a run, in the order of the file."""
+def count_vcpus(system: System, records: Records) -> list[VcpuCount]:
+    """What each vcpu got in a run, in the order of the file."""
     found = _every_interval(system, records)
     running = found[found["kind"] == Kind.RUN]
     lengths = running["end_ns"] - running["start_ns"]
     own = (running["payer"] == running["vcpu"]) | (running["flags"] & SECOND_PAYER > 0)
-    domain_of = np.array([vcpu.domain_index for vcpu in vcpus_of(system)], np.intp)
     counts = []
-    for index in range(len(system.domains)):
-        here = domain_of[running["vcpu"]] == index
+    for vcpu in vcpus_of(system):
+        here = running["vcpu"] == vcpu.id
         supply = int(lengths[here].sum())
-        counts.append(DomainCount(supply, int(lengths[here & ~own].sum())))
+        counts.append(VcpuCount(supply, int(lengths[here & ~own].sum())))
     return counts
 
 

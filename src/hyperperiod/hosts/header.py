@@ -3,8 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.model import Change, Interface, Scope, Source, System, hops_of, tasks_of, vcpus_of
+from hyperperiod.model import (
+    Change,
+    Interface,
+    Scope,
+    Source,
+    System,
+    changed_vcpus,
+    hops_of,
+    tasks_of,
+    vcpus_of,
+)
 from hyperperiod.trace.format import (
     FORMAT,
     ChangeEntry,
@@ -42,7 +54,9 @@ def make_header(
         "spare": None if system.spare is None else _server(system.spare),
         "tasks": _tasks(system),
         "swaps": [{"at_ns": swap.at_ns, "policy": str(swap.policy)} for swap in system.swaps],
-        "changes": [_change(change, priorities) for change in system.changes],
+        "changes": [
+            entry for change in system.changes for entry in _changes(system, change, priorities)
+        ],
         "guarantees": guarantees,
     }
     if system.flows:
@@ -57,7 +71,7 @@ def _vcpus(system: System, priorities: Priorities) -> list[VcpuEntry]:
             "domain": vcpu.domain.name,
             "period_ns": vcpu.interface.period_ns if vcpu.interface else None,
             "budget_ns": vcpu.interface.budget_ns if vcpu.interface else None,
-            "priority": None if vcpu.best_effort else priorities.of(vcpu.domain),
+            "priority": None if vcpu.best_effort else priorities.of(vcpu),
             "pcpu": vcpu.pcpu,
             "best_effort": vcpu.best_effort,
             "extra": vcpu.extra,
@@ -113,13 +127,21 @@ def _with_clients(source: Source, flow: FlowEntry) -> FlowEntry:
     return flow
 
 
-def _change(change: Change, priorities: Priorities) -> ChangeEntry:
-    return {
-        "at_ns": change.at_ns,
-        "domain": change.domain,
-        "interface": _server(change.interface),
-        "priority": priorities.after(change),
-    }
+def _changes(system: System, change: Change, priorities: Priorities) -> Iterator[ChangeEntry]:
+    """One entry where all vcpus of a domain get the same, else one for each vcpu."""
+    if change.interface is None:
+        return
+    for vcpu in changed_vcpus(system, change):
+        entry: ChangeEntry = {
+            "at_ns": change.at_ns,
+            "domain": vcpu.domain.name,
+            "interface": _server(change.interface),
+            "priority": priorities.after(change, vcpu),
+        }
+        if vcpu.domain.is_plain and change.domain == vcpu.domain.name:
+            yield entry
+            return
+        yield {**entry, "vcpus": [vcpu.id]}
 
 
 def _server(interface: Interface) -> InterfaceEntry:

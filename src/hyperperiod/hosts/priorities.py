@@ -9,7 +9,7 @@ all periods that any server will ever have, so that a change never moves anyone 
 
 from __future__ import annotations
 
-from hyperperiod.model import Change, Domain, System, by_period
+from hyperperiod.model import Change, System, Vcpu, VcpuKeys, by_period, vcpus_of
 
 LAST = 2**24 - 1
 """The core's HP_ORDINARY, which is after every rank."""
@@ -19,29 +19,29 @@ class Priorities:
     """The priorities of one system, now and after each of its changes."""
 
     def __init__(self, system: System) -> None:
-        served = [domain for domain in system.domains if not domain.best_effort]
-        self._given = {domain.name: domain.priority for domain in served}
+        served = [vcpu.given for vcpu in vcpus_of(system) if not vcpu.best_effort]
         self._by_period = by_period(system)
-        keys = {key for domain in served if (key := self._key(domain)) is not None}
+        keys = {key for one in served if (key := self._key(one)) is not None}
         if self._by_period:
-            keys |= {change.interface.period_ns for change in system.changes}
+            given = (change.interface for change in system.changes)
+            keys |= {interface.period_ns for interface in given if interface is not None}
         self._ranks = {key: rank for rank, key in enumerate(sorted(keys))}
 
-    def of(self, domain: Domain) -> int:
-        """The priority that a domain's servers start with."""
-        return self._rank(self._key(domain))
+    def of(self, vcpu: Vcpu) -> int:
+        """The priority that a vcpu's server starts with."""
+        return self._rank(self._key(vcpu.given))
 
-    def after(self, change: Change) -> int:
-        """The priority of the changed domain's servers from then on."""
-        if self._by_period:
+    def after(self, change: Change, vcpu: Vcpu) -> int:
+        """The priority of a vcpu's server from a change of its interface on."""
+        if self._by_period and change.interface is not None:
             return self._ranks[change.interface.period_ns]
-        return self._rank(self._given[change.domain])
+        return self._rank(self._key(vcpu.given))
 
     def _rank(self, key: int | None) -> int:
         return LAST if key is None else self._ranks[key]
 
-    def _key(self, domain: Domain) -> int | None:
+    def _key(self, keys: VcpuKeys) -> int | None:
         if not self._by_period:
-            return domain.priority
-        assert domain.interface is not None, "interfaces must be known"
-        return domain.interface.period_ns
+            return keys.priority
+        assert keys.interface is not None, "interfaces must be known"
+        return keys.interface.period_ns

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hyperperiod.model import InputError, Scheduler, System, require_pins
+from hyperperiod.model import InputError, System, require_pins, vcpus_of
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
@@ -17,14 +17,18 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
                 f"domains inside {domain.name!r}",
                 "two levels: domains and their tasks",
             )
-        if domain.scheduler is Scheduler.GEDF:
+        if domain.scheduler.is_global:
             raise InputError(
                 system.name,
                 None,
                 f"domain {domain.name}: scheduler",
-                '"gedf", which moves jobs between the vcpus of a domain',
-                "rm, dm, fp, edf or fifo: gedf is for the analysis only",
+                f'"{domain.scheduler}", which moves jobs between the vcpus of a domain',
+                "rm, dm, fp, edf or fifo: the others are for the analysis only",
             )
+    for index, change in enumerate(system.changes):
+        if change.pcpu is not None:
+            found, allowed = "a move to another pcpu", "an interface: no host moves vcpus"
+            raise InputError(system.name, None, f"change[{index}].pcpu", found, allowed)
     if not 0 < horizon_ns < 2**62:
         raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
     if not 0 <= seed < 2**64:
@@ -34,12 +38,12 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
 
 def require_interfaces(system: System) -> None:
     """InputError for a domain that should have an interface and has none: hosts compute nothing."""
-    for domain in system.domains:
-        if domain.interface is None and not domain.best_effort:
+    for vcpu in vcpus_of(system):
+        if vcpu.interface is None and not vcpu.best_effort:
             raise InputError(
                 system.name,
                 None,
-                f"domain {domain.name}: interface",
+                f"domain {vcpu.name if not vcpu.domain.is_plain else vcpu.domain.name}: interface",
                 "nothing",
                 "interface = { period, budget }, as `resolve` computes it",
             )

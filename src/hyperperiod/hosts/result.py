@@ -11,13 +11,13 @@ and off by at most `response_error` of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hyperperiod.model import System
+from hyperperiod.model import Domain, System
 from hyperperiod.model.result_object import ResultObject
-from hyperperiod.model.vcpus import InterfaceResult, interface_result
+from hyperperiod.model.vcpus import InterfaceResult, interface_of_vcpu, interface_result
 
 NS_PER_S = 1_000_000_000
 
@@ -64,8 +64,20 @@ class RunFlow(ResultObject):
     histogram: Histogram | None = None
 
 
+class RunVcpu(ResultObject):
+    """What one vcpu was given: of `supply_ns`, `donated_ns` was not paid by its own server."""
+
+    name: str
+    interface: InterfaceResult | None
+    supply_ns: int
+    donated_ns: int
+
+
 class RunDomain(ResultObject):
-    """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers."""
+    """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers.
+
+    `each_vcpu` is there if its vcpus may differ.
+    """
 
     name: str
     vcpus: int
@@ -73,6 +85,7 @@ class RunDomain(ResultObject):
     supply_ns: int
     donated_ns: int
     tasks: tuple[RunTask, ...]
+    each_vcpu: tuple[RunVcpu, ...] = ()
 
 
 class RunPcpu(ResultObject):
@@ -169,8 +182,8 @@ class FlowCount(ResponseCount):
     dropped: int
 
 
-class DomainCount(NamedTuple):
-    """What a host counted of one domain."""
+class VcpuCount(NamedTuple):
+    """What a host counted of one vcpu."""
 
     supply_ns: int
     donated_ns: int
@@ -196,7 +209,7 @@ class Counts(NamedTuple):
     interrupted: bool
     response_error: float
     tasks: Sequence[TaskCount]
-    domains: Sequence[DomainCount]
+    vcpus: Sequence[VcpuCount]
     pcpus: Sequence[PcpuCount]
     flows: Sequence[FlowCount] = ()
     timing: str | None = None
@@ -204,17 +217,10 @@ class Counts(NamedTuple):
 
 def make_result(system: System, counts: Counts) -> RunResult:
     """The result object of a run of `system`, whose interfaces must be known."""
-    tasks = iter(counts.tasks)
+    tasks, vcpus = iter(counts.tasks), iter(counts.vcpus)
     domains = tuple(
-        RunDomain(
-            name=domain.name,
-            vcpus=domain.vcpus,
-            interface=interface_result(domain),
-            supply_ns=given.supply_ns,
-            donated_ns=given.donated_ns,
-            tasks=tuple(_task(task.name, next(tasks)) for task in domain.tasks),
-        )
-        for domain, given in zip(system.domains, counts.domains, strict=True)
+        _domain(domain, tasks, [next(vcpus) for _ in range(domain.vcpus)])
+        for domain in system.domains
     )
     return RunResult(
         system=system.name,
@@ -236,6 +242,29 @@ def make_result(system: System, counts: Counts) -> RunResult:
             for flow, count in zip(system.flows, counts.flows, strict=True)
         ),
         timing=counts.timing,
+    )
+
+
+def _domain(domain: Domain, tasks: Iterator[TaskCount], given: Sequence[VcpuCount]) -> RunDomain:
+    names = zip(domain.vcpu_names, domain.each_vcpu, given, strict=True)
+    return RunDomain(
+        name=domain.name,
+        vcpus=domain.vcpus,
+        interface=interface_result(domain),
+        supply_ns=sum(one.supply_ns for one in given),
+        donated_ns=sum(one.donated_ns for one in given),
+        tasks=tuple(_task(task.name, next(tasks)) for task in domain.tasks),
+        each_vcpu=()
+        if domain.is_plain
+        else tuple(
+            RunVcpu(
+                name=name,
+                interface=interface_of_vcpu(keys.interface),
+                supply_ns=one.supply_ns,
+                donated_ns=one.donated_ns,
+            )
+            for name, keys, one in names
+        ),
     )
 
 

@@ -9,7 +9,7 @@ valid result of a shorter one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,15 @@ from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.result import (
     Counts,
-    DomainCount,
     FlowCount,
     PcpuCount,
     RunResult,
     TaskCount,
+    VcpuCount,
     make_result,
 )
 from hyperperiod.model import (
+    Change,
     Domain,
     Flow,
     InputError,
@@ -33,7 +34,10 @@ from hyperperiod.model import (
     Scope,
     System,
     Task,
+    Vcpu,
+    changed_vcpus,
     hops_of,
+    vcpus_of,
 )
 
 if TYPE_CHECKING:
@@ -114,8 +118,10 @@ def make_scenario(
     else:
         scenario.set_spare(SPARE_PERIOD_NS, 0)
     priorities = Priorities(system)
-    for domain in system.domains:
-        _add_domain(scenario, domain, priorities)
+    vcpus = vcpus_of(system)
+    for index, domain in enumerate(system.domains):
+        own = [vcpu for vcpu in vcpus if vcpu.domain_index == index]
+        _add_domain(scenario, domain, own, priorities)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
         _add_flow(scenario, flow, hops)
     for theft in system.stolen:
@@ -123,33 +129,42 @@ def make_scenario(
             scenario.add_theft(pcpu, theft.period_ns, theft.duration_ns, theft.offset_ns)
     for swap in system.swaps:
         scenario.add_swap(swap.at_ns, **_rules(swap.policy))
-    names = [domain.name for domain in system.domains]
     for change in system.changes:
-        scenario.add_change(
-            change.at_ns,
-            names.index(change.domain),
-            change.interface.period_ns,
-            change.interface.budget_ns,
-            priorities.after(change),
-        )
+        for vcpu in changed_vcpus(system, change):
+            _add_change(scenario, change, vcpu, priorities)
     return scenario
 
 
-def _add_domain(scenario: _sim.Scenario, domain: Domain, priorities: Priorities) -> None:
-    interface = domain.interface
-    scenario.add_domain(
-        scheduler=_number(domain.scheduler),
-        vcpus=domain.vcpus,
-        pcpu=domain.pcpu or 0,
-        priority=0 if domain.best_effort else priorities.of(domain),
-        period_ns=interface.period_ns if interface else 0,
-        budget_ns=interface.budget_ns if interface else 0,
-        best_effort=domain.best_effort,
-        extra=domain.extra,
-        weight=domain.weight or 0,
-    )
+def _add_domain(
+    scenario: _sim.Scenario, domain: Domain, vcpus: Iterable[Vcpu], priorities: Priorities
+) -> None:
+    scenario.add_domain(scheduler=_number(domain.scheduler))
+    for vcpu in vcpus:
+        interface = vcpu.interface
+        scenario.add_vcpu(
+            pcpu=vcpu.pcpu or 0,
+            priority=0 if vcpu.best_effort else priorities.of(vcpu),
+            period_ns=interface.period_ns if interface else 0,
+            budget_ns=interface.budget_ns if interface else 0,
+            best_effort=vcpu.best_effort,
+            extra=vcpu.extra,
+            weight=vcpu.weight or 0,
+        )
     for task in domain.tasks:
         _add_task(scenario, task)
+
+
+def _add_change(
+    scenario: _sim.Scenario, change: Change, vcpu: Vcpu, priorities: Priorities
+) -> None:
+    if change.interface is not None:
+        scenario.add_change(
+            change.at_ns,
+            vcpu.id,
+            change.interface.period_ns,
+            change.interface.budget_ns,
+            priorities.after(change, vcpu),
+        )
 
 
 def _add_task(scenario: _sim.Scenario, task: Task) -> None:
@@ -234,7 +249,7 @@ def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) ->
         interrupted=interrupted,
         response_error=_sim.RELATIVE_ERROR,
         tasks=tasks,
-        domains=[DomainCount(**count) for count in run.domains()],
+        vcpus=[VcpuCount(**count) for count in run.vcpus()],
         pcpus=[PcpuCount(**count) for count in run.pcpus()],
         flows=flows,
     )

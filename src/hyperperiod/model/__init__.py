@@ -18,6 +18,7 @@ from hyperperiod.model.flow import Flow, Source
 from hyperperiod.model.interface import Interface, PeriodRange
 from hyperperiod.model.load import load_system, require_pins
 from hyperperiod.model.override import fitting_policies, with_policy
+from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.policy import (
     PRESETS,
     Budget,
@@ -27,6 +28,7 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
+from hyperperiod.model.split import is_split, joined, split
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import Overheads, System
 from hyperperiod.model.task import Task
@@ -36,6 +38,7 @@ from hyperperiod.model.vcpus import (
     PlacedTask,
     Vcpu,
     by_period,
+    changed_vcpus,
     hops_of,
     is_ordinary,
     priorities_in,
@@ -61,6 +64,7 @@ __all__ = [
     "MissingError",
     "Order",
     "Overheads",
+    "OwnVcpu",
     "PeriodRange",
     "PlacedTask",
     "Policy",
@@ -78,16 +82,21 @@ __all__ = [
     "TaskKind",
     "ThinkDraw",
     "Vcpu",
+    "VcpuKeys",
     "by_period",
+    "changed_vcpus",
     "fitting_policies",
     "format_time",
     "hops_of",
     "is_ordinary",
+    "is_split",
+    "joined",
     "load_system",
     "parse_policy",
     "parse_time",
     "priorities_in",
     "require_pins",
+    "split",
     "tasks_of",
     "to_table",
     "to_toml",

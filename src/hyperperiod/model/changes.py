@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is replaced while a system runs: its policy (a swap), a domain's interface (a change).
+"""What is replaced while a system runs: its policy (a swap), interfaces and pcpus (a change).
 
 Below the records: what the swaps and changes of a system must be together.
 """
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.interface import Interface
+from hyperperiod.model.limits import PcpuId
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.pcpus import policy_fits
-from hyperperiod.model.policy import Policy, PolicyChoice
+from hyperperiod.model.policy import Policy, PolicyChoice, Scope
 from hyperperiod.model.units import format_time
-from hyperperiod.model.values import Finding, Name, Time
+from hyperperiod.model.values import Finding, Name, Path, Time, up_to
 
 
 class Swap(Part):
@@ -23,11 +24,17 @@ class Swap(Part):
 
 
 class Change(Part):
-    """The interface of a domain is replaced at `at_ns`."""
+    """The interface or the pcpu of a domain's vcpus, or of one of them, is replaced at `at_ns`."""
 
-    at_ns: Time = key("when it is asked for; it takes effect at the server's next refill")
-    domain: Name = key("the domain whose interface it is")
-    interface: Interface = key("`{ period, budget }`")
+    at_ns: Time = key(
+        "when it is asked for; an interface takes effect at the server's next refill, a pcpu at"
+        " once; see [semantics](semantics.md#time-and-parameters)"
+    )
+    domain: Name = key('the domain whose vcpus these are, or one vcpu, as in `"linux.1"`')
+    interface: Interface | None = key("`{ period, budget }`", default=None, unset="as it was")
+    pcpu: PcpuId | None = key(
+        "where they go, under a partitioned policy", default=None, unset="where they were"
+    )
 
 
 def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:
@@ -48,22 +55,48 @@ def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Itera
         yield from policy_fits(("swap", index, "policy"), swap.policy, pcpus)
 
 
-def changes_of_servers(
-    changes: tuple[Change, ...], domains: tuple[Domain, ...]
+def vcpus_meant(domains: tuple[Domain, ...], name: str) -> list[tuple[int, int]]:
+    """The vcpus that a change of that name is about: (domain, vcpu), all of a domain or one."""
+    found: list[tuple[int, int]] = []
+    for index, member in enumerate(domains):
+        if member.name == name:
+            found += [(index, number) for number in range(member.vcpus)]
+        elif name in member.vcpu_names:
+            found.append((index, member.vcpu_names.index(name)))
+    return found
+
+
+def changes_of_vcpus(
+    changes: tuple[Change, ...], domains: tuple[Domain, ...], policy: Policy, pcpus: int
 ) -> Iterator[Finding]:
-    """Findings on changes of a domain without a server, or twice of one domain at an instant."""
-    served = [member.name for member in domains if not member.best_effort]
-    times: set[tuple[int, str]] = set()
+    """Findings on changes of what is not there, or twice of one vcpu at an instant."""
+    seen: set[tuple[int, int, int]] = set()
     for index, change in enumerate(changes):
         here = ("change", index)
-        if change.domain not in served:
-            yield Finding(
-                (*here, "domain"),
-                repr(change.domain),
-                f"the name of a domain with a server: {', '.join(served[:8]) or 'there is none'}",
-            )
-        if (change.at_ns, change.domain) in times:
+        meant = vcpus_meant(domains, change.domain)
+        served = [one for one in meant if not domains[one[0]].each_vcpu[one[1]].best_effort]
+        if not meant or (change.interface is not None and len(served) < len(meant)):
+            yield Finding((*here, "domain"), repr(change.domain), _names_of_served(domains))
+        if any((change.at_ns, *one) in seen for one in meant):
             yield Finding(
                 (*here, "at"), format_time(change.at_ns), "one change of a domain at an instant"
             )
-        times.add((change.at_ns, change.domain))
+        seen |= {(change.at_ns, *one) for one in meant}
+        if change.interface is None and change.pcpu is None:
+            yield Finding((*here, "interface"), "nothing", "interface or pcpu, or both")
+        yield from _move(here, change, policy, pcpus)
+
+
+def _names_of_served(domains: tuple[Domain, ...]) -> str:
+    names = [member.name for member in domains if member.is_served]
+    return f"the name of a domain with a server: {', '.join(names[:8]) or 'there is none'}"
+
+
+def _move(here: Path, change: Change, policy: Policy, pcpus: int) -> Iterator[Finding]:
+    if change.pcpu is None:
+        return
+    if policy.scope is Scope.GLOBAL and pcpus > 1:
+        allowed = f"no pcpu: under the global policy {policy} vcpus move"
+        yield Finding((*here, "pcpu"), str(change.pcpu), allowed)
+    elif change.pcpu >= pcpus:
+        yield Finding((*here, "pcpu"), str(change.pcpu), up_to(pcpus, "pcpus"))

@@ -7,9 +7,17 @@ At the end: what the domains of a system must be beside each other, in names and
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from hyperperiod.model.exclusions import Narrower, excluded, several_interfaces
+from hyperperiod.model.exclusions import OUTER_ALLOWED, Narrower, excluded, several_interfaces
 from hyperperiod.model.interface import Interface, PeriodRange
-from hyperperiod.model.limits import DEPTH_LIMIT, PcpuId, Priority, Vcpus, Weight
+from hyperperiod.model.limits import (
+    DEPTH_LIMIT,
+    VCPU_LIMIT,
+    PcpuId,
+    Priority,
+    Vcpus,
+    Weight,
+)
+from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import Order, Policy
 from hyperperiod.model.task import Task
@@ -22,19 +30,24 @@ class Domain(Part):
 
     name: Name = key("what the VM is called; unique; not `idle` or `spare`")
     scheduler: Scheduler = key(
-        "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `gedf`: jobs move between the vcpus"
-        " of the domain (analysis only)",
+        "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
+        " same, but jobs [move between the vcpus](semantics.md#several-vcpus) of the domain",
         default=Scheduler.RM,
     )
     vcpus: Vcpus = key(
-        "each has the interface; together at most 1,024 per pcpu, or per system if global",
-        default=1,
+        "each is as the keys below say, unless its own table says something else; together at most"
+        " 1,024 per pcpu, or per system if global",
+        default=None,
+        unset="1, or as many as `vcpu` or `pcpus` has",
     )
     pcpu: PcpuId | None = key(
         "where it is pinned; required with several pcpus unless the policy is global; only"
         " [`fit`](fit.md), which chooses it, takes files without",
         default=None,
         unset="0 if there is one",
+    )
+    pcpus: tuple[PcpuId, ...] | None = key(
+        "in place of `pcpu`: that of each vcpu, in order", default=None, unset="none"
     )
     priority: Priority | None = key(
         "smaller is higher; all domains with servers or none, but for"
@@ -60,13 +73,23 @@ class Domain(Part):
         default=None,
         unset="none",
     )
+    spread: bool = key("for [`fit`](fit.md): its vcpus on different pcpus", default=False)
+    together: bool = key("for `fit`: its vcpus on one pcpu", default=False)
+    apart: tuple[Name, ...] = key(
+        "for `fit`: domains with which it shares no pcpu", default=(), unset="none"
+    )
+    own_vcpus: tuple[OwnVcpu, ...] = key(
+        "its vcpus in order, where they differ, `[[domain.vcpu]]`", default=(), name="vcpu"
+    )
     tasks: tuple[Task, ...] = key("its tasks, `[[domain.task]]`", default=(), name="task")
     domains: tuple["Domain", ...] = key(
         "domains inside, `[[domain.domain]]`; analysis only", default=(), name="domain"
     )
 
     def _settle(self) -> None:
-        if self.best_effort and not self.tasks:
+        if self.vcpus is None:
+            self._set(vcpus=default_vcpus(self))
+        if not self.is_served and not self.tasks:
             names = ["hog"] if self.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(self.vcpus)]
             hogs = (Task(name=one, kind=TaskKind.BUSY, vcpu=i) for i, one in enumerate(names))
             self._set(tasks=tuple(hogs))
@@ -74,10 +97,12 @@ class Domain(Part):
     def _findings(self) -> Iterable[Finding]:
         if self.domains:
             yield from _outer_domain(self)
-        elif self.best_effort:
-            yield from excluded(Narrower.BEST_EFFORT_DOMAIN, self)
         else:
-            yield from _real_time_domain(self)
+            if self.best_effort:
+                yield from excluded(Narrower.BEST_EFFORT_DOMAIN, self)
+            if self.is_served:
+                yield from _real_time_domain(self)
+            yield from _own_vcpus(self)
         yield from duplicates(("task",), [task.name for task in self.tasks])
         yield from duplicates(("domain",), [inner.name for inner in self.domains])
         for index, member in enumerate(self.tasks):
@@ -91,10 +116,70 @@ class Domain(Part):
         return tuple(f"{self.name}.{index}" for index in range(self.vcpus))
 
     @property
+    def each_vcpu(self) -> tuple[VcpuKeys, ...]:
+        """What holds for each of its vcpus, in order."""
+        plain = VcpuKeys(
+            pcpu=self.pcpu,
+            priority=self.priority,
+            interface=self.interface,
+            interface_period_ns=self.interface_period_ns,
+            interface_period_range=self.interface_period_range,
+            best_effort=self.best_effort,
+            extra=self.extra,
+            weight=self.weight,
+        )
+        each = [plain] * self.vcpus
+        if self.pcpus is not None:
+            each = [keys._replace(pcpu=q) for keys, q in zip(each, self.pcpus, strict=False)]
+        if self.own_vcpus:
+            each = [_own_keys(keys, own) for keys, own in zip(each, self.own_vcpus, strict=False)]
+        return tuple(each)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a vcpu of it has a server: it is not best effort."""
+        return not all(keys.best_effort for keys in self.each_vcpu)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its vcpus are all alike, as its own keys say, and on one pcpu."""
+        return self.pcpus is None and not self.own_vcpus
+
+    @property
+    def moves_jobs(self) -> bool:
+        """Whether a job may run on several of its vcpus."""
+        if self.vcpus == 1:
+            return False
+        return self.scheduler.is_global or any(task.vcpu is None for task in self.tasks)
+
+    @property
     def utilization(self) -> Fraction:
         """What the tasks inside, at any depth, ask for on the whole."""
         own = sum((task.utilization for task in self.tasks), Fraction(0))
         return own + sum((inner.utilization for inner in self.domains), Fraction(0))
+
+
+def default_vcpus(one: Domain) -> int:
+    """How many vcpus a domain has that gives no `vcpus`."""
+    return len(one.own_vcpus or one.pcpus or (None,))
+
+
+def _own_keys(keys: VcpuKeys, own: OwnVcpu) -> VcpuKeys:
+    """The keys of a vcpu over those of its domain; without a server some of these mean nothing."""
+    if own.says_what_it_gets:
+        keys = keys._replace(
+            interface=own.interface,
+            interface_period_ns=own.interface_period_ns,
+            interface_period_range=own.interface_period_range,
+            best_effort=bool(own.best_effort),
+            weight=own.weight,
+        )
+        if keys.best_effort:
+            keys = keys._replace(priority=None)
+        if keys.best_effort or keys.weight is not None:
+            keys = keys._replace(extra=False)
+    given = {name: getattr(own, name) for name in ("pcpu", "priority", "extra")}
+    return keys._replace(**{name: value for name, value in given.items() if value is not None})
 
 
 def nested_domains(domains: tuple[Domain, ...], above: Path = ()) -> Iterator[tuple[Path, Domain]]:
@@ -107,8 +192,8 @@ def nested_domains(domains: tuple[Domain, ...], above: Path = ()) -> Iterator[tu
 
 def _outer_domain(one: Domain) -> Iterator[Finding]:
     yield from excluded(Narrower.OUTER_DOMAIN, one)
-    if one.scheduler is not Scheduler.GEDF:
-        yield from excluded(Narrower.OUTER_DOMAIN_NOT_GEDF, one)
+    if one.vcpus != 1 and one.scheduler is not Scheduler.GEDF:
+        yield Finding(("vcpus",), str(one.vcpus), OUTER_ALLOWED)
     for index, inner in enumerate(one.domains):
         yield from excluded(Narrower.INNER_DOMAIN, inner, ("domain", index))
     if _depth(one) > DEPTH_LIMIT:
@@ -129,10 +214,45 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
     yield from several_interfaces(one)
     if one.weight is not None:  # it stands for an interface: a share of what the others leave
         yield from excluded(Narrower.WEIGHTED_DOMAIN, one)
-    elif one.interface is None and one.utilization == 0:
-        yield Finding(
-            ("interface",), "nothing", "{ period, budget }: busy tasks give no demand to compute it"
-        )
+    elif one.is_plain and one.interface is None and one.utilization == 0:
+        yield Finding(("interface",), "nothing", NO_DEMAND)
+
+
+NO_DEMAND = "{ period, budget }: busy tasks give no demand to compute it"
+
+
+def _own_vcpus(one: Domain) -> Iterator[Finding]:
+    """What the vcpus of a domain must be, where it says more of them than how many there are."""
+    for key_text, given in (("vcpu", one.own_vcpus or None), ("pcpus", one.pcpus)):
+        if given is not None and len(given) != one.vcpus:
+            yield Finding((key_text,), f"{len(given)} of them", f"{one.vcpus}, as many as vcpus")
+    if one.vcpus > VCPU_LIMIT:
+        yield Finding(("vcpu",), f"{one.vcpus} vcpus", f"at most {VCPU_LIMIT}")
+    if one.pcpus is not None and one.pcpu is not None:
+        yield Finding(("pcpus",), "pcpu and pcpus", "one of the two")
+    if one.pcpus is not None and any(own.pcpu is not None for own in one.own_vcpus):
+        yield Finding(("pcpus",), "pcpus, and a vcpu with a pcpu", "one of the two")
+    for index, (own, keys) in enumerate(zip(one.own_vcpus, one.each_vcpu, strict=False)):
+        here = ("vcpu", index)
+        yield from several_interfaces(own, here)
+        if keys.best_effort:
+            yield from excluded(Narrower.BEST_EFFORT_VCPU, own, here)
+        elif keys.weight is not None:
+            yield from excluded(Narrower.WEIGHTED_VCPU, own, here)
+    if not one.is_plain and one.tasks:
+        yield from _vcpus_without_demand(one)
+
+
+def _vcpus_without_demand(one: Domain) -> Iterator[Finding]:
+    """Findings on the vcpus whose interface can only be given: nothing says how much they need."""
+    for index, keys in enumerate(one.each_vcpu):
+        if keys.best_effort or keys.weight is not None or keys.interface is not None:
+            continue
+        inside = [task for task in one.tasks if one.moves_jobs or task.vcpu in (None, index)]
+        if not any(task.utilization for task in inside):
+            path = ("vcpu", index, "interface") if one.own_vcpus else ("interface",)
+            what = NO_DEMAND if inside else f"{{ period, budget }}: no task is on vcpu {index}"
+            yield Finding(path, "nothing", what)
 
 
 def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
@@ -140,13 +260,15 @@ def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
     here = ("task", index)
     if member.vcpu is not None and member.vcpu >= one.vcpus:
         yield Finding((*here, "vcpu"), str(member.vcpu), up_to(one.vcpus, "vcpus"))
-    if one.scheduler is Scheduler.GEDF:
-        yield from excluded(Narrower.GEDF_TASK, member, here)
-    if one.scheduler is not Scheduler.FP:
+    if one.scheduler.is_global:
+        yield from excluded(Narrower.MOVING_TASK, member, here, scheduler=one.scheduler)
+    if not one.scheduler.takes_priorities:
         yield from excluded(Narrower.TASK_BY_RULE, member, here, scheduler=one.scheduler)
-    elif member.priority is None and not (one.best_effort and member.kind is TaskKind.BUSY):
+    elif member.priority is None and (one.is_served or member.kind is not TaskKind.BUSY):
         yield Finding(
-            (*here, "priority"), "nothing", 'a whole number from 0: scheduler "fp" needs it'
+            (*here, "priority"),
+            "nothing",
+            f'a whole number from 0: scheduler "{one.scheduler}" needs it',
         )
 
 
@@ -175,14 +297,14 @@ def priorities(domains: tuple[Domain, ...], policies: Iterable[Policy]) -> Itera
     orders = {policy.order for policy in policies}
     if Order.FP not in orders or Order.FP_EDF in orders:
         return
-    served = [(i, member) for i, member in enumerate(domains) if not member.best_effort]
-    given = [index for index, member in served if member.priority is not None]
-    if not given or len(given) == len(served):
+    served = [
+        (("domain", index, *(("vcpu", number) if member.own_vcpus else ()), "priority"), keys)
+        for index, member in enumerate(domains)
+        for number, keys in enumerate(member.each_vcpu)
+        if not keys.best_effort
+    ]
+    without = [path for path, keys in served if keys.priority is None]
+    if len(without) == len(served):
         return
-    for index, member in served:
-        if member.priority is None:
-            yield Finding(
-                ("domain", index, "priority"),
-                "nothing",
-                "a priority for every domain with a server, or for none",
-            )
+    for path in dict.fromkeys(without):
+        yield Finding(path, "nothing", "a priority for every domain with a server, or for none")

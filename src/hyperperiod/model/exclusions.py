@@ -24,14 +24,16 @@ class Narrower(StrEnum):
     """The kinds of objects in which some keys of their class have no meaning."""
 
     BUSY_TASK = "a busy task"
-    GEDF_TASK = "a task in a gedf domain"
+    MOVING_TASK = "a task whose jobs move between vcpus"
     TASK_BY_RULE = "a task whose priority its scheduler works out"
     OUTER_DOMAIN = "a domain of domains"
-    OUTER_DOMAIN_NOT_GEDF = "a domain of domains whose scheduler is not gedf"
     INNER_DOMAIN = "a domain in a domain"
     BEST_EFFORT_DOMAIN = "a best-effort domain"
+    BEST_EFFORT_VCPU = "a best-effort vcpu"
     WEIGHTED_DOMAIN = "a domain with a weight that is not best effort"
+    WEIGHTED_VCPU = "a vcpu with a weight that is not best effort"
     MOVING_DOMAIN = "a domain under a global policy"
+    MOVING_VCPU = "a vcpu under a global policy"
     OPEN_SOURCE = "a periodic or sporadic source"
     CLOSED_SOURCE = "a closed source"
 
@@ -47,8 +49,13 @@ class Excluded(NamedTuple):
 
 INTERFACE_KEYS = ("interface", "interface_period_ns", "interface_period_range")
 
+_UNEQUAL = ("pcpus", "spread", "together", "apart", "own_vcpus")
+
 _BUSY = "a busy task has no period, deadline, jitter or blocking (offset and wcet are free)"
-_OUTER = "a domain of domains has no tasks of its own, an interface, and one vcpu unless it is gedf"
+OUTER_ALLOWED = (
+    "a domain of domains has no tasks of its own, an interface, and one vcpu unless it is gedf"
+)
+_ALIKE = "vcpus that differ only in the outermost domain with tasks: no {key}"
 
 EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
     Narrower.BUSY_TASK: (
@@ -60,30 +67,38 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
             ("etf",), "{value}", "etf only beside wcet: endless work has none", unless="wcet_ns"
         ),
     ),
-    Narrower.GEDF_TASK: (
-        Excluded(("vcpu",), "{value}", 'no vcpu: with scheduler = "gedf" jobs move'),
+    Narrower.MOVING_TASK: (
+        Excluded(("vcpu",), "{value}", 'no vcpu: with scheduler = "{scheduler}" jobs move'),
     ),
     Narrower.TASK_BY_RULE: (
         Excluded(
             ("priority",),
             '{value} with scheduler "{scheduler}"',
-            'a task priority only with scheduler = "fp"',
+            'a task priority only with scheduler = "fp" or "gfp"',
         ),
     ),
     Narrower.OUTER_DOMAIN: (
-        Excluded(("tasks",), "{value} tasks beside domains", _OUTER),
-        Excluded(("best_effort",), "{value}", _OUTER),
+        Excluded(("tasks",), "{value} tasks beside domains", OUTER_ALLOWED),
+        Excluded(("best_effort",), "{value}", OUTER_ALLOWED),
+        Excluded(_UNEQUAL, "{key}", _ALIKE),
     ),
-    Narrower.OUTER_DOMAIN_NOT_GEDF: (Excluded(("vcpus",), "{value}", _OUTER),),
     Narrower.INNER_DOMAIN: (
         Excluded(("pcpu",), "{value}", "pcpu only in the outermost domain"),
         Excluded(("best_effort",), "{value}", "false: an inner domain has a server"),
+        Excluded(_UNEQUAL, "{key}", _ALIKE),
     ),
     Narrower.BEST_EFFORT_DOMAIN: (
         Excluded(
             (*INTERFACE_KEYS, "priority", "extra"),
             "{key} with best_effort = true",
             "a best-effort domain has no server: no {key}",
+        ),
+    ),
+    Narrower.BEST_EFFORT_VCPU: (
+        Excluded(
+            (*INTERFACE_KEYS, "priority", "extra"),
+            "{key} with best_effort = true",
+            "a best-effort vcpu has no server: no {key}",
         ),
     ),
     Narrower.WEIGHTED_DOMAIN: (
@@ -93,7 +108,18 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
             "weight or {key}; or best_effort = true with a weight",
         ),
     ),
+    Narrower.WEIGHTED_VCPU: (
+        Excluded(
+            (*INTERFACE_KEYS, "extra"),
+            "{key} with a weight",
+            "weight or {key}; or best_effort = true with a weight",
+        ),
+    ),
     Narrower.MOVING_DOMAIN: (
+        Excluded(("pcpu",), "{value}", "no pcpu: under the global policy {policy} vcpus move"),
+        Excluded(("pcpus",), "pcpus", "no pcpus: under the global policy {policy} vcpus move"),
+    ),
+    Narrower.MOVING_VCPU: (
         Excluded(("pcpu",), "{value}", "no pcpu: under the global policy {policy} vcpus move"),
     ),
     Narrower.OPEN_SOURCE: (
@@ -131,12 +157,12 @@ def excluded(
                 yield Finding((*path, field.key), found, allowed)
 
 
-def several_interfaces(domain: Part) -> Iterator[Finding]:
-    """The findings on all but the first of the ways in which a domain gives its interface."""
-    fields = fields_of(type(domain))
-    given = [fields[name].key for name in INTERFACE_KEYS if _given(domain, fields[name])]
+def several_interfaces(one: Part, path: Path = ()) -> Iterator[Finding]:
+    """The findings on all but the first of the ways in which a domain or vcpu has its interface."""
+    fields = fields_of(type(one))
+    given = [fields[name].key for name in INTERFACE_KEYS if _given(one, fields[name])]
     for key in given[1:]:
-        yield Finding((key,), f"{given[0]} and {key}", "one of the two, or neither")
+        yield Finding((*path, key), f"{given[0]} and {key}", "one of the two, or neither")
 
 
 def _given(one: Part, field: Field) -> bool:

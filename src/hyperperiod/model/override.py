@@ -2,12 +2,13 @@
 """The same system under another policy, as `--policy` and `compare` ask for.
 
 Everything that depends on the policy is checked anew. A global policy moves vcpus between
-pcpus, so pins are dropped for it; a partitioned one needs them, so a system without pins can
-only be run under it when there is one pcpu, or after `fit` chose them.
+pcpus, so pins and moves are dropped for it; a partitioned one needs pins, so a system without any
+can only be run under it when there is one pcpu, or after `fit` chose them.
 """
 
 from __future__ import annotations
 
+from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import read_part, show_path
 from hyperperiod.model.policy import PRESETS, Policy, Scope
@@ -22,7 +23,10 @@ def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> Syste
     """
     fields = vars(system) | {"policy": policy}
     if policy.scope is Scope.GLOBAL:
-        fields["domains"] = tuple(domain.replace(pcpu=None) for domain in system.domains)
+        fields["domains"] = tuple(_without_pins(domain) for domain in system.domains)
+        fields["changes"] = tuple(
+            change.replace(pcpu=None) for change in system.changes if change.interface is not None
+        )
     reading = Reading(from_file=False)
     changed = read_part(System, fields, (), reading)
     if pinned and changed is not None:
@@ -36,6 +40,11 @@ def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> Syste
             ]
         )
     return changed
+
+
+def _without_pins(domain: Domain) -> Domain:
+    own = tuple(vcpu.replace(pcpu=None) for vcpu in domain.own_vcpus)
+    return domain.replace(pcpu=None, pcpus=None, own_vcpus=own)
 
 
 def fitting_policies(system: System) -> list[Policy]:

@@ -24,10 +24,57 @@ def pins(domains: tuple[Domain, ...], policy: Policy, pcpus: int) -> Iterator[Fi
     moving = policy.scope is Scope.GLOBAL and pcpus > 1
     for index, member in enumerate(domains):
         here = ("domain", index)
-        if member.pcpu is not None and member.pcpu >= pcpus:
-            yield Finding((*here, "pcpu"), str(member.pcpu), up_to(pcpus, "pcpus"))
-        elif moving:
+        beyond = [(path, pcpu) for path, pcpu in _pins_of(member) if pcpu >= pcpus]
+        for path, pcpu in beyond:
+            yield Finding((*here, *path), str(pcpu), up_to(pcpus, "pcpus"))
+        if moving and not beyond:
             yield from excluded(Narrower.MOVING_DOMAIN, member, here, policy=policy)
+            for number, own in enumerate(member.own_vcpus):
+                at = (*here, "vcpu", number)
+                yield from excluded(Narrower.MOVING_VCPU, own, at, policy=policy)
+
+
+def _pins_of(member: Domain) -> Iterator[tuple[Path, int]]:
+    """Each pcpu that a domain names, with its place below the domain."""
+    if member.pcpu is not None:
+        yield ("pcpu",), member.pcpu
+    for number, pcpu in enumerate(member.pcpus or ()):
+        yield ("pcpus", number), pcpu
+    for number, own in enumerate(member.own_vcpus):
+        if own.pcpu is not None:
+            yield ("vcpu", number, "pcpu"), own.pcpu
+
+
+def wishes(
+    domains: tuple[Domain, ...], reserved: tuple[int, ...], policy: Policy, pcpus: int
+) -> Iterator[Finding]:
+    """Findings on what is asked of a placement that no placement, or not the one given, has."""
+    for number, pcpu in enumerate(reserved):
+        if pcpu >= pcpus:
+            yield Finding(("reserved", number), str(pcpu), up_to(pcpus, "pcpus"))
+    homes = {member.name: {keys.pcpu for keys in member.each_vcpu} - {None} for member in domains}
+    for index, member in enumerate(domains):
+        here = ("domain", index)
+        for number, name in enumerate(member.apart):
+            path = (*here, "apart", number)
+            if name == member.name or name not in homes:
+                yield Finding(path, repr(name), "the name of another domain")
+            elif homes[name] & homes[member.name]:
+                yield Finding(path, f"{name!r} on one pcpu with {member.name}", "different pcpus")
+        if policy.scope is Scope.PARTITIONED:
+            yield from _wishes_of(here, member, len(homes[member.name]), pcpus)
+
+
+def _wishes_of(here: Path, member: Domain, in_use: int, pcpus: int) -> Iterator[Finding]:
+    """Findings on `spread` and `together` of a domain whose vcpus are on so many pcpus."""
+    pinned = sum(keys.pcpu is not None for keys in member.each_vcpu)
+    if member.spread and member.together:
+        yield Finding((*here, "together"), "spread and together", "one of the two")
+    if member.spread and (member.vcpus > pcpus or in_use < pinned):
+        found = f"{member.vcpus} vcpus on {min(pcpus, in_use) if pinned else pcpus} pcpus"
+        yield Finding((*here, "spread"), found, "a pcpu for each vcpu")
+    if member.together and in_use > 1:
+        yield Finding((*here, "together"), f"vcpus on {in_use} pcpus", "all on one pcpu")
 
 
 def missing_pins(domains: tuple[Domain, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:
@@ -35,9 +82,11 @@ def missing_pins(domains: tuple[Domain, ...], policy: Policy, pcpus: int) -> Ite
     if policy.scope is not Scope.PARTITIONED:
         return
     for index, member in enumerate(domains):
-        if member.pcpu is None:
+        open_ = [number for number, keys in enumerate(member.each_vcpu) if keys.pcpu is None]
+        if open_:
+            whole = len(open_) == member.vcpus
             yield Finding(
-                ("domain", index, "pcpu"),
+                ("domain", index, *(() if whole else ("vcpu", open_[0])), "pcpu"),
                 "nothing",
                 f"{up_to(pcpus, 'pcpus')}: policy {policy} pins every domain"
                 " (hyperperiod fit chooses pcpus)",
@@ -53,8 +102,8 @@ def capacity(domains: tuple[Domain, ...], policy: Policy) -> Iterator[Finding]:
     for member in domains:
         if policy.scope is Scope.GLOBAL:
             vcpus_on[None] += member.vcpus
-        elif member.pcpu is not None:
-            vcpus_on[member.pcpu] += member.vcpus
+        else:
+            vcpus_on.update(keys.pcpu for keys in member.each_vcpu if keys.pcpu is not None)
     for pcpu, vcpus in vcpus_on.items():
         if vcpus > VCPU_LIMIT:
             where = "" if pcpu is None else f" on pcpu {pcpu}"

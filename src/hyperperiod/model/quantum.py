@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hyperperiod.model.changes import Change
 from hyperperiod.model.domain import Domain, nested_domains
 from hyperperiod.model.interface import Interface, PeriodRange
+from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Path
 
@@ -32,15 +33,21 @@ def _times(
     if spare is not None:
         yield from _times_of_interface(("spare",), spare)
     for path, member in nested_domains(domains):
-        if member.interface is not None:
-            yield from _times_of_interface((*path, "interface"), member.interface)
-        if member.interface_period_ns is not None:
-            yield (*path, "interface_period"), member.interface_period_ns
-        if member.interface_period_range is not None:
-            here = (*path, "interface_period_range")
-            yield from _times_of_range(here, member.interface_period_range)
+        yield from _times_of_server(path, member)
+        for number, own in enumerate(member.own_vcpus):
+            yield from _times_of_server((*path, "vcpu", number), own)
     for index, change in enumerate(changes):
-        yield from _times_of_interface(("change", index, "interface"), change.interface)
+        if change.interface is not None:
+            yield from _times_of_interface(("change", index, "interface"), change.interface)
+
+
+def _times_of_server(path: Path, one: Domain | OwnVcpu) -> Iterator[tuple[Path, int]]:
+    if one.interface is not None:
+        yield from _times_of_interface((*path, "interface"), one.interface)
+    if one.interface_period_ns is not None:
+        yield (*path, "interface_period"), one.interface_period_ns
+    if one.interface_period_range is not None:
+        yield from _times_of_range((*path, "interface_period_range"), one.interface_period_range)
 
 
 def _times_of_interface(path: Path, one: Interface) -> Iterator[tuple[Path, int]]:

@@ -15,11 +15,11 @@ best-effort domain without tasks is a plain hog) are filled in by the classes, o
 from collections.abc import Iterable, Iterator
 
 from hyperperiod.model import pcpus
-from hyperperiod.model.changes import Change, Swap, changes_of_servers, swaps_in_order
+from hyperperiod.model.changes import Change, Swap, changes_of_vcpus, swaps_in_order
 from hyperperiod.model.domain import Domain, priorities, unique_names
 from hyperperiod.model.flow import Flow, flows_through
 from hyperperiod.model.interface import Interface
-from hyperperiod.model.limits import Pcpus, Prose
+from hyperperiod.model.limits import PcpuId, Pcpus, Prose
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
@@ -62,6 +62,9 @@ class System(Part):
     overheads: Overheads = key(
         "what the machine takes for itself, `[overheads]`", default=Overheads()
     )
+    reserved: tuple[PcpuId, ...] = key(
+        "pcpus on which [`fit`](fit.md) puts nothing", default=(), unset="none"
+    )
     stolen: tuple[Stolen, ...] = key(
         "time that pcpus are not there to be granted, `[[stolen]]`", default=()
     )
@@ -71,12 +74,15 @@ class System(Part):
         "other policies from some instants on, `[[swap]]`", default=(), name="swap"
     )
     changes: tuple[Change, ...] = key(
-        "other interfaces from some instants on, `[[change]]`", default=(), name="change"
+        "other interfaces or pcpus from some instants on, `[[change]]`", default=(), name="change"
     )
 
     def _settle(self) -> None:
         if self.pcpus == 1 and self.policy.scope is Scope.PARTITIONED:
-            at_home = (one if one.pcpu is not None else one.replace(pcpu=0) for one in self.domains)
+            at_home = (
+                one if one.pcpu is not None or one.pcpus is not None else one.replace(pcpu=0)
+                for one in self.domains
+            )
             self._set(domains=tuple(at_home))
 
     def _findings(self) -> Iterable[Finding]:
@@ -85,12 +91,13 @@ class System(Part):
         yield from pcpus.policy_fits(("policy",), self.policy, self.pcpus)
         yield from unique_names(self.domains)
         yield from pcpus.pins(self.domains, self.policy, self.pcpus)
+        yield from pcpus.wishes(self.domains, self.reserved, self.policy, self.pcpus)
         yield from pcpus.capacity(self.domains, self.policy)
         yield from priorities(self.domains, [self.policy, *(swap.policy for swap in self.swaps)])
         if self.quantum_ns is not None:
             yield from whole_quanta(self.spare, self.domains, self.changes, self.quantum_ns)
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
-        yield from changes_of_servers(self.changes, self.domains)
+        yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
         yield from flows_through(self.flows, self.domains)
         yield from thefts_fit(self.stolen, self.pcpus)
 

@@ -8,11 +8,11 @@
 The first row names the columns, in any order; only `wcet` and, but for busy tasks, `period` are
 needed. A time is a number in the unit that its column is named with (`period_ms`; ns, us, ms or s),
 or a text with a unit (`period`, "20ms"). Empty cells are what a missing key is in a TOML file.
-Columns about the domain (its scheduler, vcpus, pcpu, priority and interface) may stand in its first
-row only, or in all its rows alike. Without a column `domain` all tasks are in one domain, called
-like the file; without `name` tasks are called task1, task2, ... by row. The scheduler is rm where
-none is named, fp where tasks have priorities. The system is called like the file and has the policy
-ptps, with as many pcpus as the pins need.
+Columns about the domain (its scheduler, vcpus, pcpu or pcpus, priority and interface) may stand in
+its first row only, or in all its rows alike. Without a column `domain` all tasks are in one domain,
+called like the file; without `name` tasks are called task1, task2, ... by row. The scheduler is rm
+where none is named, fp where tasks have priorities. The system is called like the file and has the
+policy ptps, with as many pcpus as the pins need.
 
 Fields may be quoted; the separator is a comma, or a semicolon if the first row has one and no
 comma. Empty rows are skipped, and lines before the first row that begin with #. What a system has
@@ -47,6 +47,7 @@ _DOMAIN_WORDS = {
     "scheduler": "scheduler",
     "vcpus": "vcpus",
     "pcpu": "pcpu",
+    "pcpus": "pcpus",
     "domain_priority": "priority",
 }
 _TASK_TIMES = ("period", "wcet", "deadline", "offset", "jitter", "blocking")
@@ -56,6 +57,7 @@ _COLUMNS = ("domain", "name", *_TASK_TIMES, *_TASK_WORDS, *_DOMAIN_WORDS, *_DOMA
 
 _COLUMN = re.compile(r"(.+?)(?:_(ns|us|ms|s))?")
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,12})?")
+_SEVERAL = re.compile(r"[0-9]{1,12}( [0-9]{1,12})*")
 _INTEGER = re.compile(r"[0-9]{1,12}")
 _FACTOR = re.compile(r"[0-9]{1,2}(\.[0-9]{1,12})?")
 FIELD_LIMIT = 4096
@@ -102,6 +104,7 @@ class _Reader:
         for domain in domains.values():
             self._finish(domain)
         pins = [domain["pcpu"] for domain in domains.values() if "pcpu" in domain]
+        pins += [pcpu for domain in domains.values() for pcpu in domain.get("pcpus", ())]
         return {
             "name": stem,
             "policy": "ptps",
@@ -220,6 +223,11 @@ class _Reader:
             if not _INTEGER.fullmatch(text):
                 raise InputError(self.file, row.line, column, repr(text[:40]), "a whole number")
             return int(text)
+        if column == "pcpus":
+            if not _SEVERAL.fullmatch(text):
+                allowed = "whole numbers with a space between, one for each vcpu"
+                raise InputError(self.file, row.line, column, repr(text[:40]), allowed)
+            return [int(number) for number in text.split()]
         if column == "etf":
             if not _FACTOR.fullmatch(text):
                 allowed = "a number above 0 and at most 1"
@@ -252,7 +260,8 @@ def to_table(system: System) -> str:
 
     What belongs to the system rather than to its tasks and servers is not in the table: policy,
     quantum, overheads, stolen time, swaps, changes, flows. Domains that a table cannot say are an
-    InputError: nested ones, best effort, extra time, weights, ranges of periods.
+    InputError: nested ones, best effort, extra time, weights, ranges of periods, vcpus that differ
+    in more than their pcpus, wishes for their placement.
     """
     for index, domain in enumerate(system.domains):
         _refuse(index, domain)
@@ -274,6 +283,10 @@ def _refuse(index: int, domain: Domain) -> None:
         ("extra", domain.extra),
         ("weight", domain.weight is not None),
         ("interface_period_range", domain.interface_period_range is not None),
+        ("vcpu", bool(domain.own_vcpus)),
+        ("spread", domain.spread),
+        ("together", domain.together),
+        ("apart", bool(domain.apart)),
     ):
         if present:
             raise InputError(
@@ -302,7 +315,10 @@ def _cells(system: System, domain: Domain, task: Task) -> dict[str, str]:
     """What one row says: only what differs from the defaults."""
     cells: TomlTable = {"domain": domain.name, "scheduler": str(domain.scheduler)}
     cells |= {"vcpus": domain.vcpus} if domain.vcpus != 1 else {}
-    cells |= {"pcpu": domain.pcpu} if system.pcpus > 1 else {}
+    if domain.pcpus is not None:
+        cells["pcpus"] = " ".join(map(str, domain.pcpus))
+    elif system.pcpus > 1:
+        cells["pcpu"] = domain.pcpu
     cells |= {"domain_priority": domain.priority}
     if domain.interface is not None:
         cells["interface_period_ns"] = domain.interface.period_ns

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The vcpus and tasks of a system in the order of the file: their global ids.
 
-Every host, trace and report numbers them this way. Priorities are here too: given ones, or the
-rank of the server's period among the distinct periods of the system, so that equal periods are
-equal priorities. Where the order is fp-edf, a domain without one is ordinary.
+Every host, trace and report numbers them this way, and whoever asks about a server asks its `Vcpu`,
+which has the defaults of its domain filled in. Priorities are here too: given ones, or the rank of
+the server's period among the distinct periods of the system, so that equal periods are equal
+priorities. Where the order is fp-edf, a server without one is ordinary.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PRIORITY_LIMIT
+from hyperperiod.model.own_vcpu import VcpuKeys
 from hyperperiod.model.policy import Order, Policy
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.system import System
@@ -26,7 +29,10 @@ ORDINARY = PRIORITY_LIMIT
 
 @dataclass(frozen=True)
 class Vcpu:
-    """One vcpu; `id` counts over the whole system, `index` within its domain."""
+    """One vcpu; `id` counts over the whole system, `index` within its domain.
+
+    `priority` is its place by the priorities of all; `given` are the keys as the file has them.
+    """
 
     id: int
     name: str
@@ -39,6 +45,7 @@ class Vcpu:
     best_effort: bool
     extra: bool
     weight: int | None
+    given: VcpuKeys
 
 
 @dataclass(frozen=True)
@@ -54,10 +61,11 @@ class PlacedTask:
 
 def vcpus_of(system: System) -> tuple[Vcpu, ...]:
     """All vcpus. Priorities by period are None until every interface is known."""
-    priorities = _priorities(system)
+    rank_of = _ranks(system)
     vcpus: list[Vcpu] = []
     for domain_index, domain in enumerate(system.domains):
-        for index, name in enumerate(domain.vcpu_names):
+        each = zip(domain.vcpu_names, domain.each_vcpu, strict=True)
+        for index, (name, keys) in enumerate(each):
             vcpus.append(
                 Vcpu(
                     id=len(vcpus),
@@ -65,15 +73,22 @@ def vcpus_of(system: System) -> tuple[Vcpu, ...]:
                     domain_index=domain_index,
                     index=index,
                     domain=domain,
-                    interface=domain.interface,
-                    priority=priorities[domain_index],
-                    pcpu=domain.pcpu,
-                    best_effort=domain.best_effort,
-                    extra=domain.extra,
-                    weight=domain.weight,
+                    interface=keys.interface,
+                    priority=rank_of(keys),
+                    pcpu=keys.pcpu,
+                    best_effort=keys.best_effort,
+                    extra=keys.extra,
+                    weight=keys.weight,
+                    given=keys,
                 )
             )
     return tuple(vcpus)
+
+
+def changed_vcpus(system: System, change: Change) -> list[Vcpu]:
+    """The vcpus that a change is about."""
+    meant = set(vcpus_meant(system.domains, change.domain))
+    return [vcpu for vcpu in vcpus_of(system) if (vcpu.domain_index, vcpu.index) in meant]
 
 
 def tasks_of(system: System) -> tuple[PlacedTask, ...]:
@@ -91,14 +106,16 @@ def hops_of(system: System) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(ids[hop] for hop in flow.hops) for flow in system.flows)
 
 
-def is_ordinary(policy: Policy, domain: Domain) -> bool:
-    """Whether its servers come after all that have a priority, by deadline."""
-    return policy.order is Order.FP_EDF and domain.priority is None and not domain.best_effort
+def is_ordinary(policy: Policy, one: Domain | VcpuKeys) -> bool:
+    """Whether its server comes after all that have a priority, by deadline."""
+    return policy.order is Order.FP_EDF and one.priority is None and not one.best_effort
 
 
 def by_period(system: System) -> bool:
     """Whether priorities are the periods, since none are given, nor have a meaning by that."""
-    none_given = all(domain.priority is None for domain in system.domains)
+    none_given = all(
+        keys.priority is None for domain in system.domains for keys in domain.each_vcpu
+    )
     return none_given and system.policy.order is not Order.FP_EDF
 
 
@@ -117,23 +134,17 @@ def priorities_in(system: System) -> Callable[[int | None, int], int]:
     return priority_of
 
 
-def _priorities(system: System) -> list[int | None]:
-    """One per domain; None for best effort and ordinary, and for all while a period is unknown."""
+def _ranks(system: System) -> Callable[[VcpuKeys], int | None]:
+    """The priority of a vcpu; None for best effort and ordinary, for all while a period is open."""
     if not by_period(system):
-        return [domain.priority for domain in system.domains]
-    served = [domain for domain in system.domains if not domain.best_effort]
-    periods = {_period_ns(domain) for domain in served}
+        return lambda keys: keys.priority
+    served = (keys for domain in system.domains for keys in domain.each_vcpu)
+    periods = {keys.period_ns for keys in served if not keys.best_effort}
     known = sorted(period for period in periods if period is not None)
-    if len(known) != len(periods):
-        return [None] * len(system.domains)
     rank = {period: priority for priority, period in enumerate(known)}
-    return [
-        None if domain.best_effort else rank[_period_ns(domain) or 0] for domain in system.domains
-    ]
-
-
-def _period_ns(domain: Domain) -> int | None:
-    return domain.interface.period_ns if domain.interface else domain.interface_period_ns
+    if len(known) != len(periods):
+        rank = {}
+    return lambda keys: None if keys.best_effort else rank.get(keys.period_ns or 0)
 
 
 class InterfaceResult(ResultObject):
@@ -146,15 +157,27 @@ class InterfaceResult(ResultObject):
 
 def bandwidth_of(domain: Domain) -> Fraction:
     """The bandwidth of all vcpus of a domain together, in pcpus; 0 without interface."""
-    return domain.interface.bandwidth * domain.vcpus if domain.interface else Fraction(0)
+    each = (keys.interface.bandwidth for keys in domain.each_vcpu if keys.interface is not None)
+    return sum(each, Fraction(0))
 
 
 def interface_result(domain: Domain) -> InterfaceResult | None:
-    """A domain's interface as results show it."""
-    if domain.interface is None:
+    """A domain's interface as results show it; None also where its vcpus have different ones."""
+    interfaces = {keys.interface for keys in domain.each_vcpu}
+    one = interfaces.pop()
+    if interfaces or one is None:
         return None
     return InterfaceResult(
-        period_ns=domain.interface.period_ns,
-        budget_ns=domain.interface.budget_ns,
-        bandwidth=float(bandwidth_of(domain)),
+        period_ns=one.period_ns, budget_ns=one.budget_ns, bandwidth=float(bandwidth_of(domain))
+    )
+
+
+def interface_of_vcpu(interface: Interface | None) -> InterfaceResult | None:
+    """The interface of one vcpu as results show it."""
+    if interface is None:
+        return None
+    return InterfaceResult(
+        period_ns=interface.period_ns,
+        budget_ns=interface.budget_ns,
+        bandwidth=float(interface.bandwidth),
     )

@@ -19,7 +19,23 @@ class Scheduler(StrEnum):
     FP = "fp"
     EDF = "edf"
     FIFO = "fifo"
-    GEDF = "gedf"  # edf on all vcpus of the domain together; analysis only
+    GEDF = "gedf"  # this one and those below: on all vcpus of the domain together
+    GRM = "grm"
+    GDM = "gdm"
+    GFP = "gfp"
+
+    @property
+    def is_global(self) -> bool:
+        """Whether jobs move between the vcpus of the domain."""
+        return self in _GLOBAL
+
+    @property
+    def takes_priorities(self) -> bool:
+        """Whether tasks must have priorities, since nothing else says who is first."""
+        return self in (Scheduler.FP, Scheduler.GFP)
+
+
+_GLOBAL = (Scheduler.GEDF, Scheduler.GRM, Scheduler.GDM, Scheduler.GFP)
 
 
 class TaskKind(StrEnum):

@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import Any
 
 from hyperperiod.model.changes import Change, Swap
-from hyperperiod.model.domain import Domain
+from hyperperiod.model.domain import Domain, default_vcpus
 from hyperperiod.model.flow import Flow, default_queue
+from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.policy import Policy
 from hyperperiod.model.system import System
@@ -25,7 +26,7 @@ from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time
 
 # Parts that are written as tables of their own; everything else stands on one line.
-_TABLES = (Domain, Task, Flow, Swap, Change)
+_TABLES = (Domain, OwnVcpu, Task, Flow, Swap, Change)
 
 
 def to_toml(system: System) -> str:
@@ -55,6 +56,8 @@ def _written(part: Part) -> Iterator[tuple[str, Any]]:
         if value == field.default:
             continue
         if isinstance(part, Task) and name == "deadline_ns" and value == part.period_ns:
+            continue
+        if isinstance(part, Domain) and name == "vcpus" and value == default_vcpus(part):
             continue
         if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
             continue

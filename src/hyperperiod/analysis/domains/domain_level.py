@@ -76,6 +76,7 @@ MOVING = "gedf: jobs move between the vcpus, which are judged together"
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
+MOVING_BY_PRIORITY = "jobs that move between vcpus by priority: no test covers it"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -151,8 +152,8 @@ def components_of(domain: Domain) -> list[Component]:
         return [component_of_domains(domain.scheduler, domain.domains)]
     if domain.vcpus == 1:
         return [component_of_tasks(domain.scheduler, domain.tasks)]
-    if any(task.vcpu is None for task in domain.tasks):
-        raise NotCovered(UNPINNED)
+    if domain.moves_jobs:
+        raise NotCovered(MOVING_BY_PRIORITY if domain.scheduler.is_global else UNPINNED)
     return [
         component_of_tasks(domain.scheduler, [t for t in domain.tasks if t.vcpu == vcpu])
         for vcpu in range(domain.vcpus)

@@ -199,7 +199,7 @@ def _enough(found: Explanation) -> Iterator[str]:
         return
     yield from _enough_budget(enough, server)
     wcet_ns, has = enough.wcet_ns or None, format_time(task.wcet_ns)
-    name = found.subject.partition(".")[2] or found.subject
+    name = found.subject.rpartition(".")[2]
     below = " with all others still in time" if enough.others_hold else ""
     if wcet_ns is None:
         yield f"No wcet of {name} would be short enough: {_in_the_way(found.windows)}."

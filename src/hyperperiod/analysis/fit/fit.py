@@ -48,7 +48,7 @@ from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Overheads, Scope, System
+from hyperperiod.model import InputError, Overheads, Scope, System, is_split
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
@@ -116,6 +116,9 @@ def _refuse(system: System, options: Options) -> None:
             "", None, "--fewest", f"the global policy {system.policy}", "a partitioned policy"
         )
     for domain in system.domains:
+        if is_split(domain):
+            allowed = "vcpus that are alike, and on one pcpu: fit chooses nothing for single ones"
+            raise InputError("", None, f"domain {domain.name}: vcpu", "vcpus that differ", allowed)
         if has_slice_by_weight(system, domain):
             key = f"domain {domain.name}: weight"
             found = f"{domain.weight}, so that its slice is what the others leave"

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Flow
+from hyperperiod.model import Domain, Flow
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.flows.windows import Inside
@@ -70,3 +70,28 @@ class FlowAnalysis(NamedTuple):
 
 
 NO_FLOWS = FlowAnalysis({}, ())
+
+
+def unknown_flows(flows: Sequence[Flow], domains: Sequence[Domain], reason: str) -> FlowAnalysis:
+    """What is found of flows that no test looks at: nothing of them and of all that they release.
+
+    `domains` are all that have hops.
+    """
+    unknown = Verdict.unknown(reason)
+    named = {
+        f"{domain.name}.{task.name}": HopBound(domain.name, task.name, None)
+        for domain in domains
+        for task in domain.tasks
+    }
+    touched = {named[hop].domain for flow in flows for hop in flow.hops}
+    return FlowAnalysis(
+        {
+            domain.name: DomainVerdict(unknown, {task.name: unknown for task in domain.tasks})
+            for domain in domains
+            if domain.name in touched
+        },
+        tuple(
+            FlowVerdict(flow, unknown, None, tuple(named[hop] for hop in flow.hops))
+            for flow in flows
+        ),
+    )

@@ -49,7 +49,7 @@ def _servers(system: System) -> list[Server]:
             name=vcpu.name,
             period_ns=vcpu.interface.period_ns,
             budget_ns=vcpu.interface.budget_ns,
-            priority=priority_of(vcpu.domain.priority, vcpu.interface.period_ns),
+            priority=priority_of(vcpu.given.priority, vcpu.interface.period_ns),
             domain_index=vcpu.domain_index,
         )
         for vcpu in vcpus_of(system)

@@ -14,8 +14,9 @@ from hyperperiod.analysis.result import (
     PcpuResult,
     TaskResult,
     TestResult,
+    VcpuResult,
 )
-from hyperperiod.cli.table import Column, Table, numbers, words
+from hyperperiod.cli.table import Cell, Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
     NO_VALUE,
     interface_text,
@@ -37,18 +38,18 @@ def analysis_tables(analysis: AnalysisResult) -> Iterable[Table]:
     yield _task_verdicts(analysis.domains)
     if analysis.flows:
         yield _flow_verdicts(analysis.flows)
-    if any(domain.sensitivity is not ABSENT for domain in analysis.domains):
+    if any(one.sensitivity is not ABSENT for one in _served(analysis.domains)):
         yield _domain_sensitivities(analysis.domains)
         yield _task_sensitivities(analysis.domains)
 
 
 def searches(analysis: AnalysisResult) -> Iterable[str]:
     """How interfaces were found that nothing was given of."""
-    for _, domain in _all_depths(analysis.domains):
-        if domain.algorithm1 is not None:
+    for one in _served(analysis.domains):
+        if one.algorithm1 is not None:
             from hyperperiod.analysis.domains.algorithm_1 import search_text
 
-            yield f"{domain.name}: {search_text(domain.algorithm1)}"
+            yield f"{one.name}: {search_text(one.algorithm1)}"
 
 
 def tests_table(analysis: AnalysisResult) -> Table:
@@ -68,8 +69,8 @@ def _tested(analysis: AnalysisResult) -> Iterable[tuple[str, Sequence[TestResult
     """The tests of each part, by its name; pcpus of which the same is said stand together."""
     for tests, alike in groupby(analysis.pcpus, key=lambda pcpu: pcpu.tests):
         yield f"pcpu {', '.join(str(pcpu.id) for pcpu in alike)}", tests
-    for _, domain in _all_depths(analysis.domains):
-        yield domain.name, domain.tests
+    for one in _served(analysis.domains):
+        yield one.name, one.tests
 
 
 def reasons(analysis: AnalysisResult) -> Iterable[str]:
@@ -109,7 +110,7 @@ def _judged(analysis: AnalysisResult) -> Iterable[tuple[str, Judged]]:
         yield f"flow {flow.name}", flow
 
 
-def _is_best_effort(domain: DomainResult) -> bool:
+def _is_best_effort(domain: DomainResult | VcpuResult) -> bool:
     """Whether a domain has no interface because it wants none; the analysis says why."""
     return domain.interface is None and domain.reason.startswith("best effort")
 
@@ -121,6 +122,12 @@ def _all_depths(
     for domain in domains:
         yield depth, domain
         yield from _all_depths(domain.domains, depth + 1)
+
+
+def _served(domains: Iterable[DomainResult]) -> Iterable[DomainResult | VcpuResult]:
+    """What the tests look at: domains of all depths, or their vcpus where these may differ."""
+    for _, domain in _all_depths(domains):
+        yield from domain.each_vcpu or (domain,)
 
 
 def _pcpu_verdicts(pcpus: Sequence[PcpuResult]) -> Table:
@@ -156,17 +163,34 @@ def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
     table = Table("domains", columns)
     for depth, domain in _all_depths(domains):
         interface = domain.interface
-        table.add_row(
-            "  " * depth + domain.name,
-            interface_text(interface, domain.vcpus)
-            if interface or _is_best_effort(domain)
-            else "none",
-            NO_VALUE if _is_best_effort(domain) else verdict_text(domain.schedulable),
-            share_text(interface.bandwidth if interface else None),
-            share_text(domain.utilization),
-            share_text(domain.interface_overhead),
-        )
+        text = interface_text(interface, domain.vcpus)
+        if domain.each_vcpu and interface is None:
+            text = f"{domain.vcpus} vcpus"
+        elif interface is None and not _is_best_effort(domain):
+            text = "none"
+        table.add_row("  " * depth + domain.name, text, *_domain_cells(domain))
+        for vcpu in domain.each_vcpu:
+            text = interface_text(vcpu.interface) if _has_interface(vcpu) else "none"
+            home = "" if vcpu.pcpu is None else f" on pcpu {vcpu.pcpu}"
+            table.add_row(f"  {vcpu.name}", f"{text}{home}", *_domain_cells(vcpu))
     return table
+
+
+def _has_interface(one: DomainResult | VcpuResult) -> bool:
+    return one.interface is not None or _is_best_effort(one)
+
+
+def _domain_cells(one: DomainResult | VcpuResult) -> Sequence[Cell]:
+    """What is said of a domain, or of a vcpu by itself, beside its interface."""
+    bandwidth = one.interface.bandwidth if one.interface else None
+    if bandwidth is None and one.interface_overhead is not None and not _is_best_effort(one):
+        bandwidth = one.utilization + one.interface_overhead
+    return (
+        NO_VALUE if _is_best_effort(one) else verdict_text(one.schedulable),
+        share_text(bandwidth),
+        share_text(one.utilization),
+        share_text(one.interface_overhead),
+    )
 
 
 def _task_verdicts(domains: Iterable[DomainResult]) -> Table:
@@ -214,10 +238,10 @@ def _flow_verdicts(flows: Sequence[FlowResult]) -> Table:
 def _domain_sensitivities(domains: Iterable[DomainResult]) -> Table:
     columns = [*words("domain"), *numbers("least budget", "to spare", "all work may grow to")]
     table = Table("what could be spared", columns)
-    for _, domain in _all_depths(domains):
-        found = domain.sensitivity
+    for one in _served(domains):
+        found = one.sensitivity
         table.add_row(
-            domain.name,
+            one.name,
             time_text(found.least_budget_ns if found else None),
             time_text(found.spare_budget_ns if found else None),
             share_text(found.wcet_factor if found else None),

@@ -78,10 +78,19 @@ def _domains(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
     for domain in domains:
         table.add_row(
             domain.name,
-            interface_text(domain.interface, domain.vcpus),
+            f"{domain.vcpus} vcpus"
+            if domain.each_vcpu
+            else interface_text(domain.interface, domain.vcpus),
             share_text(domain.supply_ns / horizon_ns),
             share_text(domain.donated_ns / horizon_ns),
         )
+        for vcpu in domain.each_vcpu:
+            table.add_row(
+                f"  {vcpu.name}",
+                interface_text(vcpu.interface),
+                share_text(vcpu.supply_ns / horizon_ns),
+                share_text(vcpu.donated_ns / horizon_ns),
+            )
     return table
 
 

@@ -31,6 +31,9 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
+    Vcpu,
+    changed_vcpus,
+    vcpus_of,
 )
 from hyperperiod.model.units import NS_PER_UNIT
 
@@ -146,9 +149,18 @@ def items(system: System) -> list[str]:
         listed.append(f"spare={_interface(system.spare)}")
     elif any(one.slack is Slack.SPARE for one in policies):
         listed.append(NO_SPARE)
-    for number, domain in enumerate(system.domains, 1):
-        listed.append(f"d{number}={_server(system, domain, priorities)}")
+    listed += [
+        f"{_who(vcpu)}={_server(system, vcpu, priorities)}"
+        for vcpu in vcpus_of(system)
+        if vcpu.index == 0 or not vcpu.domain.is_plain
+    ]
     return listed + _events(system, priorities)
+
+
+def _who(vcpu: Vcpu) -> str:
+    """What Xen's command line calls a vcpu: with all of its domain where these are alike."""
+    number = f"d{vcpu.domain_index + 1}"
+    return number if vcpu.domain.is_plain else f"{number}.{vcpu.index}"
 
 
 def _events(system: System, priorities: Priorities) -> list[str]:
@@ -158,7 +170,11 @@ def _events(system: System, priorities: Priorities) -> list[str]:
             (swap.at_ns, f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}")
             for swap in system.swaps
         ),
-        *((change.at_ns, _change(system, change, priorities)) for change in system.changes),
+        *(
+            (change.at_ns, text)
+            for change in system.changes
+            for text in _changes(system, change, priorities)
+        ),
     ]
     return [item for _, item in sorted(events, key=lambda event: event[0])]
 
@@ -258,32 +274,37 @@ def _interface(interface: Interface) -> str:
     return f"{exact_time(interface.period_ns)}:{exact_time(interface.budget_ns)}"
 
 
-def _server(system: System, domain: Domain, priorities: Priorities) -> str:
-    return ":".join(_server_parts(system, domain, priorities))
+def _server(system: System, vcpu: Vcpu, priorities: Priorities) -> str:
+    return ":".join(_server_parts(system, vcpu, priorities))
 
 
-def _server_parts(system: System, domain: Domain, priorities: Priorities) -> Iterator[str]:
-    if domain.best_effort:
+def _server_parts(system: System, vcpu: Vcpu, priorities: Priorities) -> Iterator[str]:
+    if vcpu.best_effort:
         yield "best-effort"
     else:
-        assert domain.interface is not None, "interfaces must be known"
-        yield _interface(domain.interface)
-        yield f"p{priorities.of(domain)}"
+        assert vcpu.interface is not None, "interfaces must be known"
+        yield _interface(vcpu.interface)
+        yield f"p{priorities.of(vcpu)}"
     if system.pcpus > 1 and system.policy.scope is Scope.PARTITIONED:
-        yield f"cpu{domain.pcpu}"
-    if domain.extra and not domain.best_effort:
+        yield f"cpu{vcpu.pcpu}"
+    if vcpu.extra and not vcpu.best_effort:
         yield "extra"
-    if domain.best_effort and domain.weight is not None:
-        yield f"w{domain.weight}"
+    if vcpu.best_effort and vcpu.weight is not None:
+        yield f"w{vcpu.weight}"
 
 
-def _change(system: System, change: Change, priorities: Priorities) -> str:
-    names = [domain.name for domain in system.domains]
-    who = f"d{names.index(change.domain) + 1}"
-    server = f"{_interface(change.interface)}:p{priorities.after(change)}"
-    if system.domains[names.index(change.domain)].extra:
-        server += ":extra"
-    return f"change={exact_time(change.at_ns)}:{who}:{server}"
+def _changes(system: System, change: Change, priorities: Priorities) -> Iterator[str]:
+    """A change as items: one for all vcpus of a domain that are alike, else one for each."""
+    assert change.interface is not None, "moves are refused"
+    for vcpu in changed_vcpus(system, change):
+        server = f"{_interface(change.interface)}:p{priorities.after(change, vcpu)}"
+        if vcpu.extra:
+            server += ":extra"
+        whole = vcpu.domain.is_plain and change.domain == vcpu.domain.name
+        who = _who(vcpu) if whole else f"d{vcpu.domain_index + 1}.{vcpu.index}"
+        yield f"change={exact_time(change.at_ns)}:{who}:{server}"
+        if whole:
+            return
 
 
 def _flows(system: System, number: int) -> Iterator[str]:

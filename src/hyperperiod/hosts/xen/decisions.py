@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hyperperiod.model import Domain, InputError, Interface, Scope, System, format_time
+from hyperperiod.model import InputError, Interface, Scope, System, Vcpu, format_time, vcpus_of
 
 DECISION_NS = 4_200
 PER_PERIOD = 2
@@ -30,13 +30,14 @@ def require_time(system: System) -> None:
         raise _short(system, "quantum", system.quantum_ns, shortest_ns)
     if system.spare is not None and system.spare.period_ns < shortest_ns:
         raise _short(system, "spare: period", system.spare.period_ns, shortest_ns)
-    for domain in system.domains:
-        for interface in _interfaces(system, domain):
-            budget = f"domain {domain.name}: interface: budget"
+    for vcpu in vcpus_of(system):
+        for interface in _interfaces(system, vcpu):
+            name = vcpu.domain.name if vcpu.domain.is_plain else vcpu.name
+            budget = f"domain {name}: interface: budget"
             if interface.budget_ns < DECISION_NS:
                 raise _short(system, budget, interface.budget_ns, DECISION_NS)
-    for pcpu, domains in _sharing_a_lock(system):
-        share = sum(_of_domain(system, domain) for domain in domains)
+    for pcpu, vcpus in _sharing_a_lock(system):
+        share = sum(_of_vcpu(system, vcpu) for vcpu in vcpus)
         if share > WHOLE // 2:
             raise InputError(
                 system.name,
@@ -57,22 +58,25 @@ def _share(period_ns: int) -> int:
     return PER_PERIOD * DECISION_NS * WHOLE // period_ns
 
 
-def _interfaces(system: System, domain: Domain) -> Iterator[Interface]:
-    """All that a domain has in the course of a run."""
-    if domain.interface is not None:
-        yield domain.interface
-    yield from (one.interface for one in system.changes if one.domain == domain.name)
+def _interfaces(system: System, vcpu: Vcpu) -> Iterator[Interface]:
+    """All that a vcpu has in the course of a run."""
+    if vcpu.interface is not None:
+        yield vcpu.interface
+    for change in system.changes:
+        if change.interface is not None and change.domain in (vcpu.domain.name, vcpu.name):
+            yield change.interface
 
 
-def _of_domain(system: System, domain: Domain) -> int:
-    periods = [one.period_ns for one in _interfaces(system, domain)]
-    return domain.vcpus * _share(min(periods)) if periods and not domain.best_effort else 0
+def _of_vcpu(system: System, vcpu: Vcpu) -> int:
+    periods = [one.period_ns for one in _interfaces(system, vcpu)]
+    return _share(min(periods)) if periods and not vcpu.best_effort else 0
 
 
-def _sharing_a_lock(system: System) -> Iterator[tuple[str, list[Domain]]]:
-    """Domains whose servers are decided about under one lock, by the name of where they are."""
+def _sharing_a_lock(system: System) -> Iterator[tuple[str, list[Vcpu]]]:
+    """Vcpus whose servers are decided about under one lock, by the name of where they are."""
+    vcpus = vcpus_of(system)
     if system.policy.scope is Scope.GLOBAL:
-        yield "all pcpus", list(system.domains)
+        yield "all pcpus", list(vcpus)
         return
     for pcpu in range(system.pcpus):
-        yield f"pcpu {pcpu}", [one for one in system.domains if (one.pcpu or 0) == pcpu]
+        yield f"pcpu {pcpu}", [one for one in vcpus if (one.pcpu or 0) == pcpu]

@@ -14,7 +14,7 @@ from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import can_keep_in_step, executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
-from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of
+from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of, vcpus_of
 from hyperperiod.trace.format import RECORD
 
 MS = 1_000_000
@@ -111,16 +111,17 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     """
     calls = 4096.0
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
-    for number, domain in enumerate(system.domains):
+    for number in range(len(system.domains)):
         calls += 6 * sum(_jobs(system, number, horizon_ns))
-        if domain.interface is not None:
+    for vcpu in vcpus_of(system):
+        if vcpu.interface is not None:
             per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
-            calls += per_period * domain.vcpus * horizon_ns / domain.interface.period_ns
-            if domain.extra and any(policy.slack is Slack.EXTRA for policy in policies):
-                calls += 3 * domain.vcpus * horizon_ns / domain.interface.budget_ns
+            calls += per_period * horizon_ns / vcpu.interface.period_ns
+            if vcpu.extra and any(policy.slack is Slack.EXTRA for policy in policies):
+                calls += 3 * horizon_ns / vcpu.interface.budget_ns
     if any(policy.slack is Slack.WEIGHTS for policy in policies):
         calls += 3 * system.pcpus * horizon_ns / (MS // 2)
-    if sum(domain.vcpus for domain in system.domains if domain.best_effort) > 1:
+    if sum(vcpu.best_effort for vcpu in vcpus_of(system)) > 1:
         calls += 2 * system.pcpus * horizon_ns / MS
     if system.quantum_ns is not None:
         calls += 2 * system.pcpus * horizon_ns / system.quantum_ns

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hyperperiod.hosts.counts import count_domains, count_flows, count_pcpus, count_tasks
+from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.result import Counts, RunResult, make_result
@@ -308,7 +308,7 @@ def _counts(
         interrupted=recorded.interrupted,
         response_error=0.0,
         tasks=count_tasks(system, records, recorded.end_ns),
-        domains=count_domains(system, records),
+        vcpus=count_vcpus(system, records),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, recorded.end_ns),
         timing=timing,

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The system in which each vcpu is a domain of its own, and the way back.
+
+A vcpu with a server and the tasks that are pinned to it is, for whoever judges it, a domain with
+one vcpu. So what is known of those holds for guests whose vcpus differ: `split` makes of a domain
+`linux` the domains `linux.0`, `linux.1`, ... with one vcpu each, the tasks of each and the hops of
+flows renamed, and `joined` puts interfaces that were found for them back into the domain.
+
+Split are the domains whose vcpus may differ (`is_split`). Where jobs move between these, no vcpu
+has the tasks: the parts then are servers alone, and the domain as a whole is judged by what they
+supply together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hyperperiod.model.changes import Change, vcpus_meant
+from hyperperiod.model.domain import Domain
+from hyperperiod.model.flow import Flow
+from hyperperiod.model.own_vcpu import OwnVcpu
+from hyperperiod.model.system import System
+from hyperperiod.model.words import Scheduler
+
+
+def is_split(domain: Domain) -> bool:
+    """Whether each vcpu of a domain is looked at by itself: they may differ, or jobs move.
+
+    Equal vcpus under gedf are looked at together, by tests that know them to be equal.
+    """
+    if not domain.is_plain:
+        return True
+    moves = domain.vcpus > 1 and domain.scheduler.is_global
+    return moves and domain.scheduler is not Scheduler.GEDF
+
+
+def split(system: System) -> System:
+    """The system with each vcpu of such domains as a domain of its own; all others stay."""
+    if not any(map(is_split, system.domains)):
+        return system
+    return system.replace(
+        domains=tuple(part for domain in system.domains for part in parts_of(domain)),
+        flows=tuple(_renamed(flow, system.domains) for flow in system.flows),
+        changes=tuple(one for change in system.changes for one in _changes(change, system.domains)),
+    )
+
+
+def parts_of(domain: Domain) -> tuple[Domain, ...]:
+    """What `split` makes of a domain: its vcpus, or itself."""
+    if not is_split(domain):
+        return (domain,)
+    plain = domain.replace(
+        vcpus=1, pcpus=None, spread=False, together=False, apart=(), own_vcpus=(), tasks=()
+    )
+    return tuple(
+        plain.replace(
+            name=name,
+            **keys._asdict(),
+            tasks=()
+            if domain.moves_jobs
+            else tuple(
+                task.replace(vcpu=None) for task in domain.tasks if task.vcpu in (None, index)
+            ),
+        )
+        for index, (name, keys) in enumerate(zip(domain.vcpu_names, domain.each_vcpu, strict=True))
+    )
+
+
+def joined(system: System, parts: System) -> System:
+    """The system with what is known of its parts: every interface, and the spare.
+
+    `parts` is the system that `split` gave, with more interfaces.
+    """
+    found = iter(parts.domains)
+    return system.replace(
+        domains=tuple(
+            _with_interfaces(domain, tuple(next(found) for _ in parts_of(domain)))
+            for domain in system.domains
+        ),
+        spare=parts.spare,
+    )
+
+
+def _with_interfaces(domain: Domain, parts: tuple[Domain, ...]) -> Domain:
+    if not is_split(domain):
+        return parts[0]
+    interfaces = [part.interface for part in parts]
+    if not domain.own_vcpus and len(set(interfaces)) == 1:
+        return domain if interfaces[0] is None else domain.replace(**_given(parts[0]))
+    own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
+    return domain.replace(
+        own_vcpus=tuple(
+            one if part.interface is None else one.replace(**_given(part))
+            for one, part in zip(own, parts, strict=True)
+        )
+    )
+
+
+def _given(part: Domain) -> dict[str, object]:
+    """The keys of a domain or a vcpu that is given the interface of this part."""
+    none: dict[str, object] = dict.fromkeys(
+        ("interface_period_ns", "interface_period_range", "weight")
+    )
+    return {**none, "interface": part.interface}
+
+
+def _renamed(flow: Flow, domains: tuple[Domain, ...]) -> Flow:
+    """The flow with its hops named after the parts that have the tasks."""
+    names = {
+        f"{domain.name}.{task.name}": f"{domain.vcpu_names[task.vcpu or 0]}.{task.name}"
+        for domain in domains
+        if is_split(domain) and not domain.moves_jobs
+        for task in domain.tasks
+    }
+    return flow.replace(hops=tuple(names.get(hop, hop) for hop in flow.hops))
+
+
+def _changes(change: Change, domains: tuple[Domain, ...]) -> Iterator[Change]:
+    """The change as one of each part that it is about."""
+    for index, number in vcpus_meant(domains, change.domain):
+        if not is_split(domains[index]):
+            yield change
+            return
+        yield change.replace(domain=domains[index].vcpu_names[number])
