@@ -34,7 +34,7 @@ def test_rows_are_the_domains_of_the_split_system(seed: int) -> None:
             if not keys.best_effort
         ]
         if domain.moves_jobs:
-            assert found.schedulable is not True
+            assert found.schedulable is not True or all(served)
         elif served:
             assert found.schedulable == (
                 False if False in served else None if None in served else True
@@ -96,12 +96,6 @@ def test_explanations_name_the_vcpu(asked: str, subject: str) -> None:
     found = analyze(two_vcpus(), explain=asked).explain
     assert found is not None
     assert found.subject == subject
-
-
-def test_a_task_that_moves_is_explained_by_no_one_vcpu() -> None:
-    system = two_vcpus(scheduler="grm", task=without("vcpu", LINUX["task"]))
-    with pytest.raises(InputError, match=r"whose jobs move; allowed: a vcpu: linux\.0, linux\.1"):
-        analyze(system, explain="linux.a")
 
 
 FLOW = {

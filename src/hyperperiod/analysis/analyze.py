@@ -15,16 +15,22 @@ All decisions are made in integers and fractions; floats appear only in what is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hyperperiod.analysis.domains.domain_level import DomainVerdict, SupplyContract, judge_domain
+from hyperperiod.analysis.component import component_of_tasks
+from hyperperiod.analysis.domains.domain_level import (
+    DomainVerdict,
+    NotCovered,
+    SupplyContract,
+    judge_domain,
+)
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis, unknown_flows
-from hyperperiod.analysis.guests import judge_guest
+from hyperperiod.analysis.guests import judge_guest, supplies_of, tests_of_guest
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.result import (
@@ -64,6 +70,7 @@ from hyperperiod.model.split import parts_of
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:
+    from hyperperiod.analysis.domains.supply_bound import Supply
     from hyperperiod.analysis.tried import Tried
 
 
@@ -112,9 +119,44 @@ class Analysis:
         """The domains whose jobs move between vcpus that may differ, if these get their budgets."""
         return {
             domain.name: self.flows.domains.get(domain.name)
-            or judge_guest(domain, [self.contracts[name] for name in domain.vcpu_names])
+            or judge_guest(domain, self._contracts_of(domain))
             for domain in self._moving
         }
+
+    @property
+    def _guest_tests(self) -> dict[str, tuple[TestResult, ...]]:
+        """What each test says of these domains; no test is about work that flows release."""
+        return {
+            domain.name: tuple(
+                _test_result(one) for one in tests_of_guest(domain, self._contracts_of(domain))
+            )
+            for domain in self._moving
+            if domain.name not in self.flows.domains
+        }
+
+    def _of_moving(self, domain: Domain, task: Task) -> Verdict:
+        """What is known of a task whose jobs move, whatever the servers get."""
+        rows = self.result().domains
+        found = next(
+            row
+            for domain_row in rows
+            if domain_row.name == domain.name
+            for row in domain_row.tasks
+            if row.name == task.name
+        )
+        return Verdict(found.schedulable, found.reason, found.response_bound_ns)
+
+    def _supplies_of(self, domain: Domain) -> Sequence[Supply]:
+        """The supply of each vcpu of a domain whose jobs move; none where nothing is proved."""
+        component = component_of_tasks(domain.scheduler, domain.tasks)
+        try:
+            return supplies_of(domain, self._contracts_of(domain), component)
+        except NotCovered:
+            return ()
+
+    def _contracts_of(self, domain: Domain) -> list[SupplyContract]:
+        """What stands behind each vcpu of a domain."""
+        return [self.contracts[name] for name in domain.vcpu_names]
 
     @property
     def _moving(self) -> list[Domain]:
@@ -168,7 +210,7 @@ class Analysis:
             self._domain(index, domain, sensitivity=sensitivity)
             for index, domain in enumerate(self.system.domains)
         )
-        domains = whole_domains(self._whole, parts, self._guests)
+        domains = whole_domains(self._whole, parts, self._guests, self._guest_tests)
         counted = [
             (found.schedulable, _of_domain(found.name, found.reason))
             for found, domain in zip(domains, self._whole.domains, strict=True)
@@ -195,8 +237,12 @@ class Analysis:
     def explanation(self, name: str) -> Explanation:
         """Why the task or server of that name is in time or not; InputError if there is none."""
         # Loaded where it is asked for: it has as many modules as all the tests.
-        from hyperperiod.analysis.explain import explain
+        from hyperperiod.analysis.explain import explain, explain_moving
 
+        for domain, task in ((one, task) for one in self._moving for task in one.tasks):
+            if name == f"{domain.name}.{task.name}":
+                verdict = self._of_moving(domain, task)
+                return explain_moving(domain, task, verdict, self._supplies_of(domain))
         sure = zip(self.system.domains, self.guaranteed, strict=True)
         guaranteed = {domain.name: host.holds is True for domain, host in sure}
         name = name_in_parts(self._given, name, guaranteed)

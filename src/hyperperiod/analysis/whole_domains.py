@@ -15,23 +15,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.analysis.domains.domain_level import BEST_EFFORT, DomainVerdict
-from hyperperiod.analysis.result import DomainResult, TaskResult, VcpuResult
+from hyperperiod.analysis.result import DomainResult, TaskResult, TestResult, VcpuResult
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Domain, InputError, System, is_split
+from hyperperiod.model import Domain, System, is_split
 from hyperperiod.model.split import parts_of
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
 def whole_domains(
-    system: System, parts: Sequence[DomainResult], guests: Mapping[str, DomainVerdict]
+    system: System,
+    parts: Sequence[DomainResult],
+    guests: Mapping[str, DomainVerdict],
+    tests: Mapping[str, tuple[TestResult, ...]],
 ) -> tuple[DomainResult, ...]:
     """The results of the domains of the file from those of their parts, in their order.
 
-    `guests` are the verdicts on the domains whose jobs move between vcpus, by name.
+    `guests` are the verdicts on the domains whose jobs move between vcpus, by name, and `tests`
+    what each test says of them.
     """
     found = iter(parts)
     return tuple(
-        _whole(domain, [next(found) for _ in parts_of(domain)], guests.get(domain.name))
+        _whole(domain, [next(found) for _ in parts_of(domain)], guests.get(domain.name)).replace(
+            tests=tests.get(domain.name, ())
+        )
         if is_split(domain)
         else next(found)
         for domain in system.domains
@@ -110,7 +116,7 @@ def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> 
     """What a task or server of the file is called among the parts; other names stay.
 
     The server of a domain is that of its first vcpu that is not sure of its budget, else of its
-    first. InputError for a task whose jobs move: no one vcpu explains it.
+    first. Tasks whose jobs move are on no one vcpu and not meant.
     """
     for domain in filter(is_split, system.domains):
         if name == domain.name:
@@ -118,8 +124,5 @@ def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> 
             return (doubtful or domain.vcpu_names)[0]
         for task in domain.tasks:
             if name == f"{domain.name}.{task.name}":
-                if domain.moves_jobs:
-                    allowed = f"a vcpu: {', '.join(domain.vcpu_names)}"
-                    raise InputError("", None, "--explain", f"{name!r}, whose jobs move", allowed)
                 return f"{domain.vcpu_names[task.vcpu or 0]}.{task.name}"
     return name

@@ -55,6 +55,7 @@ from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import (
     Budget,
     Domain,
+    Interface,
     Order,
     Policy,
     Sbf,
@@ -76,7 +77,6 @@ MOVING = "gedf: jobs move between the vcpus, which are judged together"
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
-MOVING_BY_PRIORITY = "jobs that move between vcpus by priority: no test covers it"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -153,7 +153,7 @@ def components_of(domain: Domain) -> list[Component]:
     if domain.vcpus == 1:
         return [component_of_tasks(domain.scheduler, domain.tasks)]
     if domain.moves_jobs:
-        raise NotCovered(MOVING_BY_PRIORITY if domain.scheduler.is_global else UNPINNED)
+        raise NotCovered(UNPINNED)
     return [
         component_of_tasks(domain.scheduler, [t for t in domain.tasks if t.vcpu == vcpu])
         for vcpu in range(domain.vcpus)
@@ -203,10 +203,20 @@ def shape_for(
 
 def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Component]) -> Supply:
     """The supply that each vcpu of the domain surely gets; NotCovered where nothing is proved."""
-    interface = domain.interface
-    if interface is None:
+    if domain.interface is None:
         raise NotCovered(BEST_EFFORT)
     moving = cluster_of(domain) is not None
+    return supply_under(domain.interface, contract, components, moving=moving)
+
+
+def supply_under(
+    interface: Interface,
+    contract: SupplyContract,
+    components: Sequence[Component],
+    *,
+    moving: bool = False,
+) -> Supply:
+    """The supply of a vcpu with this interface; NotCovered where nothing is proved of it."""
     shape = shape_for(contract, interface.period_ns, components, moving=moving)
     budget_ns = interface.budget_ns - contract.lost_ns
     if budget_ns <= 0:
@@ -313,7 +323,7 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
         elif cluster is None:
             whole, verdicts = judge_component(component, supply)
         else:
-            whole, verdicts = _judge_cluster(component, [supply] * domain.vcpus)
+            whole, verdicts = judge_cluster(component, [supply] * domain.vcpus)
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
         reason = _only_sufficient(contract)
@@ -393,14 +403,21 @@ def _too_long(source: Source, verdict: Verdict) -> Verdict:
     return Verdict(holds, source.too_long)
 
 
-def _judge_cluster(
+def judge_cluster(
     component: Component, supplies: Sequence[Supply]
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    """The verdict on jobs that move between vcpus, each with a supply, and on their tasks."""
+    """The verdict on jobs that move between vcpus, each with a supply, and on their tasks.
+
+    A "no" is about bandwidth, which all servers that a test covers use up.
+    """
     from hyperperiod.analysis.domains.virtual_multiprocessor import judge_moving
 
     verdicts = judge_moving(component.local, component.loads, supplies)
-    return all_of(verdicts), _by_name(component.sources, verdicts)
+    parts = _by_name(component.sources, verdicts)
+    if component.starved:
+        below = Verdict.unknown(f"below the busy task {component.busy[0]}: no test covers it")
+        return below, parts | dict.fromkeys(component.starved, below)
+    return all_of(verdicts), parts
 
 
 def judge_component(

@@ -56,7 +56,7 @@ def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, 
         cluster = cluster_of(domain)
         if cluster is not None:
             supply = supply_of(domain, replace(contract, sbf=Sbf.GENERAL), [cluster])
-            return _of_cluster(domain, cluster, [supply] * domain.vcpus)
+            return tests_of_cluster(domain, cluster, [supply] * domain.vcpus)
         components = components_of(domain)
         supply_of(domain, replace(contract, sbf=Sbf.GENERAL), components)
     except NotCovered:
@@ -64,7 +64,7 @@ def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, 
     return tuple(_tests(domain, contract, components))
 
 
-def _of_cluster(
+def tests_of_cluster(
     domain: Domain, cluster: Component, supplies: Sequence[Supply]
 ) -> tuple[NamedVerdict, ...]:
     """What is said of jobs that move: ours, the published one, and those for equal vcpus."""

@@ -7,6 +7,6 @@ For people who want to see why, and for the plot of demand against supply. `expl
 the same test, as its witness (`analysis.witness`), and are put into words and curves here.
 """
 
-from hyperperiod.analysis.explain.explanation import explain
+from hyperperiod.analysis.explain.explanation import explain, explain_moving
 
-__all__ = ["explain"]
+__all__ = ["explain", "explain_moving"]

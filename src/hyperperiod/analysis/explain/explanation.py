@@ -87,6 +87,29 @@ def explain(
     return _with_text(found)
 
 
+def explain_moving(
+    domain: Domain, task: Task, verdict: Verdict, supplies: Sequence[Supply]
+) -> Explanation:
+    """What is known of a task whose jobs move between vcpus: no window of one vcpu shows it.
+
+    The vcpus with a server have these supplies, none if nothing is proved of them.
+    """
+    window_ns = verdict.bound_ns or task.deadline_ns
+    story = [f"Its jobs move between the {domain.vcpus} vcpus of {domain.name}."]
+    if supplies and window_ns is not None:
+        parts = [format_time(supply.sbf(window_ns)) for supply in supplies]
+        story.append(
+            f"In any window of {format_time(window_ns)} those with a server surely get"
+            f" {', '.join(parts)}, maybe at the same instants."
+        )
+    if verdict.holds:
+        story.append("What can go first in it leaves enough beside that for the job.")
+    test = f"{domain.scheduler}, virtual multiprocessor" if supplies else ""
+    name = f"{domain.name}.{task.name}"
+    found = _result(name, "task", verdict, task=_task(task), test=test)
+    return _with_text(found.replace(story=tuple(story)))
+
+
 def _with_text(found: Explanation) -> Explanation:
     return found.replace(text=format_text(found))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from hyperperiod.analysis.overheads import overhead_loads
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.stolen import stolen_loads
-from hyperperiod.model import Scope, System, priorities_in, vcpus_of
+from hyperperiod.model import Domain, Scope, System, priorities_in, vcpus_of
 
 
 def domains_by_group(system: System) -> list[list[int]]:
@@ -36,9 +36,18 @@ def groups_of(system: System) -> list[Group]:
             overhead=overhead_loads(system, [system.domains[index] for index in members]),
             stolen=stolen_loads(system, range(pcpus) if shared else [pcpu]),
             turns=system.quantum_ns is not None,
+            moving=any(_wakes_at_will(system.domains[index]) for index in members),
         )
         for pcpu, members in enumerate(domains_by_group(system))
     ]
+
+
+def _wakes_at_will(domain: Domain) -> bool:
+    """Whether its vcpus may wake up more often than its tasks are released, as jobs move there.
+
+    So may a vcpu without tasks, which some domain has whose vcpus are looked at one by one.
+    """
+    return domain.moves_jobs or not (domain.tasks or domain.domains)
 
 
 def _servers(system: System) -> list[Server]:

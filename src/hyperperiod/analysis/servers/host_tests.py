@@ -121,6 +121,8 @@ def host_proof(policy: Policy, group: Group) -> Proof:
     """The row of the table that is about the group; NotProved if there is none."""
     needed = [Cover.OVERHEADS] * bool(group.overhead) + [Cover.QUANTUM] * group.turns
     needed += [Cover.STOLEN] * bool(group.stolen)
+    if group.overhead and group.moving:
+        raise NotProved("no proof is known for overheads beside jobs that move between vcpus")
     if group.overhead and group.stolen:
         raise NotProved("no proof is known for stolen time beside overheads")
     return proof_of(rules_of(policy, group.pcpus), *needed)

@@ -47,6 +47,7 @@ class Group:
     overhead: tuple[Load, ...] = ()
     turns: bool = False  # a quantum is set: equals take turns
     stolen: tuple[Load, ...] = ()
+    moving: bool = False  # jobs move between some of the vcpus, which may wake up at any time
 
     @cached_property
     def bandwidth(self) -> Fraction:
