@@ -152,7 +152,7 @@ xen-stock: build
 guests: build
 	@$(XEN_BUILD) guests
 
-## make linux-guest  a Linux domain with real-time threads: Debian's kernel, a program of ours
+## make linux-guest  for domains with guest = "linux": Debian's kernel, tasks as threads
 linux-guest: build
 	@$(XEN_BUILD) linux-guest
 

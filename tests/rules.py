@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperperiod.model import Policy, Scope
+from hyperperiod.model import Policy, Scheduler, Scope
 from hyperperiod.model.policy import legal_policies
 
 Combination = tuple[Any, Any, Any]
@@ -28,3 +28,6 @@ def _combinations(scope: Scope) -> list[Combination]:
 
 LOCAL = _combinations(Scope.PARTITIONED)
 GLOBAL = _combinations(Scope.GLOBAL)
+
+SCHEDULERS = (Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF, Scheduler.FIFO)
+"""The schedulers inside a domain that every host has."""

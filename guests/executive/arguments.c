@@ -64,8 +64,13 @@ static const struct choice workloads[] = {
 };
 
 static const struct choice schedulers[] = {
-    {"rm", DOMAIN_RANKED}, {"dm", DOMAIN_RANKED}, {"fp", DOMAIN_RANKED},
-    {"edf", DOMAIN_EDF},   {"fifo", DOMAIN_FIFO}, {0, 0},
+    {"rm", DOMAIN_RANKED},
+    {"dm", DOMAIN_RANKED},
+    {"fp", DOMAIN_RANKED},
+    {"edf", DOMAIN_EDF},
+    {"fifo", DOMAIN_FIFO},
+    {"fair", DOMAIN_FAIR},
+    {0, 0},
 };
 
 static const struct choice kinds[] = {

@@ -17,7 +17,7 @@
 
 #define DOMAIN_VCPUS 16u
 
-enum domain_scheduler { DOMAIN_RANKED, DOMAIN_EDF, DOMAIN_FIFO };
+enum domain_scheduler { DOMAIN_RANKED, DOMAIN_EDF, DOMAIN_FIFO, DOMAIN_FAIR /* Linux */ };
 
 struct domain_slot {
     hp_u32 task;  /* whose job is on this vcpu, or HP_NONE */

@@ -1,244 +1,113 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The first and only program of the Linux guest: runs real-time tasks, then cyclictest, then ends.
+// The first and only program of the Linux guest: reads what it is told, and runs the tasks of its
+// domain as threads (threads.c).
 //
-// What to do stands on the kernel's command line, whose unknown NAME=VALUE words come as
-// environment:
-//
-//   hp_tasks=PERIOD:WCET,PERIOD:WCET,...   periodic tasks in nanoseconds, most urgent first
-//   hp_settle=NS                           before that, how long the kernel is left in peace: for
-//                                          some time after its start it does work of tens of
-//                                          milliseconds in which it switches to no thread
-//   hp_span=NS                             for how long jobs are released
-//   hp_cyclictest=LOOPS                    then cyclictest, that often every millisecond
-//
-// Each task is a thread under SCHED_FIFO that sleeps to its next release and then executes a
-// counted number of instructions; its wcet is that number, one instruction per nanosecond. All
-// tasks are released together first. A response is the time from release to completion by the
-// clock of the kernel, with everything in it: the hypervisor, the kernel, the wake-up.
-//
-// What it prints on the console is for a reader who knows the words:
-//
-//   linux-guest: up SECONDS
-//   linux-guest: task NUMBER jobs N misses N min NS mean NS max NS
-//   T: 0 ( PID) P:80 I:1000 C: N Min: US Act: US Avg: US Max: US     (cyclictest's)
-//   linux-guest: done
+// It is told the words of docs/xen/guests.md, in the file /words of the initial file system. Linux
+// was told to use a part of its memory only (mem=); the ring begins behind that, where /dev/mem
+// lets us write. What is wrong it says on the console, and stops.
 
 #define _GNU_SOURCE
+#include "guests/linux/threads.h"
+
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/reboot.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum {
-    TASKS_MOST = 16,
-    TOP_PRIORITY = 90,      // of the first task; each further one is one below
-    STACK_BYTES = 64 << 10, // all of it is fetched when it is made
-    LOOP_INSTRUCTIONS = 2,
-    NS_PER_S = 1000000000,
-};
+#include "hosts/xen/ring.h"
 
-/* From when all threads are there to the first release: they sleep by then. */
-static const uint64_t LEAD_NS = 20000000;
+#define WORDS_MOST (1u << 16)
+#define RAM_START 0x40000000ull
 
-struct task {
-    uint64_t period_ns, wcet_ns;
-    uint64_t jobs;
-    uint64_t misses, min_ns, max_ns, sum_ns;
-    pthread_t thread;
-};
+static char words[WORDS_MOST];
+static struct arguments told;
 
-static struct task tasks[TASKS_MOST];
-static unsigned task_count;
-static pthread_barrier_t all_there;
-static uint64_t start_ns; // the first release, known when all are there
-
-static void say(const char *what) {
+_Noreturn void give_up(const char *what) {
     dprintf(1, "linux-guest: %s\n", what);
-}
-
-/* The end of the machine; what was wrong stands on the console. */
-static _Noreturn void stop(const char *what) {
-    say(what);
-    sync();
-    reboot(RB_POWER_OFF);
     while (1)
         pause();
 }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
+static void write_file(const char *path, const char *text) {
+    int file = open(path, O_WRONLY);
+    ssize_t length = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static void sleep_until(uint64_t time_ns) {
-    struct timespec then = {(time_t)(time_ns / NS_PER_S), (long)(time_ns % NS_PER_S)};
-
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, 0) != 0)
-        ;
-}
-
-static void execute(uint64_t instructions) {
-    uint64_t rounds = instructions / LOOP_INSTRUCTIONS;
-
-    __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
-}
-
-static void *run_task(void *argument) {
-    struct task *task = argument;
-
-    pthread_barrier_wait(&all_there);
-    for (uint64_t job = 0; job < task->jobs; job++) {
-        uint64_t release_ns = start_ns + job * task->period_ns;
-        uint64_t response_ns;
-
-        sleep_until(release_ns);
-        execute(task->wcet_ns);
-        response_ns = now_ns() - release_ns;
-        task->sum_ns += response_ns;
-        if (response_ns > task->max_ns)
-            task->max_ns = response_ns;
-        if (response_ns < task->min_ns)
-            task->min_ns = response_ns;
-        if (response_ns > task->period_ns)
-            task->misses++;
+    while (text[length] != 0)
+        length++;
+    if (file < 0 || write(file, text, (size_t)length) != length) {
+        dprintf(1, "linux-guest: %s: ", path);
+        give_up("cannot be written");
     }
-    return 0;
+    close(file);
 }
 
-/* The value of a word of the command line as a number; `otherwise` if it is not there. */
-static uint64_t number_of(const char *name, uint64_t otherwise) {
-    const char *text = getenv(name);
-    char *end;
-    uint64_t number;
-
-    if (text == 0)
-        return otherwise;
-    number = strtoull(text, &end, 10);
-    if (end == text || *end != 0)
-        stop("a number on the command line is none");
-    return number;
-}
-
-static void read_tasks(void) {
-    const char *text = getenv("hp_tasks");
-    char *next;
-
-    if (text == 0)
-        return;
-    do {
-        struct task *task = &tasks[task_count];
-
-        if (task_count == TASKS_MOST)
-            stop("too many tasks");
-        task->period_ns = strtoull(text, &next, 10);
-        if (task->period_ns == 0 || *next != ':')
-            stop("hp_tasks: want PERIOD:WCET,...");
-        task->wcet_ns = strtoull(next + 1, &next, 10);
-        if (task->wcet_ns < LOOP_INSTRUCTIONS || (*next != ',' && *next != 0))
-            stop("hp_tasks: want PERIOD:WCET,...");
-        task->min_ns = UINT64_MAX;
-        task_count++;
-        text = next + 1;
-    } while (*next == ',');
-}
-
-static void start_task(unsigned number, uint64_t span_ns) {
-    struct sched_param rank = {.sched_priority = TOP_PRIORITY - (int)number};
-    struct task *task = &tasks[number];
-    pthread_attr_t attributes;
-
-    task->jobs = (span_ns + task->period_ns - 1) / task->period_ns;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
-    pthread_attr_setschedparam(&attributes, &rank);
-    if (pthread_create(&task->thread, &attributes, run_task, task) != 0)
-        stop("a real-time thread cannot be made");
-}
-
-static void run_tasks(void) {
-    uint64_t span_ns = number_of("hp_span", NS_PER_S);
-
-    if (task_count == 0)
-        return;
-    pthread_barrier_init(&all_there, 0, task_count + 1);
-    for (unsigned number = 0; number < task_count; number++)
-        start_task(number, span_ns);
-    start_ns = now_ns() + LEAD_NS;
-    pthread_barrier_wait(&all_there);
-    for (unsigned number = 0; number < task_count; number++)
-        pthread_join(tasks[number].thread, 0);
-    for (unsigned number = 0; number < task_count; number++) {
-        const struct task *task = &tasks[number];
-
-        if (task->jobs == 0)
-            continue;
-        dprintf(1, "linux-guest: task %u jobs %lu misses %lu min %lu mean %lu max %lu\n", number,
-                task->jobs, task->misses, task->min_ns, task->sum_ns / task->jobs, task->max_ns);
-    }
-}
-
-static void run_cyclictest(void) {
-    const char *loops = getenv("hp_cyclictest");
-    int status;
-    pid_t child;
-
-    if (loops == 0)
-        return;
-    child = fork();
-    if (child == 0) {
-        execl("/usr/bin/cyclictest", "cyclictest", "-q", "-m", "-p80", "-i1000", "-l", loops,
-              (char *)0);
-        _exit(127);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        stop("cyclictest failed");
-}
-
-/* Real-time threads may use all of the vcpu, and no page of ours is fetched late. */
-static void prepare(void) {
-    int limit;
+static void open_console(void) {
+    int console;
 
     mount("dev", "/dev", "devtmpfs", 0, "");
+    console = open("/dev/console", O_RDWR);
+    for (int descriptor = 0; descriptor < 3; descriptor++)
+        dup2(console, descriptor);
+}
+
+/* Real-time threads may use all of a vcpu: what limits them is the server outside. */
+static void lift_limits(void) {
+    char path[64];
+
     mount("proc", "/proc", "proc", 0, "");
     mount("sys", "/sys", "sysfs", 0, "");
-    mkdir("/dev/shm", 0755);
-    limit = open("/dev/console", O_RDWR);
-    if (limit < 0)
-        stop("there is no console");
-    for (int descriptor = 0; descriptor < 3; descriptor++)
-        dup2(limit, descriptor);
-    limit = open("/proc/sys/kernel/sched_rt_runtime_us", O_WRONLY);
-    if (limit < 0 || write(limit, "-1", 2) != 2)
-        stop("the limit of real-time threads cannot be lifted");
-    close(limit);
+    mount("debug", "/sys/kernel/debug", "debugfs", 0, "");
+    write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+    for (hp_u32 vcpu = 0; vcpu < told.vcpus; vcpu++) {
+        snprintf(path, sizeof path, "/sys/kernel/debug/sched/fair_server/cpu%u/runtime", vcpu);
+        write_file(path, "0");
+    }
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
-        stop("memory cannot be locked");
+        give_up("memory cannot be locked");
+}
+
+static void read_words(void) {
+    int file = open("/words", O_RDONLY);
+    ssize_t length = file < 0 ? -1 : read(file, words, sizeof words);
+    struct arguments_error error;
+
+    if (length < 0 || (size_t)length == sizeof words)
+        give_up("/words: not there, or too long");
+    close(file);
+    arguments_init(&told);
+    error = arguments_read(&told, (struct text){words, (hp_u64)length});
+    if (error.message == 0)
+        error = arguments_check(&told);
+    if (error.message == 0 && told.memory_bytes <= RING_OFFSET)
+        error.message = "memory= leaves no room for the ring";
+    if (error.message == 0 && (told.flows > 0 || told.workload != WORKLOAD_TASKS))
+        error.message = "a Linux guest has tasks only, and no flows";
+    if (error.message != 0) {
+        dprintf(1, "linux-guest: %.*s: ", (int)error.word.length, error.word.start);
+        give_up(error.message);
+    }
+}
+
+static struct ring_memory map_ring(void) {
+    struct ring_memory memory = {0, told.memory_bytes - RING_OFFSET, 0};
+    int file = open("/dev/mem", O_RDWR);
+
+    if (file >= 0)
+        memory.start = mmap(0, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                            (off_t)(RAM_START + RING_OFFSET));
+    if (file < 0 || memory.start == MAP_FAILED)
+        give_up("the memory of the ring cannot be reached");
+    memory.ahead_ticks = ((const struct hp_ring *)memory.start)->reserved;
+    return memory;
 }
 
 int main(void) {
-    uint64_t up_ns;
-
-    prepare();
-    up_ns = now_ns();
-    dprintf(1, "linux-guest: up %lu.%03lu\n", up_ns / NS_PER_S, up_ns % NS_PER_S / 1000000);
-    read_tasks();
-    sleep_until(up_ns + number_of("hp_settle", NS_PER_S / 2));
-    run_tasks();
-    run_cyclictest();
-    stop("done");
+    open_console();
+    read_words();
+    lift_limits();
+    run_threads(&told, map_ring());
 }

@@ -29,6 +29,8 @@ from hyperperiod.resources import CHECKOUT
 
 FILE: Final = Path(__file__).with_name("measured.toml")
 XEN: Final = "xen"
+LINUX: Final = "linux"
+"""What the kernel of a Linux guest takes for itself, on Xen."""
 BENCHMARKS: Final = (
     "start",
     "pick",

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from tests.rules import SCHEDULERS
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.model import (
@@ -56,7 +57,7 @@ def some_task(draw: random.Random, number: int, share: float, scheduler: Schedul
 
 
 def some_domain(draw: random.Random, number: int, share: float, pcpu: int | None) -> Domain:
-    scheduler = draw.choice([one for one in Scheduler if not one.is_global])
+    scheduler = draw.choice(SCHEDULERS)
     count = draw.randint(1, 3)
     tasks = [some_task(draw, i, share / count, scheduler) for i in range(count)]
     if draw.random() < 0.2 and scheduler is not Scheduler.FP:

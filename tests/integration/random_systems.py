@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from tests.rules import SCHEDULERS
+
 from hyperperiod.model import (
     Change,
     Domain,
@@ -74,7 +76,7 @@ def _interface(draw: random.Random, step_ns: int) -> Interface:
 def _domain(draw: random.Random, index: int, step_ns: int, pcpu: int | None) -> Domain:
     best_effort = draw.random() < 0.15
     vcpus = 2 if draw.random() < 0.2 else 1
-    scheduler = draw.choice([one for one in Scheduler if not one.is_global])
+    scheduler = draw.choice(SCHEDULERS)
     tasks = tuple(_task(draw, n, step_ns, scheduler, vcpus) for n in range(draw.randint(1, 3)))
     return Domain(
         name=f"d{index}",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules import SCHEDULERS
 
 from hyperperiod.model import (
     Domain,
@@ -158,7 +159,7 @@ def systems(draw: st.DrawFn) -> System:
     chosen = [name for name in chosen if name not in ("idle", "spare")] or ["a"]
     domains = []
     for index, name in enumerate(chosen):
-        scheduler = draw(st.sampled_from([one for one in Scheduler if not one.is_global]))
+        scheduler = draw(st.sampled_from(SCHEDULERS))
         inside = draw(st.lists(names, min_size=1, max_size=4, unique=True))
         period = draw(times)
         # The last pcpu is in use, so that the table shows how many there are.

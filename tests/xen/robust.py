@@ -21,6 +21,8 @@ from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
 
+from tests.rules import SCHEDULERS
+
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -122,7 +124,7 @@ def in_a_class(draw: random.Random, one: Domain) -> Domain:
 def _domain(
     draw: random.Random, name: str, base_ns: int, bandwidth: float, **rest: object
 ) -> Domain:
-    scheduler = draw.choice([one for one in Scheduler if not one.is_global])
+    scheduler = draw.choice(SCHEDULERS)
     tasks = draw.randint(1, 3)
     load = bandwidth * draw.uniform(0.5, 1.1) / tasks
     return Domain.of(

@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.options import OneOf, json_option, read_name
-from hyperperiod.measured import BENCHMARKS, XEN
+from hyperperiod.measured import BENCHMARKS, LINUX, XEN
+
+if TYPE_CHECKING:
+    from hyperperiod.measured import Section
 
 
 @click.command()
 @click.option(
     "--measure",
     "host",
-    type=OneOf((XEN, *BENCHMARKS)),
-    help="Measure what Xen takes for itself (prints the [overheads] of a system file), or, in a"
-    " checkout, run one of its benchmarks.",
+    type=OneOf((XEN, LINUX, *BENCHMARKS)),
+    help="Measure what Xen takes for itself (prints the [overheads] of a system file), or the"
+    " kernel of a Linux guest, or, in a checkout, run one of its benchmarks.",
 )
 @click.option(
     "--keep",
@@ -57,13 +62,19 @@ def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
     from hyperperiod.cli.progress import bar
 
     with bar(f"measuring: {name}", 1):
-        section = measured.benchmark(name)
+        section = _measure_linux() if name == LINUX else measured.benchmark(name)
     if keep:
         measured.keep(name, section)
     if as_json:
         print_json(measured.section_result(section))
     else:
         click.echo(measured.text_of({name: section}), nl=False)
+
+
+def _measure_linux() -> Section:
+    from hyperperiod.hosts.xen.measure_linux import measure
+
+    return measure()
 
 
 def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:

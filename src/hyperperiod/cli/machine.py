@@ -216,6 +216,12 @@ PROBES = (
         _built("lockstep/lockstep.so"),
     ),
     Probe(
+        "linux guest",
+        'run --on xen of domains with guest = "linux"',
+        "hyperperiod xen build linux-guest",
+        _built("guests/linux/linux.bin"),
+    ),
+    Probe(
         "xen for x86",
         "Xen with a toolstack",
         "hyperperiod xen build x86_64",

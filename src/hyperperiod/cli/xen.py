@@ -58,7 +58,7 @@ def build(
     xl           xl and xenalyze that know the scheduler by name
     guests       the program that runs a domain's tasks (comes with arm64)
     lockstep     what keeps several pcpus in exact time (comes with arm64)
-    linux-guest  a Linux domain for arm64 with real-time threads
+    linux-guest  Linux for arm64 with tasks as threads: for domains with guest = "linux"
 
     With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -stock it is
     without the scheduler, to compare with. After Ctrl-C the same command goes on.

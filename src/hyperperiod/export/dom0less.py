@@ -3,8 +3,8 @@
 
 Everything that Xen has to know stands in the device tree under /chosen: its own command line, with
 the policy and the servers, and the domains with the places of their images. The export has that
-part as source, the images, and what to load where. Each domain is the bare-metal executive with
-the tasks of the system; whoever has guests of their own changes the images.
+part as source, the images, and what to load where. Each domain is the guest that the system names,
+with its tasks; whoever has guests of their own changes the images.
 
 Time on a board counts from the start of the system counter, which runs before Xen does: the epoch
 must leave time for the firmware, for Xen and for the guests to get ready.
@@ -22,16 +22,15 @@ from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import channels_of
 from hyperperiod.hosts.xen.devicetree import chosen
-from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.images import hypervisor
 from hyperperiod.hosts.xen.machine import (
     MODULES_BASE,
-    Guest,
     Layout,
     Machine,
     domain_nodes,
     lay_out,
 )
-from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
+from hyperperiod.hosts.xen.plan import guest_memory_bytes, guest_of, hypervisor_ring_bytes
 from hyperperiod.model import InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 
@@ -119,7 +118,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
         system, epoch_ns=board.epoch_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
     )
     guests = []
-    for number, domain in enumerate(system.domains):
+    for number in range(len(system.domains)):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
         words = command_line.guest_words(
             system,
@@ -131,8 +130,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
             rate=0,
             counter_hz=board.counter_hz,
         )
-        line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
-        guests.append(Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest))
+        guests.append(guest_of(system, number, words, memory_bytes))
     return Machine(
         hypervisor(),
         f"guest_loglvl=all {arguments}",

@@ -31,6 +31,7 @@ from hyperperiod.model import (
     Flow,
     InputError,
     Policy,
+    Scheduler,
     Scope,
     System,
     Task,
@@ -71,6 +72,7 @@ def run(
     Raises InputError for what this host cannot run.
     """
     refuse(system, horizon_ns, seed)
+    _refuse_fair(system)
     require_interfaces(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
     try:
@@ -271,6 +273,19 @@ def _trace(
     with writing(path):
         write_header(path, header)
         yield
+
+
+def _refuse_fair(system: System) -> None:
+    """InputError for a domain whose scheduler is Linux's own, of which there is no model here."""
+    for domain in system.domains:
+        if domain.scheduler is Scheduler.FAIR:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: scheduler",
+                '"fair", which is what Linux makes of it',
+                "rm, dm, fp, edf or fifo in the simulator; fair runs on Xen only",
+            )
 
 
 def _cannot(system: System, reason: str) -> InputError:

@@ -45,7 +45,7 @@ from hyperperiod.model.vcpus import (
     tasks_of,
     vcpus_of,
 )
-from hyperperiod.model.words import Sbf, Scheduler, SourceKind, TaskKind, ThinkDraw
+from hyperperiod.model.words import GuestKind, Sbf, Scheduler, SourceKind, TaskKind, ThinkDraw
 
 if TYPE_CHECKING:
     from hyperperiod.model.table import to_table
@@ -59,6 +59,7 @@ __all__ = [
     "Domain",
     "FailedError",
     "Flow",
+    "GuestKind",
     "InputError",
     "Interface",
     "MissingError",

@@ -22,7 +22,7 @@ from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import Order, Policy
 from hyperperiod.model.task import Task
 from hyperperiod.model.values import Finding, Name, Path, PositiveTime, duplicates, up_to
-from hyperperiod.model.words import RESERVED_NAMES, Scheduler, TaskKind
+from hyperperiod.model.words import RESERVED_NAMES, GuestKind, Scheduler, TaskKind
 
 
 class Domain(Part):
@@ -31,8 +31,14 @@ class Domain(Part):
     name: Name = key("what the VM is called; unique; not `idle` or `spare`")
     scheduler: Scheduler = key(
         "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
-        " same, but jobs [move between the vcpus](semantics.md#several-vcpus) of the domain",
+        " same, but jobs [move between the vcpus](semantics.md#several-vcpus) of the domain;"
+        " `fair`: everybody in turn (on Xen, in Linux guests only)",
         default=Scheduler.RM,
+    )
+    guest: GuestKind = key(
+        "what runs its tasks on Xen: `executive`, a small program of ours, or `linux`, with a"
+        " [thread](xen/linux-guests.md) for each; other hosts do not look at it",
+        default=GuestKind.EXECUTIVE,
     )
     vcpus: Vcpus = key(
         "each is as the keys below say, unless its own table says something else; together at most"
@@ -103,6 +109,9 @@ class Domain(Part):
             if self.is_served:
                 yield from _real_time_domain(self)
             yield from _own_vcpus(self)
+        if self.scheduler is Scheduler.FAIR and self.guest is not GuestKind.LINUX:
+            allowed = 'rm, dm, fp, edf or fifo; "fair" beside guest = "linux" only'
+            yield Finding(("scheduler",), '"fair"', allowed)
         yield from duplicates(("task",), [task.name for task in self.tasks])
         yield from duplicates(("domain",), [inner.name for inner in self.domains])
         for index, member in enumerate(self.tasks):

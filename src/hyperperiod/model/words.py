@@ -19,10 +19,11 @@ class Scheduler(StrEnum):
     FP = "fp"
     EDF = "edf"
     FIFO = "fifo"
-    GEDF = "gedf"  # this one and those below: on all vcpus of the domain together
+    GEDF = "gedf"  # this one and the next three: on all vcpus of the domain together
     GRM = "grm"
     GDM = "gdm"
     GFP = "gfp"
+    FAIR = "fair"  # everybody in turn, as Linux does for ordinary threads; in Linux guests only
 
     @property
     def is_global(self) -> bool:
@@ -36,6 +37,13 @@ class Scheduler(StrEnum):
 
 
 _GLOBAL = (Scheduler.GEDF, Scheduler.GRM, Scheduler.GDM, Scheduler.GFP)
+
+
+class GuestKind(StrEnum):
+    """What runs a domain's tasks on Xen."""
+
+    EXECUTIVE = "executive"
+    LINUX = "linux"
 
 
 class TaskKind(StrEnum):

@@ -123,6 +123,8 @@ class TaskEntry(TypedDict):
     offset_ns: Count
     jitter_ns: Count
     priority: Count | None
+    kernel_ns: NotRequired[Count]
+    kernel_period_ns: NotRequired[Positive]
 
 
 class ChangeEntry(TypedDict):

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 NO_DEADLINE = "busy: it has no deadline"
 BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
+FAIR = "fair: no test covers it"
 MOVING = "gedf: jobs move between the vcpus, which are judged together"
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
@@ -146,6 +147,8 @@ def components_of(domain: Domain) -> list[Component]:
     """The components of a domain, one per vcpu; NotCovered if tasks may move between vcpus."""
     if cluster_of(domain) is not None:
         raise NotCovered(MOVING)
+    if domain.scheduler is Scheduler.FAIR:
+        raise NotCovered(FAIR)
     if domain.domains:
         if domain.scheduler is Scheduler.FIFO:
             raise NotCovered("inner domains under fifo: no test covers it")

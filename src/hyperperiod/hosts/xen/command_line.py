@@ -21,6 +21,7 @@ from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import (
     Change,
     Domain,
+    GuestKind,
     InputError,
     Interface,
     Policy,
@@ -57,6 +58,11 @@ GUEST_HOP_LIMIT = 1024
 GUEST_ITEM_LIMIT = 16_384
 GUEST_CLIENT_LIMIT = 256
 """What the executive has room for."""
+RANKED = (Scheduler.RM, Scheduler.DM, Scheduler.FP)
+LINUX_RANKS = 98
+"""Priorities of SCHED_FIFO, less the highest, which the guest needs for itself."""
+LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
+"""What SCHED_DEADLINE takes for a period, as Linux is set when it starts."""
 HOP = "h"
 """To a guest, the kind of a task that is a hop."""
 
@@ -87,6 +93,28 @@ def refuse(system: System) -> None:
     for what, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")
+    for domain in system.domains:
+        if domain.guest is GuestKind.LINUX:
+            _refuse_threads(system, domain)
+
+
+def _refuse_threads(system: System, domain: Domain) -> None:
+    """InputError for tasks that Linux cannot have as threads under the domain's scheduler."""
+    where = f"domain {domain.name}: "
+    for flow in system.flows:
+        if any(hop.split(".")[0] == domain.name for hop in flow.hops):
+            found, allowed = f'"linux", and items of {flow.name}', "executive: Linux has no flows"
+            raise InputError(system.name, None, f"{where}guest", found, allowed)
+    if domain.scheduler in RANKED and len(domain.tasks) > LINUX_RANKS:
+        allowed = f"at most {LINUX_RANKS} under {domain.scheduler}: Linux has as many priorities"
+        raise InputError(system.name, None, f"{where}task", str(len(domain.tasks)), allowed)
+    least_ns, most_ns = LINUX_DEADLINES_NS
+    for task in domain.tasks if domain.scheduler is Scheduler.EDF else ():
+        if task.deadline_ns is not None and not least_ns <= task.deadline_ns <= most_ns:
+            allowed = f"{exact_time(least_ns)} to {exact_time(most_ns)} under edf, as Linux has it"
+            found = exact_time(task.deadline_ns)
+            what = f"{where}task {task.name}: deadline"
+            raise InputError(system.name, None, what, found, allowed)
 
 
 def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:

@@ -14,6 +14,9 @@ from pathlib import Path
 from hyperperiod.model import MissingError
 from hyperperiod.resources import build_folder
 
+LINUX_RAM_BYTES = 160 << 20
+"""What Linux may use of a guest's memory; the ring is behind it."""
+
 QEMU = "qemu-system-aarch64"
 DTC = "dtc"
 PACKAGES = {QEMU: "qemu-system-arm", DTC: "device-tree-compiler"}
@@ -52,6 +55,13 @@ def can_keep_in_step() -> bool:
     except MissingError:
         return False
     return True
+
+
+def linux() -> tuple[Path, Path]:
+    """The guest that runs the tasks of a domain as threads: its kernel, its initial file system."""
+    what = "the Linux that runs a domain's tasks inside its VM"
+    kernel = _built("guests/linux/linux.bin", what, "linux-guest")
+    return kernel, _built("guests/linux/initramfs.cpio", what, "linux-guest")
 
 
 def tool(name: str) -> Path:

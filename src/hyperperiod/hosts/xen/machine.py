@@ -42,6 +42,7 @@ from hyperperiod.hosts.xen.devicetree import (
 )
 from hyperperiod.hosts.xen.images import DTC, QEMU, lockstep, tool
 from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
+from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET
 from hyperperiod.model import FailedError
 
 MIB = 1 << 20
@@ -71,7 +72,7 @@ class Guest:
     """A domain: its image, what it is told, and what it gets.
 
     `ramdisk` is a second module, of a file or of bytes. `vpl011`: it has a serial port of its
-    own, which shows on the console.
+    own, which shows on the console. Its ring begins `ring_offset` after its memory.
     """
 
     image: Path
@@ -80,6 +81,7 @@ class Guest:
     vcpus: int = 1
     ramdisk: Path | bytes | None = None
     vpl011: bool = False
+    ring_offset: int = GUEST_RING_OFFSET
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class GuestMemory:
-    """Where in the machine's memory a guest has its own, and its modules."""
+    """Where in the machine's memory a guest has its own, its modules and its ring."""
 
     memory: int
     kernel: Module
     ramdisk: Module | None
+    ring: int
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,7 @@ def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
     places: list[GuestMemory] = []
     end = _round_up(end, GUEST_ALIGN)
     for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
-        places.append(GuestMemory(end, kernel, loaded))
+        places.append(GuestMemory(end, kernel, loaded, end + guest.ring_offset))
         end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
     channels = []
     for channel in machine.channels:

@@ -7,23 +7,47 @@ the system, with room to spare.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.hosts.xen import command_line, rings
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
-from hyperperiod.hosts.xen.images import can_keep_in_step, executive, hypervisor
+from hyperperiod.hosts.xen.cpio import archive
+from hyperperiod.hosts.xen.images import (
+    LINUX_RAM_BYTES,
+    can_keep_in_step,
+    executive,
+    hypervisor,
+    linux,
+)
 from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
-from hyperperiod.model import Flow, Slack, System, Task, TaskKind, hops_of, tasks_of, vcpus_of
+from hyperperiod.model import (
+    Domain,
+    Flow,
+    GuestKind,
+    Slack,
+    System,
+    Task,
+    TaskKind,
+    hops_of,
+    tasks_of,
+    vcpus_of,
+)
 from hyperperiod.trace.format import RECORD
 
 MS = 1_000_000
 BOOT_NS = 100 * MS
 BOOT_PER_GUEST_NS = 10 * MS
 """Until the epoch on a machine that counts: booting takes 14 ms, and 3 ms for each guest."""
+BOOT_PER_LINUX_NS = 1_000 * MS
+"""Linux needs 600 ms until its threads are there, wherever others leave it the time."""
 HOST_BOOT_NS = 4_000 * MS
 HOST_BOOT_PER_GUEST_NS = 500 * MS
+HOST_BOOT_PER_LINUX_NS = 10_000 * MS
 """The same in real time, for a host that has other things to do."""
+LINUX_ARGUMENTS = "console=ttyAMA0 quiet rdinit=/init cryptomgr.notests"
+"""Without the kernel's tests of its cryptography, which take longer than all else at its start."""
 LARGEST_RING_BYTES = 256 * MIB
 """Xen takes no more; it is eight million calls, which a run must not exceed."""
 
@@ -51,7 +75,7 @@ def plan(
     """
     can_count = system.pcpus == 1 or can_keep_in_step()
     icount = can_count if options.icount is None else options.icount
-    start_ns = boot_times * epoch_ns(len(system.domains), icount=icount)
+    start_ns = boot_times * epoch_ns(system.domains, icount=icount)
     ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
     arguments = command_line.xen_arguments(
         system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
@@ -68,9 +92,7 @@ def plan(
             memory_bytes=memory_bytes,
             rate=command_line.ICOUNT_RATE if icount else 0,
         )
-        line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
-        vcpus = system.domains[number].vcpus
-        guests.append(Guest(executive(), line, memory_bytes, vcpus=vcpus, ramdisk=rest))
+        guests.append(guest_of(system, number, words, memory_bytes))
     return Machine(
         hypervisor=options.hypervisor or hypervisor(),
         arguments=f"guest_loglvl=all {arguments}",
@@ -82,11 +104,37 @@ def plan(
     )
 
 
-def epoch_ns(guests: int, *, icount: bool) -> int:
+def guest_of(system: System, number: int, words: Sequence[str], memory_bytes: int) -> Guest:
+    """The guest of a domain (from 0), which is told these words."""
+    domain = system.domains[number]
+    if domain.guest is GuestKind.LINUX:
+        return _linux_guest(words, memory_bytes, domain.vcpus)
+    line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
+    return Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest)
+
+
+def _linux_guest(words: Sequence[str], memory_bytes: int, vcpus: int) -> Guest:
+    """Linux, which is told the words in a file: its own command line is too short for them."""
+    kernel, files = linux()
+    told = archive({"words": (" ".join(words) + "\n").encode()})
+    return Guest(
+        kernel,
+        f"{LINUX_ARGUMENTS} mem={LINUX_RAM_BYTES // MIB}M",
+        memory_bytes,
+        vcpus=vcpus,
+        ramdisk=files.read_bytes() + told,
+        vpl011=True,
+        ring_offset=LINUX_RAM_BYTES,
+    )
+
+
+def epoch_ns(domains: Sequence[Domain], *, icount: bool) -> int:
     """When a run begins on the machine's counter: once all guests are ready."""
+    linuxes = sum(domain.guest is GuestKind.LINUX for domain in domains)
     if icount:
-        return BOOT_NS + guests * BOOT_PER_GUEST_NS
-    return HOST_BOOT_NS + guests * HOST_BOOT_PER_GUEST_NS
+        return BOOT_NS + len(domains) * BOOT_PER_GUEST_NS + linuxes * BOOT_PER_LINUX_NS
+    per_guest_ns = len(domains) * HOST_BOOT_PER_GUEST_NS + linuxes * HOST_BOOT_PER_LINUX_NS
+    return HOST_BOOT_NS + per_guest_ns
 
 
 def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
@@ -99,7 +147,9 @@ def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
         here = sum(where == number for where, _ in hops)
         records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
     ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
-    return rings.GUEST_RING_OFFSET + _round_up(ring_bytes, 4 * MIB)
+    is_linux = system.domains[number].guest is GuestKind.LINUX
+    below = LINUX_RAM_BYTES if is_linux else rings.GUEST_RING_OFFSET
+    return below + _round_up(ring_bytes, 4 * MIB)
 
 
 def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:

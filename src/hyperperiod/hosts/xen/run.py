@@ -33,9 +33,9 @@ from hyperperiod.hosts.xen.machine import Machine, Running, boot
 from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, RunOptions, plan
 from hyperperiod.hosts.xen.replay import Replayed, replay
-from hyperperiod.measured import XEN
+from hyperperiod.measured import LINUX, XEN
 from hyperperiod.measured import read as read_measured
-from hyperperiod.model import FailedError, Overheads, System, tasks_of
+from hyperperiod.model import FailedError, GuestKind, Overheads, Scheduler, System, tasks_of
 from hyperperiod.trace.format import Header, Records, write_header, writing
 
 __all__ = ["RunOptions", "run"]
@@ -45,6 +45,7 @@ HORIZON_REACHED = r"hyperperiod: horizon reached"
 LATE_GUEST = "the epoch has passed already"
 COMPLAINT = re.compile(
     r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
+    r"|DOM\d+: .*(?:linux-guest:|Kernel panic).*"
 )
 """What Xen and guests say about what they do not understand, or when they are late."""
 
@@ -54,6 +55,8 @@ JOB_OVERHEAD_NS = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
 ITEM_OVERHEAD_NS = 3_000
 """The same where there are flows: with a message to another domain, which the hypervisor brings."""
+KERNEL_TICK_NS = 4_000_000
+"""Between two ticks of the Linux guest's kernel (CONFIG_HZ=250)."""
 GUESTS_END_S = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
 
@@ -110,7 +113,7 @@ def run(
     records = merge(system, replayed, jobs, recorded.end_ns)
     if trace_path is not None:
         header = make_header(_plain(system), HOST, horizon_ns, seed, guarantees=guarantees)
-        _allow(header, machine, recorded, lateness_ns(replayed))
+        _allow(header, system, machine, recorded, lateness_ns(replayed))
         with writing(trace_path):
             write_header(trace_path, header)
             with trace_path.open("ab") as file:
@@ -215,7 +218,7 @@ def _wait_for_guests(running: Running) -> None:
 
 
 def _guest_rings(running: Running) -> list[int]:
-    return [place.memory + rings.GUEST_RING_OFFSET for place in running.places]
+    return [place.ring for place in running.places]
 
 
 def _hypervisor_rings(running: Running, machine: Machine) -> list[rings.Ring]:
@@ -234,8 +237,9 @@ def _reached(found: list[rings.Ring]) -> int:
 
 
 def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
-    """When jobs and items are released as far as the draws say."""
-    scenario = make_scenario(system, end_ns, seed)
+    """When jobs and items are released as far as the draws say, whoever is first in a domain."""
+    domains = (domain.replace(scheduler=Scheduler.FIFO) for domain in system.domains)
+    scenario = make_scenario(system.replace(domains=tuple(domains)), end_ns, seed)
     return Drawn(
         [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)],
         (lambda flow, left: scenario.source_releases(flow, left, end_ns)) if system.flows else None,
@@ -260,12 +264,29 @@ class Allowance(NamedTuple):
         return cls(*(100 * math.ceil(span / 100) for span in spans))
 
 
+class KernelAllowance(NamedTuple):
+    """What the kernel of a Linux guest takes of its jobs at most, from what was measured of it."""
+
+    event_ns: int
+    """Where something happens: a tick, a wake, a switch; rounded up to 100 ns."""
+    tick_period_ns: int
+
+    @classmethod
+    def measured(cls) -> KernelAllowance:
+        """From the numbers in `measured.toml`."""
+        numbers = read_measured()[LINUX].numbers
+        longest = max(numbers[name].value for name in ("job", "preempt", "tick"))
+        return cls(100 * math.ceil(longest / 100), KERNEL_TICK_NS)
+
+
 def _plain(system: System) -> System:
     """The system without the overheads of its file, which are the simulator's."""
     return system.replace(overheads=Overheads())
 
 
-def _allow(header: Header, machine: Machine, recorded: Recorded, late_ns: int) -> None:
+def _allow(
+    header: Header, system: System, machine: Machine, recorded: Recorded, late_ns: int
+) -> None:
     """Adds to a header what its reader must allow for, as it was on this machine."""
     header["changes"] = changes_made(header, recorded.hypervisor)
     header["lateness_ns"] = late_ns
@@ -274,6 +295,9 @@ def _allow(header: Header, machine: Machine, recorded: Recorded, late_ns: int) -
         return
     header["resume_ns"], header["switch_ns"] = Allowance.measured()
     header["job_overhead_ns"] = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
+    for entry, placed in zip(header["tasks"], tasks_of(system), strict=True):
+        if placed.domain.guest is GuestKind.LINUX:
+            entry["kernel_ns"], entry["kernel_period_ns"] = KernelAllowance.measured()
 
 
 def _require_records(recorded: Recorded, result: RunResult, late_ns: int) -> None:

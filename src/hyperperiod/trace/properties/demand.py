@@ -21,6 +21,10 @@ but not shorter. The events inside a piece are
 
 Where the header has `job_overhead_ns` a job may miss its range by that much more, both ways: what
 the guest itself needs for a job lies in part outside the pieces that name the job.
+
+A guest with a kernel of its own does more in the pieces of its jobs, and at the same times: it
+takes interrupts, wakes threads and switches. Where a task has `kernel_ns`, its jobs may have run
+longer by that for each piece, each event inside one, and each `kernel_period_ns` of one (a tick).
 """
 
 from collections import defaultdict
@@ -46,7 +50,8 @@ def check(header: Header, records: Records) -> PropertyVerdict:
     for pcpu, found in enumerate(interval_arrays(header, records)):
         ran = (found["kind"] == Kind.RUN) & (found["task"] != NONE)
         lengths = found["end_ns"] - found["start_ns"]
-        columns = (found["task"], found["job"], lengths, _host_ns(header, records, pcpu, found))
+        more_ns = _more_ns(header, records, pcpu, found)
+        columns = (found["task"], found["job"], lengths, more_ns)
         chosen = (column[ran].tolist() for column in columns)
         for task, job, length_ns, max_ns in zip(*chosen, strict=True):
             ran_ns[task, job] += length_ns
@@ -65,10 +70,10 @@ def check(header: Header, records: Records) -> PropertyVerdict:
     return finding
 
 
-def _host_ns(
+def _more_ns(
     header: Header, records: Records, pcpu: int, intervals: IntervalArray
 ) -> NDArray[np.intp]:
-    """The most that the host took of each of a pcpu's intervals."""
+    """The most that the host and the guest's kernel took of each of a pcpu's intervals."""
     late_ns = lateness_ns(header)
     if late_ns == 0:
         return np.zeros(len(intervals), np.intp)
@@ -78,6 +83,12 @@ def _host_ns(
     switched[1:] = intervals["vcpu"][1:] != intervals["vcpu"][:-1]
     event_ns = late_ns + header.get("resume_ns", late_ns)
     most: NDArray[np.intp] = event_ns * events + header.get("switch_ns", 0) * switched
+    for task, entry in enumerate(header["tasks"]):
+        if "kernel_ns" in entry:
+            own = intervals["task"] == task
+            lengths = (intervals["end_ns"] - intervals["start_ns"])[own]
+            ticks = lengths // entry.get("kernel_period_ns", header["horizon_ns"])
+            most[own] += entry["kernel_ns"] * (events[own] + ticks.astype(np.intp))
     return most
 
 

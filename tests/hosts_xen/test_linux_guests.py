@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linux guests without booting them: what is refused, what is missing, what they are told."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hyperperiod.cli import main
+from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen.cpio import archive
+from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
+from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, RunOptions, plan
+from hyperperiod.model import GuestKind, InputError, Scheduler, System, Task, load_system
+from hyperperiod.resources import BUILD_VARIABLE
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+EXAMPLE = SYSTEMS / "linux-guest.toml"
+US = 1_000
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all images that a run needs, none of them real."""
+    places = ("xen/arm64/xen", "guests/executive.bin", "guests/linux/linux.bin")
+    for place in (*places, "guests/linux/initramfs.cpio"):
+        path = tmp_path / "build" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"nothing.")
+    monkeypatch.setenv(BUILD_VARIABLE, str(tmp_path / "build"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "build"
+
+
+def linux(system: System, **changed: object) -> System:
+    """The system with a changed Linux guest."""
+    domains = [
+        domain.replace(**changed) if domain.guest is GuestKind.LINUX else domain
+        for domain in system.domains
+    ]
+    return system.replace(domains=tuple(domains))
+
+
+@pytest.mark.parametrize("gone", ["linux.bin", "initramfs.cpio"])
+def test_what_is_not_built_is_named(built: Path, gone: str) -> None:
+    (built / "guests" / "linux" / gone).unlink()
+    result = CliRunner().invoke(main, ["run", str(EXAMPLE), "--on", "xen"])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"is not built yet: there is no {built / 'guests' / 'linux' / gone}" in result.stderr
+    assert "install it with: hyperperiod xen build linux-guest" in result.stderr
+
+
+@pytest.mark.usefixtures("built")
+def test_a_linux_guest_is_told_its_words_in_a_file() -> None:
+    machine = plan(load_system(EXAMPLE), 10**8, 1, RunOptions())
+    executive, guest, _ = machine.guests
+    assert guest.arguments.endswith(f"mem={LINUX_RAM_BYTES >> 20}M")
+    assert guest.ring_offset == LINUX_RAM_BYTES < guest.memory_bytes
+    assert isinstance(guest.ramdisk, bytes)
+    assert guest.ramdisk.startswith(b"nothing.")
+    for word in (b"domain=1 ", b"scheduler=fp ", b"task=p:10000000:1000000:", b"memory="):
+        assert word in guest.ramdisk
+    assert b"task=p:10000000:1000000:" not in executive.arguments.encode()
+
+
+@pytest.mark.usefixtures("built")
+def test_the_epoch_waits_for_linux() -> None:
+    without = linux(load_system(EXAMPLE), guest=GuestKind.EXECUTIVE)
+    epochs = [
+        int(machine.guests[0].arguments.split("epoch=")[1].split()[0]) * 16
+        for machine in (plan(it, 10**8, 1, RunOptions()) for it in (load_system(EXAMPLE), without))
+    ]
+    assert epochs[0] - epochs[1] == BOOT_PER_LINUX_NS
+
+
+@pytest.mark.parametrize("deadline_ns", [99 * US, 4_194_305 * US])
+def test_deadlines_that_linux_does_not_take(deadline_ns: int) -> None:
+    task = Task(name="t", period_ns=2 * deadline_ns, wcet_ns=US, deadline_ns=deadline_ns)
+    system = linux(load_system(EXAMPLE), scheduler=Scheduler.EDF, tasks=(task,))
+    with pytest.raises(InputError, match=r"task t: deadline.*100us to 4194304us under edf"):
+        command_line.refuse(system)
+    command_line.refuse(linux(system, scheduler=Scheduler.DM))
+    command_line.refuse(linux(system, guest=GuestKind.EXECUTIVE))
+
+
+def test_more_priorities_than_linux_has() -> None:
+    tasks = [Task(name=f"t{n}", period_ns=1000 * US, wcet_ns=US) for n in range(99)]
+    system = linux(load_system(EXAMPLE), scheduler=Scheduler.RM, tasks=tuple(tasks))
+    with pytest.raises(InputError, match=r"99.*at most 98 under rm"):
+        command_line.refuse(system)
+    command_line.refuse(linux(system, scheduler=Scheduler.FIFO))
+    command_line.refuse(linux(system, tasks=tuple(tasks[:98])))
+
+
+def test_flows_through_linux_are_refused() -> None:
+    system = load_system(SYSTEMS / "packet-path.toml")
+    name = system.flows[0].hops[0].split(".")[0]
+    domains = [
+        domain.replace(guest=GuestKind.LINUX) if domain.name == name else domain
+        for domain in system.domains
+    ]
+    with pytest.raises(InputError, match=rf"domain {name}: guest.*Linux has no flows"):
+        command_line.refuse(system.replace(domains=tuple(domains)))
+
+
+def test_the_simulator_has_no_fair_scheduler(tmp_path: Path) -> None:
+    file = tmp_path / "fair.toml"
+    text = EXAMPLE.read_text().replace('"fp"', '"fair"')
+    file.write_text("".join(line + "\n" for line in text.splitlines() if "priority" not in line))
+    result = CliRunner().invoke(main, ["simulate", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "fair runs on Xen only" in result.stderr
+    analyzed = CliRunner().invoke(main, ["analyze", str(file)])
+    assert "fair: no test covers it" in analyzed.stdout
+
+
+def test_an_archive_is_one_that_the_tools_of_others_read() -> None:
+    """Walked by the format's own rules (the kernel's Documentation/driver-api/early-userspace)."""
+    contents = {"a": b"12345", "folder": None, "folder/b": b""}
+    data = io.BytesIO(archive(contents))
+    found: dict[str, bytes | None] = {}
+    while True:
+        header = data.read(110)
+        assert header[:6] == b"070701"
+        fields = [int(header[6 + 8 * n : 14 + 8 * n], 16) for n in range(13)]
+        name = data.read(fields[11])[:-1].decode()
+        data.seek(-data.tell() % 4, io.SEEK_CUR)
+        content = data.read(fields[6])
+        data.seek(-data.tell() % 4, io.SEEK_CUR)
+        if name == "TRAILER!!!":
+            break
+        found[name] = None if fields[1] & 0o040000 else content
+    assert found == contents
+    assert data.read() == b""
