@@ -150,7 +150,7 @@ def test_loans_end_with_budgets_and_turns() -> None:
 
 def test_shared_pcpus_charge_every_event_to_everybody() -> None:
     one = system(*TWO, policy="rtds", pcpus=2)
-    cost = event_cost_ns(COSTS)
+    cost = event_cost_ns(COSTS, 2)
     assert cost == 2 + 11 + 7 + 2 * (3 + 5 + 100)
     assert overhead_loads(one, TWO) == (
         Load(2 * cost, 500, 500, 500),
@@ -159,6 +159,7 @@ def test_shared_pcpus_charge_every_event_to_everybody() -> None:
         Load(2 * cost, 2000, 2000, 2000),
     )
     assert budget_loss_ns(one, TWO, TWO[0]) == rbf(overhead_loads(one, TWO), 500)
+    assert event_cost_ns(COSTS, 1) == cost - 2 * 100
 
 
 PICK = COSTS.pick_ns + COSTS.interrupt_ns + COSTS.context_switch_ns

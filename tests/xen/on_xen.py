@@ -49,8 +49,8 @@ def with_overheads(system: System) -> System:
 
 
 def bound_ns() -> int:
-    """How far Xen may be from the simulator: what two events cost at most."""
-    return 2 * event_cost_ns(measured().overheads)
+    """How far Xen may be from the simulator: what two events cost at most on one pcpu."""
+    return 2 * event_cost_ns(measured().overheads, 1)
 
 
 @dataclass(frozen=True)

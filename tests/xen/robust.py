@@ -8,7 +8,7 @@ every release, every execution time, every end of a budget and every cost within
 the sequence of (run, pay) as it is. Such systems can be compared instant by instant.
 
 A candidate is drawn from its number, simulated, and simulated again in many perturbed versions.
-`NUMBERS` holds the numbers that passed; `python -m tests.xen.robust` finds them anew.
+`NUMBERS` and `SHARED` hold the numbers that passed; `python -m tests.xen.robust` finds them anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
@@ -75,6 +75,45 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "hsf-fp": (34, 38, 45, 62, 71, 73, 93, 99, 118, 138, 146, 168, 174, 180),
     "partitioned-hsf-fp": (1, 2, 7, 14, 23, 32, 36, 55, 87, 92, 94, 100, 120, 151),
 }
+
+SHARED: dict[int, dict[str, tuple[int, ...]]] = {
+    2: {
+        "rtds": (15, 17, 42, 97, 105, 220, 316, 365, 388, 389, 486, 511, 518, 526),
+        "ertds": (74, 195, 331, 428, 520, 731, 1131, 1263, 1300, 1441, 1925, 2045, 2056, 2085),
+        "deferrable+edf+none+global": (
+            30,
+            53,
+            84,
+            86,
+            193,
+            401,
+            421,
+            451,
+            707,
+            718,
+            722,
+            789,
+            793,
+            903,
+        ),
+    },
+    4: {
+        "rtds": (538, 1008, 1363, 1703, 1726),
+        "ertds": (109, 383, 738, 1011, 1464),
+    },
+}
+"""On several pcpus that a global policy shares out: pcpus, policy, numbers."""
+
+
+def side_by_side(systems: Sequence[System]) -> System:
+    """Systems of one partitioned policy, each on a pcpu of its own."""
+    domains = tuple(
+        domain.replace(name=f"p{pcpu}-{domain.name}", pcpu=pcpu)
+        for pcpu, system in enumerate(systems)
+        for domain in system.domains
+    )
+    name = "-beside-".join(system.name for system in systems)
+    return systems[0].replace(name=name, pcpus=len(systems), domains=domains)
 
 
 def robust_systems(preset: str) -> list[System]:
@@ -203,9 +242,9 @@ def simulated(system: System, horizon_ns: int, seed: int = SEED) -> Trace:
         return header, records.copy()
 
 
-def find(preset: str) -> Iterator[int]:
+def find(preset: str, pcpus: int = 1) -> Iterator[int]:
     """The numbers of robust systems, in order, without end."""
-    return (number for number in count() if is_robust(candidate(preset, number)))
+    return (number for number in count() if is_robust(candidate(preset, number, pcpus)))
 
 
 def _costs(whole_ns: int) -> Overheads:
@@ -268,12 +307,18 @@ def _moved_task(task: Task, shift: Callable[[], int], *, is_hop: bool) -> Task:
 
 
 def main() -> None:
-    """Print the table of numbers."""
-    print("NUMBERS: dict[str, tuple[int, ...]] = {")
+    """Print the tables of numbers."""
     for preset in sys.argv[1:] or PRESETS:
-        numbers = ", ".join(str(number) for number in islice(find(preset), WANTED))
-        print(f'    "{preset}": ({numbers}),', flush=True)
-    print("}")
+        print_found(preset, 1, WANTED)
+    for pcpus, shared in SHARED.items():
+        for policy in set(sys.argv[1:] or shared) & shared.keys():
+            print_found(policy, pcpus, len(shared[policy]))
+
+
+def print_found(policy: str, pcpus: int, wanted: int) -> None:
+    """One line of a table."""
+    numbers = ", ".join(str(number) for number in islice(find(policy, pcpus), wanted))
+    print(f'{pcpus}: "{policy}": ({numbers}),', flush=True)
 
 
 if __name__ == "__main__":

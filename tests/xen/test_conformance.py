@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The simulator and Xen show the same schedule.
 
-Robust systems are run on both, Xen on one pcpu that counts instructions. The simulator is given
+Robust systems are run on both, Xen on pcpus that count instructions. The simulator is given
 the costs that were measured on that host. At every instant farther than a bound from a boundary
 in either trace the same vcpu runs and the same servers pay, the sequence of all intervals is the
 same, and so are the response times of all jobs up to the bound. The bound is what two events
-cost at most by the same measurement: some twenty microseconds.
+cost at most by the same measurement: some twenty microseconds. Under global policies vcpus move
+between two and four pcpus, and the bound is fifty microseconds; under partitioned ones each pcpu
+has a robust system of its own.
 
 Fragile systems are compared by replay, which every run does: each answer of the hypervisor's core
 must be the one of the core built here.
@@ -21,12 +23,15 @@ from tests.xen.robust import (
     HORIZON_NS,
     NUMBERS,
     SEED,
+    SHARED,
     candidate,
+    robust_systems,
     sequence,
+    side_by_side,
     simulated,
 )
 
-from hyperperiod.model import System, with_policy
+from hyperperiod.model import Scope, System, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import compare
 
@@ -34,10 +39,15 @@ COMPARED = 0.85
 """At least this share of the time is farther than the bound from every boundary."""
 
 
+SHARED_BOUND_NS = 50_000
+"""The bound where pcpus are shared out: an event there may be two migrations as well."""
+
+
 def agree(system: System, folder: Path) -> None:
+    shared = system.pcpus > 1 and system.policy.scope is Scope.GLOBAL
     on_xen = run_on_xen(system, HORIZON_NS, SEED, folder)
     in_simulator = simulated(with_overheads(system), HORIZON_NS)
-    found = compare(in_simulator, on_xen.trace, bound_ns())
+    found = compare(in_simulator, on_xen.trace, SHARED_BOUND_NS if shared else bound_ns())
     assert found.agrees, f"{system.name}\n{found.text()}"
     assert found.compared_ns >= COMPARED * found.total_ns, found.text()
     assert sequence(in_simulator) == sequence(on_xen.trace)
@@ -54,6 +64,40 @@ def test_two_systems_of_each_preset(preset: str, number: int, tmp_path: Path) ->
 def test_all_systems_of_each_preset(preset: str, tmp_path: Path) -> None:
     for number in NUMBERS[preset][2:]:
         agree(candidate(preset, number), tmp_path)
+
+
+FEW = {2: 3, 4: 1}
+"""On so many pcpus, so many of each policy; the others are slow."""
+
+
+@pytest.mark.parametrize(("pcpus", "policy"), [(2, policy) for policy in SHARED[2]] + [(4, "rtds")])
+def test_some_systems_on_several_pcpus(pcpus: int, policy: str, tmp_path: Path) -> None:
+    for number in SHARED[pcpus][policy][: FEW[pcpus]]:
+        agree(candidate(policy, number, pcpus), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pcpus", "policy"), [(pcpus, policy) for pcpus in SHARED for policy in SHARED[pcpus]]
+)
+def test_all_systems_on_several_pcpus(pcpus: int, policy: str, tmp_path: Path) -> None:
+    for number in SHARED[pcpus][policy]:
+        agree(candidate(policy, number, pcpus), tmp_path)
+
+
+PARTITIONED = [name for name, policy in PRESETS.items() if policy.scope is Scope.PARTITIONED]
+
+
+def test_two_systems_side_by_side(tmp_path: Path) -> None:
+    agree(side_by_side(robust_systems("crps")[:2]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PARTITIONED)
+def test_systems_side_by_side(preset: str, tmp_path: Path) -> None:
+    for first in range(0, 8, 2):
+        agree(side_by_side(robust_systems(preset)[first : first + 2]), tmp_path)
+    agree(side_by_side(robust_systems(preset)[8:12]), tmp_path)
 
 
 def fragile(number: int) -> System | None:

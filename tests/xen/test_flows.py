@@ -155,7 +155,7 @@ def longest(on_xen: OnXen) -> list[int]:
 
 def with_event_costs(system: System) -> System:
     """The system with what an event costs at most added to every job."""
-    cost_ns = event_cost_ns(measured().overheads)
+    cost_ns = event_cost_ns(measured().overheads, 1)
     domains = []
     for domain in system.domains:
         tasks = [
@@ -177,7 +177,7 @@ def keeps_its_bounds(horizon_ns: int, folder: Path) -> None:
         assert found_ns <= flow.response_bound_ns, flow.name
     alone = longest(run_on_xen(stability(load=False, apart=False), horizon_ns, SEED, folder))
     for with_load_ns, without_ns in zip(loaded, alone, strict=True):
-        assert abs(with_load_ns - without_ns) <= event_cost_ns(measured().overheads)
+        assert abs(with_load_ns - without_ns) <= event_cost_ns(measured().overheads, 1)
 
 
 def test_stability_control_keeps_its_bounds(tmp_path: Path) -> None:
@@ -191,14 +191,14 @@ def test_stability_control_keeps_its_bounds_for_ten_thousand_packets(tmp_path: P
 
 def test_packets_that_come_apart_need_their_hops_only(tmp_path: Path) -> None:
     """2 e_N + e_1 = 0.1 ms, and for each of the three hops what one event costs at most."""
-    costs_ns = 3 * event_cost_ns(measured().overheads)
+    costs_ns = 3 * event_cost_ns(measured().overheads, 1)
     found = {}
     for load in (True, False):
         system = stability(load=load, apart=True)
         found[load] = longest(run_on_xen(system, 100 * MS, SEED, tmp_path))
         assert all(100 * _US < response_ns <= 100 * _US + costs_ns for response_ns in found[load])
     for with_load_ns, without_ns in zip(found[True], found[False], strict=True):
-        assert abs(with_load_ns - without_ns) <= event_cost_ns(measured().overheads)
+        assert abs(with_load_ns - without_ns) <= event_cost_ns(measured().overheads, 1)
 
 
 def test_a_flow_through_domains_with_several_vcpus(tmp_path: Path) -> None:

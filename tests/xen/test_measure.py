@@ -9,7 +9,7 @@ from tests.xen.on_xen import measured, need_xen
 
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.cli import main
-from hyperperiod.hosts.xen.measure import GAPS, XenCosts, costs, measure
+from hyperperiod.hosts.xen.measure import GAPS, MOVE, XenCosts, costs, measure
 from hyperperiod.hosts.xen.run import Allowance
 from hyperperiod.measured import XEN, read
 from hyperperiod.model import Overheads, load_system
@@ -28,12 +28,18 @@ def gaps_of(cost: Overheads) -> dict[str, int]:
         "foreign": cost.interrupt_ns + cost.wake_ns,
         "start": turn + cost.wake_ns,
         "depart": cost.pick_ns + cost.context_switch_ns,
+        "move": cost.pick_ns + cost.context_switch_ns + cost.migration_ns,
     }
 
 
 def test_known_costs_are_found_again() -> None:
     known = Overheads(
-        context_switch_ns=1300, pick_ns=2500, replenish_ns=120, wake_ns=1700, interrupt_ns=600
+        context_switch_ns=1300,
+        pick_ns=2500,
+        replenish_ns=120,
+        wake_ns=1700,
+        interrupt_ns=600,
+        migration_ns=9000,
     )
     assert costs(gaps_of(known)) == known
 
@@ -59,7 +65,7 @@ def test_what_was_measured_is_plausible() -> None:
     for name in GAPS:
         gap = measured().gaps[name]
         assert gap.count >= 3
-        assert 500 < gap.longest_ns < 15_000
+        assert 500 < gap.longest_ns < (25_000 if name == MOVE else 15_000)
     covered = gaps_of(measured().overheads)
     assert all(covered[name] >= gap.longest_ns for name, gap in measured().gaps.items())
 
@@ -69,15 +75,18 @@ def test_what_a_trace_states_is_what_was_measured() -> None:
     need_xen()
     gaps, interrupt_ns = measured().gaps, measured().overheads.interrupt_ns
     still_ns, turn_ns = gaps["still"].longest_ns, gaps["turn"].longest_ns
-    allowed = Allowance.measured()
+    allowed = Allowance.measured(1)
     assert 0.8 * allowed.resume_ns <= still_ns - interrupt_ns <= allowed.resume_ns
     assert 0.8 * allowed.switch_ns <= turn_ns - still_ns <= allowed.switch_ns
+    moved_ns = gaps["move"].longest_ns - gaps["depart"].longest_ns
+    more_ns = Allowance.measured(2).switch_ns - allowed.switch_ns
+    assert 0.8 * more_ns <= moved_ns <= more_ns + 100
 
 
 def test_the_file_of_measured_numbers_is_still_true() -> None:
     """To a tenth: the last digits depend on the compiler that Xen was built with."""
     need_xen()
-    event_ns = event_cost_ns(measured().overheads)
+    event_ns = event_cost_ns(measured().overheads, 1)
     kept, now = read()[XEN].numbers, measured().section(event_ns).numbers
     assert kept.keys() == now.keys()
     for name, number in now.items():

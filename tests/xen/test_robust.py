@@ -9,6 +9,7 @@ from tests.xen.robust import (
     DRIFT_NS,
     HORIZON_NS,
     NUMBERS,
+    SHARED,
     WANTED,
     candidate,
     is_robust,
@@ -21,6 +22,7 @@ from tests.xen.robust import (
 from hyperperiod.model import TaskKind, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import compare
+from hyperperiod.trace.intervals import intervals
 
 
 def test_every_preset_has_its_robust_systems() -> None:
@@ -39,6 +41,36 @@ def test_the_first_one_is_robust(preset: str) -> None:
 def test_all_of_them_are_robust(preset: str) -> None:
     for number in NUMBERS[preset]:
         assert is_robust(candidate(preset, number)), number
+
+
+@pytest.mark.parametrize(
+    ("pcpus", "policy"), [(pcpus, policy) for pcpus in SHARED for policy in SHARED[pcpus]]
+)
+def test_the_first_one_on_several_pcpus_is_robust(pcpus: int, policy: str) -> None:
+    numbers = SHARED[pcpus][policy]
+    assert len(set(numbers)) == len(numbers) >= 5
+    assert is_robust(candidate(policy, numbers[0], pcpus))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pcpus", "policy"), [(pcpus, policy) for pcpus in SHARED for policy in SHARED[pcpus]]
+)
+def test_all_of_them_on_several_pcpus_are_robust(pcpus: int, policy: str) -> None:
+    for number in SHARED[pcpus][policy]:
+        assert is_robust(candidate(policy, number, pcpus)), number
+
+
+def test_vcpus_move_between_pcpus() -> None:
+    """In two systems of the 52 nobody does."""
+    moving = 0
+    for pcpus, shared in SHARED.items():
+        for policy, numbers in shared.items():
+            for number in numbers:
+                own = simulated(candidate(policy, number, pcpus), HORIZON_NS)
+                ran = {(row.pcpu, row.run) for row in intervals(*own) if row.run != "idle"}
+                moving += len(ran) > len({run for _, run in ran})
+    assert moving == 50
 
 
 def test_most_systems_are_not_robust() -> None:

@@ -67,13 +67,12 @@ enum state {
     ABSENT,
     READY,   // has the token or wants it
     WAITING, // for `condition`
-    POLLING, // the main thread alone: until `deadline`, a file or somebody wants it
+    POLLING, // the main thread alone: until its next timer, or a file or somebody wants it
 };
 
 struct thread {
     enum state state;
     const pthread_cond_t *condition;
-    uint64_t deadline;
     uint64_t clock;         // a pcpu's; the main thread has `now`
     _Atomic uint64_t limit; // at this clock a pcpu looks who else wants to go on
     _Atomic uint32_t go;    // a futex: the token is here
@@ -87,6 +86,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *holder; // of the token; NULL while nobody wants it
 static struct thread *turn;   // the pcpu that goes on until its limit, whatever comes between
 static uint64_t now;          // of the main thread
+static uint64_t next_timer;   // the instant at which it must work; known until it has looked anew
 static uint64_t quantum = 2000;
 static int doorbell; // wakes the main thread where it polls
 
@@ -116,15 +116,11 @@ static struct thread *earliest_but(const struct thread *apart) {
     return found;
 }
 
-static uint64_t next_timer(void) {
-    return main_thread->state == POLLING ? main_thread->deadline : NEVER;
-}
-
 static uint64_t limit_of(const struct thread *pcpu) {
     const struct thread *other = earliest_but(pcpu);
     const uint64_t limit = other ? other->clock + quantum : NEVER;
 
-    return least(limit, next_timer());
+    return least(limit, next_timer);
 }
 
 static void ring(void) {
@@ -146,11 +142,11 @@ static void give_token(struct thread *to) {
 static void pass_on(void) {
     struct thread *first = earliest_but(NULL);
 
-    if (first && now < first->clock)
-        now = least(first->clock, next_timer());
-    if (main_thread->state == POLLING && main_thread->deadline != NEVER &&
-        (!first || first->clock >= main_thread->deadline)) {
-        now = most(now, main_thread->deadline);
+    if (first)
+        now = most(now, least(first->clock, next_timer));
+    if (main_thread->state == POLLING && next_timer != NEVER &&
+        (!first || first->clock >= next_timer)) {
+        now = most(now, next_timer);
         main_thread->state = READY;
         ring();
     }
@@ -274,13 +270,12 @@ EXPORT ssize_t write(int file, const void *bytes, size_t size) {
 }
 
 // Waits without the token until it is here again: for a timer, for a pcpu, or for a file.
-static void poll_without_token(struct pollfd *files, nfds_t count, uint64_t deadline) {
+static void poll_without_token(struct pollfd *files, nfds_t count) {
     struct pollfd all[FDS + 1];
     uint64_t rings;
 
     pthread_mutex_lock(&lock);
     self->state = POLLING;
-    self->deadline = deadline;
     pass_on();
     pthread_mutex_unlock(&lock);
     memcpy(all, files, count * sizeof *files);
@@ -302,17 +297,17 @@ static void poll_without_token(struct pollfd *files, nfds_t count, uint64_t dead
 EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
                  const sigset_t *mask) {
     static const struct timespec at_once;
-    uint64_t deadline = NEVER;
 
     if (self != main_thread || count > FDS)
         return real_ppoll(files, count, timeout, mask);
+    next_timer = NEVER;
     if (timeout)
-        deadline = now + (uint64_t)timeout->tv_sec * SECOND_NS + (uint64_t)timeout->tv_nsec;
+        next_timer = now + (uint64_t)timeout->tv_sec * SECOND_NS + (uint64_t)timeout->tv_nsec;
     for (;;) {
         const int ready = real_ppoll(files, count, &at_once, mask);
-        if (ready != 0 || now >= deadline)
+        if (ready != 0 || now >= next_timer)
             return ready;
-        poll_without_token(files, count, deadline);
+        poll_without_token(files, count);
     }
 }
 
@@ -345,6 +340,7 @@ __attribute__((constructor)) static void begin(void) {
     *(void **)&real_setname = real("pthread_setname_np", NULL);
     doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     now = START_S * SECOND_NS;
+    next_timer = NEVER;
     self = main_thread;
     main_thread->state = READY;
     holder = main_thread;

@@ -30,7 +30,7 @@ beside the budgets, x; a budget less by x / 2 has a bound of supply that is late
 
 **On shared pcpus** (global policies) an event may make several pcpus pick. There every event
 is charged at its most expensive, one interrupt, one wake, one replenishment, two picks, context
-switches and migrations, to every pcpu and to every budget.
+switches and migrations, to every pcpu and to every budget. Where there is one pcpu nobody migrates.
 
 Assumptions: costs are upper bounds. Inputs: the system, the domains that share the pcpu, with
 their interfaces as far as known. Results: loads whose request bound is the time lost, empty
@@ -107,7 +107,7 @@ def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...
     if not any(vars(system.overheads).values()):
         return ()
     if system.policy.scope is Scope.GLOBAL:
-        cost_ns = event_cost_ns(system.overheads)
+        cost_ns = event_cost_ns(system.overheads, system.pcpus)
         return tuple(
             Load(event.times * cost_ns, event.period_ns, event.period_ns, event.late_ns)
             for event in _all_events(system, domains)
@@ -143,9 +143,10 @@ def budget_loss_ns(
     return picks_ns + 2 * longest_pick_ns(system, domains) + late_ns
 
 
-def event_cost_ns(overheads: Overheads) -> int:
-    """The most that one event takes from a shared pcpu."""
-    switch_ns = overheads.pick_ns + overheads.context_switch_ns + overheads.migration_ns
+def event_cost_ns(overheads: Overheads, pcpus: int) -> int:
+    """The most that one event takes from a shared pcpu, one of so many; nobody migrates on one."""
+    migration_ns = overheads.migration_ns if pcpus > 1 else 0
+    switch_ns = overheads.pick_ns + overheads.context_switch_ns + migration_ns
     once_ns = overheads.interrupt_ns + overheads.wake_ns + overheads.replenish_ns
     return once_ns + 2 * switch_ns
 

@@ -90,7 +90,7 @@ def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
         if path is not None:
             path.write_text(measured.table())
     if keep:
-        kept.keep(XEN, measured.section(event_cost_ns(measured.overheads)))
+        kept.keep(XEN, measured.section(event_cost_ns(measured.overheads, 1)))
     if as_json:
         print_json(measured.result)
     else:

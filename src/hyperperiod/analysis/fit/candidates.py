@@ -83,7 +83,7 @@ def grid_of(system: System, periods: tuple[int, int] | None, step_ns: int | None
 
 def coupled(system: System) -> bool:
     """Whether what a domain needs depends on who shares its pcpu: overheads, or the edp bound."""
-    return event_cost_ns(system.overheads) > 0 or system.sbf is Sbf.EDP
+    return event_cost_ns(system.overheads, system.pcpus) > 0 or system.sbf is Sbf.EDP
 
 
 @dataclass(frozen=True)

@@ -253,14 +253,16 @@ class Allowance(NamedTuple):
     """Until the vcpu that had the pcpu goes on: the gap `still` of measure.py without its
     interrupt."""
     switch_ns: int
-    """How much more if another vcpu had the pcpu: the gap `turn` without `still`."""
+    """How much more if another vcpu had the pcpu: the gap `turn` without `still`, and on several
+    pcpus that the vcpu may have had another one: the gap `move` without `depart`."""
 
     @classmethod
-    def measured(cls) -> Allowance:
+    def measured(cls, pcpus: int) -> Allowance:
         """From the numbers in `measured.toml`."""
         numbers = read_measured()[XEN].numbers
         still, turn = numbers["gap still"].value, numbers["gap turn"].value
-        spans = (still - numbers["cost interrupt"].value, turn - still)
+        moved = numbers["gap move"].value - numbers["gap depart"].value if pcpus > 1 else 0
+        spans = (still - numbers["cost interrupt"].value, turn - still + moved)
         return cls(*(100 * math.ceil(span / 100) for span in spans))
 
 
@@ -293,7 +295,7 @@ def _allow(
     if not machine.icount:
         header["timing"] = "host"
         return
-    header["resume_ns"], header["switch_ns"] = Allowance.measured()
+    header["resume_ns"], header["switch_ns"] = Allowance.measured(machine.pcpus)
     header["job_overhead_ns"] = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
     for entry, placed in zip(header["tasks"], tasks_of(system), strict=True):
         if placed.domain.guest is GuestKind.LINUX:
