@@ -30,7 +30,7 @@ namespace {
 using Time = std::optional<Ns>;
 
 void add_domain(Scenario &scenario, u32 scheduler) {
-    if (scheduler > static_cast<u32>(Scheduler::fifo))
+    if (scheduler > static_cast<u32>(Scheduler::gfp))
         throw std::invalid_argument("no such scheduler");
     scenario.domains.push_back({static_cast<Scheduler>(scheduler), {}, {}});
 }

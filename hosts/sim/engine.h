@@ -16,6 +16,8 @@
 //      hypervisor is stolen when that is over, and thefts that meet follow one another;
 //   4. picks, on every pcpu whose grant ends at t, whose vcpu departed or that is kicked, in the
 //      order of the pcpus, again and again until no pcpu is kicked;
+//      domains that schedule globally then change which of their vcpus have work, and the picks
+//      that follow from it are made, until nothing changes (engine_global.h);
 //   5. what runs now is compared with what ran before t: work done is settled, switches,
 //      preemptions and migrations are counted, changes are recorded.
 // The core charges up to t and refills within any of its calls, before anything else they do.
@@ -23,6 +25,7 @@
 #pragma once
 
 #include "hosts/sim/calendar.h"
+#include "hosts/sim/global_guest.h"
 #include "hosts/sim/guest.h"
 #include "hosts/sim/simulation.h"
 
@@ -196,7 +199,7 @@ class Engine final : public Simulation {
     void offer_head(u32 task);
     void vcpu_changed(u32 vcpu);
     void arrive(u32 id);
-    void depart(u32 id);
+    void depart(u32 id, u8 flags = 0);
 
     // Flows, which most systems do without: kept out of what all of them run.
     [[gnu::cold]] void come(u32 flow);
@@ -204,6 +207,24 @@ class Engine final : public Simulation {
     [[gnu::cold]] void release_items(u32 task);
     void reach(const Passage &passage);
     void set_source(u32 flow);
+
+    // Domains that schedule globally, which most systems do without, too.
+    GlobalGuest *global_guest(u32 domain) {
+        return global_guests_.empty() ? nullptr : global_guest_of_[domain];
+    }
+    u32 task_on(u32 vcpu);
+    void begin_round();
+    bool is_granted(u32 vcpu) const;
+    u32 place_jobs(GlobalGuest &guest);
+    [[gnu::cold]] void stir(u32 vcpu);
+    void stir_after_overheads();
+    u32 lowest_without_work(const GlobalGuest &guest) const;
+    [[gnu::cold]] void wake_for_releases();
+    bool wake_for_waiting();
+    bool retire(bool after_picks);
+    [[gnu::cold]] void balance();
+    void check_global(u32 domain) const;
+    void check_demand(u32 domain, bool waits) const;
 
     void act();
     void swap_policy(const Policy &policy);
@@ -243,6 +264,8 @@ class Engine final : public Simulation {
     std::deque<LockDomain> locks_;
     std::vector<Vcpu> vcpus_;
     std::vector<Guest> guests_;
+    std::deque<GlobalGuest> global_guests_;
+    std::vector<GlobalGuest *> global_guest_of_; // by domain; null: it is another one
     std::vector<Pcpu> pcpu_;
     Calendar calendar_;
     Calendar sources_; // the same of flows
@@ -260,6 +283,7 @@ class Engine final : public Simulation {
 
 } // namespace hyperperiod::sim::HP_SIM_CAPACITY
 
+#include "hosts/sim/engine_global.h"
 #include "hosts/sim/engine_picks.h"
 #include "hosts/sim/engine_setup.h"
 #include "hosts/sim/engine_work.h"

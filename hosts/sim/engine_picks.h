@@ -30,15 +30,21 @@ inline Ns Engine::advance(Ns until_ns, u64 instants) {
 }
 
 inline void Engine::instant() {
+    if (overheads_ && !global_guests_.empty()) [[unlikely]]
+        stir_after_overheads();
     completions();
     while (next_source_ns_ == now_ns_) [[unlikely]]
         come(sources_.next_task());
     while (calendar_.next_ns() == now_ns_)
         release(calendar_.next_task());
+    if (!global_guests_.empty()) [[unlikely]]
+        wake_for_releases();
     act();
     if (next_theft_ns_ == now_ns_) [[unlikely]]
         steal_and_return();
     settle();
+    if (!global_guests_.empty()) [[unlikely]]
+        balance();
     if (dirty_ != 0)
         dispatch();
     if (scenario_.check)
@@ -126,6 +132,12 @@ inline void Engine::pick(u32 id, bool interrupted) {
     const u32 run = lock.global(grant.run);
 
     if (run != pcpu.run) {
+        if (!global_guests_.empty()) [[unlikely]] {
+            for (const u32 vcpu : {pcpu.run, run}) {
+                if (vcpu != NONE)
+                    stir(vcpu);
+            }
+        }
         if (pcpu.run != NONE && vcpus_[pcpu.run].pcpu == id)
             vcpus_[pcpu.run].pcpu = NONE;
         if (run != NONE)
@@ -223,12 +235,9 @@ inline void Engine::start_progress(u32 id) {
     u32 task = NONE;
 
     if (pcpu.run != NONE) {
-        Guest &guest = guests_[vcpus_[pcpu.run].domain];
-
-        task = guest.task_on(pcpu.run);
-        if (task == NONE)
+        task = task_on(pcpu.run);
+        if (task == NONE && pcpu.overhead_end_ns <= now_ns_)
             throw std::logic_error("a vcpu without work was granted a pcpu");
-        guest.executed(pcpu.run);
     }
     count_dispatch(id, task);
     if (task != NONE) {
@@ -242,6 +251,18 @@ inline void Engine::start_progress(u32 id) {
         vcpus_[pcpu.run].last_pcpu = id;
     }
     pcpu.next_ns = std::min(pcpu.pick_ns, pcpu.complete_ns);
+    if (task == NONE && pcpu.run != NONE) [[unlikely]]
+        pcpu.next_ns = std::min(pcpu.next_ns, pcpu.overhead_end_ns);
+}
+
+// The task whose job is executed by a vcpu that has a pcpu.
+inline u32 Engine::task_on(u32 vcpu) {
+    const u32 domain = vcpus_[vcpu].domain;
+
+    if (const GlobalGuest *guest = global_guest(domain)) [[unlikely]]
+        return guest->task_on(vcpu);
+    guests_[domain].executed(vcpu);
+    return guests_[domain].task_on(vcpu);
 }
 
 // Compares what is executed from now on with what was executed up to now.
@@ -290,7 +311,7 @@ inline void Engine::record_dispatch(u32 id, u32 task, u64 job) {
 }
 
 // Asks a copy of each core: the check catches up on refills that nobody needed yet, and a run
-// that is checked must be the same as one that is not.
+// that is checked must be the same as one that is not. Then asks for the laws of guests.
 inline void Engine::check() {
     for (const LockDomain &lock : locks_) {
         Recorder silent;
@@ -300,6 +321,10 @@ inline void Engine::check() {
         if (law != HP_LAW_HOLDS)
             throw std::logic_error("law " + std::to_string(law) + " is broken at "
                                    + std::to_string(now_ns_) + " ns");
+    }
+    for (u32 domain = 0; domain < guests_.size(); domain++) {
+        if (global_guest(domain) != nullptr)
+            check_global(domain);
     }
 }
 

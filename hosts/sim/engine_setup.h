@@ -54,6 +54,10 @@ inline void Engine::make_guests() {
         const Domain &spec = scenario_.domains[domain];
 
         guests_.emplace_back(spec, first_task, static_cast<u32>(vcpus_.size()));
+        global_guest_of_.push_back(
+            schedules_globally(spec.scheduler)
+                ? &global_guests_.emplace_back(spec, first_task, guests_.back().first_vcpu())
+                : nullptr);
         add_vcpus(domain);
         for (u32 i = 0; i < spec.tasks.size(); i++)
             calendar_.set(first_task + i, tasks_[first_task + i].next.release_ns);

@@ -21,9 +21,13 @@ inline void Engine::completions() {
             offer_head(job.task);
     }
     for (const Finished &job : finished_) {
-        if (guests_[tasks_[job.task].guest].task_on(job.vcpu) == NONE)
+        const u32 domain = tasks_[job.task].guest;
+
+        if (global_guest(domain) == nullptr && guests_[domain].task_on(job.vcpu) == NONE)
             depart(job.vcpu);
     }
+    if (!global_guests_.empty()) [[unlikely]]
+        retire(false);
 }
 
 inline void Engine::finish_job(u32 id) {
@@ -51,7 +55,12 @@ inline void Engine::finish_job(u32 id) {
     pcpu.making_progress = NONE;
     pcpu.complete_ns = NEVER;
     dirty_ |= bit(id);
-    guests_[run.guest].finish(pcpu.run);
+    if (GlobalGuest *guest = global_guest(run.guest)) [[unlikely]] {
+        guest->finish(pcpu.run);
+        guest->stirred = true;
+    } else {
+        guests_[run.guest].finish(pcpu.run);
+    }
     finished_.push_back({task, pcpu.run});
     drop_head(task);
 }
@@ -195,8 +204,14 @@ inline void Engine::offer_head(u32 task) {
 
     run.remaining_ns = run.head_execution_ns();
     run.last_pcpu = NONE;
-    const u32 woken = guests_[run.guest].place(task, run.head.release_ns,
-                                               run.workload.deadline_of(run.head.release_ns),
+    const Ns deadline_ns = run.workload.deadline_of(run.head.release_ns);
+
+    if (GlobalGuest *guest = global_guest(run.guest)) [[unlikely]] {
+        guest->offer(task, deadline_ns);
+        guest->stirred = true;
+        return;
+    }
+    const u32 woken = guests_[run.guest].place(task, run.head.release_ns, deadline_ns,
                                                [this](u32 vcpu) { vcpu_changed(vcpu); });
 
     if (woken != NONE && !vcpus_[woken].working)
@@ -219,10 +234,10 @@ inline void Engine::arrive(u32 id) {
     hp_arrive(&lock.core, vcpu.local, now_ns_);
 }
 
-inline void Engine::depart(u32 id) {
+inline void Engine::depart(u32 id, u8 flags) {
     Vcpu &vcpu = vcpus_[id];
 
-    trace_.add(now_ns_, {.event = Event::depart, .vcpu = id});
+    trace_.add(now_ns_, {.event = Event::depart, .vcpu = id, .flags = flags});
     vcpu.working = false;
     if (vcpu.pcpu != NONE)
         departed_ |= bit(vcpu.pcpu);
@@ -299,6 +314,8 @@ inline void Engine::steal(u32 id) {
     const u32 lock = lock_of(id);
 
     close_grant(id);
+    if (pcpu.run != NONE)
+        stir(pcpu.run);
     hp_steal(&locks_[lock].core, id - locks_[lock].first_pcpu, now_ns_);
     if (pcpu.run != NONE && vcpus_[pcpu.run].pcpu == id)
         vcpus_[pcpu.run].pcpu = NONE;

@@ -26,19 +26,24 @@ namespace {
 u64 static_key(Scheduler scheduler, const Task &task) {
     switch (scheduler) {
     case Scheduler::rm:
+    case Scheduler::grm:
         return task.kind == Kind::busy ? NEVER : task.period_ns;
     case Scheduler::dm:
+    case Scheduler::gdm:
         return task.deadline_ns;
     case Scheduler::fp:
+    case Scheduler::gfp:
         return task.priority;
     case Scheduler::edf:
     case Scheduler::fifo:
+    case Scheduler::gedf:
         break;
     }
     return 0;
 }
 
-// Global task ids, the best first.
+} // namespace
+
 std::vector<u32> ranking(const Domain &domain, u32 first_task) {
     std::vector<u32> order(domain.tasks.size());
 
@@ -51,8 +56,6 @@ std::vector<u32> ranking(const Domain &domain, u32 first_task) {
         task += first_task;
     return order;
 }
-
-} // namespace
 
 Guest::Guest(const Domain &domain, u32 first_task, u32 first_vcpu)
     : ranked_(domain.scheduler != Scheduler::edf && domain.scheduler != Scheduler::fifo),

@@ -72,11 +72,16 @@ class WaitingJobs {
     std::vector<std::pair<Ns, u32>> heap_; // otherwise: (key, task), a min-heap
 };
 
+// The tasks of a domain (global ids), the best first, by what its scheduler sorts them by; in file
+// order if that is no property of tasks.
+std::vector<u32> ranking(const Domain &domain, u32 first_task);
+
 class Guest {
   public:
     // `first_task` and `first_vcpu` are the global ids of the domain's first ones.
     Guest(const Domain &domain, u32 first_task, u32 first_vcpu);
 
+    u32 first_task() const { return first_task_; }
     u32 first_vcpu() const { return first_vcpu_; }
     u32 vcpus() const { return static_cast<u32>(slots_.size()); }
     // The task (global id) whose job is on a vcpu (global id), or NONE.

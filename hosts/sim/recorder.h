@@ -34,6 +34,7 @@ enum class Event : u8 {
 inline constexpr u8 FLAG_ALSO = 1;   // run: the vcpu itself pays as well (lend)
 inline constexpr u8 FLAG_EXTRA = 2;  // run, charge: at an extra-time level
 inline constexpr u8 FLAG_STOLEN = 4; // idle: the pcpu is not there to be granted
+inline constexpr u8 FLAG_LATER = 8;  // depart: after picks of its instant, not before its refills
 
 // NONE and SPARE keep their meaning when cut to 16 bits.
 struct Entry {
@@ -67,6 +68,8 @@ class Recorder {
             flush();
         instant_ = records_.size();
     }
+    // What is added from now on stands behind what is there, also within one instant.
+    void begin_round() { instant_ = records_.size(); }
     void flush();
 
   private:

@@ -29,7 +29,7 @@ inline constexpr u32 MAX_PCPUS = 64;
 inline constexpr u32 MAX_IDS = 0xFFFE;
 
 // The scheduler inside a domain.
-enum class Scheduler : u8 { rm, dm, fp, edf, fifo };
+enum class Scheduler : u8 { rm, dm, fp, edf, fifo, gedf, grm, gdm, gfp };
 
 // A hop has no releases of its own: it is an event task whose jobs are the items of flows.
 enum class Kind : u8 { periodic, sporadic, busy, event, hop };

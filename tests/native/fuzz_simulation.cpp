@@ -11,8 +11,10 @@
  *
  * Usage: fuzz_simulation [scenarios [seed]]. The same seed gives the same runs.
  */
+#include "hosts/sim/global_guest.h"
 #include "hosts/sim/simulation.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -38,20 +40,24 @@ class Dice {
     std::mt19937_64 engine_;
 };
 
-Task random_task(Dice &dice, u32 domain, u32 index, u32 vcpus) {
+Task random_task(Dice &dice, u32 number, u32 index, const Domain &domain) {
     Task task;
 
     task.kind = static_cast<Kind>(dice.below(4));
     task.period_ns = UNIT_NS * (5 + dice.below(100));
     task.wcet_ns = task.kind == Kind::busy && dice.one_in(2) ? ENDLESS : 1 + dice.time(10);
+    if (task.kind == Kind::busy) // each of its jobs is an instant: not one every nanosecond
+        task.wcet_ns = std::max(task.wcet_ns, UNIT_NS);
     task.bcet_ns = task.wcet_ns == ENDLESS ? ENDLESS : 1 + task.wcet_ns / 2;
     if (task.kind != Kind::busy && !dice.one_in(4))
         task.deadline_ns = task.period_ns;
     task.offset_ns = dice.time(50);
     task.jitter_ns = dice.one_in(3) ? dice.time(20) : 0;
     task.priority = index;
-    task.pinned = dice.one_in(4) ? dice.below(vcpus) : NONE;
-    task.domain = domain;
+    task.pinned = dice.one_in(4) ? dice.below(static_cast<u32>(domain.vcpus.size())) : NONE;
+    if (schedules_globally(domain.scheduler))
+        task.pinned = NONE;
+    task.domain = number;
     task.index = index;
     return task;
 }
@@ -83,14 +89,11 @@ std::vector<const Server *> servers_of(const Scenario &scenario) {
 Domain random_domain(Dice &dice, const Scenario &scenario, u32 number) {
     Domain domain;
 
-    domain.scheduler = static_cast<Scheduler>(dice.below(5));
+    domain.scheduler = static_cast<Scheduler>(dice.below(9));
     for (u32 vcpus = 1 + dice.below(3); domain.vcpus.size() < vcpus;)
         domain.vcpus.push_back(random_server(dice, scenario));
-    for (u32 index = 0, tasks = dice.below(4); index < tasks; index++) {
-        const auto vcpus = static_cast<u32>(domain.vcpus.size());
-
-        domain.tasks.push_back(random_task(dice, number, index, vcpus));
-    }
+    for (u32 index = 0, tasks = dice.below(4); index < tasks; index++)
+        domain.tasks.push_back(random_task(dice, number, index, domain));
     return domain;
 }
 

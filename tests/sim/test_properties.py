@@ -25,6 +25,7 @@ PARTITIONED = ["+".join(words) for words in rules.LOCAL if words[1] != "fp-edf"]
 CLASSES = ["+".join(words) for words in rules.LOCAL if words[1] == "fp-edf"]
 GLOBAL = ["+".join((*words, "global")) for words in rules.GLOBAL]
 HORIZON = 400
+MOVING = ["gedf", "grm", "gdm"]
 
 
 def searched(body: Callable[[st.DataObject], None], examples: int) -> None:
@@ -76,7 +77,7 @@ def domains(draw: st.DrawFn, name: str, *, pcpus: int = 1, plain: bool = False) 
         draw(tasks(f"{name}{i}", plain=plain))
         for i in range(draw(st.integers(1, 1 if plain else 3)))
     ]
-    schedulers = ["rm", "dm"] if plain else ["rm", "dm", "edf", "fifo"]
+    schedulers = ["rm", "dm"] if plain else ["rm", "dm", "edf", "fifo", *MOVING]
     more: dict[str, Any] = {"scheduler": draw(st.sampled_from(schedulers))}
     if pcpus > 0:
         more["pcpu"] = draw(st.integers(0, pcpus - 1))

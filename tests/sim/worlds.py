@@ -62,16 +62,19 @@ class Run:
 
     def drawn(self, pcpu: int = 0) -> str:
         """What was executed: "0 a 3 b 5 - 7" is a in [0, 3), b in [3, 5), idle up to 7."""
-        words = []
-        last = ""
+        from_on: dict[int, str] = {}  # of several picks in one instant the last one counts
         for row in self.records:
             if row["kind"] not in (Kind.RUN, Kind.IDLE) or row["pcpu"] != pcpu:
                 continue
             name = "-"
             if row["kind"] == Kind.RUN and row["task"] != NONE:
                 name = self.header["tasks"][int(row["task"])]["name"]
+            from_on[int(row["time_ns"])] = name
+        words = []
+        last = ""
+        for time_ns, name in from_on.items():
             if name != last:
-                words += [str(row["time_ns"]), name]
+                words += [str(time_ns), name]
             last = name
         return " ".join([*words, str(self.result.horizon_ns)])
 

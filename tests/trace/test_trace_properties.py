@@ -716,3 +716,69 @@ def test_every_property_has_been_seen_to_fail() -> None:
     text = Path(__file__).read_text()
     for one in PROPERTIES:
         assert f'trips("{one.name}"' in text, one.name
+
+
+# -- guests that schedule globally ---------------------------------------------------------------
+
+
+def moving(scheduler: str = "gedf", **more: Any) -> Script:
+    """Two vcpus with whole pcpus and three tasks whose jobs move between them, all there at 0."""
+    vcpus = [vcpu("g.0", 20, 20), vcpu("g.1", 20, 20)]
+    tasks = [
+        task("g", name, period, 4, deadline_ns=deadline, priority=rank)
+        for name, period, deadline, rank in (("a", 30, 20, 1), ("b", 20, 30, 2), ("c", 40, 40, 0))
+    ]
+    header = make_header(
+        "rtds", vcpus, tasks, horizon_ns=10, pcpus=2, global_guests={"g": scheduler}, **more
+    )
+    script = Script(header).release(0, 0, 0, 20).release(0, 1, 0, 30).release(0, 2, 0, 40)
+    return script.arrive(0, 0, 1)
+
+
+def on_both(script: Script, first: int, second: int, time_ns: int = 0) -> Script:
+    return script.run(time_ns, 0, task=first).run(time_ns, 1, pcpu=1, task=second)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "first"),
+    [("gedf", (0, 1)), ("grm", (1, 0)), ("gdm", (0, 1)), ("gfp", (2, 0))],
+)
+def test_the_first_jobs_run(scheduler: str, first: tuple[int, int], tmp_path: Path) -> None:
+    header, records = on_both(moving(scheduler), *first).end(10).trace(tmp_path)
+    assert CHECK["guest-order"](header, records).status is Status.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        (on_both(moving(), 0, 2), "g.b job 0 waits for g.c job 0"),
+        (on_both(moving("grm"), 0, 2), "g.b job 0 waits for g.a job 0"),
+        (on_both(moving("gfp"), 0, 1), "g.c job 0 waits for g.a job 0"),
+        (on_both(moving(), 0, 0), "g.a runs on two vcpus at once"),
+        (moving().run(0, 0, task=0).run(0, 1, pcpu=1), "g.1 runs nothing while a job"),
+        (moving().depart(0, 1).run(0, 0, task=0), "g.1 has no work while a job"),
+        (
+            on_both(moving(), 0, 1)
+            .complete(4, 0, 0, 4)
+            .complete(4, 1, 0, 4)
+            .run(4, 0, task=2)
+            .idle(4, pcpu=1),
+            "g.1 has work but no job",
+        ),
+    ],
+)
+def test_guest_order_trips(script: Script, text: str, tmp_path: Path) -> None:
+    trips("guest-order", script.end(10), tmp_path, text)
+
+
+def test_a_late_host_may_leave_a_guest_out_of_order(tmp_path: Path) -> None:
+    """Jobs are in order again 2 ns after the release."""
+    script = on_both(on_both(moving(lateness_ns=2), 1, 2), 0, 1, 2).end(10)
+    assert CHECK["guest-order"](*script.trace(tmp_path)).status is Status.HOLDS
+    script = on_both(on_both(moving(lateness_ns=1), 1, 2), 0, 1, 2).end(10)
+    trips("guest-order", script, tmp_path, "waits")
+
+
+def test_other_guests_are_not_judged(tmp_path: Path) -> None:
+    header, records = one_task().end(20).trace(tmp_path)
+    assert CHECK["guest-order"](header, records).status is Status.SKIPPED

@@ -61,6 +61,9 @@ def make_header(
     }
     if system.flows:
         header["flows"] = _flows(system)
+    moving = {one.name: one.scheduler.value for one in system.domains if one.scheduler.is_global}
+    if moving:
+        header["global_guests"] = moving
     return header
 
 

@@ -17,14 +17,6 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
                 f"domains inside {domain.name!r}",
                 "two levels: domains and their tasks",
             )
-        if domain.scheduler.is_global:
-            raise InputError(
-                system.name,
-                None,
-                f"domain {domain.name}: scheduler",
-                f'"{domain.scheduler}", which moves jobs between the vcpus of a domain',
-                "rm, dm, fp, edf or fifo: the others are for the analysis only",
-            )
     for index, change in enumerate(system.changes):
         if change.pcpu is not None:
             found, allowed = "a move to another pcpu", "an interface: no host moves vcpus"

@@ -31,7 +31,7 @@ class Domain(Part):
     name: Name = key("what the VM is called; unique; not `idle` or `spare`")
     scheduler: Scheduler = key(
         "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
-        " same, but jobs [move between the vcpus](semantics.md#several-vcpus) of the domain;"
+        " same, but jobs [move between the vcpus](semantics.md#global-guests) of the domain;"
         " `fair`: everybody in turn (on Xen, in Linux guests only)",
         default=Scheduler.RM,
     )

@@ -47,6 +47,8 @@ EXTRA: Final = 2
 """Flag of a run or charge record: the vcpu is at an extra-time level."""
 STOLEN: Final = 4
 """Flag of an idle record: the pcpu is not there to be granted."""
+LATER: Final = 8
+"""Flag of a depart record: after picks of its instant, and so after its refills."""
 CHUNK: Final = 1 << 18
 """Records handled at once: 8 MiB, small beside any machine and large beside any loop."""
 
@@ -194,6 +196,7 @@ class Header(TypedDict):
     swaps: list[SwapEntry]
     changes: list[ChangeEntry]
     flows: NotRequired[list[FlowEntry]]
+    global_guests: NotRequired[dict[str, str]]
     guarantees: NotRequired[bool]
     lateness_ns: NotRequired[Count]
     resume_ns: NotRequired[Count]

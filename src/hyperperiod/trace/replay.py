@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.trace.format import (
     EXTRA,
+    LATER,
     NONE,
     SECOND_PAYER,
     SPARE,
@@ -363,7 +364,13 @@ def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:
 
 def _departures(together: list[Record]) -> list[Record]:
     """Returns those records of one instant that come before its refills: charges, departures."""
-    return list(takewhile(lambda record: record.kind in (Kind.CHARGE, Kind.DEPART), together))
+
+    def is_before(record: Record) -> bool:
+        return record.kind == Kind.CHARGE or (
+            record.kind == Kind.DEPART and not record.flags & LATER
+        )
+
+    return list(takewhile(is_before, together))
 
 
 def _decisive(records: Records) -> NDArray[np.bool_]:

@@ -90,6 +90,14 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
+        if domain.scheduler.is_global:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: scheduler",
+                f'"{domain.scheduler}", which moves jobs between the vcpus of a domain',
+                "rm, dm, fp, edf or fifo: guests on Xen do not learn which of their vcpus run",
+            )
     for what, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")

@@ -9,7 +9,8 @@ has no work any more, somebody with budget has, or a claim comes up that is lowe
 pcpu idles beside vcpus that take part only where a share does not fit.
 
 Shares of one vcpu that follow one another leave one record, so their number is known only if every
-pick is in time. Other runs are skipped.
+pick is in time. Where a domain schedules globally, a share may end at the instant at which it
+begins, and a score is paid of which a trace knows nothing. Such runs are skipped.
 """
 
 from dataclasses import dataclass, field
@@ -165,6 +166,8 @@ def _why_not(header: Header) -> str:
         return "the policy of this run gives no shares"
     if lateness_ns(header) > 0:
         return "picks come late: how many shares a vcpu had is not known"
+    if header.get("global_guests"):
+        return "a domain schedules globally: a share may end when it begins"
     return ""
 
 
