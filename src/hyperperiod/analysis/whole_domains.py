@@ -47,7 +47,9 @@ def whole_domains(
 def _whole(
     domain: Domain, parts: Sequence[DomainResult], guest: DomainVerdict | None
 ) -> DomainResult:
-    known = [keys.interface is not None or keys.best_effort for keys in domain.each_vcpu]
+    known = domain.is_served and all(
+        keys.interface is not None or keys.best_effort for keys in domain.each_vcpu
+    )
     served = [
         Verdict(part.schedulable, of_vcpu(part.name, part.reason))
         for part, keys in zip(parts, domain.each_vcpu, strict=True)
@@ -60,7 +62,7 @@ def _whole(
         vcpus=domain.vcpus,
         utilization=float(domain.utilization),
         interface=interface_result(domain),
-        interface_overhead=float(bandwidth_of(domain) - domain.utilization) if all(known) else None,
+        interface_overhead=float(bandwidth_of(domain) - domain.utilization) if known else None,
         schedulable=whole.holds,
         reason=whole.reason,
         tests=(),
