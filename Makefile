@@ -106,7 +106,7 @@ test-all: build
 	@$(STEP) "all tests" $(BIN)/python -m pytest -n $(JOBS) -q -m "slow or not slow"
 
 ## make hunt         systems of every row of the table of proofs, analysed and attacked;
-##                   ROWS=cbs+fp,... KINDS=whole,chain COUNT=1000 SEED=1 PROCESSES=1
+##                   ROWS=cbs+fp,... KINDS=whole,vcpus,chain COUNT=1000 SEED=1 PROCESSES=1
 ##                   STATE=out/hunt.json
 hunt: build
 	@$(BIN)/python -m tests.soundness.hunt_rows $(ROWS:%=--rows=%) $(KINDS:%=--kinds=%) \

@@ -87,6 +87,8 @@ PICTURES: Final = {
     "packet-path": Picture("systems/packet-path.toml", "crps", "5ms", MS // 2),
     "overload": Picture("systems/overload.toml", "ptps", "60ms", 10 * MS),
     "brake-by-wire": Picture("systems/brake-by-wire.toml", "crps", "40ms", 5 * MS),
+    "linux-four-vcpus": Picture("systems/linux-four-vcpus.toml", "crps", "40ms", 5 * MS),
+    "zone-controller": Picture("systems/zone-controller.toml", "ptps", "12ms", MS),
     "stability-control": Picture("systems/stability-control.toml", "psedf", "500us", MS // 20),
 }
 

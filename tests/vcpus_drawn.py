@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.rules import SCHEDULERS
+
 from hyperperiod.model import PRESETS, InputError, Policy, Scheduler, Scope, Slack, System
 
+GLOBAL = [one for one in Scheduler if one.is_global]
 PERIODS_MS = (4, 5, 8, 10, 16, 20, 40)
-LOCAL = [one for one in Scheduler if not one.is_global]
 
 
 def drawn(seed: int, policy: Policy | None = None, *, moving: bool = False) -> System:
@@ -46,7 +48,7 @@ def _domain(
 ) -> dict[str, Any]:
     """`pcpus` is 0 where nothing is pinned."""
     vcpus = draw.randint(1, 4)
-    scheduler = draw.choice(list(Scheduler) if moving else LOCAL)
+    scheduler = draw.choice([*SCHEDULERS, *GLOBAL] if moving else SCHEDULERS)
     domain: dict[str, Any] = {"name": name, "scheduler": scheduler}
     form = draw.choice(["tables", "tables", "tables", "pcpus", "plain"])
     if form == "tables":

@@ -32,6 +32,7 @@ EXPECTED = {
     "late-packets-sedf": ("sedf", 2, 6),
     "late-packets-sedf-prime": ("sedf-prime", 2, 10),
     "linux-guest": ("ptps", 1, 3),
+    "linux-four-vcpus": ("crps", 4, 4),
     "overload": ("ptps", 1, 2),
     "packet-path": ("crps", 1, 4),
     "psedf-counterexample": ("psedf", 1, 5),
@@ -40,6 +41,7 @@ EXPECTED = {
     "stability-control-one-pcpu": ("psedf", 1, 6),
     "stability-control-one-pcpu-sedf": ("sedf", 1, 5),
     "stability-control-unfitted": ("psedf", 2, 5),
+    "zone-controller": ("ptps", 4, 5),
 }
 
 

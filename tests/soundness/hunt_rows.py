@@ -164,7 +164,7 @@ def hunt(
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", default="", help="names with commas between them; all rows")
-    parser.add_argument("--kinds", default="", help="whole, chain; all kinds")
+    parser.add_argument("--kinds", default="", help="whole, vcpus, chain; all kinds")
     parser.add_argument("--count", type=int, default=1000, help="systems of each row and kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)

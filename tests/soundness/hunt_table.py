@@ -23,8 +23,8 @@ PAGE = Path(__file__).parents[2] / "docs/analysis/proofs.md"
 BEGIN, END = "<!-- hunt: tests/soundness/hunt_table.py -->\n", "<!-- end of the hunt -->\n"
 
 COLUMNS = (
-    "row", "whole: drawn", "accepted", "chains: drawn", "accepted", "runs", "nearest", "reached",
-    "broken",
+    "row", "whole: drawn", "accepted", "vcpus: drawn", "accepted", "chains: drawn", "accepted",
+    "runs", "nearest", "reached", "broken",
 )  # fmt: skip
 HEAD = f"| {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (len(COLUMNS) - 1)}\n"
 
@@ -87,7 +87,7 @@ def with_states(states: Sequence[State], more: Iterable[State]) -> list[State]:
 
 def line(name: str, kinds: dict[str, Any]) -> str:
     cells = []
-    for kind in ("whole", "chain"):
+    for kind in KINDS:
         found = kinds.get(kind)
         cells += [f"{found[key]:,}" for key in ("drawn", "accepted")] if found else ["-", "-"]
     runs, reached, broken = (

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Systems for each row of the table of proofs, and the adversary that is set on what is accepted.
 
-A system of a row has one of the policies that the row names. There are two kinds. A *whole* system
-(`test_whole_systems.World`) has overheads, quanta, jitter, offsets, blocking, ties, several vcpus,
-best effort and flows of up to 30 hops. A *chain* (`test_chains`) is one item that passes up to 30
-hops of one vcpu, beside servers whose jobs preempt it, with a price on the wakes in between.
+A system of a row has one of the policies that the row names. There are three kinds. A *whole*
+system (`test_whole_systems.World`) has overheads, quanta, jitter, offsets, blocking, ties, several
+vcpus, best effort and flows of up to 30 hops. A system of *vcpus* is that with its domains put
+together, so that the vcpus of one differ in all that a vcpu has, on up to four pcpus. A *chain*
+(`test_chains`) is one item that passes up to 30 hops of one vcpu, beside servers whose jobs preempt
+it, with a price on the wakes in between.
 
 What the analysis promises of the system is handed to the native adversary
 (hosts/sim/adversary.cpp), which chooses phases, executions, releases and seeds by local search.
@@ -22,19 +24,22 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tests.soundness.test_chains import draw_system as draw_chain
-from tests.soundness.test_whole_systems import TICKS, World, claims_of
+from tests.soundness.test_whole_systems import SCHEDULERS, TICKS, World, claims_of
 
 from hyperperiod import _sim
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.proofs import PROOFS, Proof, Rules
-from hyperperiod.analysis.resolve import resolve_what_can_be
+from hyperperiod.analysis.resolve import resolve
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import (
     Budget,
+    Domain,
     InputError,
     Interface,
     Order,
+    OwnVcpu,
     Policy,
+    Scheduler,
     Scope,
     SourceKind,
     System,
@@ -46,7 +51,7 @@ from hyperperiod.model.policy import legal_policies
 from hyperperiod.runs import complete
 
 NEVER = 2**64 - 1
-KINDS = ("whole", "chain")
+KINDS = ("whole", "vcpus", "chain")
 WITHOUT_BOUNDS = ("slice-once+fp", "slice-once+edf")
 """Rows of which no flow has a bound: chains would be drawn in vain."""
 LONGEST_CHAIN_NS = 60_000
@@ -64,7 +69,7 @@ ROWS = {name_of(row): row for row in PROOFS}
 
 def kinds_of(name: str) -> tuple[str, ...]:
     """What is drawn for a row."""
-    return KINDS[:1] if name in WITHOUT_BOUNDS else KINDS
+    return KINDS[:2] if name in WITHOUT_BOUNDS else KINDS
 
 
 @cache
@@ -124,17 +129,72 @@ class Tried:
     counterexample: str = ""
 
 
-def draw_whole(draw: random.Random, row: Proof) -> Drawn | None:
+def draw_whole(draw: random.Random, row: Proof, *, in_guests: bool = False) -> Drawn | None:
     world = RowWorld(draw, policies_of(row))
+    if in_guests and world.policy.scope is Scope.PARTITIONED:
+        world.pcpus = draw.randint(1, 4)
     try:
-        system = resolve_what_can_be(world.system()).system
-    except InputError:  # a spare of too long a period
-        return None
-    if any(not domain.best_effort and domain.interface is None for domain in system.domains):
+        drawn = world.system()
+        system = resolve(with_guests(draw, drawn) if in_guests else drawn)
+    except InputError:  # a spare of too long a period, or no interface
         return None
     tick = world.tick
     steps = (1, tick, 5 * tick) if tick > 1 else (1, 1, 2, 7)
     return Drawn(system, TICKS * tick, 60 * tick, steps, not world.harmonic, free=False)
+
+
+def draw_of_kind(draw: random.Random, row: Proof, kind: str) -> Drawn | None:
+    if kind == "chain":
+        return draw_of_chain(draw, row)
+    return draw_whole(draw, row, in_guests=kind == "vcpus")
+
+
+def with_guests(draw: random.Random, system: System) -> System:
+    """The system with its domains in up to three guests, of which they are the vcpus."""
+    guests = [(f"g{number}", draw.choice(SCHEDULERS)) for number in range(draw.randint(1, 3))]
+    members: dict[str, list[Domain]] = {name: [] for name, _ in guests}
+    others = [domain for domain in system.domains if domain.vcpus > 1]
+    for domain in system.domains:
+        if domain.vcpus == 1:
+            members[draw.choice(guests)[0]].append(domain)
+    made = [_guest(draw, *guest, members[guest[0]]) for guest in guests if members[guest[0]]]
+    homes = {domain.name: name for name, inside in members.items() for domain in inside}
+    flows = []
+    for flow in system.flows:
+        parts = (hop.partition(".") for hop in flow.hops)
+        hops = (f"{homes[d]}.{d}-{t}" if d in homes else f"{d}.{t}" for d, _, t in parts)
+        flows.append(flow.replace(hops=tuple(hops)))
+    domains = [*made, *others]
+    draw.shuffle(domains)
+    return System.of({**vars(system), "domains": tuple(domains), "flows": tuple(flows)})
+
+
+def _guest(draw: random.Random, name: str, scheduler: Scheduler, members: list[Domain]) -> Domain:
+    priorities = scheduler.takes_priorities
+    return Domain(
+        name=name,
+        scheduler=scheduler,
+        own_vcpus=tuple(
+            OwnVcpu(
+                pcpu=one.pcpu,
+                priority=one.priority,
+                interface=one.interface,
+                interface_period_ns=one.interface_period_ns,
+                best_effort=one.best_effort or None,
+                extra=(one.extra or None) if not one.best_effort else None,
+            )
+            for one in members
+        ),
+        tasks=tuple(
+            task.replace(
+                name=f"{one.name}-{task.name}",
+                vcpu=vcpu,
+                priority=draw.randint(0, 2) if priorities else None,
+            )
+            for vcpu, one in enumerate(members)
+            for task in one.tasks
+        ),
+    )
 
 
 def draw_of_chain(draw: random.Random, row: Proof) -> Drawn:
@@ -149,7 +209,7 @@ def try_one(
     """Draws a system of the row, analyses it and attacks what was accepted."""
     system = None
     try:
-        drawn = draw_whole(draw, row) if kind == "whole" else draw_of_chain(draw, row)
+        drawn = draw_of_kind(draw, row, kind)
         if drawn is None:
             return Tried()
         system = drawn.system

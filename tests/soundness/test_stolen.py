@@ -12,11 +12,11 @@ import random
 
 import pytest
 from tests.soundness.campaign import Trial, hunt, sizes
-from tests.soundness.rows import ROWS, Drawn, attack, draw_of_chain, draw_whole, kinds_of
+from tests.soundness.rows import ROWS, Drawn, attack, draw_of_kind, draw_whole, kinds_of
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.proofs import Cover
-from hyperperiod.model import Overheads, Scope, Stolen, System
+from hyperperiod.model import Overheads, Scope, Stolen, System, vcpus_of
 
 COVERED = [name for name, row in ROWS.items() if Cover.STOLEN in row.covers]
 OTHERS = [name for name in ROWS if name not in COVERED]
@@ -38,10 +38,9 @@ def robbed(draw: random.Random, system: System) -> System:
 
 
 def drawn_of(draw: random.Random, name: str) -> Drawn | None:
-    """A robbed system of a row, whole or a chain."""
-    whole = draw.choice(kinds_of(name)) == "whole"
-    drawn = draw_whole(draw, ROWS[name]) if whole else draw_of_chain(draw, ROWS[name])
-    if drawn is None or not any(one.interface for one in drawn.system.domains):
+    """A robbed system of a row, of any kind."""
+    drawn = draw_of_kind(draw, ROWS[name], draw.choice(kinds_of(name)))
+    if drawn is None or not any(one.interface for one in vcpus_of(drawn.system)):
         return None
     return drawn._replace(system=robbed(draw, drawn.system))
 

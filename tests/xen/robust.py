@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from hyperperiod.model import (
     Flow,
     Interface,
     Overheads,
+    OwnVcpu,
     Scheduler,
     System,
     Task,
@@ -54,6 +56,10 @@ VERSIONS = 60
 """Perturbed versions that must all have the same sequence."""
 WANTED = 14
 """Robust systems per preset."""
+GUESTS_WANTED = 3
+"""Robust systems per preset that are one guest with several vcpus."""
+
+Draw = Callable[[str, int], System]
 
 _US = 1_000
 _MS = 1_000_000
@@ -116,6 +122,25 @@ def side_by_side(systems: Sequence[System]) -> System:
     return systems[0].replace(name=name, pcpus=len(systems), domains=domains)
 
 
+# The same of those that are one guest with several vcpus (`one_guest`).
+GUESTS: dict[str, tuple[int, ...]] = {
+    "ptps": (6, 43, 67),
+    "wcps": (25, 57, 72),
+    "crps": (7, 76, 79),
+    "ds": (47, 54, 62),
+    "polling": (2, 5, 37),
+    "sporadic": (15, 52, 72),
+    "rtds": (17, 26, 39),
+    "ertds": (25, 29, 56),
+    "cbs": (58, 72, 78),
+    "sedf": (26, 47, 94),
+    "sedf-prime": (74, 294, 329),
+    "psedf": (99, 124, 146),
+    "hsf-fp": (34, 38, 41),
+    "partitioned-hsf-fp": (1, 7, 14),
+}
+
+
 def robust_systems(preset: str) -> list[System]:
     """The robust systems of a preset that were found."""
     return [candidate(preset, number) for number in NUMBERS[preset]]
@@ -153,6 +178,41 @@ def candidate(preset: str, number: int, pcpus: int = 1) -> System:
     if policy.order is Order.FP_EDF:
         domains = [one if one.best_effort else in_a_class(draw, one) for one in domains]
     return System(name=name.replace(" ", "-"), policy=policy, pcpus=pcpus, domains=tuple(domains))
+
+
+def one_guest(preset: str, number: int) -> System:
+    """The candidate with this number as one domain: what were domains are its vcpus.
+
+    Their interfaces, and whether they have a server, differ as they did.
+    """
+    system = candidate(preset, number)
+    draw = random.Random(f"{system.name} in one guest")
+    scheduler = draw.choice(SCHEDULERS)
+    tasks = (
+        task.replace(
+            name=f"{domain.name}-{task.name}",
+            vcpu=vcpu,
+            priority=draw.randint(0, 3) if scheduler.takes_priorities else None,
+        )
+        for vcpu, domain in enumerate(system.domains)
+        for task in domain.tasks
+    )
+    guest = Domain(
+        name="guest",
+        scheduler=scheduler,
+        own_vcpus=tuple(
+            OwnVcpu(
+                priority=one.priority,
+                interface=one.interface,
+                best_effort=one.best_effort or None,
+                extra=one.extra or None,
+                weight=one.weight,
+            )
+            for one in system.domains
+        ),
+        tasks=tuple(tasks),
+    )
+    return System(name=f"{system.name}-in-one", policy=system.policy, domains=(guest,))
 
 
 def in_a_class(draw: random.Random, one: Domain) -> Domain:
@@ -242,9 +302,10 @@ def simulated(system: System, horizon_ns: int, seed: int = SEED) -> Trace:
         return header, records.copy()
 
 
-def find(preset: str, pcpus: int = 1) -> Iterator[int]:
+def find(preset: str, pcpus: int = 1, draw: Draw | None = None) -> Iterator[int]:
     """The numbers of robust systems, in order, without end."""
-    return (number for number in count() if is_robust(candidate(preset, number, pcpus)))
+    drawn = draw or partial(candidate, pcpus=pcpus)
+    return (number for number in count() if is_robust(drawn(preset, number)))
 
 
 def _costs(whole_ns: int) -> Overheads:
@@ -269,6 +330,10 @@ def _moved(system: System, overheads: Overheads, shift: Callable[[], int]) -> Sy
                 for it in domain.tasks
             ),
             interface=_moved_interface(domain.interface, shift() // LATE_PART),
+            own_vcpus=tuple(
+                own.replace(interface=_moved_interface(own.interface, shift() // LATE_PART))
+                for own in domain.own_vcpus
+            ),
         )
         for domain in system.domains
     )
@@ -310,14 +375,15 @@ def main() -> None:
     """Print the tables of numbers."""
     for preset in sys.argv[1:] or PRESETS:
         print_found(preset, 1, WANTED)
+        print_found(preset, 1, GUESTS_WANTED, one_guest)
     for pcpus, shared in SHARED.items():
         for policy in set(sys.argv[1:] or shared) & shared.keys():
             print_found(policy, pcpus, len(shared[policy]))
 
 
-def print_found(policy: str, pcpus: int, wanted: int) -> None:
+def print_found(policy: str, pcpus: int, wanted: int, draw: Draw | None = None) -> None:
     """One line of a table."""
-    numbers = ", ".join(str(number) for number in islice(find(policy, pcpus), wanted))
+    numbers = ", ".join(str(number) for number in islice(find(policy, pcpus, draw), wanted))
     print(f'{pcpus}: "{policy}": ({numbers}),', flush=True)
 
 

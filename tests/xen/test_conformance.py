@@ -20,11 +20,13 @@ import pytest
 from tests.integration.random_systems import POLICIES, random_system, step_of
 from tests.xen.on_xen import bound_ns, run_on_xen, with_overheads
 from tests.xen.robust import (
+    GUESTS,
     HORIZON_NS,
     NUMBERS,
     SEED,
     SHARED,
     candidate,
+    one_guest,
     robust_systems,
     sequence,
     side_by_side,
@@ -98,6 +100,18 @@ def test_systems_side_by_side(preset: str, tmp_path: Path) -> None:
     for first in range(0, 8, 2):
         agree(side_by_side(robust_systems(preset)[first : first + 2]), tmp_path)
     agree(side_by_side(robust_systems(preset)[8:12]), tmp_path)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_guest_with_several_vcpus_of_each_preset(preset: str, tmp_path: Path) -> None:
+    agree(one_guest(preset, GUESTS[preset][0]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+def test_more_guests_with_several_vcpus(preset: str, tmp_path: Path) -> None:
+    for number in GUESTS[preset][1:]:
+        agree(one_guest(preset, number), tmp_path)
 
 
 def fragile(number: int) -> System | None:

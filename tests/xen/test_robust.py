@@ -7,19 +7,21 @@ import pytest
 from tests.xen.robust import (
     BOUND_NS,
     DRIFT_NS,
+    GUESTS,
     HORIZON_NS,
     NUMBERS,
     SHARED,
     WANTED,
     candidate,
     is_robust,
+    one_guest,
     perturbed,
     robust_systems,
     sequence,
     simulated,
 )
 
-from hyperperiod.model import TaskKind, with_policy
+from hyperperiod.model import TaskKind, vcpus_of, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import compare
 from hyperperiod.trace.intervals import intervals
@@ -71,6 +73,15 @@ def test_vcpus_move_between_pcpus() -> None:
                 ran = {(row.pcpu, row.run) for row in intervals(*own) if row.run != "idle"}
                 moving += len(ran) > len({run for _, run in ran})
     assert moving == 50
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_guests_with_several_vcpus_are_robust(preset: str) -> None:
+    for number in GUESTS[preset]:
+        system = one_guest(preset, number)
+        assert is_robust(system), number
+        interfaces = {vcpu.interface for vcpu in vcpus_of(system)}
+        assert len(interfaces) > 1, "vcpus that are alike"
 
 
 def test_most_systems_are_not_robust() -> None:
