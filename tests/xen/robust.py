@@ -31,6 +31,7 @@ from hyperperiod.model import (
     Overheads,
     OwnVcpu,
     Scheduler,
+    Swap,
     System,
     Task,
     TaskKind,
@@ -109,6 +110,27 @@ SHARED: dict[int, dict[str, tuple[int, ...]]] = {
     },
 }
 """On several pcpus that a global policy shares out: pcpus, policy, numbers."""
+
+SWAPPED = {"rtds": (365, 388, 526), "ertds": (74, 331, 428, 520)}
+"""Those on two pcpus that are robust with their policy swapped five times, too (`swapped`)."""
+
+GLOBAL = (
+    *("rtds", "ertds", "deferrable+edf+none+global", "deferrable+fp+none+global"),
+    *("cbs+edf+none+global", "periodic+edf+none+global", "deferrable+edf+spare+global"),
+    "cbs+fp+extra+global",
+)
+
+
+def swapped(system: System) -> System:
+    """A system whose pcpus are shared out by one global policy after the other."""
+    draw = random.Random(f"swaps of {system.name}")
+    at_ns, last = 0, system.policy
+    swaps = []
+    for _ in range(5):
+        at_ns += draw.randint(30 * _MS, 60 * _MS)
+        last = draw.choice([one for one in map(parse_policy, GLOBAL) if one != last])
+        swaps.append(Swap(at_ns=at_ns, policy=last))
+    return system.replace(swaps=tuple(swaps))
 
 
 def side_by_side(systems: Sequence[System]) -> System:
@@ -379,6 +401,9 @@ def main() -> None:
     for pcpus, shared in SHARED.items():
         for policy in set(sys.argv[1:] or shared) & shared.keys():
             print_found(policy, pcpus, len(shared[policy]))
+    for policy in set(sys.argv[1:] or SWAPPED) & SWAPPED.keys():
+        found = (n for n in find(policy, 2) if is_robust(swapped(candidate(policy, n, 2))))
+        print(f'swapped: "{policy}": {tuple(islice(found, len(SWAPPED[policy])))}', flush=True)
 
 
 def print_found(policy: str, pcpus: int, wanted: int, draw: Draw | None = None) -> None:

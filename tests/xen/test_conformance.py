@@ -25,12 +25,14 @@ from tests.xen.robust import (
     NUMBERS,
     SEED,
     SHARED,
+    SWAPPED,
     candidate,
     one_guest,
     robust_systems,
     sequence,
     side_by_side,
     simulated,
+    swapped,
 )
 
 from hyperperiod.model import Scope, System, with_policy
@@ -85,6 +87,18 @@ def test_some_systems_on_several_pcpus(pcpus: int, policy: str, tmp_path: Path) 
 def test_all_systems_on_several_pcpus(pcpus: int, policy: str, tmp_path: Path) -> None:
     for number in SHARED[pcpus][policy]:
         agree(candidate(policy, number, pcpus), tmp_path)
+
+
+@pytest.mark.parametrize("policy", SWAPPED)
+def test_swaps_while_vcpus_move_between_pcpus(policy: str, tmp_path: Path) -> None:
+    agree(swapped(candidate(policy, SWAPPED[policy][0], 2)), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", SWAPPED)
+def test_all_swaps_while_vcpus_move_between_pcpus(policy: str, tmp_path: Path) -> None:
+    for number in SWAPPED[policy][1:]:
+        agree(swapped(candidate(policy, number, 2)), tmp_path)
 
 
 PARTITIONED = [name for name, policy in PRESETS.items() if policy.scope is Scope.PARTITIONED]

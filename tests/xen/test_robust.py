@@ -11,6 +11,7 @@ from tests.xen.robust import (
     HORIZON_NS,
     NUMBERS,
     SHARED,
+    SWAPPED,
     WANTED,
     candidate,
     is_robust,
@@ -19,6 +20,7 @@ from tests.xen.robust import (
     robust_systems,
     sequence,
     simulated,
+    swapped,
 )
 
 from hyperperiod.model import TaskKind, vcpus_of, with_policy
@@ -61,6 +63,13 @@ def test_the_first_one_on_several_pcpus_is_robust(pcpus: int, policy: str) -> No
 def test_all_of_them_on_several_pcpus_are_robust(pcpus: int, policy: str) -> None:
     for number in SHARED[pcpus][policy]:
         assert is_robust(candidate(policy, number, pcpus)), number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", SWAPPED)
+def test_all_swapped_ones_are_robust(policy: str) -> None:
+    for number in SWAPPED[policy]:
+        assert is_robust(swapped(candidate(policy, number, 2))), number
 
 
 def test_vcpus_move_between_pcpus() -> None:
