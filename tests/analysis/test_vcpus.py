@@ -9,12 +9,13 @@ import pytest
 from tests.vcpus_drawn import drawn
 
 from hyperperiod.analysis import Analysis, analyze, resolve
+from hyperperiod.analysis.resolve import with_guests
 from hyperperiod.model import InputError, System, is_split, split, vcpus_of
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_rows_are_the_domains_of_the_split_system(seed: int) -> None:
-    system = drawn(seed, moving=True)
+    system = with_guests(drawn(seed, moving=True))
     whole, parts = analyze(system), analyze(split(system))
     assert whole.pcpus == parts.pcpus
     by_name = {domain.name: domain for domain in parts.domains}

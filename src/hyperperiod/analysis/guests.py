@@ -5,14 +5,19 @@ Each vcpu with a server has a supply bound of its own, by the rule that it is un
 interface (`domain_level`); the test and its proof are in `domains.virtual_multiprocessor`.
 Best-effort vcpus are promised nothing, and only add.
 
+Where periods are given without budgets, all such vcpus get the same share of theirs, the least that
+the test confirms (by bisection: more supply never makes it worse). Other budgets may need less in
+all.
+
 Inputs: a domain and what stands behind each of its vcpus. Results: verdicts on its tasks, if every
-vcpu gets its budget. Errors: none.
+vcpu gets its budget; the domain with budgets. Errors: none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, component_of_tasks
 from hyperperiod.analysis.domains.domain_level import (
     BEST_EFFORT,
@@ -21,12 +26,14 @@ from hyperperiod.analysis.domains.domain_level import (
     DomainVerdict,
     NotCovered,
     SupplyContract,
+    contract_under,
     judge_cluster,
     supply_under,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict
-from hyperperiod.model import Domain
+from hyperperiod.model import Domain, Interface, Policy, Sbf
+from hyperperiod.model.own_vcpu import OwnVcpu
 
 NO_INTERFACE = "a vcpu has no interface"
 
@@ -71,3 +78,45 @@ def supplies_of(
     if not supplies:
         raise NotCovered(BEST_EFFORT)
     return supplies
+
+
+def with_budgets(domain: Domain, policy: Policy, granule_ns: int) -> Domain | None:
+    """The domain with the least budgets of vcpus that have only a period; None if none will do.
+
+    A domain in which nothing is open, or a period is, stays as it is.
+    """
+    periods_ns = [
+        0 if keys.best_effort or keys.interface is not None else keys.interface_period_ns
+        for keys in domain.each_vcpu
+    ]
+    longest_ns = max((period_ns or 0 for period_ns in periods_ns), default=0)
+    if longest_ns == 0 or None in periods_ns or not domain.scheduler.is_global:
+        return domain
+    contracts = [contract_under(policy, domain, Sbf.GENERAL)] * domain.vcpus
+
+    def with_share(units: int) -> Domain:
+        own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
+        return domain.replace(
+            own_vcpus=tuple(
+                _with_budget(one, period_ns, units * period_ns, longest_ns, granule_ns)
+                if period_ns
+                else one
+                for one, period_ns in zip(own, periods_ns, strict=True)
+            )
+        )
+
+    def fails(units: int) -> bool:
+        return judge_guest(with_share(units), contracts).whole.holds is not True
+
+    if fails(longest_ns):
+        return None
+    return with_share(last_holding(fails, 0, longest_ns) + 1)
+
+
+def _with_budget(own: OwnVcpu, period_ns: int, share: int, whole: int, granule_ns: int) -> OwnVcpu:
+    """The vcpu with this share of its period, in whole granules, of a `whole`."""
+    budget_ns = min(period_ns, -(-share // (whole * granule_ns)) * granule_ns)
+    interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
+    return own.replace(
+        interface=interface, interface_period_ns=None, interface_period_range=None, weight=None
+    )

@@ -44,6 +44,7 @@ from hyperperiod.model import (
     Slack,
     System,
     format_time,
+    is_split,
     joined,
     require_pins,
     split,
@@ -57,7 +58,9 @@ DEFAULT_QUANTUM_NS = 1_000_000
 TIME_LIMIT_NS = 2**62
 
 
-MOVES = "jobs move between vcpus that may differ: their interfaces are given, or chosen by fit"
+MOVES = (
+    "jobs move between its vcpus: no budgets in the given periods were found, or no period is given"
+)
 
 
 class Infeasible(Exception):  # noqa: N818 - it is a finding, not a mistake
@@ -103,7 +106,7 @@ def resolve(system: System) -> System:
 def resolve_what_can_be(system: System) -> Resolution:
     """The system as `resolve` gives it, but domains without a possible interface stay open."""
     require_pins(system)
-    given, system = system, split(system)
+    given, system = system, split(with_guests(system))
     resolution = Resolution(given, system)
     filler = _Filler(resolution, lambda _: 0)
     domains = tuple(
@@ -119,6 +122,21 @@ def resolve_what_can_be(system: System) -> Resolution:
         resolution.system = shrink_budgets(resolution.system, resolution.computed)
     resolution.system = _with_spare(resolution.system)
     return resolution
+
+
+def with_guests(system: System) -> System:
+    """The system with the budgets of vcpus that may differ and between which jobs move."""
+    if not any(is_split(domain) and domain.moves_jobs for domain in system.domains):
+        return system
+    from hyperperiod.analysis.guests import with_budgets
+
+    found = [
+        (with_budgets(domain, system.policy, system.quantum_ns or 1) or domain)
+        if is_split(domain) and domain.moves_jobs
+        else domain
+        for domain in system.domains
+    ]
+    return system.replace(domains=tuple(found))
 
 
 @dataclass(frozen=True)

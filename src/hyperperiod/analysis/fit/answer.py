@@ -56,6 +56,9 @@ class Fitted:
     """The answer; `system` is complete where there is one.
 
     It is proved schedulable, but for the status "not proved". `loop` is there for a driver loop.
+    Where vcpus were fitted one by one, `before` and `parts` have each of them as a domain of its
+    own, before and as fitted. `exhausted`: no other choice among the candidates is better.
+    `settled`: vcpus between which jobs move, whose interfaces were chosen before the search.
     """
 
     status: str
@@ -74,6 +77,9 @@ class Fitted:
     min_bandwidth_found: Fraction | None = None
     fewest_proved: bool | None = None
     loop: Loop | None = None
+    parts: System | None = None
+    exhausted: bool = False
+    settled: frozenset[str] = frozenset()
     rounds: int = 0
     cuts: int = 0
     seconds: float = 0.0

@@ -201,7 +201,7 @@ class Master:
         """One place each; bins that nothing tells apart are used in order of the items."""
         problem = self.problem
         pinned = {item.pin for item in problem.items}
-        beside = problem.beside if self.scorer.test.coupled else {}
+        beside = problem.beside if self.scorer.test.differ else {}
         alike = [n for n in problem.bins if n not in pinned and not beside.get(n)]
         rank = {number: place for place, number in enumerate(alike)}
         met = 0
@@ -279,8 +279,7 @@ class Master:
         Only the bin that failed, where best-effort domains make bins different.
         """
         parts = list(core)
-        differ = self.scorer.test.coupled and self.problem.beside
-        for number in (failed,) if differ else self.problem.bins:
+        for number in (failed,) if self.scorer.test.differ else self.problem.bins:
             inside = [
                 self.x[i, c, number] for i, cs in parts for c in cs if (i, c, number) in self.x
             ]

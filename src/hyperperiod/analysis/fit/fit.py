@@ -41,14 +41,16 @@ from hyperperiod.analysis.fit.pcpu_test import PcpuTest
 from hyperperiod.analysis.fit.problem import (
     Choice,
     FitProblem,
+    Wishes,
     completed,
     settle_best_effort,
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
+from hyperperiod.analysis.fit.vcpus import fit_vcpus, has_vcpus
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Overheads, Scope, System, is_split
+from hyperperiod.model import InputError, Overheads, Scope, System, is_split, split
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
@@ -69,16 +71,30 @@ def fit(
         raise InputError("", None, "--rule", f"paper, but no driver loop: {loop.reason}", "sound")
     if options.solver:
         load_solver()
-    fitted = _timed(_Fit(system, options, listen).run)
+    fitted = _timed(lambda: _fit_whole(system, options, listen))
     if fitted.system is None and system.flows and rule_for(system.policy) is not None:
         fitted.reason += f" (it is not a driver loop: {loop.reason})"
     return fitted
+
+
+def _fit_whole(system: System, options: Options, listen: Listener) -> Fitted:
+    """Vcpus one by one where they may differ, else whole domains."""
+    if not has_vcpus(system):
+        return _Fit(system, options, listen).run()
+
+    def fit_parts(parts: System, wishes: Wishes, limited: Options) -> Fitted:
+        return _Fit(parts, limited, listen, wishes).run()
+
+    grid = grid_of(system, options.periods, options.step_ns)
+    return fit_vcpus(system, options, fit_parts, grid)
 
 
 def _loop(system: System) -> Loop | NoLoop:
     """The loop whose slices can be chosen; the search knows no bounds with overheads."""
     if rule_for(system.policy) is None:
         return NoLoop(NO_SLICES)
+    if any(map(is_split, system.domains)):
+        return NoLoop("it has vcpus that differ")
     if system.flows and system.overheads != Overheads():
         return NoLoop("it has [overheads]")
     return loop_of(system)
@@ -115,10 +131,7 @@ def _refuse(system: System, options: Options) -> None:
         raise InputError(
             "", None, "--fewest", f"the global policy {system.policy}", "a partitioned policy"
         )
-    for domain in system.domains:
-        if is_split(domain):
-            allowed = "vcpus that are alike, and on one pcpu: fit chooses nothing for single ones"
-            raise InputError("", None, f"domain {domain.name}: vcpu", "vcpus that differ", allowed)
+    for domain in split(system).domains:
         if has_slice_by_weight(system, domain):
             key = f"domain {domain.name}: weight"
             found = f"{domain.weight}, so that its slice is what the others leave"
@@ -128,8 +141,11 @@ def _refuse(system: System, options: Options) -> None:
 class _Fit:
     """One fitting, from candidates to proof."""
 
-    def __init__(self, system: System, options: Options, listen: Listener) -> None:
+    def __init__(
+        self, system: System, options: Options, listen: Listener, wishes: Wishes | None = None
+    ) -> None:
         self.options, self.listen = options, listen
+        self.wishes = wishes or Wishes()
         self.system = system
         self.grid = grid_of(system, options.periods, options.step_ns)
         self.fitted = Fitted("not found", options, self.grid, system)
@@ -148,9 +164,10 @@ class _Fit:
         fitted.bandwidth_bounds = bounds.bandwidth_bounds(problem)
         if self.options.least is Least.OVERHEAD:
             fitted.cost_bound = bounds.min_cost(problem)
-        overfull = bounds.overfull(problem)
+        overfull = bounds.overfull(problem) if problem.bins else "every pcpu is reserved"
         if overfull:
             fitted.status, fitted.reason = "infeasible", overfull
+            fitted.exhausted = True
             return fitted
         fitted.reason = bounds.untested(problem)
         if fitted.reason:
@@ -179,12 +196,15 @@ class _Fit:
             aside = tuple(domain for domain in self.system.domains if domain.best_effort)
             beside = {0: aside} if aside else {}
             return FitProblem(self.system, tuple(items), (0,), self.system.pcpus, beside), failed
-        problem = FitProblem(self.system, tuple(items), tuple(range(self.system.pcpus)))
+        reserved, pins = self.wishes.reserved, {item.pin for item in items}
+        bins = tuple(n for n in range(self.system.pcpus) if n not in reserved or n in pins)
+        problem = FitProblem(self.system, tuple(items), bins, wishes=self.wishes)
         return self._with_bins(problem, problem.bins), failed
 
     def _with_bins(self, problem: FitProblem, bins: tuple[int, ...]) -> FitProblem:
         """The problem on some pcpus only, best-effort domains included."""
-        system = settle_best_effort(self.system, bins)
+        free = [number for number in bins if number not in self.wishes.reserved]
+        system = settle_best_effort(self.system, free or bins or range(self.system.pcpus))
         aside = [domain for domain in system.domains if domain.best_effort]
         beside = {
             number: tuple(domain for domain in aside if domain.pcpu == number) for number in bins
@@ -196,6 +216,7 @@ class _Fit:
         certain = [(name, v) for name, v in failed.items() if v.holds is False]
         name, verdict = next(iter(certain or failed.items()))
         self.fitted.status = "infeasible" if certain else "not found"
+        self.fitted.exhausted = True
         self.fitted.reason = f"domain {name}: {verdict.reason}"
         return self.fitted
 
@@ -216,7 +237,8 @@ class _Fit:
         count = max(bounds.fewest_bins(problem), len(pinned), 1)
         proved = True
         while count <= len(problem.bins):
-            free = [number for number in problem.bins if number not in pinned]
+            closed = pinned | self.wishes.reserved
+            free = [number for number in problem.bins if number not in closed]
             bins = tuple(sorted([*pinned, *free[: count - len(pinned)]]))
             self._on(self._with_bins(problem, bins))
             if self.fitted.choice is not None:
@@ -297,6 +319,7 @@ class _Fit:
             else:
                 found = Fraction(outcome.bound, prices_of(self.system.overheads).scale)
                 fitted.cost_bound = max(found, fitted.cost_bound or found)
+        fitted.exhausted = outcome.optimal
         if outcome.choice is not None:
             fitted.choice = outcome.choice
             last = least is self.options.least

@@ -54,6 +54,8 @@ class PcpuTest:
     def __init__(self, problem: FitProblem) -> None:
         self.problem = problem
         self.coupled = coupled(problem.system)
+        # Whether best-effort domains make bins different.
+        self.differ = bool(problem.beside) and (self.coupled or bool(problem.wishes.apart))
         # Whether a bin was refused for lack of proof only.
         self.unsure = False
         self._known: dict[tuple[int, Members], Judgement] = {}
@@ -62,7 +64,12 @@ class PcpuTest:
     def judge(self, members: Iterable[tuple[int, int]], number: int = 0) -> Judgement:
         """The judgement of a bin; `number` counts only where best-effort domains cost time."""
         chosen = frozenset(members)
-        key = (number if self.coupled and self.problem.beside else -1, chosen)
+        problem = self.problem
+        if number in problem.wishes.reserved and any(
+            problem.items[i].pin is None for i, _ in chosen
+        ):
+            return Judgement(False, {}, reason=f"pcpu {number} is reserved")
+        key = (number if self.differ else -1, chosen)
         known = self._known.get(key)
         if known is None:
             known = self._judge(chosen, number)
@@ -76,6 +83,12 @@ class PcpuTest:
         problem = self.problem
         if not members:
             return Judgement(True, {})
+        beside = (domain.name for domain in problem.beside.get(number, ()))
+        quarrel = problem.wishes.quarrel([*(problem.items[i].name for i, _ in members), *beside])
+        if quarrel is not None:
+            return Judgement(
+                False, {}, reason=f"{quarrel[0]} and {quarrel[1]} are to share no pcpu"
+            )
         if sum(problem.weights[i][c] for i, c in members) > problem.room * problem.unit:
             return Judgement(False, {}, reason="bandwidths sum to more than there is")
         if self.coupled:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import lcm
 from typing import NamedTuple
 
@@ -67,6 +68,21 @@ Choice = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What is asked of pcpus: pairs of domains, by name, that share none, and those left free."""
+
+    apart: frozenset[frozenset[str]] = frozenset()
+    reserved: frozenset[int] = frozenset()
+
+    def quarrel(self, names: Sequence[str]) -> tuple[str, str] | None:
+        """Two of these domains that are to share no pcpu, or None."""
+        if not self.apart:
+            return None
+        pairs = combinations(sorted(set(names)), 2)
+        return next((pair for pair in pairs if frozenset(pair) in self.apart), None)
+
+
+@dataclass(frozen=True)
 class FitProblem:
     """A system to be fitted: items, bins and the room in each bin, in pcpus."""
 
@@ -75,6 +91,7 @@ class FitProblem:
     bins: tuple[int, ...]  # numbers of the pcpus that may be used; (0,) under a global policy
     room: int = 1
     beside: dict[int, tuple[Domain, ...]] = field(default_factory=dict)  # best effort, by bin
+    wishes: Wishes = Wishes()
 
     @cached_property
     def unit(self) -> int:
@@ -109,7 +126,9 @@ class FitProblem:
         return all(item.whole for item in self.items)
 
     def allowed_bins(self, item: FitItem) -> tuple[int, ...]:
-        return self.bins if item.pin is None else (item.pin,)
+        if item.pin is not None:
+            return (item.pin,)
+        return tuple(number for number in self.bins if number not in self.wishes.reserved)
 
     def members(self, choice: Sequence[Assignment]) -> dict[int, list[tuple[int, int]]]:
         """Returns the members of every bin, each as the numbers of its item and candidate."""

@@ -36,7 +36,7 @@ from hyperperiod.model.vcpus import bandwidth_of, interface_result
 def result_of(fitted: Fitted) -> FitResult:
     """What `fit` found as the JSON object that docs/formats.md describes."""
     prices = prices_of(fitted.before.overheads)
-    before, after = _before(fitted.before, fitted), fitted.system
+    before, after = _before(fitted.before, fitted), fitted.parts or fitted.system
     return FitResult(
         system=fitted.before.name,
         policy=str(fitted.before.policy),
@@ -160,7 +160,7 @@ def _domain(index: int, fitted: Fitted, before: System | None, after: System | N
         given=tuple(
             key
             for key, value in (
-                ("interface", given.interface),
+                ("interface", None if given.name in fitted.settled else given.interface),
                 ("interface_period", given.interface_period_ns),
                 ("interface_period_range", given.interface_period_range),
                 ("pcpu", given.pcpu),
@@ -195,6 +195,13 @@ def _heuristic(fitted: Fitted) -> float | None:
     if fitted.options.least is Least.BANDWIDTH:
         return fitted.heuristic.bandwidth / fitted.problem.unit
     return fitted.heuristic.cost / prices_of(fitted.before.overheads).scale
+
+
+def cost_of(system: System) -> Fraction:
+    """What the events of a complete system cost per second, exactly."""
+    events = _events_of(system)
+    assert events is not None, "there is a system"
+    return events.cost(prices_of(system.overheads))
 
 
 def total_bandwidth(system: System | None) -> Fraction | None:
