@@ -16,10 +16,10 @@ from pathlib import Path
 from bench.environment import SkippedError
 from bench.results import Row
 
-from hyperperiod.hosts.xen.build.patches import FOLDER, rule_options
+from hyperperiod.hosts.xen.build.patches import FOLDER, GLOBAL, rule_options
 from hyperperiod.hosts.xen.images import hypervisor
 from hyperperiod.model import MissingError
-from hyperperiod.model.policy import PRESETS
+from hyperperiod.model.policy import PRESETS, Scope
 
 FLAVOURS = ("arm64", "x86_64")
 OF_SLICES = ("slice", "slice-once", "fp-edf", "weights")
@@ -50,6 +50,9 @@ def choices() -> dict[str, set[str]]:
             f"HYPERPERIOD_SLACK{option_of(policy.slack)}",
         }
         found[f"{name} alone"] = options - kept
+        if policy.scope is Scope.PARTITIONED:
+            found[f"{name} alone"] |= {GLOBAL}
+    found["rtds alone, on each pcpu"] = found["rtds alone"] | {GLOBAL}
     return found
 
 

@@ -16,7 +16,7 @@
 
 /* Which of these pcpus the vcpu may run on. Bound to none that is here, it may run on all. */
 HP_FN hp_u64 hp_allowed(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
-    const hp_u64 here = core->pcpus >= 64u ? ~0ull : (1ull << core->pcpus) - 1u;
+    const hp_u64 here = hp_pcpus(core) >= 64u ? ~0ull : (1ull << hp_pcpus(core)) - 1u;
     const hp_u64 bound_to = core->affinity[HP_INDEX(vcpu, HP_VCPUS)] & here;
 
     return bound_to ? pcpus & bound_to : pcpus;

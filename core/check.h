@@ -107,7 +107,7 @@ HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
     const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
 
     HP_FOR (other, HP_PCPUS) {
-        if (other >= core->pcpus)
+        if (other >= hp_pcpus(core))
             break;
         if (run != HP_NONE && other != pcpu && hp_seat_of(core, other)->grant.run == run)
             return 0;
@@ -119,7 +119,8 @@ HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
 HP_FN hp_u32 hp_runs_where_allowed(struct hp_core *core, hp_u32 pcpu) {
     const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
 
-    return run == HP_NONE || core->pcpus == 1 || hp_allowed(core, run, 1ull << (pcpu % 64u)) != 0;
+    return run == HP_NONE || hp_pcpus(core) == 1
+           || hp_allowed(core, run, 1ull << (pcpu % 64u)) != 0;
 }
 
 /* Whether no refill of one that pays lies before what it is charged for: charges rely on that. */
@@ -135,7 +136,7 @@ HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         const struct hp_seat *seat = hp_seat_of(core, pcpu);
 
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (!hp_runs_alone(core, pcpu))
             return HP_LAW_ONE_PCPU;

@@ -15,7 +15,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
 
     core->effort_waits = 0;
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (hp_seat_of(core, pcpu)->plan_run == HP_NONE && !hp_is_stolen(core, pcpu)) {
             idle |= 1ull << pcpu;
@@ -25,7 +25,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
     if (idle == 0)
         return;
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
     }

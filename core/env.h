@@ -17,7 +17,9 @@ typedef unsigned int hp_u32;
 typedef unsigned long long hp_u64;
 typedef long long hp_i64;
 
-/* Capacity of one lock domain. Powers of two, so that an index can be bounded by a mask. */
+/* Capacity of one lock domain. Powers of two, so that an index can be bounded by a mask. A host
+ * that never has several pcpus under one lock says so (HP_PCPUS 1), and what looks after them is
+ * left out. */
 #ifndef HP_VCPUS
 #define HP_VCPUS 64u
 #endif
@@ -58,7 +60,9 @@ typedef long long hp_i64;
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
 #define HP_SHARED HP_FN
+#ifndef HP_ONCE
 #define HP_ONCE __attribute__((__noinline__))
+#endif
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
 #define HP_COLD HP_FN
 
@@ -121,7 +125,7 @@ extern volatile hp_u64 hp_zero;
 #endif
 
 /* Where no verifier asks for a mask an index is taken as it is, and asserted to be in range. */
-#define HP_INDEX(i, n) (HP_ASSERT((i) < (n)), (i))
+#define HP_INDEX(i, n) (HP_ASSERT((i) < (n)), (n) == 1u ? 0u : (i))
 
 #endif
 

@@ -35,12 +35,12 @@ HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
 }
 
 /* Whoever pays pays up to now, on every pcpu. Calls at one instant find it done already. */
-HP_FN void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
+HP_SHARED void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
     if (now_ns <= core->now_ns)
         return;
     core->now_ns = now_ns;
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         hp_charge_seat(core, hp_seat_of(core, pcpu));
     }
@@ -143,7 +143,7 @@ HP_RARE hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
     hp_u64 end_ns = HP_NEVER;
 
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (pcpu != except)
             end_ns = hp_least(end_ns, hp_seat_of(core, pcpu)->grant.until_ns);
@@ -158,6 +158,8 @@ HP_RARE hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
 HP_FN hp_u32 hp_runs_elsewhere(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
+    if (HP_PCPUS == 1u)
+        return 0;
     if (server->held_on != HP_NONE && server->held_on != pcpu)
         return 1;
     return server->last_pcpu != pcpu && hp_seat_of(core, server->last_pcpu)->grant.run == vcpu;
@@ -175,7 +177,7 @@ HP_RARE hp_u32 hp_is_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) 
     HP_FOR (other, HP_PCPUS) {
         const struct hp_grant *grant = &hp_seat_of(core, other)->grant;
 
-        if (other >= core->pcpus)
+        if (other >= hp_pcpus(core))
             break;
         if (other != pcpu && (grant->pay == payer || grant->run == payer))
             return 1;
@@ -188,7 +190,7 @@ HP_RARE hp_u32 hp_is_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) 
  * make room for one that is, move from pcpu to pcpu at once.
  */
 HP_FN hp_u32 hp_payer_waits(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
-    return (hp_is_spare(payer) || (core->bound && hp_is_vcpu(payer)))
+    return HP_PCPUS > 1u && (hp_is_spare(payer) || (core->bound && hp_is_vcpu(payer)))
            && hp_is_elsewhere(core, payer, pcpu);
 }
 
@@ -235,7 +237,7 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu,
  * on its pcpu nobody needs to be held: a host that adds the second says who is (hp_hold).
  */
 HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32 now) {
-    if (!core->holds || core->pcpus == 1 || before == now)
+    if (!hp_holds(core) || hp_pcpus(core) == 1 || before == now)
         return;
     if (hp_is_vcpu(before))
         hp_server_of(core, before)->held_on = pcpu;
@@ -249,7 +251,7 @@ HP_FN void hp_commit_plain(struct hp_core *core) {
     struct hp_grant *grant = &seat->grant;
 
     grant->start_ns = core->now_ns;
-    grant->run = core->holds ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
+    grant->run = hp_holds(core) ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
     grant->pay = seat->plan_pay;
     grant->also = hp_also_pays(seat, grant->run);
     grant->level = 0;
@@ -317,7 +319,7 @@ HP_SHARED void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
     const hp_u64 alarm_ns = hp_next_alarm(core);
 
     seat->grant.until_ns = end_ns;
-    if (alarm_ns < end_ns && (core->pcpus == 1 || hp_first_end(core, pcpu) > alarm_ns))
+    if (alarm_ns < end_ns && (hp_pcpus(core) == 1 || hp_first_end(core, pcpu) > alarm_ns))
         seat->grant.until_ns = alarm_ns;
 }
 

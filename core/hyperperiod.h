@@ -24,6 +24,7 @@
 #pragma once
 
 #include "check.h"
+#include "look.h"
 #include "pcpu.h"
 #include "swap.h"
 
@@ -88,7 +89,7 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
 HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_grant *out) {
     const struct hp_grant *grant = &hp_seat_of(core, pcpu)->grant;
 
-    HP_ASSERT(pcpu < core->pcpus && !hp_is_stolen(core, pcpu));
+    HP_ASSERT(pcpu < hp_pcpus(core) && !hp_is_stolen(core, pcpu));
     hp_settle(core, now_ns);
     hp_plan(core);
     if (core->plain) {
@@ -111,7 +112,7 @@ HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
     const struct hp_grant *grant = &seat->grant;
     const hp_u32 planned = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
-    const hp_u32 run = core->holds ? hp_able_to_run(core, planned, 0) : planned;
+    const hp_u32 run = hp_holds(core) ? hp_able_to_run(core, planned, 0) : planned;
 
     if (hp_stolen(core))
         return 0;
@@ -135,10 +136,10 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
 
     hp_settle(core, now_ns);
     hp_plan(core);
-    if (core->pcpus == 1)
+    if (hp_pcpus(core) == 1)
         return hp_kick_alone(core);
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (hp_grant_wrong(core, pcpu))
             kicks |= 1ull << pcpu;

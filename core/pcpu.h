@@ -41,12 +41,12 @@ HP_FN void hp_clear_seat(struct hp_seat *seat, hp_u64 now_ns) {
 
 /* One more pcpu, which idles until its first pick. Its number is that of pcpus before. */
 HP_COLD hp_u32 hp_add_pcpu(struct hp_core *core, hp_u64 now_ns) {
-    if (core->pcpus >= HP_PCPUS)
+    if (hp_pcpus(core) >= HP_PCPUS)
         return HP_ERROR_PCPUS;
-    if (!hp_policy_legal(&core->policy, core->pcpus + 1u))
+    if (!hp_policy_legal(&core->policy, hp_pcpus(core) + 1u))
         return HP_ERROR_POLICY;
     hp_settle(core, now_ns);
-    hp_clear_seat(hp_seat_of(core, core->pcpus), core->now_ns);
+    hp_clear_seat(hp_seat_of(core, hp_pcpus(core)), core->now_ns);
     core->pcpus++;
     hp_see_plain(core);
     hp_requeue_all(core);
@@ -111,14 +111,14 @@ HP_FN void hp_rename_theft(struct hp_core *core, hp_u32 last, hp_u32 pcpu) {
  * so at once.
  */
 HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
-    const hp_u32 last = core->pcpus - 1u;
+    const hp_u32 last = hp_pcpus(core) - 1u;
     hp_u32 ran;
 
-    if (pcpu >= core->pcpus || core->pcpus == 1)
+    if (pcpu >= hp_pcpus(core) || hp_pcpus(core) == 1)
         return HP_ERROR_PCPUS;
     hp_settle(core, now_ns);
     ran = hp_seat_of(core, pcpu)->grant.run;
-    if (core->holds && hp_is_vcpu(ran))
+    if (hp_holds(core) && hp_is_vcpu(ran))
         hp_server_of(core, ran)->held_on = pcpu;
     hp_rename_pcpu(core, pcpu, 0, HP_PCPUS);
     if (pcpu != last) {
@@ -143,7 +143,7 @@ HP_COLD hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
 HP_FN void hp_steal(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
     struct hp_seat *seat = hp_seat_of(core, pcpu);
 
-    HP_ASSERT(pcpu < core->pcpus);
+    HP_ASSERT(pcpu < hp_pcpus(core));
     hp_settle(core, now_ns);
     if (hp_is_stolen(core, pcpu))
         return;
@@ -166,7 +166,7 @@ HP_FN void hp_return(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
 
 /* The vcpu is on this pcpu, whatever the grants say, until hp_saved. */
 HP_FN void hp_hold(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
-    HP_ASSERT(core->holds && hp_present(core, vcpu));
+    HP_ASSERT(hp_holds(core) && hp_present(core, vcpu));
     hp_server_of(core, vcpu)->held_on = pcpu;
 }
 

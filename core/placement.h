@@ -18,7 +18,7 @@ HP_FN hp_u32 hp_is_stolen(const struct hp_core *core, hp_u32 pcpu) {
 
 /* The pcpus of the lock domain that are there to be granted, as a mask. */
 HP_FN hp_u64 hp_pcpu_mask(const struct hp_core *core) {
-    const hp_u64 all = core->pcpus >= 64u ? ~0ull : (1ull << core->pcpus) - 1u;
+    const hp_u64 all = hp_pcpus(core) >= 64u ? ~0ull : (1ull << hp_pcpus(core)) - 1u;
 
     return all & ~hp_stolen(core);
 }
@@ -84,7 +84,7 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32
         if (vcpu == HP_NONE)
             break;
         asked = HP_FORGET(asked + 1u);
-        if (core->bound && !hp_match_one(core, vcpu, free)) {
+        if (HP_PCPUS > 1u && core->bound && !hp_match_one(core, vcpu, free)) {
             core->skipped = 1;
             continue;
         }
@@ -104,6 +104,11 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32
 HP_RARE hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 role) {
     hp_u64 newcomers = 0;
 
+    if (HP_PCPUS == 1u) {
+        if (count > 0)
+            hp_assign(core, 0, core->chosen[0], role);
+        return count > 0 ? 0 : free;
+    }
     core->matched = 0;
     HP_FOR (i, HP_PCPUS) {
         const hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_PCPUS)];
@@ -124,7 +129,7 @@ HP_RARE hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 
             hp_match_one(core, core->chosen[HP_INDEX(i, HP_PCPUS)], free);
     }
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (core->matched >> (pcpu % 64u) & 1u)
             hp_assign(core, pcpu, core->match[HP_INDEX(pcpu, HP_PCPUS)], role);

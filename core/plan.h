@@ -20,17 +20,18 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 
     if (core->quantum_ns > 0)
         hp_queue_doubt(&core->ready);
-    if (core->pcpus == 1) {
+    if (hp_pcpus(core) == 1) {
         hp_seat_of(core, 0)->plan_holder =
             hp_stolen(core) ? HP_NONE : hp_queue_first(core, &core->ready, role);
         return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
     }
-    count = hp_choose(core, core->pcpus - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
+    count =
+        hp_choose(core, hp_pcpus(core) - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
     return hp_place(core, count, hp_pcpu_mask(core), role);
 }
 
@@ -70,7 +71,7 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         struct hp_seat *seat = hp_seat_of(core, pcpu);
 
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         seat->plan_keeps[HP_PAYER] = hp_keeps_turn(core, seat->plan_pay, HP_PAYER);
         seat->plan_keeps[HP_RUNNER] = hp_keeps_turn(core, seat->plan_run, HP_RUNNER);
@@ -86,7 +87,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_seat *seat = hp_seat_of(core, 0);
 
-    if (core->pcpus > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
+    if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
         || hp_is_spare(seat->plan_pay))
         return 1;
     if (server->flags & HP_BEST_EFFORT)
@@ -103,7 +104,7 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
     const hp_u64 free = hp_plan_holders(core);
 
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         hp_seat_of(core, pcpu)->plan_new = 1;
         hp_plan_seat(core, hp_seat_of(core, pcpu));

@@ -254,7 +254,7 @@ HP_RARE void hp_requeue_all(struct hp_core *core) {
 
 /* Finds out whether nothing but the order and the slack of one pcpu has to be looked at. */
 HP_FN void hp_see_plain(struct hp_core *core) {
-    core->plain = core->pcpus == 1 && core->quantum_ns == 0 && core->efforts == 0
+    core->plain = hp_pcpus(core) == 1 && core->quantum_ns == 0 && core->efforts == 0
                   && !hp_stolen(core) && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);
 }
 

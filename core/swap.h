@@ -15,7 +15,7 @@
 /* Every grant was made under what no longer holds: all pcpus pick again. */
 HP_FN void hp_expire_grants(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         hp_expire(hp_seat_of(core, pcpu), core->now_ns);
     }
@@ -50,7 +50,7 @@ HP_FN void hp_swap_in(struct hp_core *core, hp_u32 vcpu) {
 
 /* Replaces the running policy. */
 HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
-    if (!hp_policy_legal(policy, core->pcpus))
+    if (!hp_policy_legal(policy, hp_pcpus(core)))
         return HP_ERROR_POLICY;
     if (hp_slack_traits(policy->slack) & HP_HAS_SPARE && core->spare.period_ns == 0)
         return HP_ERROR_SPARE;

@@ -233,6 +233,16 @@ HP_FN hp_u32 hp_has(const struct hp_core *core, hp_u32 trait) {
     return ((core->traits & HP_SOME_TRAITS) | HP_ALL_TRAITS) & trait;
 }
 
+/* How many pcpus the lock domain has: one, where the host never has more. */
+HP_FN hp_u32 hp_pcpus(const struct hp_core *core) {
+    return HP_PCPUS == 1u ? 1u : core->pcpus;
+}
+
+/* Whether the host says when a vcpu is off its pcpu. With one pcpu nobody waits for that. */
+HP_FN hp_u32 hp_holds(const struct hp_core *core) {
+    return HP_PCPUS == 1u ? 0u : core->holds;
+}
+
 HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
     return &core->server[HP_INDEX(vcpu, HP_VCPUS)];
 }
@@ -243,16 +253,6 @@ HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
 
 HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
-}
-
-/* The grant in force on this pcpu. */
-HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu) {
-    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)].grant;
-}
-
-/* Whether this vcpu has work. */
-HP_FN hp_u32 hp_has_work(const struct hp_core *core, hp_u32 vcpu) {
-    return core->server[HP_INDEX(vcpu, HP_VCPUS)].working;
 }
 
 /* The pcpus that are stolen, as a mask. */

@@ -195,7 +195,7 @@ HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
     HP_FOR (pcpu, HP_PCPUS) {
         struct hp_seat *seat = hp_seat_of(core, pcpu);
 
-        if (pcpu >= core->pcpus)
+        if (pcpu >= hp_pcpus(core))
             break;
         if (seat->grant.run == vcpu || seat->grant.pay == vcpu)
             hp_expire(seat, core->now_ns);

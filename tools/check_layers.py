@@ -8,7 +8,8 @@ those before it; two that no order shows are strangers (`STRANGERS`). An import 
 counts like any other, and so does one by name (`import_module`), whose part must stand in the text.
 Nor is there a way round: the package itself and the modules beside the parts lead to none but
 `model`, save those that start a program (`STARTS`). C and C++ are read for `#include`, Python for
-imports; run from the top.
+imports. A host calls the core and looks at it by its functions (`core/look.h`): no field of the
+core's state has a name in a host. Run from the top.
 """
 
 import ast
@@ -65,6 +66,13 @@ SEAM = Path("core/env.h")
 # Top-level names that only development knows.
 DEVELOPMENT = ("tests", "bench", "tools", "pytest", "hypothesis", "jsonschema")
 
+# Where the core's state is laid out.
+STATE = Path("core/types.h")
+LAID_OUT = ("hp_core", "hp_server", "hp_seat", "hp_queue", "hp_share")
+
+# What hands out a part of it.
+INSIDE = re.compile(r"\bhp_(?:server|seat|queue)_of\b|\bstruct hp_(?:server|seat|queue|share)\b")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -87,6 +95,28 @@ def wrong_includes(folder: str, allowed: tuple[str, ...]) -> Iterator[str]:
             target = Path(name) if from_top else Path(normpath(path.parent / name))
             if not any(target.is_relative_to(home) for home in allowed):
                 yield f"{path}: includes {name}; allowed: {', '.join(allowed)}"
+
+
+def state_fields() -> set[str]:
+    """The names of the fields of the core's state."""
+    text = re.sub(r"/\*.*?\*/", "", STATE.read_text(), flags=re.DOTALL)
+    return {
+        field
+        for name in LAID_OUT
+        for body in re.findall(rf"^struct {name} {{(.*?)^}}", text, re.MULTILINE | re.DOTALL)
+        for field in re.findall(r"(\w+)(?:\[[^\]]*\])*;", body)
+    }
+
+
+def reaches_inside() -> Iterator[str]:
+    """Lines of hosts that read or write the core's state themselves."""
+    fields = "|".join(sorted(state_fields()))
+    reached = re.compile(rf"\bcore_?(?:\(\)|\.get\(\))?(?:\.|->)(?:{fields})\b(?!\()")
+    for path in c_sources(Path("hosts")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for pattern in (reached, INSIDE):
+                if found := pattern.search(line):
+                    yield f"{path}:{number}: {found[0]}; hosts look at the core by core/look.h"
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -166,6 +196,7 @@ def main() -> int:
     found = [
         line for folder, allowed in MAY_INCLUDE.items() for line in wrong_includes(folder, allowed)
     ]
+    found += reaches_inside()
     found += wrong_imports()
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0

@@ -56,12 +56,12 @@ class Core {
     void arrive(hp_u32 vcpu, hp_u64 now_ns) { hp_arrive(core_.get(), vcpu, now_ns); }
     void depart(hp_u32 vcpu, hp_u64 now_ns) { hp_depart(core_.get(), vcpu, now_ns); }
     void steal(hp_u32 pcpu, hp_u64 now_ns) {
-        if (pcpu >= core_->pcpus)
+        if (pcpu >= hp_pcpus(core_.get()))
             throw std::out_of_range("no such pcpu");
         hp_steal(core_.get(), pcpu, now_ns);
     }
     void give_back(hp_u32 pcpu, hp_u64 now_ns) {
-        if (pcpu >= core_->pcpus)
+        if (pcpu >= hp_pcpus(core_.get()))
             throw std::out_of_range("no such pcpu");
         hp_return(core_.get(), pcpu, now_ns);
     }
@@ -92,15 +92,15 @@ class Core {
                                                                                 hp_u64 now_ns) {
         hp_grant grant;
 
-        if (pcpu >= core_->pcpus)
+        if (pcpu >= hp_pcpus(core_.get()))
             throw std::out_of_range("no such pcpu");
         hp_pick(core_.get(), pcpu, now_ns, &grant);
         return {grant.start_ns,  grant.until_ns,   name(grant.run),
                 name(grant.pay), name(grant.also), grant.level};
     }
     Core copy() const { return Core(*core_); }
-    hp_i64 remaining(hp_u32 vcpu) const { return hp_server_of(core_.get(), vcpu)->remaining_ns; }
-    hp_u64 deadline(hp_u32 vcpu) const { return hp_server_of(core_.get(), vcpu)->deadline_ns; }
+    hp_i64 remaining(hp_u32 vcpu) const { return hp_remaining_ns(core_.get(), vcpu); }
+    hp_u64 deadline(hp_u32 vcpu) const { return hp_deadline_ns(core_.get(), vcpu); }
 
     static void bind(nb::module_ &module);
 

@@ -63,7 +63,7 @@ class Replay {
     const std::vector<hp_record> &trace() const { return trace_; }
     bool started() const { return started_; }
     bool ended() const { return ended_; }
-    u32 pcpus() const { return started_ ? heard_->core.pcpus : 0; }
+    u32 pcpus() const { return started_ ? hp_pcpus(&heard_->core) : 0; }
     Ns lateness_ns() const { return lateness_ns_; }
 
   private:
@@ -170,7 +170,7 @@ void Replay::start(const hp_record &record) {
     heard_->replay = this;
     started_ = true;
     for (u32 pcpu = 0; pcpu < HP_PCPUS; pcpu++) {
-        seats_[pcpu] = {heard_->core.seat[pcpu].grant, now_ns_};
+        seats_[pcpu] = {*hp_granted(&heard_->core, pcpu), now_ns_};
     }
 }
 
@@ -237,7 +237,7 @@ bool Replay::pick(const hp_record &record) {
     const u8 known = HP_RECORD_ALSO | HP_RECORD_EXTRA;
     hp_grant grant;
 
-    if (pcpu >= heard_->core.pcpus)
+    if (pcpu >= hp_pcpus(&heard_->core))
         throw std::invalid_argument("no pcpu has the number " + std::to_string(pcpu));
     charge(pcpu);
     hp_pick(core(), pcpu, now_ns_, &grant);

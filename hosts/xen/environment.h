@@ -16,6 +16,16 @@
 #define HP_SHARED static __attribute__((__noinline__, __unused__))
 #define HP_RARE static __attribute__((__cold__, __noinline__, __unused__))
 
+/* Kconfig has no global policies: a lock domain is one pcpu. */
+#ifndef CONFIG_HYPERPERIOD_GLOBAL
+#define HP_PCPUS 1u
+#endif
+
+/* Nobody else has refills of its own. */
+#ifndef CONFIG_HYPERPERIOD_BUDGET_SPORADIC
+#define HP_REFILLS 1u
+#endif
+
 /* The rules that Kconfig has. */
 #define HP_OFFERS(RULE) (0u + IS_ENABLED(CONFIG_HYPERPERIOD_##RULE))
 

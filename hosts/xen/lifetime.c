@@ -61,7 +61,7 @@ COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
     struct pool *pool = pool_of(ops);
     struct lock_domain *ld;
 
-    if ( pool->global && pool->shared )
+    if ( is_global(pool) && pool->shared )
     {
         if ( pool->pcpus++ >= HP_PCPUS )
             printk(XENLOG_WARNING "hyperperiod: pcpu %d will idle: a global pool has room for %u\n",
@@ -72,7 +72,7 @@ COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
     if ( !ld )
         return ERR_PTR(-ENOMEM);
     pool->pcpus++;
-    if ( !pool->global )
+    if ( !is_global(pool) )
         return ld;
     /* The pool's, made with its first pcpu. */
     pool->shared = ld;
@@ -88,10 +88,10 @@ COLD void cf_check hyperperiod_free_pcpu(const struct scheduler *ops, void *pdat
 COLD void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pdata, int cpu)
 {
     struct pool *pool = pool_of(ops);
-    struct lock_domain *ld = pool->global ? pool->shared : pdata;
+    struct lock_domain *ld = is_global(pool) ? pool->shared : pdata;
     unsigned long flags;
 
-    if ( !pool->global )
+    if ( !is_global(pool) )
     {
         ld->phase = PHASE_DORMANT;
         return;
@@ -107,7 +107,7 @@ COLD spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops, uns
     struct pool *pool = pool_of(new_ops);
 
     sched_idle_unit(cpu)->priv = vdata;
-    return pool->global ? &pool->lock : &get_sched_res(cpu)->_lock;
+    return is_global(pool) ? &pool->lock : &get_sched_res(cpu)->_lock;
 }
 
 /* If a pool cannot start like this, the part that is wrong goes back to its default. */
@@ -124,6 +124,12 @@ static COLD int check_config(struct hp_config *config, bool *global)
             config->spare_period_ns = config->spare_budget_ns = 0;
         else if ( error == HP_ERROR_QUANTUM )
             config->quantum_ns = 0;
+        else if ( error == HP_ERROR_PCPUS )
+        {
+            /* Built without global policies. */
+            *global = false;
+            config->pcpus = 1;
+        }
         else
         {
             *global = false;

@@ -26,13 +26,13 @@ static uint64_t core_time(const struct lock_domain *ld, s_time_t now)
 {
     const uint64_t told = now > ld->base ? now - ld->base : 0;
 
-    return max_t(uint64_t, told, ld->core.now_ns);
+    return max_t(uint64_t, told, hp_now_ns(&ld->core));
 }
 
 static noinline void record_call(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
                                uint64_t value, uint32_t job)
 {
-    record(ld->open, ld->core.now_ns, value, name_word(job, 0, slot),
+    record(ld->open, hp_now_ns(&ld->core), value, name_word(job, 0, slot),
            kind_word(kind, HP_NONE, 0));
 }
 
@@ -42,7 +42,7 @@ static COLD void record_server(struct lock_domain *ld, enum hp_record_kind kind,
     const bool effort = params->flags & HP_BEST_EFFORT;
 
     record_call(ld, HP_RECORD_BUDGET, slot, params->budget_ns, 0);
-    record(ld->open, ld->core.now_ns, effort ? params->weight : params->period_ns,
+    record(ld->open, hp_now_ns(&ld->core), effort ? params->weight : params->period_ns,
            name_word(params->priority, 0, slot),
            kind_word(kind, HP_NONE, params->flags));
 }
@@ -71,8 +71,8 @@ static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct
         flags |= HP_RECORD_ALSO;
     if ( grant->level )
         flags |= HP_RECORD_EXTRA;
-    record(ld->open, ld->core.now_ns, grant->until_ns, name_word(grant->level, pcpu, grant->run),
-           kind_word(kind, grant->pay, flags));
+    record(ld->open, hp_now_ns(&ld->core), grant->until_ns,
+           name_word(grant->level, pcpu, grant->run), kind_word(kind, grant->pay, flags));
 }
 
 s_time_t hyperperiod_epoch(void)
@@ -102,7 +102,7 @@ static void kick_pcpus(struct lock_domain *ld)
     uint64_t mask;
 
     ASSERT(ld->phase != PHASE_DORMANT);
-    for ( mask = hp_kicks(&ld->core, ld->core.now_ns); mask; mask &= mask - 1 )
+    for ( mask = hp_kicks(&ld->core, hp_now_ns(&ld->core)); mask; mask &= mask - 1 )
         cpu_raise_softirq(ld->cpu_of[__builtin_ctzll(mask)], SCHEDULE_SOFTIRQ);
 }
 
@@ -112,9 +112,9 @@ static void kick_pcpus(struct lock_domain *ld)
 void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
 {
     struct lock_domain *ld = container_of(core, struct lock_domain, core);
-    const struct hp_server *server = &core->server[vcpu % HP_VCPUS];
     struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
     bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
+    hp_i64 left_ns;
 
     if ( vcpu >= HP_VCPUS )
         return;
@@ -122,16 +122,16 @@ void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcp
     {
         usage->depleted++;
         *spent = true;
-        if ( server->remaining_ns < 0 )
+        left_ns = hp_remaining_ns(core, vcpu);
+        if ( left_ns < 0 )
         {
-            usage->overrun_ns -= server->remaining_ns;
-            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max,
-                                          -server->remaining_ns);
+            usage->overrun_ns -= left_ns;
+            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max, -left_ns);
         }
         return;
     }
     usage->refilled++;
-    usage->missed += server->working && !*spent;
+    usage->missed += hp_runnable(core, vcpu) && !*spent;
     *spent = false;
 }
 
@@ -169,7 +169,7 @@ COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
     unsigned int pcpu;
 
     if ( ld->phase != PHASE_DORMANT )
-        for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
+        for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
             account_so_far(ld, pcpu, core_time(ld, NOW()));
     *to = ld->usage[number].told;
     to->domain = unit->domain->domain_id;
@@ -204,12 +204,12 @@ static COLD void bind_unit(struct lock_domain *ld, const struct vcpu_slot *slot,
     uint64_t allowed = 0;
     unsigned int pcpu;
 
-    for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
+    for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
         if ( cpumask_test_cpu(ld->cpu_of[pcpu], hard) )
             allowed |= 1ULL << pcpu;
-    if ( allowed == ~0ULL >> (64 - ld->core.pcpus) )
+    if ( allowed == ~0ULL >> (64 - hp_pcpus(&ld->core)) )
         allowed = 0;
-    if ( allowed == ld->core.affinity[slot->number] )
+    if ( allowed == hp_bound_to(&ld->core, slot->number) )
         return;
     hp_bind(&ld->core, slot->number, allowed);
     record_call(ld, HP_RECORD_BIND, slot->number, allowed, 0);
@@ -240,10 +240,10 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
         ASSERT(!error);
     }
     record_server(ld, HP_RECORD_ADD, slot->number, params);
-    if ( ld->core.holds )
+    if ( hp_holds(&ld->core) )
         bind_unit(ld, slot, slot->unit->cpu_hard_affinity);
     /* It may be on a pcpu: only a global policy could give it another meanwhile. */
-    if ( ld->core.holds && slot->unit->is_running )
+    if ( hp_holds(&ld->core) && slot->unit->is_running )
     {
         const unsigned int pcpu = pcpu_slot_of(ld, sched_unit_master(slot->unit));
 
@@ -355,9 +355,9 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     spin_unlock(&ld->pool->slots_lock);
 
     if ( phase == PHASE_BOOTING )
-        hyperperiod_default_policy(&config.policy, ld->pool->global ? 2 : 1);
-    config.holds = ld->pool->global;
-    config.pcpus = ld->phase == PHASE_DORMANT ? 1 : ld->core.pcpus;
+        hyperperiod_default_policy(&config.policy, is_global(ld->pool) ? 2 : 1);
+    config.holds = is_global(ld->pool);
+    config.pcpus = ld->phase == PHASE_DORMANT ? 1 : hp_pcpus(&ld->core);
     if ( ld->phase == PHASE_DORMANT )
         ld->cpu_of[0] = cpu;
     ld->phase = phase;
@@ -377,7 +377,7 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
 static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpus)
 {
     struct pool *pool = ld->pool;
-    unsigned int all = pool->global ? 1 : cpumask_weight(cpus);
+    unsigned int all = is_global(pool) ? 1 : cpumask_weight(cpus);
     bool last;
 
     record_call(ld, HP_RECORD_END, HP_NONE, 0, 0);
@@ -458,7 +458,7 @@ static COLD void hold_running(struct lock_domain *ld)
     smp_mb();
     for ( number = 0; number < HP_VCPUS; number++ )
         if ( ld->slot[number] && ld->slot[number]->unit->is_running
-             && ld->core.seat[0].grant.run != number )
+             && hp_running(&ld->core, 0) != number )
         {
             hp_hold(&ld->core, number, 0);
             record_call(ld, HP_RECORD_HOLD, number, 0, 0);
@@ -482,13 +482,13 @@ static COLD void release_if_absent(struct lock_domain *ld, hp_u32 number, uint64
  */
 static COLD void drop_pcpu_slot(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
 {
-    const hp_u32 ran = ld->core.seat[pcpu].grant.run;
+    const hp_u32 ran = hp_running(&ld->core, pcpu);
 
     account_so_far(ld, pcpu, now_ns);
     hp_drop_pcpu(&ld->core, pcpu, now_ns);
     record_call(ld, HP_RECORD_DROP_PCPU, HP_NONE, pcpu, 0);
-    ld->cpu_of[pcpu] = ld->cpu_of[ld->core.pcpus];
-    ld->picked_ns[pcpu] = ld->picked_ns[ld->core.pcpus];
+    ld->cpu_of[pcpu] = ld->cpu_of[hp_pcpus(&ld->core)];
+    ld->picked_ns[pcpu] = ld->picked_ns[hp_pcpus(&ld->core)];
     bind_all(ld);
     smp_mb();
     release_if_absent(ld, ran, now_ns);
@@ -509,11 +509,11 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
     }
     else if ( valid )
     {
-        if ( hp_add_pcpu(&ld->core, core_time(ld, now)) )
+        if ( HP_PCPUS == 1 || hp_add_pcpu(&ld->core, core_time(ld, now)) )
             return HP_NONE;
-        pcpu = ld->core.pcpus - 1;
+        pcpu = hp_pcpus(&ld->core) - 1;
         ld->cpu_of[pcpu] = cpu;
-        ld->picked_ns[pcpu] = ld->core.now_ns;
+        ld->picked_ns[pcpu] = hp_now_ns(&ld->core);
         record_call(ld, HP_RECORD_ADD_PCPU, HP_NONE, pcpu, 0);
         bind_all(ld);
         if ( pcpu == 1 )
@@ -524,7 +524,7 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
     }
     else if ( pcpu != HP_NONE )
     {
-        if ( ld->core.pcpus == 1 )
+        if ( hp_pcpus(&ld->core) == 1 )
             ld->phase = PHASE_DORMANT;
         else
             drop_pcpu_slot(ld, pcpu, core_time(ld, now));
@@ -592,7 +592,7 @@ COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
                                   uint64_t now_ns)
 {
-    if ( !hp_has_work(&ld->core, slot->number) )
+    if ( !hp_runnable(&ld->core, slot->number) )
         return;
     hp_depart(&ld->core, slot->number, now_ns);
     record_call(ld, HP_RECORD_DEPART, slot->number, 0, 0);
@@ -626,7 +626,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
                                        struct sched_unit *curr, uint64_t now_ns, bool host,
                                        const struct cpumask *cpus)
 {
-    const hp_u32 before = hp_granted(&ld->core, pcpu)->run;
+    const hp_u32 before = hp_running(&ld->core, pcpu);
     struct sched_unit *next;
     struct hp_grant grant;
     uint64_t until_ns;
@@ -636,7 +636,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
         unit_departs(ld, slot_of(curr), now_ns);
     next = pick_runnable(ld, pcpu, now_ns, &grant, host);
-    if ( ld->core.pcpus > 1 )
+    if ( hp_pcpus(&ld->core) > 1 )
     {
         release_if_absent(ld, before, now_ns);
         kick_pcpus(ld);
@@ -671,7 +671,7 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
         next->migrated = true;
     }
     curr->next_task = next;
-    ASSERT(ld->phase == PHASE_DORMANT || hp_check(&ld->core, ld->core.now_ns) == HP_LAW_HOLDS);
+    ASSERT(ld->phase == PHASE_DORMANT || hp_check(&ld->core, hp_now_ns(&ld->core)) == HP_LAW_HOLDS);
 }
 
 /* Xen calls this for a unit that is runnable, awake or not. */
@@ -688,7 +688,7 @@ static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_
         cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
         return;
     }
-    if ( hp_has_work(&ld->core, slot->number) )
+    if ( hp_runnable(&ld->core, slot->number) )
         return;
     unit_arrives(ld, slot, core_time(ld, NOW()));
     kick_pcpus(ld);
@@ -720,7 +720,7 @@ static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *op
     const struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
 
-    if ( !hard || !ld || ld->phase == PHASE_DORMANT || !ld->core.holds )
+    if ( !hard || !ld || ld->phase == PHASE_DORMANT || !hp_holds(&ld->core) )
         return;
     bind_unit(ld, slot, hard);
     kick_pcpus(ld);
@@ -737,11 +737,11 @@ static void cf_check hyperperiod_context_saved(const struct scheduler *ops, stru
     struct lock_domain *ld;
     spinlock_t *lock;
 
-    if ( !pool_of(ops)->had_several || is_idle_unit(unit) )
+    if ( HP_PCPUS == 1 || !pool_of(ops)->had_several || is_idle_unit(unit) )
         return;
     lock = hyperperiod_lock_unit(unit);
     ld = slot->home;
-    if ( ld && ld->phase != PHASE_DORMANT && ld->core.server[slot->number].held_on != HP_NONE )
+    if ( ld && ld->phase != PHASE_DORMANT && hp_held(&ld->core, slot->number) )
     {
         context_left(ld, slot->number, core_time(ld, NOW()));
         kick_pcpus(ld);

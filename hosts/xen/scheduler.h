@@ -111,12 +111,18 @@ static inline struct vcpu_slot *slot_of(const struct sched_unit *unit)
     return unit->priv;
 }
 
+/* Whether all pcpus of the pool are under one lock. */
+static inline bool is_global(const struct pool *pool)
+{
+    return HP_PCPUS > 1 && pool->global;
+}
+
 /* The lock domain of a pcpu of this pool. */
 static inline struct lock_domain *lock_domain_of(const struct scheduler *ops, unsigned int cpu)
 {
     struct pool *pool = pool_of(ops);
 
-    return pool->global ? pool->shared : get_sched_res(cpu)->sched_priv;
+    return is_global(pool) ? pool->shared : get_sched_res(cpu)->sched_priv;
 }
 
 /* The slot of a pcpu, or HP_NONE. */
@@ -126,7 +132,7 @@ static inline unsigned int pcpu_slot_of(const struct lock_domain *ld, unsigned i
 
     if ( likely(ld->cpu_of[0] == cpu) )
         return 0;
-    for ( pcpu = 0; pcpu < ld->core.pcpus; pcpu++ )
+    for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
         if ( ld->cpu_of[pcpu] == cpu )
             return pcpu;
     return HP_NONE;

@@ -172,7 +172,7 @@ static COLD void for_each_lock_domain(const struct scheduler *ops,
         if ( ld && ld->phase == PHASE_RUNNING )
             act(ld);
         spin_unlock_irq(lock);
-        if ( pool->global )
+        if ( is_global(pool) )
             break;
     }
 }
@@ -369,10 +369,10 @@ COLD void cf_check hyperperiod_dump_pcpu(const struct scheduler *ops, int cpu)
         printk("\tdormant\n");
     else
     {
-        const struct hp_grant *grant = &ld->core.seat[pcpu].grant;
+        const struct hp_grant *grant = hp_granted(&ld->core, pcpu);
 
         printk("\tat %llu ns: runs %d, pays %d and %d, from %llu until %llu ns\n",
-               ld->core.now_ns, (int)grant->run, (int)grant->pay, (int)grant->also,
+               hp_now_ns(&ld->core), (int)grant->run, (int)grant->pay, (int)grant->also,
                grant->start_ns, grant->until_ns);
     }
     pcpu_schedule_unlock_irqrestore(lock, flags, cpu);

@@ -103,6 +103,36 @@ def test_upward_imports_and_includes_are_found(
     assert len(list(check_layers.wrong_includes("core", ("core",)))) == 2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    n = ld->core.seat[0].grant.run;",
+        "    n = core_->pcpus;",
+        "    core()->now_ns = 0;",
+        "    n = core_.get()->planned;",
+        "    n = hp_server_of(core, 1)->working;",
+        "    const struct hp_seat *seat;",
+    ],
+)
+def test_hosts_do_not_reach_into_the_core(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fields are those of the real state; verbs and what is called like a field are allowed."""
+    state = check_layers.STATE.read_text()
+    monkeypatch.chdir(tmp_path)
+    host = Path("hosts/sim/a.cpp")
+    for path in (host, check_layers.STATE):
+        path.parent.mkdir(parents=True)
+    check_layers.STATE.write_text(state)
+    host.write_text(
+        "hp_pick(&ld->core, 0, now, &grant);\nn = hp_pcpus(core_.get());\ncore_.steal(1);\n"
+    )
+    assert list(check_layers.reaches_inside()) == []
+    host.write_text(f"\n{line}\n")
+    (found,) = check_layers.reaches_inside()
+    assert found.startswith("hosts/sim/a.cpp:2: ")
+
+
 @pytest.mark.parametrize(("part", "other"), [("hosts", "analysis"), ("analysis", "hosts")])
 @pytest.mark.parametrize("indent", ["", "def f() -> None:\n    "])
 def test_neither_hosts_nor_the_analysis_know_the_other(

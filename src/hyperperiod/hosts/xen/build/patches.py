@@ -104,6 +104,10 @@ def our_files() -> dict[Path, str]:
     return texts
 
 
+GLOBAL = "HYPERPERIOD_GLOBAL"
+"""The option of Xen's configuration for policies that know all pcpus of a pool."""
+
+
 def rule_options() -> dict[str, str]:
     """The option of Xen's configuration for each rule of the core, and what it is about."""
     return {
@@ -118,7 +122,7 @@ def rule_options() -> dict[str, str]:
 
 
 def _kconfig() -> str:
-    """Kbuild's options of the scheduler: which rules are in it."""
+    """Kbuild's options of the scheduler: which rules are in it, and in which scope."""
     options = "".join(
         f'\nconfig {name}\n\tbool "{title[0].upper()}{title[1:]}"\n\tdefault y\n'
         for name, title in rule_options().items()
@@ -126,7 +130,9 @@ def _kconfig() -> str:
     return (
         "# SPDX-License-Identifier: GPL-2.0-only\n"
         "# A policy is one rule of each kind. What is left out is refused and not compiled.\n"
-        f"if SCHED_HYPERPERIOD\n{options}\nendif\n"
+        f"if SCHED_HYPERPERIOD\n{options}\n"
+        f'config {GLOBAL}\n\tbool "Global policies: one queue for all pcpus of a pool"\n'
+        "\tdefault y\n\nendif\n"
     )
 
 

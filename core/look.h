@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a host may look at. How the state is laid out is the core's own business: a host that reads
+ * a field of it is found by tools/check_layers.py.
+ */
+#pragma once
+
+#include "types.h"
+
+/* The latest time that the core was told. */
+HP_FN hp_u64 hp_now_ns(const struct hp_core *core) {
+    return core->now_ns;
+}
+
+/* The grant in force on this pcpu. */
+HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu) {
+    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)].grant;
+}
+
+/* Who runs on this pcpu: a vcpu, or HP_NONE. */
+HP_FN hp_u32 hp_running(const struct hp_core *core, hp_u32 pcpu) {
+    return hp_granted(core, pcpu)->run;
+}
+
+/* Whether this vcpu has work. */
+HP_FN hp_u32 hp_runnable(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].working;
+}
+
+/* Whether this vcpu's context is on a pcpu still, or again by hp_hold. */
+HP_FN hp_u32 hp_held(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].held_on != HP_NONE;
+}
+
+/* The pcpus that this vcpu is bound to, as a mask; 0: to none. */
+HP_FN hp_u64 hp_bound_to(const struct hp_core *core, hp_u32 vcpu) {
+    return core->affinity[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+/* What remains of this server's budget; below zero: its debt. */
+HP_FN hp_i64 hp_remaining_ns(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].remaining_ns;
+}
