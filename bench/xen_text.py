@@ -16,10 +16,9 @@ from pathlib import Path
 from bench.environment import SkippedError
 from bench.results import Row
 
-from hyperperiod.hosts.xen.build.patches import FOLDER, GLOBAL, rule_options
+from hyperperiod.hosts.xen.build.patches import FOLDER, GLOBAL, left_out_for, rule_options
 from hyperperiod.hosts.xen.images import hypervisor
 from hyperperiod.model import MissingError
-from hyperperiod.model.policy import PRESETS, Scope
 
 FLAVOURS = ("arm64", "x86_64")
 OF_SLICES = ("slice", "slice-once", "fp-edf", "weights")
@@ -43,16 +42,9 @@ def choices() -> dict[str, set[str]]:
         },
     }
     for name in ALONE:
-        policy = PRESETS[name]
-        kept = {
-            f"HYPERPERIOD_BUDGET{option_of(policy.budget)}",
-            f"HYPERPERIOD_ORDER{option_of(policy.order)}",
-            f"HYPERPERIOD_SLACK{option_of(policy.slack)}",
-        }
-        found[f"{name} alone"] = options - kept
-        if policy.scope is Scope.PARTITIONED:
-            found[f"{name} alone"] |= {GLOBAL}
-    found["rtds alone, on each pcpu"] = found["rtds alone"] | {GLOBAL}
+        found[f"{name} alone"] = left_out_for(name)
+    found["rtds alone, on each pcpu"] = left_out_for("rtds")
+    found["rtds alone"] = left_out_for("rtds") - {GLOBAL}
     return found
 
 

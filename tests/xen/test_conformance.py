@@ -47,9 +47,9 @@ SHARED_BOUND_NS = 50_000
 """The bound where pcpus are shared out: an event there may be two migrations as well."""
 
 
-def agree(system: System, folder: Path) -> None:
+def agree(system: System, folder: Path, flavour: str = "arm64") -> None:
     shared = system.pcpus > 1 and system.policy.scope is Scope.GLOBAL
-    on_xen = run_on_xen(system, HORIZON_NS, SEED, folder)
+    on_xen = run_on_xen(system, HORIZON_NS, SEED, folder, flavour=flavour)
     in_simulator = simulated(with_overheads(system), HORIZON_NS)
     found = compare(in_simulator, on_xen.trace, SHARED_BOUND_NS if shared else bound_ns())
     assert found.agrees, f"{system.name}\n{found.text()}"
@@ -61,6 +61,13 @@ def agree(system: System, folder: Path) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_two_systems_of_each_preset(preset: str, number: int, tmp_path: Path) -> None:
     agree(candidate(preset, NUMBERS[preset][number]), tmp_path)
+
+
+@pytest.mark.slow
+def test_one_policy_alone_decides_as_it_does_among_others(tmp_path: Path) -> None:
+    """Neither the other rules nor several pcpus under one lock are in this hypervisor."""
+    for number in NUMBERS["ptps"]:
+        agree(candidate("ptps", number), tmp_path, "arm64-ptps")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hyperperiod.cli.options import json_option
 
 TARGETS = (
     "arm64", "x86_64", "tools", "xl", "guests", "lockstep", "linux-guest",
-    "arm64-debug", "arm64-stock", "x86_64-debug", "x86_64-stock",
+    "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps", "x86_64-stock",
 )  # fmt: skip
 
 folder_type = click.Path(path_type=Path, resolve_path=True)
@@ -60,8 +60,9 @@ def build(
     lockstep     what keeps several pcpus in exact time (comes with arm64)
     linux-guest  Linux for arm64 with tasks as threads: for domains with guest = "linux"
 
-    With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -stock it is
-    without the scheduler, to compare with. After Ctrl-C the same command goes on.
+    With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -ptps it has
+    no policy but PTPS; with -stock it is without the scheduler, to compare with. After Ctrl-C
+    the same command goes on.
     """
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar

@@ -57,11 +57,15 @@ ANONYMOUS = {
 
 @dataclass(frozen=True)
 class Flavour:
-    """One hypervisor: its architecture and the parts of its configuration, in hosts/xen/config."""
+    """One hypervisor: its architecture and the parts of its configuration, in hosts/xen/config.
+
+    One with a policy `alone` has the rules of that one on each pcpu, and no others.
+    """
 
     name: str
     arch: str
     parts: tuple[str, ...]
+    alone: str = ""
 
     @property
     def ours(self) -> bool:
@@ -83,6 +87,7 @@ FLAVOURS = {
     for flavour in (
         Flavour(arch, arch, ("common", arch, "hyperperiod")),
         Flavour(f"{arch}-debug", arch, ("common", arch, "hyperperiod", "debug")),
+        Flavour(f"{arch}-ptps", arch, ("common", arch, "hyperperiod"), "ptps"),
         Flavour(f"{arch}-stock", arch, ("common", arch)),
     )
 }
@@ -184,7 +189,9 @@ def requested(flavour: Flavour) -> str:
     """The options that the flavour asks for, and the compiler that sees them."""
     compiler = version_of(f"{prefix_for(flavour.arch)}gcc")
     parts = "".join((CONFIG / part).read_text() for part in flavour.parts)
-    return f"# {compiler}\n{parts}"
+    left_out = patches.left_out_for(flavour.alone) if flavour.alone else ()
+    without = "".join(f"CONFIG_{option}=n\n" for option in sorted(left_out))
+    return f"# {compiler}\n{parts}{without}"
 
 
 def configure(flavour: Flavour, job: BuildJob) -> None:

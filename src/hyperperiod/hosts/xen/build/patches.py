@@ -25,7 +25,7 @@ from pathlib import Path
 
 from hyperperiod.hosts.xen.build.job import BuildError, need
 from hyperperiod.model.errors import InputError
-from hyperperiod.model.policy import Budget, Order, Slack
+from hyperperiod.model.policy import PRESETS, Budget, Order, Slack
 from hyperperiod.resources import SOURCES
 
 FOLDER = Path("xen/common/sched/hyperperiod")
@@ -119,6 +119,16 @@ def rule_options() -> dict[str, str]:
         )
         for rule in rules
     }
+
+
+def left_out_for(policy: str) -> set[str]:
+    """The options that a policy does without, by its known name, where each pcpu decides alone."""
+    rules = PRESETS[policy]
+    needed = {
+        f"HYPERPERIOD_{kind}_{rule.upper().replace('-', '_')}"
+        for kind, rule in (("BUDGET", rules.budget), ("ORDER", rules.order), ("SLACK", rules.slack))
+    }
+    return {*rule_options(), GLOBAL} - needed
 
 
 def _kconfig() -> str:
