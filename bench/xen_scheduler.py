@@ -25,7 +25,7 @@ from pathlib import Path
 from bench.environment import BUILD, TOP, SkippedError, program
 from bench.results import Row
 
-from hyperperiod.hosts.xen.images import executive, hypervisor
+from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.model import FailedError, MissingError
 
@@ -92,7 +92,7 @@ def functions(symbols: Path) -> list[Function]:
 def measure() -> Iterator[Row]:
     """Instructions and decisions in a virtual second, by policy and number of vcpus."""
     try:
-        images = hypervisor("arm64"), hypervisor("arm64-stock"), executive()
+        images = current_hypervisor("arm64"), current_hypervisor("arm64-stock"), current_executive()
     except MissingError as error:
         raise SkippedError(f"{error} (and hyperperiod xen build arm64-stock)") from None
     ours, stock, load = images
@@ -227,21 +227,29 @@ def rows(
 def main() -> int:
     """Calls and instructions of each function of one scheduler; its policy may be `stock`."""
     policy, vcpus = sys.argv[1], int(sys.argv[2])
-    if policy == "stock":
-        files, xen, arguments = STOCK, hypervisor("arm64-stock"), "sched=rtds"
-    else:
-        files, xen, arguments = OURS, hypervisor("arm64"), boot_line(policy, vcpus)
-    counts = [
-        entry
-        for entry in count_functions(xen, arguments, vcpus, executive(), prepare())
-        if entry.function.file in files and entry.instructions > 0
-    ]
+    try:
+        counts = of_scheduler(policy, vcpus)
+    except MissingError as error:
+        sys.exit(str(error))
     print(f"{'calls/s':>9} {'instructions/s':>15} {'each':>7}")
     for entry in sorted(counts, key=lambda entry: -entry.instructions):
         each = entry.instructions / entry.calls if entry.calls else float("nan")
         print(f"{entry.calls:9.0f} {entry.instructions:15.0f} {each:7.1f}  {entry.function.name}")
-    print(f"{'':9} {total(counts, files):15.0f}")
+    print(f"{'':9} {sum(entry.instructions for entry in counts):15.0f}")
     return 0
+
+
+def of_scheduler(policy: str, vcpus: int) -> list[Count]:
+    """What the functions of one scheduler take in one system."""
+    if policy == "stock":
+        files, xen, arguments = STOCK, current_hypervisor("arm64-stock"), "sched=rtds"
+    else:
+        files, xen, arguments = OURS, current_hypervisor("arm64"), boot_line(policy, vcpus)
+    return [
+        entry
+        for entry in count_functions(xen, arguments, vcpus, current_executive(), prepare())
+        if entry.function.file in files and entry.instructions > 0
+    ]
 
 
 if __name__ == "__main__":

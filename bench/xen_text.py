@@ -17,7 +17,7 @@ from bench.environment import SkippedError
 from bench.results import Row
 
 from hyperperiod.hosts.xen.build.patches import FOLDER, GLOBAL, left_out_for, rule_options
-from hyperperiod.hosts.xen.images import hypervisor
+from hyperperiod.hosts.xen.images import current_hypervisor
 from hyperperiod.model import MissingError
 
 FLAVOURS = ("arm64", "x86_64")
@@ -95,7 +95,7 @@ def measure() -> Iterator[Row]:
     """Bytes of code by architecture and choice."""
     for flavour in FLAVOURS:
         try:
-            folder = hypervisor(flavour).parent
+            folder = current_hypervisor(flavour).parent
         except MissingError as error:
             raise SkippedError(str(error)) from None
         for name, left_out in choices().items():

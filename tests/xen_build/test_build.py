@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from bench.xen_text import stays as bytes_that_stay
-from tests.xen_images import image
+from tests.xen_images import guest, image
 
 from hyperperiod.cli.xen import TARGETS as NAMES
-from hyperperiod.hosts.xen.build import job, programs
+from hyperperiod.hosts.xen.build import job, patches, programs
 from hyperperiod.hosts.xen.build.source import mirror
 from hyperperiod.hosts.xen.build.targets import TARGETS
+from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
 from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]
@@ -91,6 +92,25 @@ def test_a_missing_header_names_the_command_that_installs_it() -> None:
     with pytest.raises(MissingError, match=r"^no/such\.h: not found, needed to fly") as caught:
         job.need_headers({"stdio.h": "libc6-dev", "no/such.h": "libno-dev"}, "fly")
     assert caught.value.install.endswith(" libno-dev")
+
+
+def test_what_is_measured_was_built_from_what_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older hypervisor or guest is refused with the command; times of files say nothing."""
+    assert current_hypervisor() == image("arm64")
+    assert current_executive() == guest()
+    for folder in ("core", "guests", "hosts/xen"):
+        shutil.copytree(TOP / folder, tmp_path / folder)
+    for module in (patches, programs):
+        monkeypatch.setattr(module, "SOURCES", tmp_path)
+    os.utime(tmp_path / "core" / "set.h")
+    assert current_hypervisor() == image("arm64")
+    (tmp_path / "core" / "set.h").write_text("/* Another one. */\n")
+    for current in (current_hypervisor, current_executive):
+        with pytest.raises(MissingError, match="built from other sources") as caught:
+            current()
+        assert caught.value.install == "hyperperiod xen build arm64"
 
 
 def test_an_unknown_flavour() -> None:

@@ -7,10 +7,15 @@ MissingError with the command that brings it.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+from hyperperiod.hosts.xen.build.hypervisor import FLAVOURS, is_current
+from hyperperiod.hosts.xen.build.job import BuildJob
+from hyperperiod.hosts.xen.build.programs import executive_is_current
 from hyperperiod.model import MissingError
 from hyperperiod.resources import build_folder
 
@@ -26,6 +31,22 @@ PACKAGES = {QEMU: "qemu-system-arm", DTC: "device-tree-compiler"}
 def hypervisor(variant: str = "arm64") -> Path:
     """Xen: `arm64` (ours), `arm64-debug` (ours, with assertions), `arm64-stock` (its peers)."""
     return _built(f"xen/{variant}/xen", f"the hypervisor (Xen for {variant})", variant)
+
+
+def current_hypervisor(variant: str = "arm64") -> Path:
+    """The same, to be measured: MissingError if it was built from other sources than are here."""
+    path = hypervisor(variant)
+    if not is_current(FLAVOURS[variant], _job()):
+        raise _of_other_sources(path, variant)
+    return path
+
+
+def current_executive() -> Path:
+    """The guest that runs a domain's tasks, to be measured: MissingError as above."""
+    path = executive()
+    if not executive_is_current(_job()):
+        raise _of_other_sources(path, "arm64")
+    return path
 
 
 def executive() -> Path:
@@ -70,6 +91,23 @@ def tool(name: str) -> Path:
     if found is None:
         raise MissingError(f"{name} is not installed", f"apt-get install {PACKAGES[name]}")
     return Path(found)
+
+
+def _job() -> BuildJob:
+    """A build that is only asked what it would do."""
+
+    def unwatched(
+        _title: str, _lines: int
+    ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+        return contextlib.nullcontext(lambda _lines: None)
+
+    return BuildJob(build_folder(), None, unwatched)
+
+
+def _of_other_sources(path: Path, target: str) -> MissingError:
+    return MissingError(
+        f"{path} was built from other sources than are here now", f"hyperperiod xen build {target}"
+    )
 
 
 def _built(place: str, what: str, target: str) -> Path:

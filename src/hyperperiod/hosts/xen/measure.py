@@ -34,7 +34,12 @@ from typing import Any, Final, NamedTuple
 
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
-from hyperperiod.hosts.xen.images import QEMU, can_keep_in_step, executive, hypervisor
+from hyperperiod.hosts.xen.images import (
+    QEMU,
+    can_keep_in_step,
+    current_executive,
+    current_hypervisor,
+)
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, announced, read_ring
 from hyperperiod.measured import XEN, Number, Section, command, version
@@ -365,7 +370,7 @@ def _observe(system: System) -> Observed:
     arguments = xen_arguments(
         system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS, ring_bytes=RING_BYTES
     )
-    machine = Machine(hypervisor(), arguments, guests, system.pcpus)
+    machine = Machine(current_hypervisor(), arguments, guests, system.pcpus)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         console = Path(folder) / "console"
         with boot(machine, console) as running:
@@ -399,4 +404,4 @@ def _guest(system: System, number: int) -> Guest:
             f"task-time={HORIZON_NS}",
             *kept,
         ]
-    return Guest(executive(), " ".join(words), GUEST_BYTES)
+    return Guest(current_executive(), " ".join(words), GUEST_BYTES)

@@ -35,8 +35,12 @@ from hyperperiod.resources import SOURCES
 
 CONFIG = SOURCES / "hosts" / "xen" / "config"
 
-# In a flavour's folder: what Xen's make said.
+# In a flavour's folder: what Xen's make said, and a digest of what the hypervisor was made of.
 LOG = "make.log"
+STAMP = ".stamp"
+
+# Beside the source: a name for just that source.
+RECORD = ".source"
 
 # Where a failed make says why, and how many lines from there are worth seeing.
 FAILURE = re.compile(r"\berror: |undefined reference| Error \d").search
@@ -121,11 +125,11 @@ def need_plain_path(root: Path) -> None:
 def build(flavour: Flavour, job: BuildJob) -> Path:
     """Makes the flavour's hypervisor, unless it is there and nothing that is in it changed."""
     folder = flavour.folder(job)
-    image, stamp = folder / "xen", folder / ".stamp"
+    image, stamp = folder / "xen", folder / STAMP
     origin = get_source(job)
-    key = stamp_of(flavour, origin, source.version_of(plain(job)))
-    if image.is_file() and stamp.is_file() and stamp.read_text() == key:
+    if is_current(flavour, job):
         return image
+    key = stamp_of(flavour, origin, source.version_of(plain(job)))
     stamp.unlink(missing_ok=True)
     (folder / LOG).unlink(missing_ok=True)
     if flavour.ours:
@@ -141,11 +145,22 @@ def build(flavour: Flavour, job: BuildJob) -> Path:
     return image
 
 
+def is_current(flavour: Flavour, job: BuildJob) -> bool:
+    """Whether the hypervisor is there, made of our files, Xen's source and compiler as they are."""
+    folder, record = flavour.folder(job), job.xen / RECORD
+    stamp = folder / STAMP
+    if not ((folder / "xen").is_file() and stamp.is_file() and record.is_file()):
+        return False
+    need(compiler_for(flavour.arch), f"tell what {folder / 'xen'} was built from")
+    key = stamp_of(flavour, record.read_text(), source.version_of(plain(job)))
+    return stamp.read_text() == key
+
+
 def get_source(job: BuildJob) -> str:
     """Makes sure that xen/source is the source asked for; a name for just that source."""
     job.xen.mkdir(parents=True, exist_ok=True)
     job.downloads.mkdir(parents=True, exist_ok=True)
-    record = job.xen / ".source"
+    record = job.xen / RECORD
     own = job.own_source
     if own is not None:
         source.check_tree(own, "--xen-source")

@@ -32,6 +32,7 @@ from hyperperiod.hosts.xen.build.job import (
 from hyperperiod.resources import SOURCES
 
 LOG = "make.log"
+STAMP = ".stamp"
 SHOWN_ON_FAILURE = 25
 
 DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -49,14 +50,25 @@ def build_executive(job: BuildJob) -> Path:
     """The bare-metal program that runs a domain's tasks, for arm64."""
     prefix = prefix_for("arm64")
     out = job.root / "guests"
-    key = digest_of(
-        [version_of(f"{prefix}gcc")],
+    make = ["-C", str(SOURCES / "guests"), f"OUT={out}", f"CROSS_COMPILE={prefix}"]
+    return _made(out, out / "executive.bin", _executive_key(), make, "the guests' executive")
+
+
+def executive_is_current(job: BuildJob) -> bool:
+    """Whether that program is there, made of the sources and the compiler as they are."""
+    need(compiler_for("arm64"), "tell what the guests' executive was built from")
+    out = job.root / "guests"
+    return _is_made(out, out / "executive.bin", _executive_key())
+
+
+def _executive_key() -> str:
+    """Changes when anything does that the executive is made of."""
+    return digest_of(
+        [version_of(f"{prefix_for('arm64')}gcc")],
         _files(
             "guests/Makefile", "guests/board/*", "guests/executive/*", "core/*.h", "hosts/xen/*.h"
         ),
     )
-    make = ["-C", str(SOURCES / "guests"), f"OUT={out}", f"CROSS_COMPILE={prefix}"]
-    return _made(out, out / "executive.bin", key, make, "the guests' executive")
 
 
 def need_for_lockstep() -> None:
@@ -109,10 +121,16 @@ def _files(*patterns: str) -> list[Path]:
     return [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
 
 
+def _is_made(out: Path, result: Path, key: str) -> bool:
+    """Whether `result` is there and made with this key."""
+    stamp = out / STAMP
+    return result.is_file() and stamp.is_file() and stamp.read_text() == key
+
+
 def _made(out: Path, result: Path, key: str, arguments: Sequence[str], name: str) -> Path:
     """Runs make for `result`, unless it is there and made with this key."""
-    stamp = out / ".stamp"
-    if result.is_file() and stamp.is_file() and stamp.read_text() == key:
+    stamp = out / STAMP
+    if _is_made(out, result, key):
         return result
     out.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
