@@ -16,7 +16,14 @@ from pathlib import Path
 from bench.environment import SkippedError
 from bench.results import Row
 
-from hyperperiod.hosts.xen.build.patches import FOLDER, GLOBAL, left_out_for, rule_options
+from hyperperiod.hosts.xen.build.patches import (
+    CHANGES,
+    FOLDER,
+    GLOBAL,
+    condition_of,
+    left_out_for,
+    rule_options,
+)
 from hyperperiod.hosts.xen.images import current_hypervisor
 from hyperperiod.model import MissingError
 
@@ -43,6 +50,7 @@ def choices() -> dict[str, set[str]]:
     }
     for name in ALONE:
         found[f"{name} alone"] = left_out_for(name)
+    found["ptps alone, without changes"] = left_out_for("ptps") | {CHANGES}
     found["rtds alone, on each pcpu"] = left_out_for("rtds")
     found["rtds alone"] = left_out_for("rtds") - {GLOBAL}
     return found
@@ -73,7 +81,7 @@ def text_without(folder: Path, options: Collection[str]) -> int:
         undefined.write_text("".join(f"#undef CONFIG_{one}\n" for one in sorted(options)))
         for recorded in commands:
             command = compile_command(recorded)
-            if command is None:
+            if command is None or is_left_out(recorded, options):
                 continue
             output = Path(made) / "part.o"
             subprocess.run(
@@ -83,6 +91,12 @@ def text_without(folder: Path, options: Collection[str]) -> int:
             )
             total += stays(output)
     return total
+
+
+def is_left_out(recorded: Path, options: Collection[str]) -> bool:
+    """Whether Kbuild would not compile an object without these options."""
+    condition = condition_of(recorded.name.removeprefix(".").replace(".o.cmd", ".c"))
+    return any(condition == f"$(CONFIG_{option})" for option in options)
 
 
 def compile_command(recorded: Path) -> list[str] | None:

@@ -32,10 +32,15 @@
 /* Tasklets run on the grant that they meet. */
 #define HP_STEALS 0
 
+/* Kconfig has toolstacks, and changes while guests run: or nobody asks what they have had. */
+#define CHANGES IS_ENABLED(CONFIG_HYPERPERIOD_CHANGES)
+
 /* Refills and depletions are counted (scheduler.c). */
+#ifdef CONFIG_HYPERPERIOD_CHANGES
 struct hp_core;
 void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu);
 #define HP_NOTE(core, kind, now_ns, vcpu, value) hyperperiod_count(core, kind, vcpu)
+#endif
 
 #include "core/hyperperiod.h"
 

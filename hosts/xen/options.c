@@ -190,7 +190,7 @@ static bool __init take_policy(const char **text, struct hp_policy *policy, bool
            && take_word(text, '+', orders, ARRAY_SIZE(orders), &policy->order)
            && take(text, "+")
            && take_word(text, '\0', slacks, ARRAY_SIZE(slacks), &policy->slack)
-           && **text == '\0' && hp_policy_legal(policy, 1);
+           && **text == '\0' && hyperperiod_legal(policy);
 }
 
 /* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */
@@ -376,9 +376,9 @@ static const char *__init read_item(const char *item)
         return read_time(item, &options->horizon_ns);
     if ( take(&item, "ring=") )
         return read_ring(item);
-    if ( take(&item, "swap=") )
+    if ( CHANGES && take(&item, "swap=") )
         return read_swap(item);
-    if ( take(&item, "change=") )
+    if ( CHANGES && take(&item, "change=") )
         return read_change(item);
     if ( take(&item, "d") )
         return read_domain(item);

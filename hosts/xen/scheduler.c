@@ -108,39 +108,14 @@ static void kick_pcpus(struct lock_domain *ld)
 
 /* --- usage ----------------------------------------------------------------------------------- */
 
-/* Called by the core, with the lock held. The spare has no account. */
-void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
-{
-    struct lock_domain *ld = container_of(core, struct lock_domain, core);
-    struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
-    bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
-    hp_i64 left_ns;
-
-    if ( vcpu >= HP_VCPUS )
-        return;
-    if ( kind == HP_NOTE_DEPLETE )
-    {
-        usage->depleted++;
-        *spent = true;
-        left_ns = hp_remaining_ns(core, vcpu);
-        if ( left_ns < 0 )
-        {
-            usage->overrun_ns -= left_ns;
-            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max, -left_ns);
-        }
-        return;
-    }
-    usage->refilled++;
-    usage->missed += hp_runnable(core, vcpu) && !*spent;
-    *spent = false;
-}
-
 /* The grant of this pcpu ends: whose time was it, and who ran? */
 static always_inline void account(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
 {
     const struct hp_grant *grant = hp_granted(&ld->core, pcpu);
     const uint64_t span_ns = now_ns - ld->picked_ns[pcpu];
 
+    if ( !CHANGES )
+        return;
     ld->picked_ns[pcpu] = now_ns;
     if ( grant->pay < HP_VCPUS && !grant->level )
     {
@@ -160,21 +135,6 @@ static always_inline void account(struct lock_domain *ld, unsigned int pcpu, uin
 static COLD void account_so_far(struct lock_domain *ld, unsigned int pcpu, uint64_t now_ns)
 {
     account(ld, pcpu, now_ns);
-}
-
-COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
-                                 struct xen_hyperperiod_usage *to)
-{
-    const struct sched_unit *unit = ld->slot[number]->unit;
-    unsigned int pcpu;
-
-    if ( ld->phase != PHASE_DORMANT )
-        for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
-            account_so_far(ld, pcpu, core_time(ld, NOW()));
-    *to = ld->usage[number].told;
-    to->domain = unit->domain->domain_id;
-    to->vcpu = unit->unit_id;
-    to->pcpu = sched_unit_master(unit);
 }
 
 /* --- units in the core ----------------------------------------------------------------------- */
@@ -292,6 +252,52 @@ COLD void hyperperiod_detach(struct vcpu_slot *slot)
     kick_pcpus(ld);
 }
 
+/* --- changes while guests run, and what they have had: toolstacks, and the command line ------- */
+
+#ifdef CONFIG_HYPERPERIOD_CHANGES
+
+/* Called by the core, with the lock held. The spare has no account. */
+void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
+{
+    struct lock_domain *ld = container_of(core, struct lock_domain, core);
+    struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
+    bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
+    hp_i64 left_ns;
+
+    if ( vcpu >= HP_VCPUS )
+        return;
+    if ( kind == HP_NOTE_DEPLETE )
+    {
+        usage->depleted++;
+        *spent = true;
+        left_ns = hp_remaining_ns(core, vcpu);
+        if ( left_ns < 0 )
+        {
+            usage->overrun_ns -= left_ns;
+            usage->overrun_ns_max = max_t(uint64_t, usage->overrun_ns_max, -left_ns);
+        }
+        return;
+    }
+    usage->refilled++;
+    usage->missed += hp_runnable(core, vcpu) && !*spent;
+    *spent = false;
+}
+
+COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
+                                 struct xen_hyperperiod_usage *to)
+{
+    const struct sched_unit *unit = ld->slot[number]->unit;
+    unsigned int pcpu;
+
+    if ( ld->phase != PHASE_DORMANT )
+        for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
+            account_so_far(ld, pcpu, core_time(ld, NOW()));
+    *to = ld->usage[number].told;
+    to->domain = unit->domain->domain_id;
+    to->vcpu = unit->unit_id;
+    to->pcpu = sched_unit_master(unit);
+}
+
 /* From best effort to served, or back, is a new start. */
 COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
                                             const struct hp_params *params)
@@ -328,6 +334,83 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
     kick_pcpus(ld);
     return error;
 }
+
+static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy,
+                             uint64_t now_ns)
+{
+    const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
+
+    if ( error )
+        printk(XENLOG_ERR "hyperperiod: swap: %s\n", hyperperiod_error(error));
+    else
+        record_call(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
+}
+
+static COLD void change_servers(struct lock_domain *ld, const struct domain_option *change)
+{
+    unsigned int number;
+
+    for ( number = 0; number < HP_VCPUS; number++ )
+    {
+        struct vcpu_slot *slot = ld->slot[number];
+        unsigned int error;
+
+        if ( !slot || slot->unit->domain->domain_id != change->domain
+             || (change->vcpu != ANY_VCPU && slot->unit->unit_id != change->vcpu) )
+            continue;
+        error = hyperperiod_change_server(slot, &change->server.params);
+        if ( error )
+            printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
+    }
+}
+
+COLD void hyperperiod_apply_policy(struct lock_domain *ld)
+{
+    swap_policy(ld, &ld->pool->config.policy, core_time(ld, NOW()));
+    kick_pcpus(ld);
+}
+
+COLD void hyperperiod_apply_spare(struct lock_domain *ld)
+{
+    const struct hp_config *config = &ld->pool->config;
+
+    if ( hp_set_spare(&ld->core, config->spare_period_ns, config->spare_budget_ns,
+                      core_time(ld, NOW())) )
+        return;
+    record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
+    record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
+    kick_pcpus(ld);
+}
+
+/* The swaps and changes that the command line has for this time. */
+static COLD void make_changes(struct lock_domain *ld, uint64_t now_ns)
+{
+    const struct options *options = &hyperperiod_options;
+
+    while ( ld->next_event < options->events
+            && options->event[ld->next_event].at_ns <= now_ns )
+    {
+        const struct event_option *event = &options->event[ld->next_event++];
+
+        switch ( event->kind )
+        {
+        case EVENT_SWAP:
+            swap_policy(ld, &event->policy, now_ns);
+            break;
+        case EVENT_CHANGE:
+            change_servers(ld, &event->change);
+            break;
+        }
+    }
+}
+
+#else
+
+static void make_changes(struct lock_domain *ld, uint64_t now_ns)
+{
+}
+
+#endif
 
 /* --- the phases of a lock domain ------------------------------------------------------------- */
 
@@ -392,55 +475,12 @@ static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpu
         printk("hyperperiod: horizon reached\n");
 }
 
-static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *policy,
-                             uint64_t now_ns)
-{
-    const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
-
-    if ( error )
-        printk(XENLOG_ERR "hyperperiod: swap: %s\n", hyperperiod_error(error));
-    else
-        record_call(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
-}
-
-static COLD void change_servers(struct lock_domain *ld, const struct domain_option *change)
-{
-    unsigned int number;
-
-    for ( number = 0; number < HP_VCPUS; number++ )
-    {
-        struct vcpu_slot *slot = ld->slot[number];
-        unsigned int error;
-
-        if ( !slot || slot->unit->domain->domain_id != change->domain
-             || (change->vcpu != ANY_VCPU && slot->unit->unit_id != change->vcpu) )
-            continue;
-        error = hyperperiod_change_server(slot, &change->server.params);
-        if ( error )
-            printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
-    }
-}
-
 /* What the command line has for this time. */
 static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
 {
     const struct options *options = &hyperperiod_options;
 
-    while ( ld->next_event < options->events
-            && options->event[ld->next_event].at_ns <= now_ns )
-    {
-        const struct event_option *event = &options->event[ld->next_event++];
-
-        switch ( event->kind )
-        {
-        case EVENT_SWAP:
-            swap_policy(ld, &event->policy, now_ns);
-            break;
-        case EVENT_CHANGE:
-            change_servers(ld, &event->change);
-            break;
-        }
-    }
+    make_changes(ld, now_ns);
     if ( options->horizon_ns && now_ns >= options->horizon_ns && !ld->ended )
         reach_horizon(ld, cpus);
     ld->next_event_ns = event_time(ld);
@@ -550,27 +590,14 @@ COLD bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpu
     return hp_first_policy(policy, pcpus);
 }
 
+COLD bool hyperperiod_legal(const struct hp_policy *policy)
+{
+    return hp_policy_legal(policy, 1);
+}
+
 COLD unsigned int hyperperiod_validate(const struct hp_config *config)
 {
     return hp_validate_config(config);
-}
-
-COLD void hyperperiod_apply_policy(struct lock_domain *ld)
-{
-    swap_policy(ld, &ld->pool->config.policy, core_time(ld, NOW()));
-    kick_pcpus(ld);
-}
-
-COLD void hyperperiod_apply_spare(struct lock_domain *ld)
-{
-    const struct hp_config *config = &ld->pool->config;
-
-    if ( hp_set_spare(&ld->core, config->spare_period_ns, config->spare_budget_ns,
-                      core_time(ld, NOW())) )
-        return;
-    record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
-    record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
-    kick_pcpus(ld);
 }
 
 COLD void hyperperiod_apply_ring(struct lock_domain *ld)
@@ -777,10 +804,12 @@ static const struct scheduler sched_hyperperiod_def = {
     .migrate        = hyperperiod_migrate_unit,
     .adjust_affinity = hyperperiod_adjust_affinity,
 
+#ifdef CONFIG_HYPERPERIOD_CHANGES
     .adjust         = hyperperiod_adjust_domain,
     .adjust_global  = hyperperiod_adjust_pool,
     .dump_settings  = hyperperiod_dump_pool,
     .dump_cpu_state = hyperperiod_dump_pcpu,
+#endif
 };
 
 REGISTER_SCHEDULER(sched_hyperperiod_def);

@@ -63,7 +63,7 @@ ANONYMOUS = {
 class Flavour:
     """One hypervisor: its architecture and the parts of its configuration, in hosts/xen/config.
 
-    One with a policy `alone` has the rules of that one on each pcpu, and no others.
+    One with a policy `alone` has the rules of that one on each pcpu, no others and no changes.
     """
 
     name: str
@@ -204,7 +204,9 @@ def requested(flavour: Flavour) -> str:
     """The options that the flavour asks for, and the compiler that sees them."""
     compiler = version_of(f"{prefix_for(flavour.arch)}gcc")
     parts = "".join((CONFIG / part).read_text() for part in flavour.parts)
-    left_out = patches.left_out_for(flavour.alone) if flavour.alone else ()
+    left_out: set[str] = set()
+    if flavour.alone:
+        left_out = patches.left_out_for(flavour.alone) | {patches.CHANGES}
     without = "".join(f"CONFIG_{option}=n\n" for option in sorted(left_out))
     return f"# {compiler}\n{parts}{without}"
 

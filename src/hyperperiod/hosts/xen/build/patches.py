@@ -106,6 +106,8 @@ def our_files() -> dict[Path, str]:
 
 GLOBAL = "HYPERPERIOD_GLOBAL"
 """The option of Xen's configuration for policies that know all pcpus of a pool."""
+CHANGES = "HYPERPERIOD_CHANGES"
+"""The option for toolstacks, and for what the command line changes while guests run."""
 
 
 def rule_options() -> dict[str, str]:
@@ -142,13 +144,22 @@ def _kconfig() -> str:
         "# A policy is one rule of each kind. What is left out is refused and not compiled.\n"
         f"if SCHED_HYPERPERIOD\n{options}\n"
         f'config {GLOBAL}\n\tbool "Global policies: one queue for all pcpus of a pool"\n'
+        "\tdefault y\n\n"
+        f'config {CHANGES}\n\tbool "Toolstacks, statistics, changes while guests run"\n'
         "\tdefault y\n\nendif\n"
     )
 
 
+def condition_of(source: str) -> str:
+    """When Kbuild compiles one of our files."""
+    return f"$(CONFIG_{CHANGES})" if source == "toolstack.c" else "y"
+
+
 def _makefile(folder: Path) -> str:
     """Kbuild's list of our objects, and where their includes are looked for."""
-    objects = "".join(f"obj-y += {path.stem}.o\n" for path in sorted(folder.glob("*.c")))
+    objects = "".join(
+        f"obj-{condition_of(path.name)} += {path.stem}.o\n" for path in sorted(folder.glob("*.c"))
+    )
     smaller = "".join(f"$(call cc-option-add,CFLAGS-y,CC,{flag})\n" for flag in SMALLER)
     return (
         "# SPDX-License-Identifier: GPL-2.0-only\n"
