@@ -3,7 +3,7 @@
 
 The patch is taken out of docs/howto/add-rule.md and applied to a copy of the checkout. There the
 core's sources are checked, and the core is compiled and fuzzed with the rule; on demand (slow) the
-whole package is built and judged.
+whole package is built and judged, and Xen is built and runs systems under the rule.
 """
 
 import os
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.xen.on_xen import need_xen
 
 from tools import rule_check
 
@@ -21,9 +22,41 @@ TOP = Path(__file__).parents[2]
 PAGE = TOP / "docs/howto/add-rule.md"
 GENERATED = "src/hyperperiod/model/system.schema.json"
 # What a copy does without: what was built, and what is not looked at.
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv", "build", "out", "dist", "__pycache__", ".*_cache", ".hypothesis"
-)
+NEVER_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
+BUILT = {"build", "out", "dist"}
+
+
+# What is run in the copy: three systems in which it shows that the rule is not deferrable.
+ON_XEN = """\
+from itertools import count, islice
+from pathlib import Path
+
+from tests.xen.robust import HORIZON_NS, candidate, is_robust, sequence, simulated
+from tests.xen.test_conformance import agree
+
+from hyperperiod.model import System, with_policy
+from hyperperiod.model.policy import PRESETS, parse_policy
+
+
+def shown(system: System) -> list[tuple[str, str]]:
+    return sequence(simulated(system, HORIZON_NS))
+
+
+def test_systems_whose_servers_save(tmp_path: Path) -> None:
+    drawn = (candidate("ds", number) for number in count())
+    saving = (
+        system
+        for system in (with_policy(one, parse_policy("carry+fp")) for one in drawn)
+        if shown(system) != shown(with_policy(system, PRESETS["ds"])) and is_robust(system)
+    )
+    for system in islice(saving, 3):
+        agree(system, tmp_path)
+"""
+
+
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """Which of the names in a folder are not copied."""
+    return set(NEVER_COPIED(folder, names)) | (BUILT if Path(folder) == TOP else set())
 
 
 def patch() -> str:
@@ -35,7 +68,7 @@ def patch() -> str:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout with the how-to's rule."""
     top = tmp_path_factory.mktemp("rule") / "checkout"
-    shutil.copytree(TOP, top, ignore=LEFT_OUT, symlinks=True)
+    shutil.copytree(TOP, top, ignore=left_out, symlinks=True)
     subprocess.run(["git", "apply", "-"], cwd=top, input=patch(), check=True, text=True)
     return top
 
@@ -87,16 +120,33 @@ def test_a_mistake_in_the_rule_is_found(copy: Path, monkeypatch: pytest.MonkeyPa
     assert done.returncode != 0
 
 
-@pytest.mark.slow
-def test_the_whole_package_knows_the_rule(copy: Path) -> None:
-    """The native modules are built in the copy, and everything judges the rule."""
+def ran(copy: Path, *command: str) -> str:
+    """What a command says that is run in the copy, where it must succeed."""
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
-    def ran(*command: str) -> str:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
-    ran("make", "build")
-    (copy / GENERATED).write_text(ran(".venv/bin/hyperperiod", "schema"))
-    ran("make", "rule-check", "RULE=carry")
+@pytest.fixture(scope="module")
+def built(copy: Path) -> Path:
+    """The copy, with its own native modules."""
+    ran(copy, "make", "build")
+    (copy / GENERATED).write_text(ran(copy, ".venv/bin/hyperperiod", "schema"))
+    return copy
+
+
+@pytest.mark.slow
+def test_the_whole_package_knows_the_rule(built: Path) -> None:
+    """Everything judges the rule."""
+    ran(built, "make", "rule-check", "RULE=carry")
+
+
+@pytest.mark.slow
+def test_xen_knows_the_rule(built: Path) -> None:
+    """Robust systems whose servers save run on Xen as in the simulator, built in the copy."""
+    need_xen()
+    shutil.copytree(TOP / "build/downloads", built / "build/downloads", dirs_exist_ok=True)
+    test = built / "tests/xen/test_carry.py"
+    test.write_text(ON_XEN)
+    assert "1 passed" in ran(built, ".venv/bin/python", "-m", "pytest", "-q", str(test))
