@@ -42,6 +42,7 @@ BENCHMARKS: Final = (
     "fit",
     "xen_scheduler",
     "xen_text",
+    "xen_slop",
 )
 """Sections that a benchmark of the same name measures; only a checkout has these."""
 EXIT_SKIPPED: Final = 3
