@@ -241,6 +241,32 @@ def test_demand_knows_what_follows_a_pick_and_a_switch(tmp_path: Path) -> None:
     trips("demand", pieces(16, **costs), tmp_path, "ran 20 ns; its range is 2 to 19")
 
 
+def with_kernel(first_ns: int, **kernel: int | None) -> Script:
+    """The job in two pieces, in a guest whose kernel takes something for itself."""
+    script = pieces(first_ns, lateness_ns=1)
+    script.header["tasks"][0].update(kernel)
+    return script
+
+
+def test_demand_knows_what_the_kernel_of_a_guest_takes(tmp_path: Path) -> None:
+    """Three events, and so many ticks in the first piece, one in the second."""
+    rare: dict[str, int | None] = {"kernel_ns": 1, "kernel_period_ns": 30}
+    assert CHECK["demand"](*with_kernel(7, **rare).trace(tmp_path)).status is Status.HOLDS
+    trips("demand", with_kernel(8, **rare), tmp_path, "ran 12 ns; its range is 2 to 11")
+    often: dict[str, int | None] = {"kernel_ns": 1, "kernel_period_ns": 4}
+    assert CHECK["demand"](*with_kernel(10, **often).trace(tmp_path)).status is Status.HOLDS
+    trips("demand", with_kernel(11, **often), tmp_path, "ran 15 ns; its range is 2 to 14")
+
+
+def test_demand_knows_that_a_kernel_may_wait(tmp_path: Path) -> None:
+    """With several vcpus for any time; what a job has not done it has not done."""
+    script = with_kernel(20, kernel_ns=None, kernel_period_ns=4)
+    assert CHECK["demand"](*script.trace(tmp_path)).status is Status.HOLDS
+    short = one_task().release(0, 0, 0).run(0, H, task=0).complete(1, 0, 0, 1).idle(1).end(20)
+    short.header["tasks"][0]["kernel_ns"] = None
+    trips("demand", short, tmp_path, "ran 1 ns; its range is 2")
+
+
 def test_demand_counts_no_event_of_another_pcpu(tmp_path: Path) -> None:
     tasks = [task("high", "t", 40, 2)]
     vcpus = [vcpu("high", 40, 20), vcpu("low", 40, 20, pcpu=1)]

@@ -9,18 +9,21 @@ what the kernel takes of a job and of a tick.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests import xen_images
+from tests.rules import SCHEDULERS
 from tests.xen.on_xen import OnXen, bound_ns, run_on_xen, with_overheads
 from tests.xen.robust import SEED, simulated
 
 from hyperperiod.hosts.xen.measure_linux import measure
 from hyperperiod.measured import LINUX, read
 from hyperperiod.model import (
+    Domain,
     GuestKind,
     Interface,
     Scheduler,
@@ -96,6 +99,36 @@ def test_the_example_is_as_predicted(policy: str, tmp_path: Path) -> None:
     agree(with_policy(EXAMPLE, PRESETS[policy]), tmp_path)
 
 
+def test_four_vcpus_on_four_pcpus_are_as_predicted(tmp_path: Path) -> None:
+    """Each vcpu has a pcpu of its own, shared with a small guest but for the last one."""
+    threads = (
+        Task(name="a", period_ns=40 * MS, wcet_ns=5 * MS, offset_ns=300_000, priority=2, vcpu=0),
+        Task(name="b", period_ns=20 * MS, wcet_ns=MS, offset_ns=500_000, priority=0, vcpu=1),
+        Task(name="c", period_ns=50 * MS, wcet_ns=6 * MS, offset_ns=300_000, priority=3, vcpu=1),
+        Task(
+            name="d",
+            kind=TaskKind.SPORADIC,
+            period_ns=30 * MS,
+            wcet_ns=4 * MS,
+            etf=Fraction(1, 2),
+            offset_ns=700_000,
+            priority=4,
+            vcpu=2,
+        ),
+        Task(name="e", period_ns=40 * MS, wcet_ns=9 * MS, offset_ns=300_000, priority=1, vcpu=3),
+    )
+    small = Task(name="loop", period_ns=10 * MS, wcet_ns=700_000, offset_ns=500_000)
+    interface = Interface(period_ns=5 * MS, budget_ns=MS)
+    domains = (
+        EXAMPLE.domains[1].replace(tasks=threads, vcpus=4, pcpus=(0, 1, 2, 3)),
+        *(
+            Domain(name=f"small{pcpu}", pcpu=pcpu, interface=interface, tasks=(small,))
+            for pcpu in range(3)
+        ),
+    )
+    agree(EXAMPLE.replace(pcpus=4, domains=domains), tmp_path)
+
+
 def test_a_run_repeats_to_the_byte(tmp_path: Path) -> None:
     first, second = (on_xen(EXAMPLE, tmp_path / name) for name in "ab")
     assert first.trace[1].tobytes() == second.trace[1].tobytes()
@@ -162,6 +195,68 @@ def test_fair_threads_share_their_vcpu(tmp_path: Path) -> None:
     assert None not in ends
     first, second = sorted(end for end in ends if end is not None)
     assert second - first < 12 * MS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 30, 6))
+def test_random_systems_with_linux_guests(first: int, tmp_path: Path) -> None:
+    """Every decision is replayed, every trace checked."""
+    for number in range(first, first + 6):
+        on_xen(random_system(number), tmp_path)
+
+
+def random_system(number: int) -> System:
+    draw = random.Random(number)
+    names = ("linux", "other")[: draw.choice((1, 1, 2))]
+    domains = [
+        _random_domain(draw, "plain", GuestKind.EXECUTIVE),
+        *(_random_domain(draw, name, GuestKind.LINUX) for name in names),
+    ]
+    if draw.random() < 0.4:
+        guest = draw.choice(list(GuestKind))
+        domains.append(Domain(name="rest", best_effort=True, guest=guest))
+    policy = PRESETS[draw.choice(list(PRESETS))]
+    return System(name=f"random-{number}", policy=policy, domains=tuple(domains))
+
+
+def _random_domain(draw: random.Random, name: str, guest: GuestKind) -> Domain:
+    is_linux = guest is GuestKind.LINUX
+    scheduler = draw.choice((*SCHEDULERS, Scheduler.FAIR) if is_linux else SCHEDULERS)
+    vcpus, count = draw.choice((1, 1, 2, 3)) if is_linux else 1, draw.randint(1, 5)
+    period_ns, bandwidth = draw.choice((5, 10, 20)) * MS, draw.uniform(0.1, 0.3)
+    budget_ns = int(period_ns * bandwidth) // 10_000 * 10_000
+    return Domain(
+        name=name,
+        guest=guest,
+        scheduler=scheduler,
+        vcpus=vcpus,
+        interface=Interface(period_ns=period_ns, budget_ns=budget_ns),
+        tasks=tuple(
+            _random_task(draw, index, scheduler, vcpus, bandwidth * vcpus / count)
+            for index in range(count)
+        ),
+    )
+
+
+def _random_task(
+    draw: random.Random, index: int, scheduler: Scheduler, vcpus: int, share: float
+) -> Task:
+    others = [TaskKind.SPORADIC, TaskKind.EVENT, TaskKind.BUSY]
+    kind = draw.choice([TaskKind.PERIODIC] * 4 + others)
+    period_ns = draw.choice((2, 5, 10, 20, 40)) * MS
+    busy = kind is TaskKind.BUSY
+    endless = busy and draw.random() < 0.5
+    return Task(
+        name=f"t{index}",
+        kind=kind,
+        period_ns=None if busy else period_ns,
+        wcet_ns=None if endless else max(50_000, int(period_ns * share * draw.uniform(0.3, 1.3))),
+        offset_ns=draw.randint(0, period_ns),
+        jitter_ns=0 if busy else draw.choice((0, 0, draw.randint(1, 500_000))),
+        etf=Fraction(1) if endless else draw.choice((Fraction(1), Fraction(1, 2))),
+        priority=draw.randint(0, 3) if scheduler is Scheduler.FP else None,
+        vcpu=draw.choice((None, *range(vcpus))),
+    )
 
 
 def test_the_file_of_measured_numbers_is_still_true() -> None:

@@ -125,7 +125,7 @@ class TaskEntry(TypedDict):
     offset_ns: Count
     jitter_ns: Count
     priority: Count | None
-    kernel_ns: NotRequired[Count]
+    kernel_ns: NotRequired[Count | None]
     kernel_period_ns: NotRequired[Positive]
 
 
