@@ -35,6 +35,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import compare
+from hyperperiod.trace.format import NONE, Kind
 from hyperperiod.trace.jobs import jobs
 
 EXAMPLE = load_system(Path(__file__).parents[2] / "systems" / "linux-guest.toml")
@@ -127,6 +128,38 @@ def test_four_vcpus_on_four_pcpus_are_as_predicted(tmp_path: Path) -> None:
         ),
     )
     agree(EXAMPLE.replace(pcpus=4, domains=domains), tmp_path)
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.GEDF, Scheduler.GFP])
+def test_jobs_that_move_between_vcpus_with_pcpus_of_their_own(
+    scheduler: Scheduler, tmp_path: Path
+) -> None:
+    """Three threads on two vcpus: responses are as predicted; which vcpu has whom is for Linux."""
+    ranks = (0, 1, 2) if scheduler is Scheduler.GFP else (None, None, None)
+    threads = (
+        Task(name="a", period_ns=10 * MS, wcet_ns=4 * MS, offset_ns=300_000, priority=ranks[0]),
+        Task(name="b", period_ns=20 * MS, wcet_ns=9 * MS, offset_ns=MS, priority=ranks[1]),
+        Task(name="c", period_ns=30 * MS, wcet_ns=8 * MS, offset_ns=2 * MS, priority=ranks[2]),
+    )
+    whole = Interface(period_ns=10 * MS, budget_ns=10 * MS)
+    guest = EXAMPLE.domains[1].replace(
+        scheduler=scheduler, tasks=threads, vcpus=2, pcpus=(0, 1), interface=whole
+    )
+    system = EXAMPLE.replace(pcpus=2, domains=(guest,))
+    measured = on_xen(system, tmp_path)
+    bound = threads_bound_ns(system)
+    found = compare(simulated(with_kernel(system), HORIZON_NS), measured.trace, bound)
+    assert found.jobs >= 55
+    assert found.response_ns <= bound, found.text()
+    vcpus = {vcpu for vcpu, task in runs_of(measured) if task == "c"}
+    assert vcpus == {0, 1}
+
+
+def runs_of(seen: OnXen) -> set[tuple[int, str]]:
+    """Which task was seen on which vcpu."""
+    header, records = seen.trace
+    runs = records[(records["kind"] == Kind.RUN) & (records["task"] != NONE)]
+    return {(int(row["vcpu"]), header["tasks"][row["task"]]["name"]) for row in runs}
 
 
 def test_a_run_repeats_to_the_byte(tmp_path: Path) -> None:

@@ -58,7 +58,15 @@ GUEST_HOP_LIMIT = 1024
 GUEST_ITEM_LIMIT = 16_384
 GUEST_CLIENT_LIMIT = 256
 """What the executive has room for."""
-RANKED = (Scheduler.RM, Scheduler.DM, Scheduler.FP)
+UNRANKED = (Scheduler.EDF, Scheduler.GEDF, Scheduler.FIFO, Scheduler.FAIR)
+"""Under these a task has no place of its own among the others."""
+WITHIN = {
+    Scheduler.GEDF: Scheduler.EDF,
+    Scheduler.GRM: Scheduler.RM,
+    Scheduler.GDM: Scheduler.DM,
+    Scheduler.GFP: Scheduler.FP,
+}
+"""What a guest is told of who is first where jobs move: the same as where they do not."""
 LINUX_RANKS = 98
 """Priorities of SCHED_FIFO, less the highest, which the guest needs for itself."""
 LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
@@ -90,13 +98,14 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
-        if domain.scheduler.is_global:
+        if domain.scheduler.is_global and domain.guest is GuestKind.EXECUTIVE:
             raise InputError(
                 system.name,
                 None,
                 f"domain {domain.name}: scheduler",
                 f'"{domain.scheduler}", which moves jobs between the vcpus of a domain',
-                "rm, dm, fp, edf or fifo: guests on Xen do not learn which of their vcpus run",
+                "rm, dm, fp, edf or fifo: guests on Xen do not learn which of their vcpus run, and"
+                ' only Linux moves jobs all the same (guest = "linux")',
             )
     for what, found, limit in counted:
         if found > limit:
@@ -113,13 +122,15 @@ def _refuse_threads(system: System, domain: Domain) -> None:
         if any(hop.split(".")[0] == domain.name for hop in flow.hops):
             found, allowed = f'"linux", and items of {flow.name}', "executive: Linux has no flows"
             raise InputError(system.name, None, f"{where}guest", found, allowed)
-    if domain.scheduler in RANKED and len(domain.tasks) > LINUX_RANKS:
+    if domain.scheduler not in UNRANKED and len(domain.tasks) > LINUX_RANKS:
         allowed = f"at most {LINUX_RANKS} under {domain.scheduler}: Linux has as many priorities"
         raise InputError(system.name, None, f"{where}task", str(len(domain.tasks)), allowed)
     least_ns, most_ns = LINUX_DEADLINES_NS
-    for task in domain.tasks if domain.scheduler is Scheduler.EDF else ():
+    for task in domain.tasks if domain.scheduler in (Scheduler.EDF, Scheduler.GEDF) else ():
         if task.deadline_ns is not None and not least_ns <= task.deadline_ns <= most_ns:
-            allowed = f"{exact_time(least_ns)} to {exact_time(most_ns)} under edf, as Linux has it"
+            allowed = (
+                f"{exact_time(least_ns)} to {exact_time(most_ns)} under {domain.scheduler} in Linux"
+            )
             found = exact_time(task.deadline_ns)
             what = f"{where}task {task.name}: deadline"
             raise InputError(system.name, None, what, found, allowed)
@@ -245,7 +256,7 @@ def guest_words(
         "workload=tasks",
         f"domain={number}",
         f"vcpus={domain.vcpus}",
-        f"scheduler={domain.scheduler}",
+        f"scheduler={WITHIN.get(domain.scheduler, domain.scheduler)}",
         f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
         f"horizon={horizon_ns}",
         f"seed={seed}",
@@ -281,7 +292,8 @@ def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str
 
 def task_ranks(domain: Domain) -> list[int]:
     """The place of each task under fixed priority, 0 first; otherwise the file's order."""
-    keys = [(_static_key(domain.scheduler, task), index) for index, task in enumerate(domain.tasks)]
+    scheduler = WITHIN.get(domain.scheduler, domain.scheduler)
+    keys = [(_static_key(scheduler, task), index) for index, task in enumerate(domain.tasks)]
     places = {key: rank for rank, key in enumerate(sorted(keys))}
     return [places[key] for key in keys]
 

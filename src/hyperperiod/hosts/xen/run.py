@@ -289,7 +289,12 @@ def _plain(system: System) -> System:
 def _allow(
     header: Header, system: System, machine: Machine, recorded: Recorded, late_ns: int
 ) -> None:
-    """Adds to a header what its reader must allow for, as it was on this machine."""
+    """Adds to a header what its reader must allow for, as it was on this machine.
+
+    A guest that moves jobs does not know which of its vcpus have a pcpu: the order of a global
+    guest, of which all hosts are told otherwise, is not what it has.
+    """
+    header.pop("global_guests", None)
     header["changes"] = changes_made(header, recorded.hypervisor)
     header["lateness_ns"] = late_ns
     if not machine.icount:
