@@ -68,6 +68,15 @@ def test_beside_the_budgets_a_pcpu_loses_one_pick_and_one_for_each_server() -> N
     assert [rbf(loads, window) for window in (1, 10**12)] == [3 * longest] * 2
 
 
+def test_migrations_cost_nothing_on_one_pcpu() -> None:
+    """A global policy on one pcpu with no other costs loses nothing, and is analysed."""
+    one = system(*TWO).replace(
+        policy=parse_policy("periodic+fp+none+global"), overheads=Overheads(migration_ns=58)
+    )
+    assert overhead_loads(one, TWO) == ()
+    assert overhead_loads(one.replace(pcpus=2), TWO) != ()
+
+
 def test_a_budget_loses_the_picks_that_grant_it() -> None:
     """In 500: a refill of each, a job of b; the first pick and the one in progress."""
     one = system(*TWO)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Systems for each row of the table of proofs, and the adversary that is set on what is accepted.
 
-A system of a row has one of the policies that the row names. There are three kinds. A *whole*
+A system of a row has one of the policies that the row names. There are four kinds. A *whole*
 system (`test_whole_systems.World`) has overheads, quanta, jitter, offsets, blocking, ties, several
 vcpus, best effort and flows of up to 30 hops. A system of *vcpus* is that with its domains put
-together, so that the vcpus of one differ in all that a vcpu has, on up to four pcpus. A *chain*
+together, so that the vcpus of one differ in all that a vcpu has, on up to four pcpus. A *moving*
+one is the same without overheads and flows, but that the jobs of each domain move between its
+vcpus. A *chain*
 (`test_chains`) is one item that passes up to 30 hops of one vcpu, beside servers whose jobs preempt
 it, with a price on the wakes in between.
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -28,7 +31,7 @@ from tests.soundness.test_whole_systems import SCHEDULERS, TICKS, World, claims_
 
 from hyperperiod import _sim
 from hyperperiod.analysis import Analysis
-from hyperperiod.analysis.proofs import PROOFS, Proof, Rules
+from hyperperiod.analysis.proofs import PROOFS, Cover, Proof, Rules
 from hyperperiod.analysis.resolve import resolve
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.model import (
@@ -37,6 +40,7 @@ from hyperperiod.model import (
     InputError,
     Interface,
     Order,
+    Overheads,
     OwnVcpu,
     Policy,
     Scheduler,
@@ -51,7 +55,8 @@ from hyperperiod.model.policy import legal_policies
 from hyperperiod.runs import complete
 
 NEVER = 2**64 - 1
-KINDS = ("whole", "vcpus", "chain")
+KINDS = ("whole", "vcpus", "moving", "chain")
+GLOBAL = [scheduler for scheduler in Scheduler if scheduler.is_global]
 WITHOUT_BOUNDS = ("slice-once+fp", "slice-once+edf")
 """Rows of which no flow has a bound: chains would be drawn in vain."""
 LONGEST_CHAIN_NS = 60_000
@@ -69,7 +74,10 @@ ROWS = {name_of(row): row for row in PROOFS}
 
 def kinds_of(name: str) -> tuple[str, ...]:
     """What is drawn for a row."""
-    return KINDS[:2] if name in WITHOUT_BOUNDS else KINDS
+    left_out = {"chain"} if name in WITHOUT_BOUNDS else set()
+    if Cover.GAPS not in ROWS[name].covers:
+        left_out.add("moving")
+    return tuple(kind for kind in KINDS if kind not in left_out)
 
 
 @cache
@@ -146,12 +154,47 @@ def draw_whole(draw: random.Random, row: Proof, *, in_guests: bool = False) -> D
 def draw_of_kind(draw: random.Random, row: Proof, kind: str) -> Drawn | None:
     if kind == "chain":
         return draw_of_chain(draw, row)
+    if kind == "moving":
+        return draw_moving(draw, row)
     return draw_whole(draw, row, in_guests=kind == "vcpus")
 
 
-def with_guests(draw: random.Random, system: System) -> System:
+def draw_moving(draw: random.Random, row: Proof) -> Drawn | None:
+    """A system of guests whose jobs move, mostly with what their test covers."""
+    world = RowWorld(draw, policies_of(row))
+    world.overheads, world.flows, world.harmonic = Overheads(), False, False
+    if world.policy.scope is Scope.PARTITIONED:
+        world.pcpus = draw.randint(1, 4)
+    drawn = world.system()
+    domains = tuple(
+        one.replace(tasks=tuple(_covered(draw, task) for task in one.tasks))
+        for one in drawn.domains
+    )
+    try:
+        system = resolve(with_guests(draw, drawn.replace(domains=domains), GLOBAL))
+    except InputError:  # a spare of too long a period, or no interface
+        return None
+    tick = world.tick
+    steps = (1, tick, 5 * tick) if tick > 1 else (1, 1, 2, 7)
+    return Drawn(system, TICKS * tick, 60 * tick, steps, phases=True, free=False)
+
+
+def _covered(draw: random.Random, task: Task) -> Task:
+    """The task without blocking, mostly with its deadline before its next release."""
+    task = task.replace(blocking_ns=0)
+    if task.period_ns is None or task.deadline_ns is None or draw.random() < 0.05:
+        return task
+    room_ns = task.period_ns - (task.wcet_ns or 0)
+    jitter_ns = min(task.jitter_ns, max(0, room_ns))
+    deadline_ns = min(task.deadline_ns, task.period_ns - jitter_ns)
+    return task.replace(jitter_ns=jitter_ns, deadline_ns=deadline_ns)
+
+
+def with_guests(
+    draw: random.Random, system: System, schedulers: Sequence[Scheduler] = SCHEDULERS
+) -> System:
     """The system with its domains in up to three guests, of which they are the vcpus."""
-    guests = [(f"g{number}", draw.choice(SCHEDULERS)) for number in range(draw.randint(1, 3))]
+    guests = [(f"g{number}", draw.choice(schedulers)) for number in range(draw.randint(1, 3))]
     members: dict[str, list[Domain]] = {name: [] for name, _ in guests}
     others = [domain for domain in system.domains if domain.vcpus > 1]
     for domain in system.domains:
@@ -170,7 +213,7 @@ def with_guests(draw: random.Random, system: System) -> System:
 
 
 def _guest(draw: random.Random, name: str, scheduler: Scheduler, members: list[Domain]) -> Domain:
-    priorities = scheduler.takes_priorities
+    priorities, moving = scheduler.takes_priorities, scheduler.is_global
     return Domain(
         name=name,
         scheduler=scheduler,
@@ -179,7 +222,7 @@ def _guest(draw: random.Random, name: str, scheduler: Scheduler, members: list[D
                 pcpu=one.pcpu,
                 priority=one.priority,
                 interface=one.interface,
-                interface_period_ns=one.interface_period_ns,
+                interface_period_ns=_period_ns(one, moving=moving),
                 best_effort=one.best_effort or None,
                 extra=(one.extra or None) if not one.best_effort else None,
             )
@@ -188,13 +231,21 @@ def _guest(draw: random.Random, name: str, scheduler: Scheduler, members: list[D
         tasks=tuple(
             task.replace(
                 name=f"{one.name}-{task.name}",
-                vcpu=vcpu,
+                vcpu=None if moving else vcpu,
                 priority=draw.randint(0, 2) if priorities else None,
             )
             for vcpu, one in enumerate(members)
             for task in one.tasks
         ),
     )
+
+
+def _period_ns(vcpu: Domain, *, moving: bool) -> int | None:
+    """The period of a vcpu without an interface; jobs that move need one that is given."""
+    if moving and vcpu.interface is None and not vcpu.best_effort:
+        longest_ns = max(task.period_ns or 0 for task in vcpu.tasks)
+        return vcpu.interface_period_ns or max(1, longest_ns // 5)
+    return vcpu.interface_period_ns
 
 
 def draw_of_chain(draw: random.Random, row: Proof) -> Drawn:

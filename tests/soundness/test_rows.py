@@ -52,6 +52,7 @@ _GENERAL = {"supply": Shape.GENERAL}
         ("slice-once+fp", "whole", _GENERAL),
         ("slice-once+edf", "whole", _GENERAL),
         ("sporadic+edf", "chain", _HOPS),
+        ("polling+fp", "moving", _HOPS),
     ],
 )
 def test_a_row_that_claims_too_much_is_found_out(
@@ -60,7 +61,7 @@ def test_a_row_that_claims_too_much_is_found_out(
     row = replace(ROWS[name], **wrong)
     table = tuple(row if one is ROWS[name] else one for one in proofs.PROOFS)
     monkeypatch.setattr(proofs, "PROOFS", table)
-    draws = (random.Random(f"{name} {kind} {number}") for number in range(100))
+    draws = (random.Random(f"{name} {kind} {number}") for number in range(400))
     assert any(try_one(draw, row, kind).counterexample for draw in draws)
 
 
@@ -165,13 +166,16 @@ def test_hunts_of_several_seeds_add_up(tmp_path: Path) -> None:
     }
     assert drawn == {
         ("periodic+fp", "whole"): 7,
+        ("periodic+fp", "vcpus"): 7,
+        ("periodic+fp", "moving"): 7,
         ("periodic+fp", "chain"): 7,
         ("slice-once+edf", "whole"): 4,
+        ("slice-once+edf", "vcpus"): 4,
     }
     assert first["rows"]["periodic+fp"]["whole"]["drawn"] == 2
     page = table(states)
-    assert "18 systems drawn" in page
-    assert f"`make hunt SEED=2 COUNT=3` at {second['code']}: 6 systems" in page
+    assert "36 systems drawn" in page
+    assert f"`make hunt SEED=2 COUNT=3` at {second['code']}: 12 systems" in page
 
 
 def test_a_hunt_of_chains_alone(tmp_path: Path) -> None:

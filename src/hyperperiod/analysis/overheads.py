@@ -111,6 +111,7 @@ def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...
         return tuple(
             Load(event.times * cost_ns, event.period_ns, event.period_ns, event.late_ns)
             for event in _all_events(system, domains)
+            if cost_ns
         )
     total_ns = _beside_budgets_ns(system, domains)
     return (Load(total_ns, _ONCE_NS, _ONCE_NS),) if total_ns else ()

@@ -149,7 +149,11 @@ class _Search:
         if key in self.known:
             return self.known[key]
         placed = _placed(self.opened, place)
-        costs = [self._fit_pinned(_pinned(placed, pins), solver=solver) for pins in self.pins]
+        costs = [
+            self._fit_pinned(_pinned(placed, pins), solver=solver)
+            for pins in self.pins
+            if not _put_on_reserved(placed, pins)
+        ]
         self.known[key] = min((cost for cost in costs if cost is not None), default=None)
         return self.known[key]
 
@@ -483,7 +487,17 @@ def _homes(domain: Domain, free: Sequence[int]) -> Sequence[int]:
     if pins == {None}:
         return free
     given = sorted(pin for pin in pins if pin is not None)
-    return [pin for pin in given if len(given) == 1 and (None not in pins or pin in free)]
+    return given if len(given) == 1 else []
+
+
+def _put_on_reserved(system: System, pins: dict[int, int]) -> bool:
+    """Whether vcpus with work would go to a reserved pcpu, to which another one is pinned."""
+    return any(
+        part.pcpu is None and not _is_empty(part)
+        for i, pcpu in pins.items()
+        if pcpu in system.reserved
+        for part in parts_of(system.domains[i])
+    )
 
 
 def _pinned_empty(system: System) -> Iterator[System]:
