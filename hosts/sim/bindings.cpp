@@ -214,6 +214,7 @@ class Run {
 
             counts["supply_ns"] = vcpu.supply_ns;
             counts["donated_ns"] = vcpu.donated_ns;
+            counts["moved_here"] = vcpu.moved_here;
             list.append(counts);
         }
         return list;

@@ -150,7 +150,7 @@ inline void Engine::balance() {
     for (GlobalGuest &guest : global_guests_) {
         if (!std::exchange(guest.stirred, false))
             continue;
-        guest.execute();
+        guest.execute([this](u32 vcpu) { given_[vcpu].moved_here++; });
         for (u32 i = 0; i < guest.vcpus(); i++)
             vcpu_changed(guest.first_vcpu() + i);
     }

@@ -83,17 +83,4 @@ u32 GlobalGuest::place_for(u32 task) {
     return slot;
 }
 
-void GlobalGuest::execute() {
-    for (u32 slot = 0; slot < slots_.size(); slot++) {
-        const u32 task = slots_[slot].task;
-
-        slots_[slot].executes = task != NONE;
-        if (task == NONE)
-            continue;
-        forget(task);
-        entry(task).last = slot;
-        slots_[slot].remembered = task;
-    }
-}
-
 } // namespace hyperperiod::sim

@@ -59,8 +59,22 @@ class GlobalGuest {
             slots_[slot].has_pcpu = has_pcpu(first_vcpu_ + slot);
         return place_first();
     }
-    // What was placed last is executed from now on.
-    void execute();
+    // What was placed last is executed from now on. Calls moved(vcpu) for every vcpu whose job goes
+    // on there after another one has executed it.
+    template <class Moved> void execute(Moved &&moved) {
+        for (u32 slot = 0; slot < slots_.size(); slot++) {
+            const u32 task = slots_[slot].task;
+
+            slots_[slot].executes = task != NONE;
+            if (task == NONE)
+                continue;
+            if (entry(task).last != NONE && entry(task).last != slot)
+                moved(first_vcpu_ + slot);
+            forget(task);
+            entry(task).last = slot;
+            slots_[slot].remembered = task;
+        }
+    }
 
     bool stirred = false; // jobs, or pcpus of its vcpus, have come or gone at this instant
 

@@ -13,8 +13,9 @@
 namespace hyperperiod::sim {
 
 struct VcpuCount {
-    Ns supply_ns = 0;  // it ran
-    Ns donated_ns = 0; // of that: without its own server paying
+    Ns supply_ns = 0;   // it ran
+    Ns donated_ns = 0;  // of that: without its own server paying
+    u64 moved_here = 0; // a job went on here after it had been executed on another vcpu
 };
 
 struct PcpuCount {

@@ -32,6 +32,7 @@ class FlowCounts(ResponseCounts):
 class DomainCounts(TypedDict):
     supply_ns: int
     donated_ns: int
+    moved_here: int
 
 class PcpuCounts(TypedDict):
     busy_ns: int

@@ -194,11 +194,30 @@ def agree(policy: str, found: Sequence[Load], pcpus: int, ticks: int = TICKS) ->
         assert finding.status is not Status.FAILS, (found, finding.violations[:2])
     game = naive(policy, found, pcpus)
     rows = [[one for world in game.tick(now) for one in world] for now in range(ticks)]
+    assert migrations_of(ran) == moved(rows, found)
     for pcpu in range(pcpus):
         expected = [row[pcpu] for row in rows]
         got = ticks_of(ran, pcpu, tick_ns(policy))
         wrong = [now for now in range(ticks) if got[now] != expected[now]]
         assert wrong == [], (found, pcpu, wrong[0], got[wrong[0]], expected[wrong[0]])
+
+
+def migrations_of(ran: Run) -> list[int]:
+    return [one.guest_migrations or 0 for one in ran.result.domains]
+
+
+def moved(rows: list[list[Executed]], found: Sequence[Load]) -> list[int]:
+    """How often a job of each domain was executed on another vcpu than in the tick before."""
+    counts = [0] * len(found)
+    owner = [d for d, load in enumerate(found) for _ in load.work]
+    last: dict[tuple[int, int], int] = {}
+    for row in rows:
+        for one in row:
+            if one.job is None or one.vcpu is None:
+                continue
+            counts[owner[one.job[0]]] += last.setdefault(one.job, one.vcpu) != one.vcpu
+            last[one.job] = one.vcpu
+    return counts
 
 
 def searched(body: Callable[[st.DataObject], None], examples: int) -> None:
@@ -291,6 +310,7 @@ def test_a_job_moves_to_a_vcpu_that_has_budget_left() -> None:
         (11, 20, "idle", ""),
     ]
     assert ran.drawn() == "0 a 6 - 10 a 11 - 20"
+    assert (ran.domain("d").guest_migrations, ran.result.migrations) == (1, 0)
     assert vcpus_of(ran) == [
         (0, "arrive", 0),
         (3, "arrive", 1),

@@ -41,6 +41,7 @@ from hyperperiod.model import (
     Task,
     TaskKind,
     to_toml,
+    vcpus_of,
 )
 from hyperperiod.model.part import fields_of
 from hyperperiod.model.policy import legal_policies
@@ -193,7 +194,7 @@ class World:
             offset_ns=0 if still else draw.choice((0, 0, self.ticks(0, 30))),
             jitter_ns=0 if still else draw.choice((0, 0, 0, self.ticks(0, period))),
             etf=draw.choice((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(1, 10))),
-            priority=draw.randint(0, 2) if scheduler is Scheduler.FP else None,
+            priority=draw.randint(0, 2) if scheduler.takes_priorities else None,
             **place,
         )
 
@@ -204,7 +205,7 @@ class World:
             kind=TaskKind.BUSY,
             wcet_ns=wcet,
             offset_ns=self.draw.choice((0, self.ticks(0, 40))),
-            priority=self.draw.randint(0, 3) if scheduler is Scheduler.FP else None,
+            priority=self.draw.randint(0, 3) if scheduler.takes_priorities else None,
             vcpu=self.draw.randrange(vcpus) if vcpus > 1 else None,
         )
 
@@ -315,13 +316,14 @@ def failed_properties(system: System, horizon_ns: int, seed: int) -> list[str]:
     return [f"{one.name}: {said}" for one, said in found if said.status is Status.FAILS]
 
 
-def trial(draw: random.Random, runs: int = 4) -> Trial:
-    world = World(draw)
+def trial(draw: random.Random, runs: int = 4, kind: type[World] = World) -> Trial:
+    """Draws a system of a kind of world, and runs it if the analysis promises anything."""
+    world = kind(draw)
     try:
-        system = resolve_what_can_be(world.system()).system
+        system = resolve_what_can_be(world.system()).whole()
     except InputError:  # a spare of too long a period
         return Trial(accepted=False)
-    if any(not domain.best_effort and domain.interface is None for domain in system.domains):
+    if any(vcpu.interface is None and not vcpu.best_effort for vcpu in vcpus_of(system)):
         return Trial(accepted=False)
     claims = claims_of(system)
     if not any(claims):

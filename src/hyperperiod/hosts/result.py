@@ -76,7 +76,8 @@ class RunVcpu(ResultObject):
 class RunDomain(ResultObject):
     """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers.
 
-    `each_vcpu` is there if its vcpus may differ.
+    `each_vcpu` is there if its vcpus may differ. `guest_migrations` is there if its jobs move: how
+    often one went on on another vcpu.
     """
 
     name: str
@@ -86,6 +87,7 @@ class RunDomain(ResultObject):
     donated_ns: int
     tasks: tuple[RunTask, ...]
     each_vcpu: tuple[RunVcpu, ...] = ()
+    guest_migrations: int | None = None
 
 
 class RunPcpu(ResultObject):
@@ -183,10 +185,14 @@ class FlowCount(ResponseCount):
 
 
 class VcpuCount(NamedTuple):
-    """What a host counted of one vcpu."""
+    """What a host counted of one vcpu.
+
+    `moved_here`: how often a job went on here that another vcpu had executed.
+    """
 
     supply_ns: int
     donated_ns: int
+    moved_here: int = 0
 
 
 class PcpuCount(NamedTuple):
@@ -265,6 +271,9 @@ def _domain(domain: Domain, tasks: Iterator[TaskCount], given: Sequence[VcpuCoun
             )
             for name, keys, one in names
         ),
+        guest_migrations=sum(one.moved_here for one in given)
+        if domain.scheduler.is_global
+        else None,
     )
 
 
