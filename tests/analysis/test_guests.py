@@ -74,6 +74,19 @@ def test_a_best_effort_vcpu_only_adds() -> None:
     assert analyze(system).domains[0].tasks == analyze(moving("gedf")).domains[0].tasks
 
 
+def test_linux_moves_jobs_only_between_vcpus_that_are_always_there() -> None:
+    linux = {**LINUX, "guest": "linux", "scheduler": "gedf"}
+    parts = analyze(moving(domain=[linux]))
+    assert parts.schedulable is None
+    assert "Linux does not know" in parts.reason
+    whole = [{"pcpu": pcpu, "interface": {"period": "10ms", "budget": "10ms"}} for pcpu in (0, 1)]
+    assert analyze(moving(domain=[{**linux, "vcpu": whole}])).schedulable is True
+    alike = {**linux, "vcpus": 2, "interface": {"period": "10ms", "budget": "9ms"}}
+    del alike["vcpu"]
+    top = {"policy": "rtds", "domain": [alike]}
+    assert "Linux does not know" in analyze(moving(**top)).reason
+
+
 def test_below_a_busy_task_nothing_is_known() -> None:
     busy = {"name": "busy", "kind": "busy", "priority": 1}
     tasks = [{**task, "priority": 2 * at} for at, task in enumerate(LINUX["task"])]

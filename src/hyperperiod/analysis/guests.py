@@ -28,6 +28,7 @@ from hyperperiod.analysis.domains.domain_level import (
     SupplyContract,
     contract_under,
     judge_cluster,
+    require_knowing,
     supply_under,
 )
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -74,6 +75,7 @@ def supplies_of(
             continue
         if keys.interface is None:
             raise NotCovered(NO_INTERFACE)
+        require_knowing(domain, keys.interface)
         supplies.append(supply_under(keys.interface, contract, [component], moving=True))
     if not supplies:
         raise NotCovered(BEST_EFFORT)

@@ -55,6 +55,7 @@ from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import (
     Budget,
     Domain,
+    GuestKind,
     Interface,
     Order,
     Policy,
@@ -75,6 +76,7 @@ BEST_EFFORT = "best effort: no server, so nothing is promised"
 NO_RESPONSE_BOUND = "edp sbf: the host level gives no response bound of the server"
 FAIR = "fair: no test covers it"
 MOVING = "gedf: jobs move between the vcpus, which are judged together"
+LINUX_MOVES = "Linux does not know which vcpus have a pcpu: its jobs move only between whole pcpus"
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
@@ -209,7 +211,16 @@ def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Com
     if domain.interface is None:
         raise NotCovered(BEST_EFFORT)
     moving = cluster_of(domain) is not None
+    if moving:
+        require_knowing(domain, domain.interface)
     return supply_under(domain.interface, contract, components, moving=moving)
+
+
+def require_knowing(domain: Domain, interface: Interface) -> None:
+    """NotCovered for a guest that moves jobs, but not away from a vcpu that has lost its pcpu."""
+    always_there = interface.budget_ns == interface.period_ns
+    if domain.guest is GuestKind.LINUX and not always_there:
+        raise NotCovered(LINUX_MOVES)
 
 
 def supply_under(
