@@ -83,8 +83,7 @@ def test_linux_moves_jobs_only_between_vcpus_that_are_always_there() -> None:
     assert analyze(moving(domain=[{**linux, "vcpu": whole}])).schedulable is True
     alike = {**linux, "vcpus": 2, "interface": {"period": "10ms", "budget": "9ms"}}
     del alike["vcpu"]
-    top = {"policy": "rtds", "domain": [alike]}
-    assert "Linux does not know" in analyze(moving(**top)).reason
+    assert "Linux does not know" in analyze(moving(policy="rtds", domain=[alike])).reason
 
 
 def test_below_a_busy_task_nothing_is_known() -> None:
