@@ -31,9 +31,9 @@ def guest(name: str = "executive.bin") -> Path:
 
 
 @functools.cache
-def tools() -> Path:
-    """hyperperiod-xen, the tool for dom0."""
-    return _build("tools")
+def tools(target: str = "tools") -> Path:
+    """hyperperiod-xen, the tool for dom0 here or (tools-arm64) on a board."""
+    return _build(target)
 
 
 @functools.cache

@@ -25,9 +25,7 @@ from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-BUILD = TOP / "build" / "dom0"
 
-KERNEL = "linux-image-amd64"
 PACKAGES = (
     "busybox-static", "libc6", "libgcc-s1", "liblzma5", "libncurses6", "libtinfo6", "libuuid1",
     "libxencall1", "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1",
@@ -40,7 +38,7 @@ TOOLS = (
     "xentrace", "xentop",
 )  # fmt: skip
 PROGRAMS = (
-    "usr/bin/busybox", "usr/bin/xenstore", "usr/bin/xenalyze", "usr/lib64/ld-linux-x86-64.so.2",
+    "usr/bin/busybox", "usr/bin/xenstore", "usr/bin/xenalyze",
     *(f"usr/lib/xen-4.20/bin/{tool}" for tool in TOOLS),
 )  # fmt: skip
 LINKS = {
@@ -51,9 +49,31 @@ LINKS = {
 }  # fmt: skip
 MODULES = ("xen-privcmd", "xen-evtchn", "xenfs/xenfs", "xen-gntdev", "xen-gntalloc")
 """In the order in which they are loaded; below the kernel's drivers/xen."""
-LIBRARIES = Path("usr/lib/x86_64-linux-gnu")
-BY_NAME = LIBRARIES / "libgcc_s.so.1"
+BY_NAME = "libgcc_s.so.1"
 """Loaded when a thread is cancelled; no program names it."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Whose dom0: Debian's name, where programs look for what they need, and what else that is."""
+
+    debian: str
+    libraries: Path
+    loader: Path
+    packages: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where the image is put together and kept."""
+        return TOP / "build" / "dom0" / self.debian
+
+
+AMD64 = Architecture(
+    "amd64", Path("usr/lib/x86_64-linux-gnu"), Path("usr/lib64/ld-linux-x86-64.so.2")
+)
+ARM64 = Architecture(
+    "arm64", Path("usr/lib/aarch64-linux-gnu"), Path("usr/lib/ld-linux-aarch64.so.1"), ("libfdt1",)
+)
 
 
 @dataclass(frozen=True)
@@ -68,34 +88,35 @@ class MissingPackagesError(Exception):
     """The packages of dom0 cannot be had here; says why."""
 
 
-def dom0_image() -> Image:
+def dom0_image(arch: Architecture = AMD64) -> Image:
     """The image, assembled now or found from an earlier run."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with (BUILD / ".lock").open("w") as lock:
+    arch.folder.mkdir(parents=True, exist_ok=True)
+    with (arch.folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        packages = download(KERNEL, *PACKAGES)
+        kernel = f"linux-image-{arch.debian}"
+        packages = download(kernel, *PACKAGES, *arch.packages, architecture=arch.debian)
         sources = (Path(__file__), HERE / "cpio.py", HERE / "dom0" / "init")
         parts = [*(path.name for path in packages), *(path.read_text() for path in sources)]
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        image = Image(BUILD / "vmlinuz", BUILD / "initrd")
-        stamp = BUILD / "key"
+        image = Image(arch.folder / "vmlinuz", arch.folder / "initrd")
+        stamp = arch.folder / "key"
         if not stamp.exists() or stamp.read_text() != key:
             stamp.unlink(missing_ok=True)
-            _assemble(packages, image)
+            _assemble(packages, image, arch)
             stamp.write_text(key)
         return image
 
 
-def download(*packages: str) -> list[Path]:
-    """Debian trixie's packages of these names for amd64, as files."""
+def download(*packages: str, architecture: str = "amd64") -> list[Path]:
+    """Debian trixie's packages of these names, as files."""
     try:
-        return debian.packages(TOP / "build" / "downloads", "amd64", packages)
+        return debian.packages(TOP / "build" / "downloads", architecture, packages)
     except MissingError as error:
         raise MissingPackagesError(str(error)) from None
 
 
-def _assemble(packages: list[Path], image: Image) -> None:
-    root = BUILD / "root"
+def _assemble(packages: list[Path], image: Image, arch: Architecture) -> None:
+    root = arch.folder / "root"
     rmtree(root, ignore_errors=True)
     root.mkdir()
     for package in packages:
@@ -106,7 +127,7 @@ def _assemble(packages: list[Path], image: Image) -> None:
     (kernel,) = root.glob("boot/vmlinuz-*")
     copyfile(kernel, image.kernel)
     archive = Archive()
-    _add_programs(archive, root)
+    _add_programs(archive, root, arch)
     (modules,) = root.glob("usr/lib/modules/*/kernel/drivers/xen")
     for number, name in enumerate(MODULES):
         content = lzma.decompress((modules / f"{name}.ko.xz").read_bytes())
@@ -128,9 +149,9 @@ def _unpack_kernel(package: Path, root: Path) -> None:
     subprocess.run(["tar", "-x", "-C", root, *wanted], check=True, input=tar.stdout)
 
 
-def _add_programs(archive: Archive, root: Path) -> None:
+def _add_programs(archive: Archive, root: Path, arch: Architecture) -> None:
     """The programs, and the libraries they need, and those that these need."""
-    waiting = [*(Path(name) for name in PROGRAMS), BY_NAME]
+    waiting = [*(Path(name) for name in PROGRAMS), arch.loader, arch.libraries / BY_NAME]
     added = set(waiting)
     while waiting:
         name = waiting.pop()
@@ -139,7 +160,7 @@ def _add_programs(archive: Archive, root: Path) -> None:
             raise MissingPackagesError(f"{name} is in none of dom0's packages")
         archive.file(name.as_posix(), found.read_bytes())
         for library in _needed(found):
-            path = LIBRARIES / library
+            path = arch.libraries / library
             if path not in added:
                 added.add(path)
                 waiting.append(path)

@@ -8,8 +8,10 @@ ended after a time limit.
 
 from __future__ import annotations
 
+import base64
 import io
 import os
+import re
 import signal
 import subprocess
 import tarfile
@@ -22,6 +24,9 @@ from tests.stack.cpio import Archive
 from tests.stack.dom0_image import Image
 
 SYSTEM = "qemu-system-x86_64"
+ARM_SYSTEM = "qemu-system-aarch64"
+KERNEL_AT, INITRD_AT = 0x4A000000, 0x50000000
+"""Where QEMU puts dom0's kernel and its first file system, in the board's memory."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,11 @@ class Machine:
             "-initrd", f"{dom0},{folder / 'initrd'}",
         ]  # fmt: skip
 
+    def results(self, folder: Path) -> dict[str, bytes]:
+        """What the session left in /results, which dom0 wrote to a port of QEMU's."""
+        packed = folder / "out.tar.gz"
+        return _files_of(packed.read_bytes() if packed.exists() else b"")
+
     def run(self, folder: Path, session: Mapping[str, bytes], limit_s: int) -> Ran:
         """Boots, runs the session, waits for the end; logs stay in the folder."""
         archive = Archive()
@@ -74,9 +84,36 @@ class Machine:
         ended = _run_limited(self.command(folder), limit_s)
         return Ran(
             log=(folder / "console.log").read_text(errors="replace"),
-            results=_files_of(folder / "out.tar.gz"),
+            results=self.results(folder),
             ended=ended,
         )
+
+
+@dataclass(frozen=True)
+class ArmMachine(Machine):
+    """The same for arm64: Xen finds dom0 in the device tree, where QEMU puts it.
+
+    The session's own `send` says on the console what it is given, in base64.
+    """
+
+    def command(self, folder: Path) -> list[str]:
+        """How QEMU is called."""
+        xen_line = f"console=dtuart dtuart=/pl011@9000000 dom0_mem=512M {self.boot_line}"
+        kernel = f"guest-loader,addr={KERNEL_AT:#x},kernel={self.image.kernel}"
+        return [
+            ARM_SYSTEM, "-machine", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a57",
+            "-smp", str(self.pcpus), "-m", "1024", "-display", "none", "-nodefaults",
+            "-no-reboot", "-monitor", "none", "-serial", f"file:{folder / 'console.log'}",
+            "-kernel", str(self.xen), "-append", xen_line,
+            "-device", f"{kernel},bootargs=console=hvc0 quiet",
+            "-device", f"guest-loader,addr={INITRD_AT:#x},initrd={folder / 'initrd'}",
+        ]  # fmt: skip
+
+    def results(self, folder: Path) -> dict[str, bytes]:
+        """What `send` said between its two marks."""
+        log = (folder / "console.log").read_text(errors="replace")
+        told = re.search(r"results begin\r?\n(.*?)results end", log, re.DOTALL)
+        return _files_of(base64.b64decode(told[1])) if told else {}
 
 
 def _run_limited(command: list[str], limit_s: int) -> bool:
@@ -92,9 +129,8 @@ def _run_limited(command: list[str], limit_s: int) -> bool:
             process.wait()
 
 
-def _files_of(path: Path) -> dict[str, bytes]:
+def _files_of(raw: bytes) -> dict[str, bytes]:
     """The files in a packed tar archive; none if there is no archive, or half of one."""
-    raw = path.read_bytes() if path.exists() else b""
     files: dict[str, bytes] = {}
     if not raw:
         return files

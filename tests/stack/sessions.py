@@ -13,7 +13,7 @@ import pickle
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,9 +44,9 @@ DOM0 = "dom0_max_vcpus=1 dom0_vcpus_pin"
 """One vcpu: a Linux of several patches its own code, which multi-threaded QEMU gets wrong."""
 
 
-def need_tools() -> None:
-    """Skips a test where a tool of the stack is missing."""
-    for tool, package in TOOLS.items():
+def need_tools(tools: Mapping[str, str] = TOOLS) -> None:
+    """Skips a test where a tool of the stack is missing; the values are their packages."""
+    for tool, package in tools.items():
         if not shutil.which(tool):
             pytest.skip(f"{tool}: not found; apt-get install {package}")
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hyperperiod.hosts.xen.build import debian
 from hyperperiod.hosts.xen.build.job import (
+    MACHINES,
     BuildError,
     BuildJob,
     compiler_for,
@@ -36,6 +37,7 @@ STAMP = ".stamp"
 SHOWN_ON_FAILURE = 25
 
 DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
+MACHINE_OF = {arch: machine for machine, arch in MACHINES.items()}
 TOOLSTACK_PACKAGES = (
     "libxen-dev", "libxencall1", "libxenstore4", "libxentoolcore1", "libxentoollog1",
 )  # fmt: skip
@@ -84,32 +86,42 @@ def build_lockstep(job: BuildJob) -> Path:
     return _made(out, out / "lockstep.so", key, make, "what keeps pcpus in step")
 
 
-def need_for_tools() -> None:
-    """Raises MissingError if this machine cannot build the tool for dom0."""
-    need({"gcc": "gcc", "make": "make", "dpkg-deb": "dpkg"}, "build hyperperiod-xen")
+def need_for_tools(arch: str | None = None) -> None:
+    """Raises MissingError if this machine cannot build the tool for dom0, here or on `arch`."""
+    compiler = compiler_for(arch) if arch else {"gcc": "gcc"}
+    need(compiler | {"make": "make", "dpkg-deb": "dpkg"}, "build hyperperiod-xen")
     debian.need_apt("fetch the toolstack's headers")
 
 
-def build_tools(job: BuildJob) -> Path:
-    """`hyperperiod-xen`, against the libxencall of Xen 4.20 that Debian trixie has."""
-    toolstack = unpack_toolstack(job)
-    out = job.root / "xen-control"
+def build_tools(job: BuildJob, arch: str | None = None) -> Path:
+    """`hyperperiod-xen`, against the libxencall of Xen 4.20 that Debian trixie has.
+
+    For a dom0 of this machine's architecture, or for another of Xen's.
+    """
+    toolstack = unpack_toolstack(job, arch)
+    out = job.root / _folder("xen-control", arch)
+    compiler = f"{prefix_for(arch) if arch else ''}gcc"
     files = _files("hosts/xen/control/*", "hosts/xen/*.h", "core/**/*.h")
-    key = digest_of([version_of("gcc"), *TOOLSTACK_PACKAGES], files)
+    key = digest_of([version_of(compiler), *TOOLSTACK_PACKAGES], files)
     make = ["-C", str(SOURCES), "-f", "hosts/xen/control/Makefile"]
-    make += [f"OUT={out}", f"TOOLSTACK={toolstack}", "CC=gcc"]
+    make += [f"OUT={out}", f"TOOLSTACK={toolstack}", f"CC={compiler}"]
     return _made(out, out / "hyperperiod-xen", key, make, "hyperperiod-xen")
 
 
-def unpack_toolstack(job: BuildJob) -> Path:
+def _folder(name: str, arch: str | None) -> str:
+    return f"{name}-{arch}" if arch else name
+
+
+def unpack_toolstack(job: BuildJob, arch: str | None = None) -> Path:
     """Headers and libraries of Xen's toolstack, unpacked from Debian's packages."""
-    folder = job.root / "xen-toolstack"
+    folder = job.root / _folder("xen-toolstack", arch)
     stamp = folder / ".unpacked"
     key = " ".join(TOOLSTACK_PACKAGES)
     if not stamp.is_file() or stamp.read_text() != key:
         with step("headers of Xen's toolstack from Debian"):
             shutil.rmtree(folder, ignore_errors=True)
-            architecture = DEBIAN_NAMES.get(platform.machine(), "amd64")
+            machine = MACHINE_OF[arch] if arch else platform.machine()
+            architecture = DEBIAN_NAMES.get(machine, "amd64")
             for package in debian.packages(job.downloads, architecture, TOOLSTACK_PACKAGES):
                 subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
             stamp.write_text(key)

@@ -32,6 +32,9 @@ TARGETS = {
     "guests": Target(programs.need_for_executive, programs.build_executive),
     "lockstep": Target(programs.need_for_lockstep, programs.build_lockstep),
     "tools": Target(programs.need_for_tools, programs.build_tools),
+    "tools-arm64": Target(
+        partial(programs.need_for_tools, "arm64"), partial(programs.build_tools, arch="arm64")
+    ),
     "xl": Target(toolstack.need_tools, toolstack.build),
     "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
 }
