@@ -86,6 +86,27 @@ def test_linux_moves_jobs_only_between_vcpus_that_are_always_there() -> None:
     assert "Linux does not know" in analyze(moving(policy="rtds", domain=[alike])).reason
 
 
+@pytest.mark.parametrize("scheduler", ["gedf", "grm", "gdm"])
+def test_how_far_jobs_that_move_are_from_their_edge(scheduler: str) -> None:
+    """What is told is accepted when it is put back in."""
+    system = moving(scheduler)
+    (found,) = analyze(system, sensitivity=True).domains
+    assert found.sensitivity
+    assert found.sensitivity.wcet_factor is not None
+    assert found.sensitivity.wcet_factor > 1
+    (guest,) = system.domains
+    for number, row in enumerate(found.tasks):
+        assert row.sensitivity
+        longest_ns, shortest_ns = row.sensitivity.largest_wcet_ns, row.sensitivity.slack_ns
+        assert longest_ns is not None
+        assert shortest_ns is not None
+        assert longest_ns > 4_000_000
+        tasks = list(guest.tasks)
+        tasks[number] = tasks[number].replace(wcet_ns=longest_ns)
+        grown = system.replace(domains=(guest.replace(tasks=tuple(tasks)),))
+        assert analyze(grown).schedulable is True
+
+
 def test_below_a_busy_task_nothing_is_known() -> None:
     busy = {"name": "busy", "kind": "busy", "priority": 1}
     tasks = [{**task, "priority": 2 * at} for at, task in enumerate(LINUX["task"])]

@@ -28,7 +28,8 @@ def test_rows_are_the_domains_of_the_split_system(seed: int) -> None:
         for row in found.each_vcpu:
             part = by_name[row.name]
             assert (row.schedulable, row.reason) == (part.schedulable, part.reason)
-            assert (row.interface, row.tests) == (part.interface, part.tests)
+            assert row.interface == part.interface
+            assert row.tests == (() if domain.moves_jobs else part.tests)
         served = [
             row.schedulable
             for row, keys in zip(found.each_vcpu, domain.each_vcpu, strict=True)

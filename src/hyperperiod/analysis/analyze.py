@@ -30,7 +30,12 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis, unknown_flows
-from hyperperiod.analysis.guests import judge_guest, supplies_of, tests_of_guest
+from hyperperiod.analysis.guests import (
+    judge_guest,
+    sensitivity_of_guest,
+    supplies_of,
+    tests_of_guest,
+)
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.result import (
@@ -53,7 +58,7 @@ from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict, all_of
-from hyperperiod.analysis.whole_domains import name_in_parts, whole_domains
+from hyperperiod.analysis.whole_domains import GuestFound, name_in_parts, whole_domains
 from hyperperiod.model import (
     Budget,
     Domain,
@@ -123,16 +128,32 @@ class Analysis:
             for domain in self._moving
         }
 
-    @property
-    def _guest_tests(self) -> dict[str, tuple[TestResult, ...]]:
-        """What each test says of these domains; no test is about work that flows release."""
-        return {
-            domain.name: tuple(
-                _test_result(one) for one in tests_of_guest(domain, self._contracts_of(domain))
-            )
-            for domain in self._moving
-            if domain.name not in self.flows.domains
-        }
+    def _guest(self, domain: Domain, *, sensitivity: bool) -> GuestFound:
+        """What is known of a domain whose jobs move; no test is about work that flows release."""
+        verdict, contracts = self._guests[domain.name], self._contracts_of(domain)
+        by_flows = domain.name in self.flows.domains
+        found = () if by_flows else tests_of_guest(domain, contracts)
+        tests = tuple(_test_result(one) for one in found)
+        if not sensitivity:
+            return GuestFound(verdict, tests)
+        margins = None if by_flows else sensitivity_of_guest(domain, contracts)
+        if margins is None:
+            return GuestFound(verdict, tests, None, {})
+        from hyperperiod.analysis.domains.domain_sensitivity import task_result
+
+        deadlines = {task.name: task.deadline_ns for task in domain.tasks}
+        return GuestFound(
+            verdict,
+            tests,
+            DomainSensitivityResult(
+                wcet_factor=None if margins.factor is None else float(margins.factor),
+                wcet_factor_exact=None if margins.factor is None else str(margins.factor),
+                least_budget_ns=None,
+                spare_budget_ns=None,
+                exact=False,
+            ),
+            {task.name: task_result(task, deadlines[task.name] or 0) for task in margins.tasks},
+        )
 
     def _of_moving(self, domain: Domain, task: Task) -> Verdict:
         """What is known of a task whose jobs move, whatever the servers get."""
@@ -210,7 +231,10 @@ class Analysis:
             self._domain(index, domain, sensitivity=sensitivity)
             for index, domain in enumerate(self.system.domains)
         )
-        domains = whole_domains(self._whole, parts, self._guests, self._guest_tests)
+        guests = {
+            domain.name: self._guest(domain, sensitivity=sensitivity) for domain in self._moving
+        }
+        domains = whole_domains(self._whole, parts, guests)
         counted = [
             (found.schedulable, _of_domain(found.name, found.reason))
             for found, domain in zip(domains, self._whole.domains, strict=True)

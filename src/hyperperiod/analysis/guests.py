@@ -16,6 +16,7 @@ vcpu gets its budget; the domain with budgets. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, component_of_tasks
@@ -35,6 +36,9 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict
 from hyperperiod.model import Domain, Interface, Policy, Sbf
 from hyperperiod.model.own_vcpu import OwnVcpu
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.domains.component_sensitivity import Sensitivity
 
 NO_INTERFACE = "a vcpu has no interface"
 
@@ -61,6 +65,18 @@ def tests_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> tuple
     except NotCovered:
         return ()
     return tests_of_cluster(domain, component, supplies)
+
+
+def sensitivity_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> Sensitivity | None:
+    """How far its tasks are from their edge on the supply that there is; None where unknown."""
+    from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
+
+    component = component_of_tasks(domain.scheduler, domain.tasks)
+    try:
+        supplies = supplies_of(domain, contracts, component)
+    except NotCovered:
+        return None
+    return None if component.starved else cluster_sensitivity(component, supplies)
 
 
 def supplies_of(

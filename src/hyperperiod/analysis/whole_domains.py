@@ -13,40 +13,52 @@ Results: one per domain of the file. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from hyperperiod.analysis.domains.domain_level import BEST_EFFORT, DomainVerdict
-from hyperperiod.analysis.result import DomainResult, TaskResult, TestResult, VcpuResult
+from hyperperiod.analysis.result import (
+    DomainResult,
+    DomainSensitivityResult,
+    TaskResult,
+    TaskSensitivityResult,
+    TestResult,
+    VcpuResult,
+)
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, System, is_split
+from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.split import parts_of
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
+
+
+class GuestFound(NamedTuple):
+    """What is known of a domain whose jobs move: verdicts, tests, how far it is from its edge."""
+
+    verdict: DomainVerdict
+    tests: tuple[TestResult, ...]
+    sensitivity: DomainSensitivityResult | Absent | None = ABSENT
+    tasks: Mapping[str, TaskSensitivityResult] | None = None
 
 
 def whole_domains(
     system: System,
     parts: Sequence[DomainResult],
-    guests: Mapping[str, DomainVerdict],
-    tests: Mapping[str, tuple[TestResult, ...]],
+    guests: Mapping[str, GuestFound],
 ) -> tuple[DomainResult, ...]:
     """The results of the domains of the file from those of their parts, in their order.
 
-    `guests` are the verdicts on the domains whose jobs move between vcpus, by name, and `tests`
-    what each test says of them.
+    `guests` is what is known of the domains whose jobs move between vcpus, by name.
     """
     found = iter(parts)
     return tuple(
-        _whole(domain, [next(found) for _ in parts_of(domain)], guests.get(domain.name)).replace(
-            tests=tests.get(domain.name, ())
-        )
+        _whole(domain, [next(found) for _ in parts_of(domain)], guests.get(domain.name))
         if is_split(domain)
         else next(found)
         for domain in system.domains
     )
 
 
-def _whole(
-    domain: Domain, parts: Sequence[DomainResult], guest: DomainVerdict | None
-) -> DomainResult:
+def _whole(domain: Domain, parts: Sequence[DomainResult], guest: GuestFound | None) -> DomainResult:
     known = domain.is_served and all(
         keys.interface is not None or keys.best_effort for keys in domain.each_vcpu
     )
@@ -55,7 +67,7 @@ def _whole(
         for part, keys in zip(parts, domain.each_vcpu, strict=True)
         if not keys.best_effort
     ]
-    verdicts = [*served, *([] if guest is None else [guest.whole])]
+    verdicts = [*served, *([] if guest is None else [guest.verdict.whole])]
     whole = all_of(verdicts) if served else Verdict.unknown(BEST_EFFORT)
     return DomainResult(
         name=domain.name,
@@ -65,10 +77,12 @@ def _whole(
         interface_overhead=float(bandwidth_of(domain) - domain.utilization) if known else None,
         schedulable=whole.holds,
         reason=whole.reason,
-        tests=(),
+        tests=() if guest is None else guest.tests,
         tasks=tuple(_tasks(domain, parts, guest, all_of(served))),
+        sensitivity=ABSENT if guest is None else guest.sensitivity,
         each_vcpu=tuple(
-            _row(part, keys.pcpu) for part, keys in zip(parts, domain.each_vcpu, strict=True)
+            _row(part, keys.pcpu, alone=guest is None)
+            for part, keys in zip(parts, domain.each_vcpu, strict=True)
         ),
     )
 
@@ -78,7 +92,8 @@ def of_vcpu(name: str, reason: str) -> str:
     return reason if not reason or reason.startswith(name) else f"{name}: {reason}"
 
 
-def _row(part: DomainResult, pcpu: int | None) -> VcpuResult:
+def _row(part: DomainResult, pcpu: int | None, *, alone: bool) -> VcpuResult:
+    """A vcpu, `alone` with its tasks: of a server without any no test says anything."""
     return VcpuResult(
         name=part.name,
         pcpu=pcpu,
@@ -87,22 +102,22 @@ def _row(part: DomainResult, pcpu: int | None) -> VcpuResult:
         interface_overhead=part.interface_overhead,
         schedulable=part.schedulable,
         reason=part.reason,
-        tests=part.tests,
+        tests=part.tests if alone else (),
         algorithm1=part.algorithm1,
         minimal_budget=part.minimal_budget,
-        sensitivity=part.sensitivity,
+        sensitivity=part.sensitivity if alone else ABSENT,
     )
 
 
 def _tasks(
-    domain: Domain, parts: Sequence[DomainResult], guest: DomainVerdict | None, outside: Verdict
+    domain: Domain, parts: Sequence[DomainResult], guest: GuestFound | None, outside: Verdict
 ) -> Iterator[TaskResult]:
     if guest is None:
         inside = {task.name: task for part in parts for task in part.tasks}
         yield from (inside[task.name] for task in domain.tasks)
         return
     for task in domain.tasks:
-        verdict = guest.parts[task.name]
+        verdict = guest.verdict.parts[task.name]
         if verdict.holds and not outside.holds:
             verdict = Verdict.unknown(outside.reason)
         yield TaskResult(
@@ -111,6 +126,7 @@ def _tasks(
             response_bound_ns=verdict.bound_ns if verdict.holds else None,
             schedulable=verdict.holds,
             reason=verdict.reason,
+            sensitivity=ABSENT if guest.tasks is None else guest.tasks.get(task.name),
         )
 
 

@@ -127,7 +127,8 @@ def _all_depths(
 def _served(domains: Iterable[DomainResult]) -> Iterable[DomainResult | VcpuResult]:
     """What the tests look at: domains of all depths, or their vcpus where these may differ."""
     for _, domain in _all_depths(domains):
-        yield from domain.each_vcpu or (domain,)
+        # Where jobs move it is the domain as a whole that is tested.
+        yield from (domain,) if domain.tests else domain.each_vcpu or (domain,)
 
 
 def _pcpu_verdicts(pcpus: Sequence[PcpuResult]) -> Table:
