@@ -337,12 +337,15 @@ void bind_scenario(nb::module_ &module) {
             arg("at_ns"), arg("budget"), arg("order"), arg("slack"))
         .def(
             "add_change",
-            [](Scenario &self, Ns at_ns, u32 vcpu, Ns period_ns, Ns budget_ns, u32 priority) {
+            [](Scenario &self, Ns at_ns, u32 vcpu, Ns period_ns, Ns budget_ns, u32 priority,
+               std::optional<u32> pcpu) {
                 if (vcpu >= self.vcpus())
                     throw std::invalid_argument("a change needs a vcpu");
-                self.changes.push_back({at_ns, vcpu, period_ns, budget_ns, priority});
+                self.changes.push_back(
+                    {at_ns, vcpu, period_ns, budget_ns, priority, pcpu.value_or(NONE)});
             },
-            arg("at_ns"), arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"))
+            arg("at_ns"), arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"),
+            arg("pcpu").none() = nb::none())
         .def(
             "add_theft",
             [](Scenario &self, u32 pcpu, Ns period_ns, Ns duration_ns, Ns offset_ns) {

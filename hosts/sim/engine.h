@@ -45,6 +45,7 @@ void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value)
     note(core, kind, now_ns, vcpu, static_cast<hp_u64>(value))
 
 #include "core/hyperperiod.h"
+#include "core/move.h"
 
 // One lock domain, and what the simulator keeps beside it. The core is the first member, so
 // that a note can be traced back to this.
@@ -188,6 +189,7 @@ class Engine final : public Simulation {
     void make_locks();
     void make_guests();
     void add_vcpus(u32 domain);
+    bool comes_to(u32 lock, u32 id, const Server &spec) const;
     Ns next_instant_ns() const;
     void instant();
 
@@ -229,6 +231,7 @@ class Engine final : public Simulation {
     void act();
     void swap_policy(const Policy &policy);
     void change_interface(const Change &change);
+    [[gnu::cold]] void move(u32 id, u32 pcpu);
 
     // Thefts, which most systems do without as well.
     [[gnu::cold]] void steal_and_return();

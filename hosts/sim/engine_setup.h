@@ -71,13 +71,28 @@ inline void Engine::add_vcpus(u32 domain) {
                                (spec.best_effort ? HP_BEST_EFFORT : 0)
                                    | (spec.extra ? HP_EXTRA : 0),
                                spec.best_effort ? spec.weight : 0};
-        const u32 lock = scenario_.global ? 0 : spec.pcpu;
-        const u32 local = static_cast<u32>(locks_[lock].vcpu_of.size());
+        const u32 home = scenario_.global ? 0 : spec.pcpu;
+        const u32 id = static_cast<u32>(vcpus_.size());
+        const u32 local = static_cast<u32>(locks_[home].vcpu_of.size());
 
-        locks_[lock].vcpu_of.push_back(static_cast<u32>(vcpus_.size()));
-        vcpus_.push_back({domain, lock, local, spec.extra});
-        require(hp_add(&locks_[lock].core, local, &params, 0));
+        // Where it comes later it has its number, too: ties go by the order of the file.
+        for (u32 lock = 0; lock < locks_.size(); lock++) {
+            if (comes_to(lock, id, spec))
+                locks_[lock].vcpu_of.push_back(id);
+        }
+        vcpus_.push_back({domain, home, local, spec.extra});
+        require(hp_add(&locks_[home].core, local, &params, 0));
     }
+}
+
+// Whether a vcpu is in that lock domain at some time.
+inline bool Engine::comes_to(u32 lock, u32 id, const Server &spec) const {
+    const u32 home = scenario_.global ? 0 : spec.pcpu;
+
+    return lock == home
+           || std::any_of(
+               scenario_.changes.begin(), scenario_.changes.end(),
+               [&](const Change &change) { return change.vcpu == id && change.pcpu == lock; });
 }
 
 inline void Engine::finish(Ns end_ns) {

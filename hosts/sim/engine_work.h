@@ -278,8 +278,33 @@ inline void Engine::change_interface(const Change &change) {
     params.budget_ns = change.budget_ns;
     params.priority = change.priority;
     params.flags = vcpu.extra ? HP_EXTRA : 0;
-    require(hp_update(&locks_[vcpu.lock].core, vcpu.local, &params, now_ns_));
+    if (change.period_ns > 0)
+        require(hp_update(&locks_[vcpu.lock].core, vcpu.local, &params, now_ns_));
     touched_ |= bit(vcpu.lock);
+    if (change.pcpu != NONE && change.pcpu != vcpu.lock)
+        move(change.vcpu, change.pcpu);
+}
+
+// To the lock domain of another pcpu. The pcpus that it ran or paid on have nobody until they pick.
+inline void Engine::move(u32 id, u32 pcpu) {
+    Vcpu &vcpu = vcpus_[id];
+    const std::vector<u32> &there = locks_[pcpu].vcpu_of;
+    Pcpu &old = pcpu_[vcpu.lock];
+    hp_moving moving{};
+
+    close_grant(vcpu.lock);
+    require(hp_leave(&locks_[vcpu.lock].core, vcpu.local, &moving, now_ns_));
+    for (u32 *role : {&old.run, &old.pay, &old.also})
+        *role = *role == id ? NONE : *role;
+    dirty_ |= bit(vcpu.lock);
+    if (vcpu.pcpu != NONE)
+        stir(id);
+    vcpu.pcpu = NONE;
+    vcpu.lock = pcpu;
+    vcpu.local = static_cast<u32>(std::find(there.begin(), there.end(), id) - there.begin());
+    require(hp_join(&locks_[pcpu].core, vcpu.local, &moving, now_ns_));
+    touched_ |= bit(pcpu);
+    trace_.add(now_ns_, {.event = Event::move, .pcpu = pcpu, .vcpu = id});
 }
 
 // A theft that begins at this instant waits for the hypervisor to be done, and for the one before.

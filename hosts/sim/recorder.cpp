@@ -34,6 +34,7 @@ u8 step_of(Event event) {
     case Event::arrive:
         return 4;
     case Event::swap:
+    case Event::move:
         return 5;
     case Event::kick:
         return 6;

@@ -29,6 +29,7 @@ enum class Event : u8 {
     end,
     item,
     drop,
+    move,
 };
 
 inline constexpr u8 FLAG_ALSO = 1;   // run: the vcpu itself pays as well (lend)

@@ -92,10 +92,11 @@ struct Swap {
 
 struct Change {
     Ns at_ns = 0;
-    u32 vcpu = 0; // by its number in the whole scenario
-    Ns period_ns = 0;
+    u32 vcpu = 0;     // by its number in the whole scenario
+    Ns period_ns = 0; // 0: its interface stays as it is
     Ns budget_ns = 0;
     u32 priority = 0;
+    u32 pcpu = NONE; // where it goes, if it does; of partitioned policies only
 };
 
 // What the hypervisor's own work costs; Engine::overhead_ns says when each is paid.

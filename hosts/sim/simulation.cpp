@@ -25,13 +25,17 @@ Simulation::Simulation(const Scenario &scenario, std::unique_ptr<Recorder> recor
 
 namespace {
 
-// The vcpus of the fullest lock domain.
+// The vcpus of the fullest lock domain at most, those that come later with them.
 u32 most_vcpus(const Scenario &scenario) {
     std::vector<u32> vcpus(MAX_PCPUS);
 
     for (const Domain &domain : scenario.domains) {
         for (const Server &vcpu : domain.vcpus)
             vcpus.at(scenario.global ? 0 : vcpu.pcpu)++;
+    }
+    for (const Change &change : scenario.changes) {
+        if (change.pcpu != NONE)
+            vcpus.at(change.pcpu)++;
     }
     return *std::max_element(vcpus.begin(), vcpus.end());
 }
@@ -47,6 +51,10 @@ void check_sizes(const Scenario &scenario) {
             if (!scenario.global && vcpu.pcpu >= scenario.pcpus)
                 throw std::invalid_argument("a vcpu is on a pcpu that does not exist");
         }
+    }
+    for (const Change &change : scenario.changes) {
+        if (change.pcpu != NONE && (scenario.global || change.pcpu >= scenario.pcpus))
+            throw std::invalid_argument("a vcpu moves to a pcpu that is not its own to go to");
     }
     if (scenario.pcpus == 0 || scenario.pcpus > MAX_PCPUS)
         throw std::invalid_argument("1 to 64 pcpus are supported");

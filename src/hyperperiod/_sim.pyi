@@ -121,7 +121,13 @@ class Scenario:
     ) -> None: ...
     def add_swap(self, at_ns: int, budget: int, order: int, slack: int) -> None: ...
     def add_change(
-        self, at_ns: int, vcpu: int, period_ns: int, budget_ns: int, priority: int
+        self,
+        at_ns: int,
+        vcpu: int,
+        period_ns: int,
+        budget_ns: int,
+        priority: int,
+        pcpu: int | None = None,
     ) -> None: ...
     def add_theft(self, pcpu: int, period_ns: int, duration_ns: int, offset_ns: int) -> None: ...
     # The releases of a task (its number counts over all domains) before `end_ns` that the draws

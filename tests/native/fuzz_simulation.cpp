@@ -167,8 +167,16 @@ Scenario random_scenario(Dice &dice, u64 seed) {
         const u32 number = dice.below(scenario.vcpus());
         const Server &server = *servers_of(scenario)[number];
 
-        if (!server.best_effort)
-            scenario.changes.push_back({at, number, server.period_ns, UNIT_NS, server.priority});
+        Change change{at, number, 0, 0, 0, NONE};
+
+        if (!server.best_effort && dice.one_in(2)) {
+            change.period_ns = server.period_ns;
+            change.budget_ns = UNIT_NS;
+            change.priority = server.priority;
+        }
+        if (!scenario.global)
+            change.pcpu = dice.below(scenario.pcpus);
+        scenario.changes.push_back(change);
     }
     return scenario;
 }

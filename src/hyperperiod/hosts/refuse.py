@@ -17,10 +17,6 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
                 f"domains inside {domain.name!r}",
                 "two levels: domains and their tasks",
             )
-    for index, change in enumerate(system.changes):
-        if change.pcpu is not None:
-            found, allowed = "a move to another pcpu", "an interface: no host moves vcpus"
-            raise InputError(system.name, None, f"change[{index}].pcpu", found, allowed)
     if not 0 < horizon_ns < 2**62:
         raise InputError(system.name, None, "horizon", f"{horizon_ns} ns", "above 0, below 2^62 ns")
     if not 0 <= seed < 2**64:

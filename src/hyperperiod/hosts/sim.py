@@ -26,7 +26,6 @@ from hyperperiod.hosts.result import (
     make_result,
 )
 from hyperperiod.model import (
-    Change,
     Domain,
     Flow,
     InputError,
@@ -133,7 +132,15 @@ def make_scenario(
         scenario.add_swap(swap.at_ns, **_rules(swap.policy))
     for change in system.changes:
         for vcpu in changed_vcpus(system, change):
-            _add_change(scenario, change, vcpu, priorities)
+            interface = change.interface
+            scenario.add_change(
+                change.at_ns,
+                vcpu.id,
+                interface.period_ns if interface else 0,
+                interface.budget_ns if interface else 0,
+                priorities.after(change, vcpu) if interface else 0,
+                None if system.policy.scope is Scope.GLOBAL else change.pcpu,
+            )
     return scenario
 
 
@@ -154,19 +161,6 @@ def _add_domain(
         )
     for task in domain.tasks:
         _add_task(scenario, task)
-
-
-def _add_change(
-    scenario: _sim.Scenario, change: Change, vcpu: Vcpu, priorities: Priorities
-) -> None:
-    if change.interface is not None:
-        scenario.add_change(
-            change.at_ns,
-            vcpu.id,
-            change.interface.period_ns,
-            change.interface.budget_ns,
-            priorities.after(change, vcpu),
-        )
 
 
 def _add_task(scenario: _sim.Scenario, task: Task) -> None:

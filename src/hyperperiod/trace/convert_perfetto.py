@@ -91,6 +91,9 @@ class _Writer:
                 where = "" if record.pcpu == NONE else f" on pcpu {record.pcpu}"
                 name = f"swap to {_policy(record.value)}{where}"
                 self._event(record.time_ns, self.machine, name)
+            case Kind.MOVE:
+                name = f"{server_name(self.header, record.vcpu)} moves to pcpu {record.pcpu}"
+                self._event(record.time_ns, self.machine, name)
 
     def close(self, last_ns: int) -> None:
         """Ends every slice that is still open, at `last_ns`."""

@@ -89,6 +89,7 @@ class Kind(IntEnum):
     END = 13
     ITEM = 14
     DROP = 15
+    MOVE = 16
 
 
 class InterfaceEntry(TypedDict):

@@ -8,7 +8,7 @@ the rules say. It yields one `Moment` per stretch of time in which nothing chang
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -33,7 +33,7 @@ from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, ReplayedServer, Sl
 
 BUDGETS: Final = tuple(rule.value for rule in Budget)
 ORDERS: Final = tuple(rule.value for rule in Order)
-DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP)
+DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP, Kind.MOVE)
 SLACKS: Final = tuple(rule.value for rule in Slack)
 
 
@@ -77,6 +77,8 @@ class Moment:
     last_run: list[int | None] = field(default_factory=list)
     """Per pcpu, which vcpu with a server ran most recently before that decision."""
     servers: dict[int, ReplayedServer] = field(default_factory=dict)
+    homes: list[int] = field(default_factory=list)
+    """By vcpu, the pcpu that it belongs to; 0 if all pcpus are shared."""
     swaps: int = 0
     """How many there have been."""
     work: set[int] = field(default_factory=set)
@@ -96,7 +98,7 @@ class Moment:
         """The pcpu of a server; 0 if all pcpus are shared."""
         if not self.partitioned:
             return 0
-        return key >> 16 if is_spare(key) else self.header["vcpus"][key]["pcpu"] or 0
+        return key >> 16 if is_spare(key) else self.homes[key]
 
     def is_best_effort(self, vcpu: int) -> bool:
         """Whether the vcpu has no server."""
@@ -165,6 +167,7 @@ class Replay:
         rules = RulesInForce(header["budget"], header["order"], header["slack"])
         self.state = Moment(header, [rules] * pcpus)
         self.state.grants = [IDLE] * pcpus
+        self.state.homes = [entry["pcpu"] or 0 for entry in header["vcpus"]]
         self.state.last_payer = [None] * pcpus
         self.state.last_run = [None] * pcpus
         self.changes = sorted(header["changes"], key=lambda change: change["at_ns"])
@@ -272,6 +275,8 @@ class Replay:
                 state.servers[record.vcpu].depart()
         elif record.kind == Kind.SWAP:
             self._swap(record)
+        elif record.kind == Kind.MOVE:
+            self._move(record)
 
     def _decide(self, record: "Record") -> None:
         state = self.state
@@ -301,13 +306,36 @@ class Replay:
         for vcpu, before in list(state.servers.items()):
             if is_spare(vcpu) or (alone and state.home(vcpu) != record.pcpu):
                 continue
-            self._add_server(vcpu)
-            server = state.servers[vcpu]
-            server.adopt(before, state.now_ns)
-            if before.wanted is not None:
-                server.want(before.wanted, state.now_ns)
+            self._take_over(vcpu, before)
         # A change that waited may find that nothing is owed under the new rule.
         self._refill_due()
+
+    def _move(self, record: "Record") -> None:
+        """A vcpu goes to another pcpu, where its server goes on as after a swap."""
+        state, vcpu = self.state, record.vcpu
+        old, state.homes[vcpu] = state.homes[vcpu], record.pcpu
+        grant = state.grants[old]
+        state.grants[old] = replace(
+            grant,
+            run=None if grant.run == vcpu else grant.run,
+            pay=None if grant.pay == vcpu else grant.pay,
+        )
+        for last in (state.last_payer, state.last_run):
+            last[old] = None if last[old] == vcpu else last[old]
+        before = state.servers.get(vcpu)
+        if before is None:
+            return
+        self._take_over(vcpu, before)
+        # A change that waited may find that nothing is owed where it is now.
+        self._refill_due()
+
+    def _take_over(self, vcpu: int, before: ReplayedServer) -> None:
+        """A new server in the place of one before it, whose budget and period it goes on with."""
+        self._add_server(vcpu)
+        server = self.state.servers[vcpu]
+        server.adopt(before, self.state.now_ns)
+        if before.wanted is not None:
+            server.want(before.wanted, self.state.now_ns)
 
     def _apply_changes(self) -> None:
         if not self.changes or self.changes[0]["at_ns"] > self.state.now_ns:

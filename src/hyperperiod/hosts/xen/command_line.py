@@ -107,6 +107,12 @@ def refuse(system: System) -> None:
                 "rm, dm, fp, edf or fifo: guests on Xen do not learn which of their vcpus run, and"
                 ' only Linux moves jobs all the same (guest = "linux")',
             )
+    for index, change in enumerate(system.changes):
+        if change.pcpu is not None:
+            key, moved = f"change[{index}].pcpu", "a move to another pcpu"
+            raise InputError(
+                system.name, None, key, moved, "no move on Xen: the simulator has them"
+            )
     for what, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")

@@ -66,8 +66,7 @@ class BestEffortWatcher(Watcher):
         """Best-effort vcpus with work and without a pcpu that could have this one."""
         waiting = []
         for vcpu in self.guests:
-            home = self.header["vcpus"][vcpu]["pcpu"]
-            at_home = not moment.partitioned or home in (None, pcpu)
+            at_home = not moment.partitioned or moment.home(vcpu) == pcpu
             if at_home and vcpu in moment.work and moment.runs_on(vcpu) is None:
                 waiting.append(vcpu)
         return waiting

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A vcpu runs on one pcpu at a time, and under a partitioned policy only on its own."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperperiod.trace.format import Header, Kind, Records, server_name
 from hyperperiod.trace.interval_arrays import interval_arrays
@@ -11,10 +14,11 @@ from hyperperiod.trace.properties.finding import PropertyVerdict
 def check(header: Header, records: Records) -> PropertyVerdict:
     """Look for intervals of one vcpu that overlap, and for intervals on a foreign pcpu."""
     finding = PropertyVerdict()
+    moves = records[records["kind"] == Kind.MOVE]
     parts = []
     for pcpu, found in enumerate(interval_arrays(header, records)):
         ran = found[found["kind"] == Kind.RUN]
-        _check_home(header, pcpu, ran, finding)
+        _check_home(header, moves, pcpu, ran, finding)
         parts.append(ran)
     runs = np.concatenate(parts)
     runs = runs[np.lexsort((runs["start_ns"], runs["vcpu"]))]
@@ -26,13 +30,22 @@ def check(header: Header, records: Records) -> PropertyVerdict:
     return finding
 
 
-def _check_home(header: Header, pcpu: int, ran: Records, finding: PropertyVerdict) -> None:
+def _check_home(
+    header: Header, moves: Records, pcpu: int, ran: Records, finding: PropertyVerdict
+) -> None:
     if header["scope"] != "partitioned":
         return
-    homes = [entry["pcpu"] for entry in header["vcpus"]]
     for vcpu in np.unique(ran["vcpu"]).tolist():
-        home = homes[vcpu]
-        if home is not None and home != pcpu:
-            start_ns = int(ran["start_ns"][ran["vcpu"] == vcpu][0])
+        starts = ran["start_ns"][ran["vcpu"] == vcpu]
+        homes = _homes(header, moves, vcpu, starts)
+        for at in np.flatnonzero(homes != pcpu)[:1]:
             name = server_name(header, vcpu)
-            finding.add(start_ns, f"{name} runs on pcpu {pcpu}, its own is {home}")
+            finding.add(int(starts[at]), f"{name} runs on pcpu {pcpu}, its own is {homes[at]}")
+
+
+def _homes(header: Header, moves: Records, vcpu: int, times: NDArray[Any]) -> NDArray[Any]:
+    """The pcpu of a vcpu at each of these instants, from its moves."""
+    own = moves[moves["vcpu"] == vcpu]
+    places = np.concatenate([[header["vcpus"][vcpu]["pcpu"] or 0], own["pcpu"]])
+    found: NDArray[Any] = places[np.searchsorted(own["time_ns"], times, side="right")]
+    return found

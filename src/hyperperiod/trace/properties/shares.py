@@ -61,6 +61,9 @@ class SharesWatcher(Watcher):
             book = self.books.setdefault(pcpu, _Book(moment.swaps))
             if book.swaps != moment.swaps:
                 book = self.books[pcpu] = _Book(moment.swaps)
+            for kept in (book.scores, book.settled):
+                for vcpu in [vcpu for vcpu in kept if moment.home(vcpu) != pcpu]:
+                    del kept[vcpu]  # it has moved, and begins anew where it is
             self._see_pcpu(moment, pcpu, book)
 
     def _see_pcpu(self, moment: Moment, pcpu: int, book: _Book) -> None:
@@ -97,6 +100,7 @@ class SharesWatcher(Watcher):
         if share is None or moment.now_ns >= share.start_ns + SHARE_NS:
             return
         lost_work = share.vcpu not in moment.work or moment.work_since[share.vcpu] > share.start_ns
+        lost_work |= moment.home(share.vcpu) != moment.home(run)
         if not lost_work and self._claim(moment, run, book) >= share.claim:
             name = server_name(self.header, share.vcpu)
             self.wrong(moment, (share.vcpu, "early"), f"the share of {name} ends early")
@@ -139,7 +143,7 @@ class SharesWatcher(Watcher):
         return [
             v
             for v in sorted(moment.work)
-            if (self.header["vcpus"][v]["pcpu"] or 0) == pcpu
+            if moment.home(v) == pcpu
             and (moment.is_best_effort(v) or self.header["vcpus"][v]["extra"])
         ]
 

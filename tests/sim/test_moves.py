@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Vcpus that move to another pcpu: what they keep, and that no law is broken on the way."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.vcpus_drawn import drawn
+
+from hyperperiod.analysis import resolve
+from hyperperiod.hosts.sim import run
+from hyperperiod.model import (
+    PRESETS,
+    Change,
+    InputError,
+    Interface,
+    Policy,
+    Scope,
+    System,
+    TaskKind,
+    tasks_of,
+    vcpus_of,
+    with_policy,
+)
+from hyperperiod.model.policy import legal_policies
+from hyperperiod.trace.check import check_file
+from hyperperiod.trace.format import Kind, Records, read
+from hyperperiod.trace.interval_arrays import interval_array
+from hyperperiod.trace.properties import PROPERTIES
+
+MS = 1_000_000
+HORIZON_NS = 200 * MS
+PARTITIONED = [policy for policy in legal_policies() if policy.scope is Scope.PARTITIONED]
+
+
+def moving(seed: int, policy: Policy) -> System:
+    """A drawn system whose vcpus go from pcpu to pcpu, some with another interface."""
+    draw = random.Random(f"moves {seed}")
+    system = next(filter(None, (resolved(seed * 1000 + n, policy) for n in range(1000))))
+    changes: dict[tuple[int, str], Change] = {}
+    for _ in range(draw.randint(1, 12)):
+        vcpu = draw.choice(vcpus_of(system))
+        at_ns = draw.choice((draw.randrange(HORIZON_NS), draw.randrange(40) * 4 * MS))
+        new = draw.random() < 0.3 and not vcpu.best_effort
+        changes[at_ns, vcpu.name] = Change(
+            at_ns=at_ns,
+            domain=vcpu.name,
+            pcpu=draw.randrange(system.pcpus),
+            interface=Interface(period_ns=8 * MS, budget_ns=draw.randint(1, 4) * MS)
+            if new
+            else None,
+        )
+    fields = vars(system) | {"changes": tuple(changes.values())}
+    return System.of(fields)
+
+
+def resolved(number: int, policy: Policy) -> System | None:
+    """A drawn system on several pcpus with its interfaces, if all of its work can be served."""
+    system = drawn(number, policy)
+    try:
+        return resolve(system) if system.pcpus > 1 else None
+    except InputError:
+        return None
+
+
+@pytest.mark.parametrize("policy", PARTITIONED, ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_every_law_holds_while_vcpus_move(seed: int, policy: Policy, tmp_path: Path) -> None:
+    run(moving(seed, policy), HORIZON_NS, seed, tmp_path / "t.hpt", check=True)
+    found = check_file(tmp_path / "t.hpt")
+    assert found.ok, [(one.name, said) for one, said in found.findings if said.count]
+    moves = read(tmp_path / "t.hpt")[1]["kind"] == Kind.MOVE
+    assert seed > 0 or moves.any()
+
+
+def test_a_vcpu_on_the_pcpu_that_it_has_left_is_noticed(tmp_path: Path) -> None:
+    system = busy("ds", change=[{"at": "13ms", "domain": "d", "pcpu": 1}])
+    run(system, 30 * MS, 1, tmp_path / "t.hpt")
+    header, records = read(tmp_path / "t.hpt")
+    records = records.copy()
+    records["pcpu"][records["kind"] == Kind.MOVE] = 0
+    (found,) = (one for one in PROPERTIES if one.name == "one-pcpu")
+    assert found.check(header, records).count == 1
+
+
+def busy(policy: str, **more: object) -> System:
+    """One vcpu that always has work, 4 ms in 10, alone on the first of two pcpus."""
+    return System.of(
+        {
+            "name": "s",
+            "policy": policy,
+            "pcpus": 2,
+            "domain": [
+                {
+                    "name": "d",
+                    "pcpu": 0,
+                    "interface": {"period": "10ms", "budget": "4ms"},
+                    "task": [{"name": "t", "kind": "busy"}],
+                }
+            ],
+            **more,
+        }
+    )
+
+
+def ran(records: Records, pcpu: int) -> list[tuple[float, float]]:
+    """When a pcpu was busy, in ms."""
+    rows = interval_array(records, pcpu)
+    rows = rows[rows["kind"] == Kind.RUN]
+    return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in rows]
+
+
+@pytest.mark.parametrize("policy", ["ptps", "crps", "ds", "polling", "cbs", "deferrable+edf"])
+def test_what_remains_goes_along_and_the_rest_comes_when_it_would(
+    policy: str, tmp_path: Path
+) -> None:
+    system = busy(policy, change=[{"at": "13ms", "domain": "d", "pcpu": 1}])
+    run(system, 30 * MS, 1, tmp_path / "t.hpt")
+    records = read(tmp_path / "t.hpt")[1]
+    assert ran(records, 0) == [(0, 4), (10, 13)]
+    assert ran(records, 1) == [(13, 14), (20, 24)]
+
+
+def test_to_where_it_is_already_is_no_move(tmp_path: Path) -> None:
+    system = busy("ds", change=[{"at": "13ms", "domain": "d", "pcpu": 0}])
+    run(system, 30 * MS, 1, tmp_path / "with.hpt")
+    run(busy("ds"), 30 * MS, 1, tmp_path / "without.hpt")
+    assert (read(tmp_path / "with.hpt")[1] == read(tmp_path / "without.hpt")[1]).all()
+
+
+def test_back_and_forth_is_no_way_to_more_than_a_budget(tmp_path: Path) -> None:
+    """Once a millisecond, under every rule: 4 ms in each 10, and not a nanosecond more."""
+    changes = [{"at": f"{n}ms", "domain": "d", "pcpu": n % 2} for n in range(1, 100)]
+    for policy in PRESETS.values():
+        if policy.scope is Scope.PARTITIONED and policy.name != "hsf-fp":
+            system = with_policy(busy("ds", change=changes), policy)
+            run(system, 100 * MS, 1, tmp_path / "t.hpt")
+            records = read(tmp_path / "t.hpt")[1]
+            spans = sorted(ran(records, 0) + ran(records, 1))
+            assert sum(end - start for start, end in spans) <= 40, policy
+            for first in range(91):
+                inside = sum(
+                    max(0, min(end, first + 10) - max(start, first)) for start, end in spans
+                )
+                # Two budgets may touch, as without any move.
+                assert inside <= 8, policy
+            assert check_file(tmp_path / "t.hpt").ok
+
+
+def test_a_job_goes_on_where_its_vcpu_is(tmp_path: Path) -> None:
+    system = busy("ds", change=[{"at": "2ms", "domain": "d", "pcpu": 1}])
+    (domain,) = system.domains
+    task = tasks_of(system)[0].task.replace(
+        kind=TaskKind.PERIODIC, period_ns=20 * MS, wcet_ns=3 * MS, deadline_ns=20 * MS
+    )
+    system = system.replace(domains=(domain.replace(tasks=(task,)),))
+    result = run(system, 20 * MS, 1, tmp_path / "t.hpt")
+    assert result.tasks[0].response_ns is not None
+    assert result.tasks[0].response_ns.max == 3 * MS
+    assert result.migrations == 1
