@@ -61,9 +61,9 @@ def test_a_linux_guest_is_told_its_words_in_a_file() -> None:
     assert guest.ring_offset == LINUX_RAM_BYTES < guest.memory_bytes
     assert isinstance(guest.ramdisk, bytes)
     assert guest.ramdisk.startswith(b"nothing.")
-    for word in (b"domain=1 ", b"scheduler=fp ", b"task=p:10000000:1000000:", b"memory="):
+    for word in (b"domain=1 ", b"scheduler=fp ", b"task=p:20000000:1000000:", b"memory="):
         assert word in guest.ramdisk
-    assert b"task=p:10000000:1000000:" not in executive.arguments.encode()
+    assert b"task=p:20000000:1000000:" not in executive.arguments.encode()
 
 
 @pytest.mark.usefixtures("built")

@@ -20,6 +20,7 @@ from tests.rules import SCHEDULERS
 from tests.xen.on_xen import OnXen, bound_ns, run_on_xen, with_overheads
 from tests.xen.robust import SEED, simulated
 
+from hyperperiod.analysis import analyze, resolve
 from hyperperiod.hosts.xen.measure_linux import measure
 from hyperperiod.measured import LINUX, read
 from hyperperiod.model import (
@@ -173,6 +174,57 @@ def test_jobs_of_a_guest_that_had_not_the_time_are_late(tmp_path: Path) -> None:
     guest = guest.replace(interface=Interface(period_ns=10 * MS, budget_ns=1500_000))
     seen = on_xen(EXAMPLE.replace(domains=(control, guest, logger)), tmp_path)
     assert late_in(seen) == {"linux"}
+
+
+def with_margin(domain: Domain) -> Domain:
+    """A Linux guest's domain with what its kernel takes, for the analysis to give an interface."""
+    if domain.guest is not GuestKind.LINUX:
+        return domain
+    assert domain.interface is not None
+    more_ns = KERNEL["job"] + KERNEL["sleep"]
+    tick = Task(
+        name="tick",
+        kind=TaskKind.SPORADIC,
+        period_ns=4 * MS,
+        wcet_ns=KERNEL["tick"],
+        deadline_ns=40 * MS,
+        priority=0,
+    )
+    threads = [
+        task.replace(wcet_ns=(task.wcet_ns or 0) + more_ns, priority=(task.priority or 0) + 1)
+        for task in domain.tasks
+    ]
+    return domain.replace(
+        tasks=(tick, *threads), interface=None, interface_period_ns=domain.interface.period_ns
+    )
+
+
+@pytest.mark.parametrize(
+    "policy", ["ptps", *(pytest.param(it, marks=pytest.mark.slow) for it in ("ds", "wcps", "crps"))]
+)
+def test_no_thread_responds_later_than_the_analysis_says(policy: str, tmp_path: Path) -> None:
+    """With the interface that is computed from the tasks and the kernel's margin, and no more."""
+    asked = with_policy(EXAMPLE, PRESETS[policy])
+    asked = with_overheads(asked.replace(domains=tuple(map(with_margin, asked.domains))))
+    computed = resolve(asked)
+    found = analyze(computed)
+    assert found.schedulable is True
+    bounds = {
+        (domain.name, task.name): task.response_bound_ns
+        for domain in found.domains
+        for task in domain.tasks
+    }
+    domains = [
+        domain.replace(interface=known.interface)
+        for domain, known in zip(EXAMPLE.domains, computed.domains, strict=True)
+    ]
+    system = with_policy(EXAMPLE.replace(domains=tuple(domains)), PRESETS[policy])
+    for domain in on_xen(system, tmp_path).result.domains:
+        for task in domain.tasks:
+            bound = bounds[domain.name, task.name]
+            assert task.response_ns is not None
+            assert bound is not None
+            assert task.response_ns.max <= bound, task.name
 
 
 def test_two_vcpus_under_deadlines(tmp_path: Path) -> None:
