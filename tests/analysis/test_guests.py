@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hyperperiod.analysis import analyze
-from hyperperiod.model import System
+from hyperperiod.analysis import analyze, resolve
+from hyperperiod.model import System, vcpus_of
 
 LINUX: dict[str, Any] = {
     "name": "linux",
@@ -105,6 +105,30 @@ def test_how_far_jobs_that_move_are_from_their_edge(scheduler: str) -> None:
         tasks[number] = tasks[number].replace(wcet_ns=longest_ns)
         grown = system.replace(domains=(guest.replace(tasks=tuple(tasks)),))
         assert analyze(grown).schedulable is True
+
+
+@pytest.mark.parametrize("scheduler", ["gedf", "grm", "gdm"])
+def test_budgets_for_given_periods_are_equal_shares_and_the_least(scheduler: str) -> None:
+    vcpus = [{"pcpu": 0, "interface_period": "8ms"}, {"pcpu": 1, "interface_period": "5ms"}]
+    found = resolve(moving(domain=[{**LINUX, "scheduler": scheduler, "vcpu": vcpus}]))
+    assert analyze(found).schedulable is True
+    interfaces = [vcpu.interface for vcpu in vcpus_of(found)]
+    long, short = (one.budget_ns if one else 0 for one in interfaces)
+    assert 0 < long < 8_000_000
+    assert short == -(-long * 5 // 8)
+    (guest,) = found.domains
+    less = [
+        own.replace(interface=own.interface.replace(budget_ns=own.interface.budget_ns - 2))
+        for own in guest.own_vcpus
+        if own.interface is not None
+    ]
+    short_of = found.replace(domains=(guest.replace(own_vcpus=tuple(less)),))
+    assert analyze(short_of).schedulable is None
+
+
+def test_without_a_period_no_budget_is_sought() -> None:
+    system = moving(domain=[{**LINUX, "scheduler": "grm", "vcpu": [{"pcpu": 0}, {"pcpu": 1}]}])
+    assert "no period is given" in analyze(system).reason
 
 
 def test_below_a_busy_task_nothing_is_known() -> None:
