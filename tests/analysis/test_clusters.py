@@ -16,7 +16,6 @@ from hyperperiod.analysis.domains.domain_sensitivity import domain_sensitivity
 from hyperperiod.analysis.domains.mpr import mpr
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.result import DmprResult, DomainResult
-from hyperperiod.hosts.xen import command_line
 from hyperperiod.model import Budget, InputError, Sbf, System, load_system
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -172,9 +171,7 @@ def test_an_inner_domain_without_an_interface_leaves_the_cluster_unknown(gedf: G
     assert "the wcet of t, 4ms, is above its deadline, 3ms" in str(outer.reason)
 
 
-def test_xen_refuses_and_pins_are_refused(gedf: Gedf) -> None:
-    with pytest.raises(InputError, match="gedf"):
-        command_line.refuse(gedf('interface = { period = "5ms", budget = "5ms" }'))
+def test_pins_are_refused(gedf: Gedf) -> None:
     pinned = '[[domain.task]]\nname = "a"\nperiod = "100ms"\nwcet = "1ms"\nvcpu = 1\n'
     with pytest.raises(InputError, match="jobs move"):
         gedf('interface = { period = "5ms", budget = "5ms" }', inside=pinned)

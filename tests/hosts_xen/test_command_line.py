@@ -11,7 +11,17 @@ import pytest
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
-from hyperperiod.model import InputError, System, load_system
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    Scheduler,
+    System,
+    Task,
+    load_system,
+    parse_policy,
+    vcpus_of,
+)
 from hyperperiod.runs import complete
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -131,7 +141,7 @@ def test_every_example_has_a_command_line(path: Path) -> None:
     assert options[0] == "sched=hyperperiod"
     assert max(map(len, options)) <= command_line.OPTION_LIMIT
     assert options[-1].endswith("ring=4M")
-    assert line.count("=best-effort") == sum(domain.best_effort for domain in found.domains)
+    assert line.count("=best-effort") == sum(vcpu.best_effort for vcpu in vcpus_of(found))
 
 
 def test_a_guest_is_told_its_tasks() -> None:
@@ -150,6 +160,31 @@ def test_a_guest_is_told_its_tasks() -> None:
         "rate=1000",
         "task=p:20000000:3000000:1500000:20000000:0:0:0:-",
     ]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "told"), [("gedf", "edf"), ("grm", "rm"), ("gdm", "dm"), ("gfp", "fp")]
+)
+def test_a_global_guest_is_told_an_order_and_no_vcpu(scheduler: str, told: str) -> None:
+    moving = Domain(
+        name="a",
+        scheduler=Scheduler(scheduler),
+        vcpus=2,
+        interface=Interface(period_ns=10**7, budget_ns=10**7),
+        tasks=(
+            Task(name="t", period_ns=10**7, wcet_ns=10**6, priority=5 * (told == "fp") or None),
+        ),
+    )
+    one = System(name="s", policy=parse_policy("ptps"), domains=(moving,))
+    command_line.refuse(one)
+    words = command_line.guest_words(
+        one, 0, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
+    )
+    assert f"scheduler={told}" in words
+    assert words[-1] == "task=p:10000000:1000000:1000000:10000000:0:0:0:-"
+    part = moving.replace(interface=Interface(period_ns=10**7, budget_ns=10**7 - 1))
+    with pytest.raises(InputError, match=r"a\.0 without a budget of its whole period"):
+        command_line.refuse(one.replace(domains=(part,)))
 
 
 def test_a_hog_is_a_busy_task_without_end() -> None:

@@ -98,15 +98,6 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
-        if domain.scheduler.is_global and domain.guest is GuestKind.EXECUTIVE:
-            raise InputError(
-                system.name,
-                None,
-                f"domain {domain.name}: scheduler",
-                f'"{domain.scheduler}", which moves jobs between the vcpus of a domain',
-                "rm, dm, fp, edf or fifo: guests on Xen do not learn which of their vcpus run, and"
-                ' only Linux moves jobs all the same (guest = "linux")',
-            )
     for index, change in enumerate(system.changes):
         if change.pcpu is not None:
             key, moved = f"change[{index}].pcpu", "a move to another pcpu"
@@ -119,6 +110,25 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         if domain.guest is GuestKind.LINUX:
             _refuse_threads(system, domain)
+        elif domain.vcpus > 1 and domain.scheduler.is_global:
+            _require_whole_pcpus(system, domain)
+
+
+def _require_whole_pcpus(system: System, domain: Domain) -> None:
+    """InputError for an executive that should move jobs to vcpus that have a pcpu just now.
+
+    Nobody tells it which these are, so it takes all of them to be there.
+    """
+    for name, keys in zip(domain.vcpu_names, domain.each_vcpu, strict=True):
+        if keys.interface is None or keys.interface.budget_ns < keys.interface.period_ns:
+            raise InputError(
+                system.name,
+                None,
+                f"domain {domain.name}: scheduler",
+                f'"{domain.scheduler}", and {name} without a budget of its whole period',
+                "vcpus that always have a pcpu: guests on Xen do not learn which of theirs run"
+                ' (a guest = "linux" moves jobs all the same)',
+            )
 
 
 def _refuse_threads(system: System, domain: Domain) -> None:
