@@ -231,3 +231,45 @@ def test_more_is_accepted_than_by_the_published_test(local: Local) -> None:
         assert found or not published, (loads, platform)
         ours, theirs = ours + found, theirs + published
     assert ours > theirs > 0
+
+
+def asked_less(
+    rng: random.Random, loads: list[Load], platform: Platform
+) -> tuple[list[Load], Platform]:
+    """A system that asks for less, or has more: its verdict can only be better."""
+    loads, platform, index = list(loads), list(platform), rng.randrange(len(loads))
+    own, where = loads[index], rng.randrange(len(platform))
+    period, budget = platform[where]
+    what = rng.choice(("wcet", "period", "budget", "vcpu"))
+    if what == "wcet":
+        loads[index] = own._replace(wcet=max(1, own.wcet - rng.choice((1, own.wcet // 2))))
+    elif what == "period":
+        loads[index] = own._replace(period=own.period + rng.choice((1, own.period // 3)))
+    elif what == "budget":
+        platform[where] = period, min(period, budget + rng.choice((1, max(1, period // 4))))
+    else:
+        platform.append((rng.randint(1, 7), 1))
+    return loads, platform
+
+
+@ORDERS
+@pytest.mark.parametrize("count", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_who_asks_for_less_is_accepted_with_no_longer_bounds(local: Local, count: int) -> None:
+    """In ticks, and in units so fine that bounds are sought in strides."""
+    accepted = 0
+    for number in range(count):
+        rng = random.Random(f"{SEED}:less:{local.name}:{number}")
+        loads, platform = drawn(rng, local)
+        fine = rng.choice((1, 1000))
+        loads = [Load(fine * one.wcet, fine * one.period, fine * one.deadline) for one in loads]
+        platform = [(fine * period, fine * budget) for period, budget in platform]
+        before = judge_moving(local, loads, supplies_of(platform))
+        if not all(one.holds for one in before):
+            continue
+        accepted += 1
+        less = asked_less(rng, loads, platform)
+        after = judge_moving(local, less[0], supplies_of(less[1]))
+        assert all(one.holds for one in after), (loads, platform, less)
+        bounds = zip(before, after, strict=True)
+        assert all((new.bound_ns or 0) <= (old.bound_ns or 0) for old, new in bounds)
+    assert accepted > count / 3

@@ -46,14 +46,13 @@ units; so the job would have waited there, too, and is done within L of that ear
 are released in the window run: N C_i + min(C_i, L - N T_i), N = floor(L / T_i). All of this is as
 true of any m of the vcpus. While one of the jobs that go first waits, all of these m have work, and
 what they get is used; in the other units, let them be z, at least m jobs run, at least m z in all,
-and each of these vcpus lacks z at most. So the m with the most bandwidth are tried for every m, and
+and each of these vcpus lacks z at most. So every choice of vcpus is tried, where these are few, and
 m = 1 is the test of a single vcpu.
 
 **Longer windows, by deadline**, as in `mpr`, with left_k(L) in place of the supply less m (C_k -
 1): the window begins behind the last unit in which no job due by its end waited and fewer than m of
-them ran. It gives no bound but the deadline; again the m with the most bandwidth are tried for
-every m. A load is confirmed by either. On whole pcpus the tests of `analysis.multiprocessor` are
-asked as well.
+them ran. It gives no bound but the deadline; again every choice of vcpus is tried. A load is
+confirmed by either. On whole pcpus the tests of `analysis.multiprocessor` are asked as well.
 
 **Which R.** From R_i = D_i downward, as long as one becomes shorter. Why bounds that rest on one
 another hold: let t be the first instant at which some job is there for longer than its R, or misses
@@ -78,7 +77,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
+from math import prod
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
@@ -91,6 +91,9 @@ from hyperperiod.model import format_time
 
 MAX_ROUNDS = 100
 """How often bounds are made shorter by one another; what they are then holds as well."""
+
+MAX_CHOICES = 32
+"""So many choices of some of the vcpus are all tried."""
 
 Kinds = list[tuple[Shape, int, int, int, int]]
 """Vcpus as the kernels take them: shape, period, budget, deadline and how many there are."""
@@ -163,7 +166,7 @@ def _by_priority(
     for index in range(len(loads)):
         found = _least(
             _analysis.cluster_response(Local.FIXED_PRIORITY, loads, bounds, index, kinds)
-            for kinds in _with_most(supplies)
+            for kinds in _choices(supplies)
         )
         if found is None:
             late = _too_much() if too_much[index] else _unconfirmed(index)
@@ -210,7 +213,7 @@ def _bounds_by_deadline(
 def _short_window(loads: Sequence[Load], index: int, supplies: Sequence[Supply]) -> int | None:
     """A window that is not confirmed by any number of vcpus; None if one number confirms all."""
     window = 0
-    for kinds in _with_most(supplies):
+    for kinds in _choices(supplies):
         only = [*loads[:index], *loads[index + 1 :], loads[index]]
         found, _, window = _analysis.judge_cluster(only, kinds, len(loads) - 1)
         if found is _analysis.Verdict.HOLDS:
@@ -223,11 +226,24 @@ def _whole(supplies: Sequence[Supply]) -> bool:
     return all(supply.budget_ns == supply.period_ns for supply in supplies)
 
 
-def _with_most(supplies: Sequence[Supply]) -> Iterator[Kinds]:
-    """The one vcpu with the most bandwidth, the two with the most, and so on up to all."""
-    ranked = sorted(supplies, key=lambda supply: (-supply.bandwidth, supply.blackout_ns))
-    for count in range(1, len(ranked) + 1):
-        yield _kinds_of(ranked[:count])
+def _choices(supplies: Sequence[Supply]) -> Iterator[Kinds]:
+    """Every choice of some of the vcpus, those that are equal counted once; all of them last.
+
+    Of many: the first of them by bandwidth, and by how long they may be without supply.
+    """
+    kinds = _kinds_of(supplies)
+    if prod(count + 1 for *_, count in kinds) <= MAX_CHOICES:
+        for chosen in product(*(range(count + 1) for *_, count in kinds)):
+            some = [
+                (*kind[:-1], number) for kind, number in zip(kinds, chosen, strict=True) if number
+            ]
+            if some:
+                yield some
+        return
+    by_blackout = sorted(supplies, key=lambda supply: supply.blackout_ns)
+    for ranked in (by_blackout, sorted(by_blackout, key=lambda supply: -supply.bandwidth)):
+        for count in range(1, len(ranked) + 1):
+            yield _kinds_of(ranked[:count])
 
 
 def _kinds_of(supplies: Sequence[Supply]) -> Kinds:
