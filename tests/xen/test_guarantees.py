@@ -2,14 +2,14 @@
 """What the analysis calls schedulable misses nothing on Xen.
 
 Systems are generated, their interfaces computed and judged with the overheads that were measured
-on this very host. Those that are schedulable run on Xen, next to a best-effort domain that never
-sleeps: no job may be late, and none may respond later than the analysis says.
+on this very host. Those that are schedulable run on Xen, next to best-effort domains that never
+sleep, one for each pcpu: no job may be late, and none may respond later than the analysis says.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
@@ -18,7 +18,7 @@ import pytest
 from tests.xen.on_xen import need_xen, run_on_xen, with_overheads
 
 from hyperperiod.analysis import AnalysisResult, analyze, resolve
-from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind
+from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind, parse_policy
 from hyperperiod.model.policy import PRESETS, Budget
 
 OF_EACH = 4
@@ -36,16 +36,19 @@ POLICIES = {
 }
 
 
-def generated(preset: str, number: int) -> System:
+def generated(preset: str, number: int, pcpus: int = 1) -> System:
     """The system with this number."""
-    draw = random.Random(f"guarantee {preset} {number}")
-    count_of = draw.randint(2, 4)
-    total = draw.uniform(0.4, 0.75)
+    many = "" if pcpus == 1 else f" on {pcpus}"
+    draw = random.Random(f"guarantee {preset} {number}{many}")
+    count_of = draw.randint(2, 4) + pcpus - 1
+    total = draw.uniform(0.4, 0.75) if pcpus == 1 else draw.uniform(0.2, 0.4) * pcpus
     domains = [_domain(draw, f"d{n}", total / count_of) for n in range(count_of)]
+    rest = [Domain(name=f"rest{n or ''}", best_effort=True) for n in range(pcpus)]
     system = System(
-        name=f"guarantee-{preset}-{number}",
-        policy=POLICIES[preset],
-        domains=(*domains, Domain(name="rest", best_effort=True)),
+        name=f"guarantee-{preset}-{number}{many}".replace(" ", "-"),
+        policy=parse_policy(preset),
+        pcpus=pcpus,
+        domains=(*domains, *rest),
     )
     return with_overheads(system)
 
@@ -118,3 +121,30 @@ def test_systems_of_each_policy_for_ten_seconds(preset: str, tmp_path: Path) -> 
     need_xen()
     for system, verdict in islice(schedulable(preset), OF_EACH):
         keeps_its_promise(system, verdict, HORIZON_NS, tmp_path)
+
+
+SHARED = {
+    "rtds": (297, 421, 720, 838),
+    "ertds": (290, 328, 391, 785),
+    "deferrable+edf+none+global": (88, 250, 388, 811),
+}
+"""Numbers of systems on two pcpus that the analysis accepts: about one in a hundred."""
+
+
+def keep_their_promises(policy: str, numbers: Sequence[int], horizon_ns: int, folder: Path) -> None:
+    need_xen()
+    for number in numbers:
+        system = resolve(generated(policy, number, 2))
+        verdict = analyze(system)
+        assert verdict.schedulable is True, system.name
+        keeps_its_promise(system, verdict, horizon_ns, folder)
+
+
+def test_a_system_on_two_pcpus(tmp_path: Path) -> None:
+    keep_their_promises("rtds", SHARED["rtds"][:1], HORIZON_NS // 20, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", SHARED)
+def test_systems_on_two_pcpus_for_two_seconds(policy: str, tmp_path: Path) -> None:
+    keep_their_promises(policy, SHARED[policy], HORIZON_NS // 5, tmp_path)
