@@ -27,6 +27,7 @@ from hyperperiod.model import (
     hops_of,
     load_system,
     tasks_of,
+    vcpus_of,
 )
 from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.format import NONE, RECORD, Header, Kind, Records, end_ns, read
@@ -155,7 +156,7 @@ def hypervisor_parts(system: System, records: Records) -> list[Replayed]:
     known["job"] = 0
     if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
         return [Replayed(0, system.pcpus, 0, known)]
-    homes = np.array([entry.pcpu for entry in system.domains for _ in range(entry.vcpus)])
+    homes = np.array([vcpu.pcpu for vcpu in vcpus_of(system)])
     own = np.where(known["pcpu"] == NONE, homes[known["vcpu"] % len(homes)], known["pcpu"])
     return [Replayed(pcpu, 1, 0, known[own == pcpu]) for pcpu in range(system.pcpus)]
 
