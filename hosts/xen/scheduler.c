@@ -410,6 +410,19 @@ static void make_changes(struct lock_domain *ld, uint64_t now_ns)
 {
 }
 
+/* A scheduler without these two would be taken to have done what it was asked. */
+COLD int cf_check hyperperiod_adjust_domain(const struct scheduler *ops, struct domain *d,
+                                            struct xen_domctl_scheduler_op *op)
+{
+    return -EOPNOTSUPP;
+}
+
+COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
+                                          struct xen_sysctl_scheduler_op *sc)
+{
+    return -EOPNOTSUPP;
+}
+
 #endif
 
 /* --- the phases of a lock domain ------------------------------------------------------------- */
@@ -804,9 +817,9 @@ static const struct scheduler sched_hyperperiod_def = {
     .migrate        = hyperperiod_migrate_unit,
     .adjust_affinity = hyperperiod_adjust_affinity,
 
-#ifdef CONFIG_HYPERPERIOD_CHANGES
     .adjust         = hyperperiod_adjust_domain,
     .adjust_global  = hyperperiod_adjust_pool,
+#ifdef CONFIG_HYPERPERIOD_CHANGES
     .dump_settings  = hyperperiod_dump_pool,
     .dump_cpu_state = hyperperiod_dump_pcpu,
 #endif
