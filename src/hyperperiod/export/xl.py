@@ -76,7 +76,9 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     require_time(system)
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {
-        f"{domain.name}.cfg": _configuration(system, domain, chosen) for domain in system.domains
+        f"{domain.name}.cfg": _configuration(system, domain, chosen, pool)
+        for pool in pools
+        for domain in pool.domains
     }
     files[CONF] = _conf(system, pools)
     files[UNIT] = SOURCES / "hosts" / "xen" / "control" / UNIT
@@ -183,8 +185,11 @@ def _pcpus_together(system: System) -> list[set[int]]:
     return sorted(sets, key=min)
 
 
-def _configuration(system: System, domain: Domain, cpus: tuple[int, ...]) -> str:
-    """The domain for xl; `cpus` are Xen's numbers of the system's pcpus."""
+def _configuration(system: System, domain: Domain, cpus: tuple[int, ...], pool: Pool) -> str:
+    """The domain for xl; `cpus` are Xen's numbers of the system's pcpus.
+
+    In a pool of several pcpus, each of which has servers of its own, its vcpus are bound to theirs.
+    """
     each = dict.fromkeys(
         "best effort: it runs when nobody else wants the pcpu"
         if interface is None
@@ -194,7 +199,7 @@ def _configuration(system: System, domain: Domain, cpus: tuple[int, ...]) -> str
     server = "; ".join(each)
     homes = [keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None]
     pins = ", ".join(f'"{cpus[home]}"' for home in homes)
-    affinity = "" if domain.is_plain or not homes else f"cpus = [{pins}]\n"
+    affinity = f"cpus = [{pins}]\n" if homes and len(pool.cpus) > 1 else ""
     return f"""# {domain.name} of {system.name}: {server}
 # Written by Hyperperiod; start.sh makes the domain and gives it its server.
 name = "{domain.name}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hyperperiod.analysis.result import AnalysisResult, PaperResult
-from hyperperiod.hosts.result import RunFlow, RunResult
+from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
+from hyperperiod.hosts.result import RunDomain, RunFlow, RunResult, RunVcpu
 from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
@@ -78,7 +78,7 @@ class TaskRow:
 
 @dataclass(frozen=True)
 class DomainRow:
-    """One domain: its interface and what it received."""
+    """One domain, or one vcpu of it: its interface and what it received."""
 
     name: str
     color: str
@@ -254,28 +254,40 @@ def _lost(flows: Sequence[RunFlow]) -> str:
 def domain_rows(
     system: System, analysis: AnalysisResult, result: RunResult, colors: Mapping[str, str]
 ) -> list[DomainRow]:
-    """The interfaces, in the order of the file."""
-    return [
-        DomainRow(
-            name=domain.name,
-            color=colors[domain.name],
-            scheduler=str(domain.scheduler),
-            vcpus=domain.vcpus,
-            best_effort=domain.best_effort,
-            period_ns=given.interface.period_ns if given.interface else None,
-            budget_ns=given.interface.budget_ns if given.interface else None,
-            bandwidth=given.interface.bandwidth if given.interface else None,
-            utilization=found.utilization or None,
-            overhead=found.interface_overhead,
-            schedulable=found.schedulable,
-            reason=found.reason,
-            supply=given.supply_ns / result.horizon_ns,
-            donated=given.donated_ns / result.horizon_ns,
-        )
-        for domain, found, given in zip(
-            system.domains, analysis.domains, result.domains, strict=True
-        )
-    ]
+    """The interfaces, in the order of the file; vcpus that may differ stand below their domain."""
+    rows: list[DomainRow] = []
+    for domain, found, given in zip(system.domains, analysis.domains, result.domains, strict=True):
+        inside = [(domain.name, str(domain.scheduler), domain.vcpus)]
+        inside += [
+            (f"· {name}", "" if keys.pcpu is None else f"pcpu {keys.pcpu}", 1)
+            for name, keys in zip(domain.vcpu_names, domain.each_vcpu, strict=True)
+        ]
+        served = [domain.is_served, *(not keys.best_effort for keys in domain.each_vcpu)]
+        said: list[DomainResult | VcpuResult] = [found, *found.each_vcpu]
+        got: list[RunDomain | RunVcpu] = [given, *given.each_vcpu]
+        rows += [
+            DomainRow(
+                name=name,
+                color=colors[domain.name],
+                scheduler=what,
+                vcpus=vcpus,
+                best_effort=not is_served,
+                period_ns=one.interface.period_ns if one.interface else None,
+                budget_ns=one.interface.budget_ns if one.interface else None,
+                bandwidth=one.interface.bandwidth if one.interface else None,
+                utilization=verdict.utilization or None,
+                overhead=verdict.interface_overhead,
+                schedulable=verdict.schedulable,
+                reason=verdict.reason,
+                supply=one.supply_ns / result.horizon_ns,
+                donated=one.donated_ns / result.horizon_ns,
+            )
+            # Zip ends with what was said and what was given: only of the domain if all are alike.
+            for (name, what, vcpus), is_served, verdict, one in zip(
+                inside, served, said, got, strict=False
+            )
+        ]
+    return rows
 
 
 def task_rows(
