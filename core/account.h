@@ -26,10 +26,15 @@ HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
     return hp_server_of(core, vcpu)->working || hp_has(core, HP_PAYS_IDLE);
 }
 
-HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
-    hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
+/* When somebody must look after the server, if anybody has to. */
+HP_FN hp_u64 hp_due_ns(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
 
-    hp_queue_put(&core->due, vcpu, hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns));
+    return hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns);
+}
+
+HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
+    hp_queue_put(&core->due, vcpu, hp_due_ns(core, vcpu));
 }
 
 /* Whether this server may go on at a lower level when its budget is gone. */
@@ -42,6 +47,8 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
  * changed: every rule comes here, on many paths.
  */
 HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+    if (!HP_ONE_POLICY && core->swapping)
+        return 0;
     hp_watch(core, vcpu);
     return hp_requeue(core, vcpu);
 }

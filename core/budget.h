@@ -58,7 +58,8 @@ HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 
 /*
  * Puts the server under the rule in force: 'left' of its budget now, the next refill at
- * 'refill'. This is how a server is added (nothing now) and how one comes in by a swap.
+ * 'refill'. This is how a server is added (nothing now) and how one comes in by a swap. Who asks
+ * tells the queues.
  */
 #define HP_START(name, NAME, catch_up, charge, arrive, account, ...)                               \
     HP_CASE(BUDGET_##NAME)                                                                         \
@@ -72,7 +73,6 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
     server->remaining_ns = left_ns;
     server->deadline_ns = refill_ns;
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_START) }
-    hp_enlist(core, vcpu);
 }
 
 /* When nothing is owed any more of what was used so far, if that is to come. */

@@ -54,6 +54,17 @@ HP_SHARED hp_u32 hp_queue_put(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
     return 1;
 }
 
+/* The same where all get new keys (hp_queue_renew): who is first is found afterwards. */
+HP_FN void hp_queue_set(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
+    queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)] = key;
+}
+
+/* Nothing is known of who is first in any group. */
+HP_FN void hp_queue_renew(const struct hp_core *core, struct hp_queue *queue) {
+    queue->doubted = ~0ull >> (64u - core->groups);
+    queue->known = 0;
+}
+
 /* Who comes first of two with the same key. */
 HP_STEP hp_u32 hp_break_tie(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
     return role == HP_EFFORT ? hp_before_equal(core, a, b, role) : hp_before(core, a, b, role);
@@ -274,6 +285,7 @@ HP_FN void hp_clear_queues(struct hp_core *core) {
     core->numbers = 1;
     core->groups = 1;
     core->words = 1;
+    core->swapping = 0;
     core->planned = 0;
     core->efforts = 0;
     core->effort_waits = 0;

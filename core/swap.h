@@ -46,9 +46,35 @@ HP_FN void hp_swap_in(struct hp_core *core, hp_u32 vcpu) {
     server->fresh = 0;
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
+    server->funded = server->remaining_ns > 0;
+    hp_queue_set(&core->ready, vcpu, hp_ready_key(core, vcpu));
+    hp_queue_set(&core->due, vcpu, hp_due_ns(core, vcpu));
 }
 
-/* Replaces the running policy. */
+/* Takes all servers out of the rules in force and brings them under others. */
+HP_FN void hp_swap_all(struct hp_core *core, const struct hp_policy *policy) {
+    const hp_u32 numbers = (hp_u32)hp_least(core->numbers, HP_VCPUS);
+
+    core->swapping = 1;
+    HP_FOR (vcpu, numbers) {
+        hp_forget_shares(hp_server_of(core, vcpu));
+        if (hp_is_served(core, vcpu))
+            hp_swap_out(core, vcpu);
+    }
+    hp_obey(core, policy);
+    HP_FOR (vcpu, numbers) {
+        if (hp_is_served(core, vcpu))
+            hp_swap_in(core, vcpu);
+    }
+    core->swapping = 0;
+    hp_queue_renew(core, &core->ready);
+    hp_queue_renew(core, &core->due);
+}
+
+/*
+ * Replaces the running policy. What is due at this instant is done as each server leaves the old
+ * rules, and the queues are told of all of them at once: so a swap takes one look at each.
+ */
 HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
     if (!hp_policy_legal(policy, hp_pcpus(core)))
         return HP_ERROR_POLICY;
@@ -56,20 +82,11 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
         return HP_ERROR_SPARE;
     if (HP_ONE_POLICY)
         return HP_OK;
-    hp_settle(core, now_ns);
+    hp_charge_all(core, now_ns);
     if (HP_SOME_TRAITS & HP_HAS_SPARE && core->spare.period_ns > 0)
         hp_spare_catch_up(core);
-    HP_FOR (vcpu, HP_VCPUS) {
-        hp_forget_shares(hp_server_of(core, vcpu));
-        if (hp_is_served(core, vcpu))
-            hp_swap_out(core, vcpu);
-    }
+    hp_swap_all(core, policy);
     core->share.vcpu = HP_NONE;
-    hp_obey(core, policy);
-    HP_FOR (vcpu, HP_VCPUS) {
-        if (hp_is_served(core, vcpu))
-            hp_swap_in(core, vcpu);
-    }
     hp_see_plain(core);
     hp_queue_doubt(&core->effort);
     core->effort_waits = 0;

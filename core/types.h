@@ -196,6 +196,7 @@ struct hp_core {
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
     hp_u32 thefts;       /* pcpus that are stolen */
+    hp_u32 swapping;     /* the queues are told of all servers at once, at the end of a swap */
     hp_u64 quantum_ns;
     hp_u64 decision_ns;
     hp_u64 now_ns;     /* the latest time that the core was told */

@@ -17,9 +17,9 @@
  * spare the last one at most (hp_validate_config), and a budget has to outlast the decision that
  * ends it. What arrivals and departures cost is not in this: they come as fast as the guests run.
  */
-#define HP_DECISIONS 2u /* in a period */
+#define HP_DECISIONS 2ull /* in a period */
 #define HP_WHOLE (1u << 20)
-#define HP_QUARTER (4u * HP_DECISIONS) /* so many decisions a period: a quarter of the time */
+#define HP_QUARTER (4ull * HP_DECISIONS) /* so many decisions a period: a quarter of the time */
 
 /* The part of the time that the decisions of such a period take, in 1/HP_WHOLE, rounded down. */
 HP_FN hp_u64 hp_deciding(const struct hp_core *core, hp_u64 period_ns) {
@@ -138,8 +138,10 @@ HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     hp_make_room(core, vcpu);
     hp_see_plain(core);
     core->planned = 0;
-    if (!(params->flags & HP_BEST_EFFORT))
-        hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
+    if (params->flags & HP_BEST_EFFORT)
+        return HP_OK;
+    hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
+    hp_enlist(core, vcpu);
     return HP_OK;
 }
 

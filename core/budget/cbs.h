@@ -20,28 +20,42 @@
 
 #include "../account.h"
 
-HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+/* Gives a depleted server whose deadline has come what is due, or what it needs to have budget. */
+HP_FN void hp_cbs_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u64 needed;
-    hp_u64 due;
+    hp_u64 refills = 1;
+    hp_u64 late_ns;
 
-    if (server->change_at_ns <= now_ns) {
-        const hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
-        const hp_u64 at_ns = server->change_at_ns;
-
-        hp_take_change(core, server);
-        server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
-        server->deadline_ns = at_ns + server->period_ns;
-        hp_refilled(core, vcpu);
-    }
     if (server->remaining_ns > 0 || server->deadline_ns > now_ns)
         return;
-    needed = hp_parts((hp_u64)-server->remaining_ns, server->budget_ns) + 1u;
-    due = hp_parts(now_ns - server->deadline_ns, server->period_ns) + 1u;
-    needed = hp_least(needed, due);
-    server->remaining_ns += (hp_i64)hp_times(needed, server->budget_ns);
-    server->deadline_ns += hp_times(needed, server->period_ns);
+    late_ns = now_ns - server->deadline_ns;
+    if (late_ns >= server->period_ns)
+        refills += hp_least(hp_parts((hp_u64)-server->remaining_ns, server->budget_ns),
+                            hp_parts(late_ns, server->period_ns));
+    server->remaining_ns += (hp_i64)hp_times(refills, server->budget_ns);
+    server->deadline_ns += hp_times(refills, server->period_ns);
     hp_refilled(core, vcpu);
+}
+
+/* A period starts with the new parameters. Apart, so that the common refill keeps nothing over a
+ * call. */
+HP_COLD void hp_cbs_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
+    const hp_u64 at_ns = server->change_at_ns;
+
+    hp_take_change(core, server);
+    server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
+    server->deadline_ns = at_ns + server->period_ns;
+    hp_refilled(core, vcpu);
+    hp_cbs_refill(core, vcpu, now_ns);
+}
+
+HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    if (hp_server_of(core, vcpu)->change_at_ns <= now_ns)
+        hp_cbs_change(core, vcpu, now_ns);
+    else
+        hp_cbs_refill(core, vcpu, now_ns);
 }
 
 /* Whole periods of service that begin and end with a full budget cost nothing in the end. */

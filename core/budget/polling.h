@@ -12,16 +12,25 @@
 
 #include "timed.h"
 
-HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+/* A server without work has its refills, and loses what it had no work for. */
+HP_COLD void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 idle_ns;
 
     hp_timed_catch_up(core, vcpu, now_ns);
-    if (server->working || server->remaining_ns <= 0)
+    if (server->remaining_ns <= 0)
         return;
     idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->period_ns);
     if (idle_ns < now_ns) {
+        server->funded = 1; /* also where a swap keeps its refill from the queue */
         server->remaining_ns = 0;
         hp_deplete(core, vcpu);
     }
+}
+
+HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    if (hp_server_of(core, vcpu)->working)
+        hp_timed_catch_up(core, vcpu, now_ns);
+    else
+        hp_polling_rest(core, vcpu, now_ns);
 }

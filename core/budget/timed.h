@@ -11,21 +11,34 @@
 
 #include "../account.h"
 
-/* Does the refills that are due at 'now' or before. */
-HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+/* Does the refills that are due at 'now' or before, of which there is one at least. */
+HP_FN void hp_timed_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 refills = 1;
+
+    if (now_ns - server->deadline_ns >= server->period_ns)
+        refills += hp_parts(now_ns - server->deadline_ns, server->period_ns);
+    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
+    server->deadline_ns += hp_times(refills, server->period_ns);
+    hp_refilled(core, vcpu);
+}
+
+/* The same with the new parameters. Apart, so that the common refill keeps nothing over a call. */
+HP_COLD void hp_timed_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    hp_take_change(core, hp_server_of(core, vcpu));
+    hp_timed_refill(core, vcpu, now_ns);
+}
+
+/* Does what is due at 'now' or before. */
+HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->deadline_ns > now_ns)
         return;
     if (server->change_at_ns != HP_NEVER)
-        hp_take_change(core, server);
-    if (now_ns - server->deadline_ns >= server->period_ns)
-        refills += hp_parts(now_ns - server->deadline_ns, server->period_ns);
-
-    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
-    server->deadline_ns += hp_times(refills, server->period_ns);
-    hp_refilled(core, vcpu);
+        hp_timed_change(core, vcpu, now_ns);
+    else
+        hp_timed_refill(core, vcpu, now_ns);
 }
 
 /*

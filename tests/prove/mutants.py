@@ -74,8 +74,9 @@ MUTANTS = (
         "polling loses what a server with work has",
         "polling_catch_up",
         "budget/polling.h",
-        "if (server->working || server->remaining_ns <= 0)",
-        "if (server->remaining_ns <= 0)",
+        "    if (hp_server_of(core, vcpu)->working)\n"
+        "        hp_timed_catch_up(core, vcpu, now_ns);\n    else\n",
+        "",
     ),
     Mutant(
         "a slice begins with more than a budget",
@@ -110,8 +111,9 @@ MUTANTS = (
         "a depleted cbs server gets all its refills, due or not",
         "cbs_catch_up",
         "budget/cbs.h",
-        "    needed = hp_least(needed, due);\n",
-        "    (void)due;\n",
+        "hp_least(hp_parts((hp_u64)-server->remaining_ns, server->budget_ns),\n"
+        "                            hp_parts(late_ns, server->period_ns))",
+        "hp_parts((hp_u64)-server->remaining_ns, server->budget_ns)",
     ),
     Mutant(
         "a debt goes through a difference below zero",

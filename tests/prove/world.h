@@ -74,6 +74,7 @@ static struct hp_core any_core(hp_u32 budget) {
     const struct hp_policy policy = {budget, nondet_u32(), nondet_u32()};
 
     core.pcpus = 1;
+    core.swapping = 0;
     TAKE(hp_policy_legal(&policy, 1));
     hp_obey(&core, &policy);
     TAKE(core.now_ns < HP_TIME_MAX);
