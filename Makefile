@@ -42,7 +42,7 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check hunt prove misra \
+.PHONY: help build demo site test test-all rule-check hunt prove misra clang-tidy \
         core-builds bench check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
@@ -127,6 +127,11 @@ prove: build
 ## make misra        MISRA C:2012 on the core, by cppcheck; departures from it: docs/misra.md
 misra: build
 	@$(STEP) "misra" $(BIN)/python tools/check_misra.py
+
+## make clang-tidy   clang-tidy on the core: bugprone, cert, misc, the analyzer and others; what is
+##                   left out stands in .clang-tidy, with the reason
+clang-tidy: build
+	@$(STEP) "clang-tidy" $(BIN)/python tools/check_tidy.py
 
 ## make core-builds  the core under every compiler it must pass: hosted, freestanding, BPF
 core-builds: build
