@@ -19,14 +19,14 @@ from tests import xen_images
 
 from hyperperiod.export import Board, export_dom0less, write_folder
 from hyperperiod.hosts.xen.qmp import Monitor
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_ring
+from hyperperiod.hosts.xen.rings import Ring, read_ring
 from hyperperiod.model import InputError, System, load_system
 from hyperperiod.trace.format import Kind, item_of
 
 TOP = Path(__file__).parents[2]
 MS = 1_000_000
 PATIENCE_S = 120
-PLACE = re.compile(r"memory +\d+ MiB at (0x[0-9a-f]+)")
+PLACE = re.compile(r"records +from (0x[0-9a-f]+) on")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,11 +111,18 @@ def rings_of(system: System, board: Board, folder: Path) -> list[Ring]:
 
         try:
             return [
-                read_ring(read, place + GUEST_RING_OFFSET, domain.name)
+                read_ring(read, place, domain.name)
                 for domain, place in zip(system.domains, places, strict=True)
             ]
         finally:
             asked.close()
+
+
+def test_a_linux_guest_boots_like_the_others(tmp_path: Path) -> None:
+    xen_images.linux_guest()
+    system = load_system(TOP / "systems" / "linux-guest.toml")
+    rings = rings_of(system, Board(), tmp_path)
+    assert [len(values_of(ring, Kind.COMPLETE)) for ring in rings] == [10, 8, 3]
 
 
 def test_items_go_from_domain_to_domain(tmp_path: Path) -> None:

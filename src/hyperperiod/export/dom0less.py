@@ -155,6 +155,7 @@ def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
     ):
         lines.append(f"domain {number}: {domain.name}")
         lines.append(f"  memory    {guest.memory_bytes >> 20} MiB at {place.memory:#x}")
+        lines.append(f"  records   from {place.ring:#x} on")
         lines.append(f"  kernel    {guest.image.name} at {place.kernel.address:#x}")
         if place.ramdisk is not None:
             lines.append(f"  ramdisk   {place.ramdisk.size} bytes at {place.ramdisk.address:#x}")
@@ -210,7 +211,7 @@ system, with every interface that was computed.
 | --- | --- |
 | `chosen.dtsi` | what to add to the board's device tree: Xen's command line and the domains |
 | `xen-arguments.txt` | Xen's command line by itself |
-| `guests.txt` | the domains: memory, images, arguments |
+| `guests.txt` | the domains: memory, records, images, arguments |
 | `images/` | Xen with the scheduler, and what the domains run |
 | `qemu.sh` | boots all of it in QEMU |
 | `export.json` | which files belong to the export |
