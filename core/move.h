@@ -72,5 +72,7 @@ HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving
     server->remaining_ns = moving->left_ns;
     server->deadline_ns = moving->refill_ns;
     hp_swap_in(core, vcpu);
+    hp_queue_renew(core, &core->ready);
+    hp_queue_renew(core, &core->due);
     return HP_OK;
 }
