@@ -3,7 +3,7 @@
 
 tests/soundness/hunt.json keeps the states that hunts have left, one for each seed.
 `python -m tests.soundness.hunt_table STATE...` adds the states in those files, each in place of an
-earlier one of its seed, and writes the page; a test looks that the two agree.
+earlier one of its seed and kinds, and writes the page; a test looks that the two agree.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def hunt_of(state: State) -> str:
     fewest = min(kind["drawn"] for kinds in state["rows"].values() for kind in kinds.values())
     drawn = sums_of(state["rows"])["drawn"]
     code = f" at {state['code']}" if "code" in state else ""
-    seen = {kind for kinds in state["rows"].values() for kind in kinds}
-    kinds = "" if seen == set(KINDS) else f" KINDS={','.join(sorted(seen))}"
+    seen = kinds_in(state)
+    kinds = "" if set(seen) == set(KINDS) else f" KINDS={','.join(seen)}"
     return f"- `make hunt SEED={state['seed']}{kinds} COUNT={fewest}`{code}: {drawn:,} systems\n"
 
 
@@ -81,8 +81,13 @@ def sums_of(rows: dict[str, Any]) -> dict[str, int]:
 
 
 def with_states(states: Sequence[State], more: Iterable[State]) -> list[State]:
-    """All states, of each seed the last one."""
-    return list({state["seed"]: state for state in (*states, *more)}.values())
+    """All states, of each seed and the same kinds the last one."""
+    return list({(state["seed"], *kinds_in(state)): state for state in (*states, *more)}.values())
+
+
+def kinds_in(state: State) -> list[str]:
+    """The kinds of systems that a hunt has drawn."""
+    return sorted({kind for kinds in state["rows"].values() for kind in kinds})
 
 
 def line(name: str, kinds: dict[str, Any]) -> str:

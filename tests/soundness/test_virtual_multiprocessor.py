@@ -240,7 +240,9 @@ def asked_less(
     loads, platform, index = list(loads), list(platform), rng.randrange(len(loads))
     own, where = loads[index], rng.randrange(len(platform))
     period, budget = platform[where]
-    what = rng.choice(("wcet", "period", "budget", "vcpu"))
+    # Beside whole pcpus a part of one would take the tests away that are about whole ones alone.
+    whole = all(period == budget for period, budget in platform)
+    what = rng.choice(("wcet", "period", "budget", *(() if whole else ("vcpu",))))
     if what == "wcet":
         loads[index] = own._replace(wcet=max(1, own.wcet - rng.choice((1, own.wcet // 2))))
     elif what == "period":
