@@ -151,6 +151,13 @@ MUTANTS = (
         "",
     ),
     Mutant(
+        "a head in use is joined",
+        "sporadic_append",
+        "budget/sporadic.h",
+        "if (count > head_stays && time_ns <= tail->time_ns + tail->amount_ns)",
+        "if (time_ns <= tail->time_ns + tail->amount_ns)",
+    ),
+    Mutant(
         "an overrun multiplies without a bound",
         "sporadic_use_rounds",
         "budget/sporadic.h",

@@ -54,6 +54,9 @@ ONE_QUOTIENT = ("hp_parts:one_parts", "hp_times:one_times")
 QUEUES = tuple((f"-DHEAD={head}u", f"-DCOUNT={count}u") for head in (0, 6) for count in range(1, 9))
 """Queues of refills of each length: one that begins its ring, and one that goes round its end."""
 
+ROUND_THE_END = QUEUES[8:]
+"""Those of the second kind alone."""
+
 PROOFS = (
     Proof(
         "timed_charge",
@@ -89,6 +92,16 @@ PROOFS = (
         "budget, and none of them sooner",
         unwind=9,
         cases=QUEUES,
+        on_demand=True,
+    ),
+    Proof(
+        "sporadic_append",
+        "refills.c",
+        "hp_refill_append",
+        "what is added is there, at its time or with the last one; a head in use is never joined; "
+        "the others are as they were, and none comes sooner than the one before is used up",
+        unwind=9,
+        cases=ROUND_THE_END,
         on_demand=True,
     ),
     Proof(
