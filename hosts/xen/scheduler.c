@@ -686,6 +686,12 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
     return next;
 }
 
+/*
+ * Xen has a pcpu schedule when it joins a pool, and says only then that it is the pool's: one that
+ * was faster would idle for ever. One that has no place looks again as well.
+ */
+#define LOOK_AGAIN_NS MILLISECS(1)
+
 static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
                                           s_time_t now, bool tasklet_work_scheduled)
 {
@@ -699,7 +705,7 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
     pcpu = update_pcpu_slot(ld, cpu, cpumask_test_cpu(cpu, cpus), now);
     if ( unlikely(ld->phase == PHASE_BOOTING) && now >= hyperperiod_epoch() )
         start_phase(ld, PHASE_RUNNING, cpu, hyperperiod_epoch());
-    curr->next_time = -1;
+    curr->next_time = LOOK_AGAIN_NS;
     if ( likely(pcpu != HP_NONE) )
         next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled, cpus);
     if ( !next || unlikely(tasklet_work_scheduled) )
