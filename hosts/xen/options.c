@@ -168,6 +168,14 @@ static bool __init take_time(const char **text, hp_u64 *time_ns)
     return true;
 }
 
+/* Whether the rules are built in and go together on one pcpu. */
+static bool __init is_legal(const struct hp_policy *policy)
+{
+    const struct hp_config config = { .policy = *policy, .pcpus = 1 };
+
+    return hyperperiod_validate(&config) != HP_ERROR_POLICY;
+}
+
 static bool __init take_policy(const char **text, struct hp_policy *policy, bool *global)
 {
     const char *rest = *text;
@@ -190,7 +198,7 @@ static bool __init take_policy(const char **text, struct hp_policy *policy, bool
            && take_word(text, '+', orders, ARRAY_SIZE(orders), &policy->order)
            && take(text, "+")
            && take_word(text, '\0', slacks, ARRAY_SIZE(slacks), &policy->slack)
-           && **text == '\0' && hyperperiod_legal(policy);
+           && **text == '\0' && is_legal(policy);
 }
 
 /* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */

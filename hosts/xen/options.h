@@ -77,7 +77,7 @@ const struct server_option *server_option_of(unsigned int domain, unsigned int v
 /* A short word for an error code of the core. */
 const char *hyperperiod_error(unsigned int error);
 
-/* Whether the rules are built in and go together on one pcpu (scheduler.c). */
-bool hyperperiod_legal(const struct hp_policy *policy);
+/* The core's judgement of a configuration, an error of it. Without a lock (scheduler.c). */
+unsigned int hyperperiod_validate(const struct hp_config *config);
 
 #endif /* HYPERPERIOD_OPTIONS_H */

@@ -603,11 +603,6 @@ COLD bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpu
     return hp_first_policy(policy, pcpus);
 }
 
-COLD bool hyperperiod_legal(const struct hp_policy *policy)
-{
-    return hp_policy_legal(policy, 1);
-}
-
 COLD unsigned int hyperperiod_validate(const struct hp_config *config)
 {
     return hp_validate_config(config);
@@ -690,7 +685,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
  * Xen has a pcpu schedule when it joins a pool, and says only then that it is the pool's: one that
  * was faster would idle for ever. One that has no place looks again as well.
  */
-#define LOOK_AGAIN_NS MILLISECS(1)
+#define LOOK_AGAIN_NS (1 << 20)
 
 static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
                                           s_time_t now, bool tasklet_work_scheduled)
@@ -740,7 +735,8 @@ static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_
     kick_pcpus(ld);
 }
 
-static void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
+/* A vcpu that blocks of itself does not come here: only one that is paused or moved. */
+static COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;

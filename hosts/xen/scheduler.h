@@ -147,9 +147,6 @@ s_time_t hyperperiod_epoch(void);
  * False if there is none. Without a lock. */
 bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpus);
 
-/* The core's judgement of a configuration, an error of it. Without a lock. */
-unsigned int hyperperiod_validate(const struct hp_config *config);
-
 /* The unit is this lock domain's to schedule, and no longer. */
 void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot);
 void hyperperiod_detach(struct vcpu_slot *slot);
