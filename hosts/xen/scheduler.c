@@ -75,7 +75,7 @@ static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct
            name_word(grant->level, pcpu, grant->run), kind_word(kind, grant->pay, flags));
 }
 
-s_time_t hyperperiod_epoch(void)
+COLD s_time_t hyperperiod_epoch(void)
 {
     const s_time_t epoch_ns = hyperperiod_options.epoch_ns;
 
@@ -427,7 +427,7 @@ COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
 
 /* --- the phases of a lock domain ------------------------------------------------------------- */
 
-static uint64_t event_time(const struct lock_domain *ld)
+static COLD uint64_t event_time(const struct lock_domain *ld)
 {
     const struct options *options = &hyperperiod_options;
     uint64_t at_ns = HP_NEVER;
