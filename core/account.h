@@ -26,15 +26,25 @@ HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
     return hp_server_of(core, vcpu)->working || hp_has(core, HP_PAYS_IDLE);
 }
 
-/* When somebody must look after the server, if anybody has to. */
+/* When somebody must look after the server, if anybody has to that does not look at those ready. */
 HP_FN hp_u64 hp_due_ns(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u64 alarm_ns = hp_watched(core, vcpu) ? hp_next_refill(core, vcpu) : HP_NEVER;
+    const struct hp_server *server = hp_server_of(core, vcpu);
 
-    return hp_least(alarm_ns, hp_server_of(core, vcpu)->change_at_ns);
+    if (!hp_watched(core, vcpu))
+        return server->change_at_ns;
+    if (hp_ready_is_due(core) && server->remaining_ns > 0)
+        return HP_NEVER;
+    return hp_least(hp_next_refill(core, vcpu), server->change_at_ns);
 }
 
-HP_STEP void hp_watch(struct hp_core *core, hp_u32 vcpu) {
-    hp_queue_put(&core->due, vcpu, hp_due_ns(core, vcpu));
+HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
+    hp_queue_put(core, &core->due, vcpu, hp_due_ns(core, vcpu));
+}
+
+/* Nobody waits for this server any more, and it does not pay. */
+HP_RARE void hp_delist(struct hp_core *core, hp_u32 vcpu) {
+    hp_queue_put(core, &core->ready, vcpu, HP_NEVER);
+    hp_queue_put(core, &core->due, vcpu, hp_server_of(core, vcpu)->change_at_ns);
 }
 
 /* Whether this server may go on at a lower level when its budget is gone. */
@@ -51,6 +61,20 @@ HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
         return 0;
     hp_watch(core, vcpu);
     return hp_requeue(core, vcpu);
+}
+
+/* Puts everybody where they stand: parameters, pcpus or rules have changed. */
+HP_RARE void hp_requeue_all(struct hp_core *core) {
+    HP_FOR (vcpu, HP_VCPUS) {
+        if (!hp_server_of(core, vcpu)->present)
+            continue;
+        if (hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
+            hp_requeue_effort(core, vcpu);
+        else
+            hp_enlist(core, vcpu);
+    }
+    core->effort_waits = 0;
+    core->planned = 0;
 }
 
 /*
@@ -80,15 +104,11 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
     }
     if (server->funded)
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
-    /* The timed rules give back at the end of the period, whatever is left. */
-    if (hp_has(core, HP_TIMED))
-        hp_requeue(core, vcpu);
-    else
-        hp_enlist(core, vcpu);
+    hp_enlist(core, vcpu);
 }
 
-/* Charges a span of time to the level that the server is on. */
-HP_STEP void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+/* Charges a span of time to the level that the server is on, which may be used up by that. */
+HP_RARE void hp_spend_level(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (span_ns == 0)
@@ -103,6 +123,17 @@ HP_STEP void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
             return;
     }
     hp_deplete(core, vcpu);
+}
+
+/* Charges a span of time. */
+HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_i64 left_ns = server->remaining_ns - (hp_i64)span_ns;
+
+    if (server->level == 0 && left_ns > 0)
+        server->remaining_ns = left_ns;
+    else
+        hp_spend_level(core, vcpu, span_ns);
 }
 
 /* The parameters that hp_update left take effect; the order is mended once all is charged. */

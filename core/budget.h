@@ -30,21 +30,25 @@ HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, h
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CHARGE) }
 }
 
-/* The server pays for the time from 'from' to 'to', with new parameters from their time on. */
-HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+/* A charge where refills or new parameters may come in between. */
+HP_RARE void hp_charge_events(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     const hp_u64 change_ns = hp_server_of(core, vcpu)->change_at_ns;
 
-    /* The common case: no refill, and so no change, in between. */
-    if (hp_has(core, HP_TIMED) && to_ns <= hp_server_of(core, vcpu)->deadline_ns) {
-        hp_spend(core, vcpu, to_ns - from_ns);
-        return;
-    }
     if (change_ns < to_ns && change_ns > from_ns) {
         hp_charge_rule(core, vcpu, from_ns, change_ns);
         hp_catch_up(core, vcpu, change_ns);
         from_ns = change_ns;
     }
     hp_charge_rule(core, vcpu, HP_FORGET(from_ns), HP_FORGET(to_ns));
+}
+
+/* The server pays for the time from 'from' to 'to', with new parameters from their time on. */
+HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    /* The common case: no refill, and so no change, in between. */
+    if (hp_has(core, HP_TIMED) && to_ns <= hp_server_of(core, vcpu)->deadline_ns)
+        hp_spend(core, vcpu, to_ns - from_ns);
+    else
+        hp_charge_events(core, vcpu, from_ns, to_ns);
 }
 
 /* What a rule does when work arrives where there was none; the server is caught up already. */
@@ -73,6 +77,7 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
     server->remaining_ns = left_ns;
     server->deadline_ns = refill_ns;
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_START) }
+    core->overdue = 1;
 }
 
 /* When nothing is owed any more of what was used so far, if that is to come. */

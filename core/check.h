@@ -40,12 +40,15 @@ HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
 
 /* Whether the vcpu is not before the first of its group, or of all, unless that is in doubt. */
 HP_FN hp_u32 hp_queue_holds(const struct hp_queue *queue, hp_u32 vcpu) {
-    const hp_u32 group = vcpu / HP_GROUP;
+    const hp_u32 group = HP_INDEX(vcpu / HP_GROUP, HP_GROUPS);
+    const hp_u64 key = hp_key_of(queue, vcpu);
 
-    if (queue->known && hp_key_of(queue, vcpu) < hp_key_of(queue, queue->best))
+    if (key < queue->low[group])
+        return 0;
+    if (queue->known && (key < queue->lowest || hp_key_of(queue, queue->best) != queue->lowest))
         return 0;
     return queue->doubted >> (group % 64u) & 1u
-           || hp_key_of(queue, vcpu) >= hp_key_of(queue, hp_first_of(queue, group));
+           || hp_key_of(queue, queue->first[group]) == queue->low[group];
 }
 
 HP_FN hp_u32 hp_queues_hold(struct hp_core *core, hp_u32 vcpu) {
@@ -84,7 +87,7 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_LEVEL;
     if (!hp_rule_holds(core, vcpu))
         return HP_LAW_REFILLS;
-    if (hp_watched(core, vcpu) && hp_key_of(&core->due, vcpu) > hp_next_refill(core, vcpu))
+    if (hp_watched(core, vcpu) && hp_alarm_of(core, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
     return HP_LAW_HOLDS;
 }

@@ -29,7 +29,6 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
             break;
         hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
     }
-    hp_queue_doubt(&core->effort);
     count = hp_choose(core, idle_pcpus, idle, HP_EFFORT);
     core->effort_waits = core->skipped || core->others_wait;
     hp_place(core, count, idle, HP_EFFORT);

@@ -59,6 +59,8 @@ typedef long long hp_i64;
 #define HP_FN static __attribute__((always_inline, unused))
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
+#define HP_APART HP_RARE
+#define HP_ASIDE HP_FN
 #define HP_SHARED HP_FN
 #ifndef HP_ONCE
 #define HP_ONCE __attribute__((__noinline__))
@@ -99,6 +101,12 @@ extern volatile hp_u64 hp_zero;
 #ifndef HP_RARE
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #endif
+/* A long step that is there once, so that those who take it stay short. */
+#ifndef HP_APART
+#define HP_APART static __attribute__((__noinline__, __unused__))
+#endif
+/* The same, but to a verifier a part of its caller. */
+#define HP_ASIDE HP_RARE
 /* A function that parameters change by: seldom called, and made small rather than fast. */
 #define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others,

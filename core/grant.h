@@ -8,7 +8,7 @@
 #include "plan.h"
 
 /* This payer pays from the start of a grant to now, by so much later than it should. */
-HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, hp_u64 late_ns) {
+HP_SHARED void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, hp_u64 late_ns) {
     if (hp_is_vcpu(payer)) {
         hp_server_of(core, payer)->late_ns = late_ns;
         hp_charge(core, payer, from_ns, core->now_ns);
@@ -19,14 +19,14 @@ HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, h
 }
 
 /* Whoever pays for this pcpu pays up to now. */
-HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
+HP_SHARED void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
     struct hp_grant *grant = &seat->grant;
     const hp_u64 from_ns = grant->start_ns;
     const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
-    const hp_u64 late_ns = core->now_ns > due_ns ? core->now_ns - due_ns : 0;
+    hp_u64 late_ns = 0;
 
-    if (from_ns >= core->now_ns)
-        return;
+    if (core->now_ns > due_ns)
+        late_ns = core->now_ns - due_ns;
     grant->start_ns = core->now_ns;
     if (grant->pay != HP_NONE)
         hp_charge_payer(core, grant->pay, from_ns, late_ns);
@@ -34,16 +34,24 @@ HP_FN void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
         hp_charge_payer(core, grant->also, from_ns, late_ns);
 }
 
-/* Whoever pays pays up to now, on every pcpu. Calls at one instant find it done already. */
-HP_SHARED void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
-    if (now_ns <= core->now_ns)
-        return;
-    core->now_ns = now_ns;
+HP_ASIDE void hp_charge_seats(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
         hp_charge_seat(core, hp_seat_of(core, pcpu));
     }
+}
+
+/* Whoever pays pays up to now, on every pcpu. Calls at one instant find it done already. */
+HP_SHARED void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
+    if (now_ns <= core->now_ns)
+        return;
+    core->now_ns = now_ns;
+    core->overdue = 1;
+    if (hp_pcpus(core) == 1)
+        hp_charge_seat(core, hp_seat_of(core, 0));
+    else
+        hp_charge_seats(core);
 }
 
 /* The earliest time at which something must be looked after whoever runs. */
@@ -62,17 +70,25 @@ HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group) {
     HP_FOR (i, members) {
         const hp_u32 vcpu = group * HP_GROUP + i;
 
-        if (hp_key_of(&core->due, vcpu) <= core->now_ns)
+        if (hp_alarm_of(core, vcpu) <= core->now_ns)
             hp_catch_up(core, vcpu, core->now_ns);
     }
 }
 
+/* Whether anything may be due for the members of this group. */
+HP_FN hp_u32 hp_may_be_due(const struct hp_core *core, hp_u32 group) {
+    const hp_u32 slot = HP_INDEX(group, HP_GROUPS);
+
+    return core->due.low[slot] <= core->now_ns
+           || (hp_ready_is_due(core) && core->ready.low[slot] <= core->now_ns);
+}
+
 /* The refills that are due, except those of servers that nobody waits for (hp_watched). */
-HP_FN void hp_replenish_due(struct hp_core *core) {
+HP_RARE void hp_replenish_due(struct hp_core *core) {
     HP_FOR (group, HP_GROUPS) {
         if (group >= core->groups)
             break;
-        if (hp_key_of(&core->due, hp_first_of(&core->due, group)) <= core->now_ns)
+        if (hp_may_be_due(core, group))
             hp_replenish_group(core, group);
     }
 }
@@ -84,13 +100,12 @@ HP_STEP void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
         hp_replenish_due(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_catch_up(core);
-    /* Everybody will ask for it: so whoever asks twice changes nothing. */
-    hp_first_due_ns(core);
+    core->overdue = 0;
 }
 
 /* Brings the accounts up to now. Most calls at one instant find it done already. */
 HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
-    if (now_ns > core->now_ns || hp_next_alarm(core) <= core->now_ns)
+    if (now_ns > core->now_ns || core->overdue)
         hp_do_settle(core, now_ns);
 }
 
@@ -245,6 +260,29 @@ HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32
         hp_server_of(core, now)->held_on = HP_NONE;
 }
 
+/* The end of a grant on the only pcpu, where there is no spare, if this vcpu is one of its payers.
+ */
+HP_FN hp_u64 hp_end_with(struct hp_core *core, hp_u32 payer, hp_u64 end_ns) {
+    const struct hp_server *server = hp_server_of(core, payer);
+    const hp_i64 left_ns = hp_left(server);
+
+    if (left_ns <= 0)
+        return core->now_ns;
+    end_ns = hp_least(end_ns, server->change_at_ns);
+    return hp_least(end_ns, core->now_ns + (hp_u64)left_ns);
+}
+
+/* Until when on the only pcpu, without turns: its payers' end, or the next alarm. */
+HP_FN hp_u64 hp_end_plain(struct hp_core *core, const struct hp_grant *grant) {
+    hp_u64 end_ns = hp_first_due_ns(core);
+
+    if (grant->pay != HP_NONE)
+        end_ns = hp_end_with(core, grant->pay, end_ns);
+    if (grant->also != HP_NONE)
+        end_ns = hp_end_with(core, grant->also, end_ns);
+    return end_ns;
+}
+
 /* Makes the planned grant of the only pcpu the grant in force, where there are no turns. */
 HP_FN void hp_commit_plain(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
@@ -260,13 +298,13 @@ HP_FN void hp_commit_plain(struct hp_core *core) {
     seat->stale = 0;
     seat->plan_new = 0;
     seat->wrong_from_ns = HP_NEVER;
-    if (hp_is_vcpu(grant->pay)) {
+    if (grant->pay != HP_NONE) {
         grant->level = hp_server_of(core, grant->pay)->level;
         seat->last[HP_PAYER] = grant->pay;
     }
-    if (hp_is_vcpu(grant->run))
+    if (grant->run != HP_NONE)
         seat->last[HP_RUNNER] = grant->run;
-    hp_queue_doubt(&core->ready);
+    grant->until_ns = hp_end_plain(core, grant);
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
@@ -297,19 +335,6 @@ HP_SHARED void hp_commit(struct hp_core *core, hp_u32 pcpu) {
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))
         hp_server_of(core, grant->run)->last_pcpu = pcpu;
-    hp_queue_doubt(&core->ready);
-}
-
-/* Until when, on the only pcpu and without turns: the budget's end, or the next alarm. */
-HP_FN void hp_set_until_plain(struct hp_core *core) {
-    struct hp_grant *grant = &hp_seat_of(core, 0)->grant;
-    hp_u64 end_ns = hp_next_alarm(core);
-
-    if (grant->pay != HP_NONE)
-        end_ns = hp_least(end_ns, hp_pays_until(core, grant->pay));
-    if (grant->also != HP_NONE)
-        end_ns = hp_least(end_ns, hp_pays_until(core, grant->also));
-    grant->until_ns = end_ns;
 }
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */

@@ -94,7 +94,6 @@ HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_g
     hp_plan(core);
     if (core->plain) {
         hp_commit_plain(core);
-        hp_set_until_plain(core);
     } else {
         hp_commit(core, pcpu);
         hp_set_until(core, pcpu);

@@ -44,46 +44,90 @@ HP_FN struct hp_queue *hp_queue_of(struct hp_core *core, hp_u32 role) {
     return role == HP_EFFORT ? &core->effort : &core->ready;
 }
 
-/* Takes the first out of the queue while a choice is made; the how manieth that is. */
-HP_FN hp_u32 hp_ask(struct hp_core *core, hp_u32 asked, hp_u32 role) {
-    struct hp_queue *queue = hp_queue_of(core, role);
-    const hp_u32 vcpu = hp_queue_first(core, queue, role);
+/* Finds who is next in a group of those who were not asked yet. */
+HP_RARE void hp_look_ahead(struct hp_core *core, const struct hp_queue *queue, hp_u32 group,
+                           hp_u32 role) {
+    const hp_u32 slot = HP_INDEX(group, HP_GROUPS);
+    const hp_u32 members = hp_members(core, group);
+    const hp_u32 asked = core->asked[slot];
+    hp_u32 next = HP_FORGET(group * HP_GROUP);
+    hp_u64 lowest = HP_FORGET(HP_NEVER);
 
-    if (vcpu == HP_NONE)
-        return HP_NONE;
-    core->asked[HP_INDEX(asked, HP_VCPUS)] = vcpu;
-    core->asked_key[HP_INDEX(asked, HP_VCPUS)] = hp_key_of(queue, vcpu);
-    hp_queue_put(queue, vcpu, HP_NEVER);
-    return vcpu;
+    HP_FOR (i, members) {
+        const hp_u32 vcpu = group * HP_GROUP + i;
+        const hp_u64 key = hp_key_of(queue, vcpu);
+
+        if (key < lowest ? !(asked >> (i % 32u) & 1u)
+                         : key == lowest && key != HP_NEVER && !(asked >> (i % 32u) & 1u)
+                               && hp_wins_tie(core, key, vcpu, next, role)) {
+            next = vcpu;
+            lowest = key;
+        }
+        next = HP_FORGET(next);
+        lowest = HP_FORGET(lowest);
+    }
+    core->next[slot] = next;
+    core->next_key[slot] = lowest;
 }
 
-/* All that were asked are back in the queue: from the last to the first, so that each is first. */
-HP_FN void hp_end_choice(struct hp_core *core, hp_u32 asked, hp_u32 role) {
-    HP_FOR (i, HP_VCPUS) {
-        const hp_u32 last = asked - 1u - i;
-
-        if (i >= asked)
-            break;
-        hp_queue_put(hp_queue_of(core, role), core->asked[HP_INDEX(last, HP_VCPUS)],
-                     core->asked_key[HP_INDEX(last, HP_VCPUS)]);
+/* Nobody was asked yet. */
+HP_ASIDE void hp_begin_choice(struct hp_core *core, const struct hp_queue *queue, hp_u32 role) {
+    HP_FOR (group, core->groups) {
+        core->asked[HP_INDEX(group, HP_GROUPS)] = 0;
+        hp_look_ahead(core, queue, group, role);
     }
+}
+
+/* The group of who is next of all, if anybody is. */
+HP_RARE hp_u32 hp_next_group(struct hp_core *core, hp_u32 role) {
+    hp_u32 best = HP_FORGET(0u);
+    hp_u64 lowest = HP_FORGET(core->next_key[0]);
+
+    HP_FOR (i, core->groups - 1u) {
+        const hp_u32 slot = HP_INDEX(i + 1u, HP_GROUPS);
+        const hp_u64 key = core->next_key[slot];
+
+        if (key < lowest
+            || (key == lowest && key != HP_NEVER
+                && hp_wins_tie(core, key, core->next[slot], core->next[HP_INDEX(best, HP_GROUPS)],
+                               role))) {
+            best = slot;
+            lowest = key;
+        }
+        best = HP_FORGET(best);
+        lowest = HP_FORGET(lowest);
+    }
+    return best;
+}
+
+/* Asks who is next of all in the queue, or HP_NONE. */
+HP_FN hp_u32 hp_ask(struct hp_core *core, const struct hp_queue *queue, hp_u32 role) {
+    const hp_u32 group = hp_next_group(core, role);
+    const hp_u32 slot = HP_INDEX(group, HP_GROUPS);
+    const hp_u32 vcpu = core->next[slot];
+
+    if (core->next_key[slot] == HP_NEVER)
+        return HP_NONE;
+    core->asked[slot] |= 1u << (vcpu % HP_GROUP % 32u);
+    hp_look_ahead(core, queue, group, role);
+    return vcpu;
 }
 
 /*
  * Chooses the first 'limit' of the queue that fit on the free pcpus; returns how many there are.
  */
 HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32 role) {
+    const struct hp_queue *queue = hp_queue_of(core, role);
     hp_u32 count = HP_FORGET(0u);
-    hp_u32 asked = HP_FORGET(0u);
 
     core->skipped = 0;
     core->matched = 0;
+    hp_begin_choice(core, queue, role);
     HP_FOR (i, HP_VCPUS) {
-        const hp_u32 vcpu = count < limit ? hp_ask(core, asked, role) : HP_NONE;
+        const hp_u32 vcpu = count < limit ? hp_ask(core, queue, role) : HP_NONE;
 
         if (vcpu == HP_NONE)
             break;
-        asked = HP_FORGET(asked + 1u);
         if (HP_PCPUS > 1u && core->bound && !hp_match_one(core, vcpu, free)) {
             core->skipped = 1;
             continue;
@@ -92,8 +136,7 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32
         hp_server_of(core, vcpu)->place = count;
         count = HP_FORGET(count + 1u);
     }
-    core->others_wait = hp_queue_first(core, hp_queue_of(core, role), role) != HP_NONE;
-    hp_end_choice(core, asked, role);
+    core->others_wait = core->next_key[HP_INDEX(hp_next_group(core, role), HP_GROUPS)] != HP_NEVER;
     return count;
 }
 

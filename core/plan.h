@@ -13,16 +13,22 @@
 #include "slack/spare.h"
 #include "slack/weights.h"
 
+/* The server that is first on the only pcpu. */
+HP_FN hp_u32 hp_plan_alone(struct hp_core *core, hp_u32 role) {
+    if (hp_stolen(core))
+        return HP_NONE;
+    if (core->quantum_ns > 0)
+        return hp_choose(core, 1, 1, role) > 0 ? core->chosen[0] : HP_NONE;
+    return hp_ready_first(core, hp_seat_of(core, 0)->last[HP_INDEX(role, HP_ROLES)]);
+}
+
 /* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
 HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     const hp_u32 role = hp_holder_role(core);
     hp_u32 count;
 
-    if (core->quantum_ns > 0)
-        hp_queue_doubt(&core->ready);
     if (hp_pcpus(core) == 1) {
-        hp_seat_of(core, 0)->plan_holder =
-            hp_stolen(core) ? HP_NONE : hp_queue_first(core, &core->ready, role);
+        hp_seat_of(core, 0)->plan_holder = hp_plan_alone(core, role);
         return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     HP_FOR (pcpu, HP_PCPUS) {
@@ -86,6 +92,7 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
 HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_seat *seat = hp_seat_of(core, 0);
+    hp_u64 key, holders;
 
     if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
         || hp_is_spare(seat->plan_pay))
@@ -95,9 +102,11 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     /* Who pays does not depend on work; who runs does, if the payer left its time to others. */
     if (hp_has(core, HP_PAYS_IDLE))
         return seat->plan_run != seat->plan_holder;
-    if (server->remaining_ns <= 0 && server->level == 0)
-        return 0;
-    return hp_before(core, vcpu, seat->plan_holder, HP_RUNNER);
+    key = hp_key_of(&core->ready, vcpu);
+    holders = hp_key_of(&core->ready, seat->plan_holder);
+    if (key != holders)
+        return key < holders;
+    return hp_break_tie(core, vcpu, seat->plan_holder, HP_RUNNER);
 }
 
 HP_RARE void hp_plan_all(struct hp_core *core) {
@@ -123,7 +132,7 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
 HP_FN void hp_plan_plain(struct hp_core *core) {
     struct hp_seat *seat = hp_seat_of(core, 0);
 
-    seat->plan_holder = hp_queue_first(core, &core->ready, hp_holder_role(core));
+    seat->plan_holder = hp_ready_first(core, seat->last[hp_holder_role(core)]);
     seat->plan_new = 1;
     hp_plan_seat(core, seat);
 }

@@ -4,14 +4,16 @@
  * after (due), and which best-effort vcpus have work (effort).
  *
  * Every vcpu has a key in each, by which it stands in the order, the lowest first; HP_NEVER says
- * that it is not in the queue. Vcpus stand in groups of eight. The first of a group is remembered
- * and found anew only when it may be another one; the first of all is the first of these. So a new
- * key costs a few instructions, however many change at once, and asking who is first then costs
- * one look at each group with a change and one at each group's first.
+ * that it is not in the queue. Vcpus stand in groups of eight. The first of a group is remembered,
+ * and so is the first of all. Who gets a lower key than these takes their place; only when one of
+ * them gets a higher key somebody else may be first, and then that group is in doubt, and looked at
+ * when it is asked for. So a new key costs a few instructions, however many change at once, and
+ * asking who is first then costs one look at each group in doubt and one at all groups' firsts.
  *
- * A key is the beginning of the order. Of two with the same key hp_before or hp_before_equal says
- * who is first, and that may change without a key: with the clock, or when another vcpu has been
- * given a pcpu. Groups in which it did count are doubted then (hp_queue_doubt).
+ * Of two with the same key the lower number is first; on an extra level, where the level is the
+ * key, the order rule comes before that. Whose turn it is among equals is not in the key: it
+ * changes with the clock, or when another vcpu has been given a pcpu, and is seen to when the first
+ * is asked for (hp_ready_first; placement.h).
  *
  * Many refills change nothing at the instant they are due: an idle deferrable server can be caught
  * up by arithmetic when work arrives for it. Only the others are in the queue of those due.
@@ -23,34 +25,54 @@
 /* Keys from here on are of servers on an extra level, by that level. */
 #define HP_BELOW (3ull << 62)
 
-/* As a role: no order among equals. */
-#define HP_ANY HP_ROLES
+/* As users of time those who are depleted are behind all that are not. */
+#define HP_DEPLETED (1ull << 63)
 
 HP_FN hp_u64 hp_key_of(const struct hp_queue *queue, hp_u32 vcpu) {
     return queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)];
 }
 
-HP_FN hp_u32 hp_first_of(const struct hp_queue *queue, hp_u32 group) {
-    return queue->first[HP_INDEX(group, HP_GROUPS)];
+/* Whether this key is of servers on an extra level, among whom the order rule decides. */
+HP_FN hp_u32 hp_is_level(hp_u64 key) {
+    return (HP_SOME_TRAITS & HP_HAS_LEVELS) != 0 && key >= HP_BELOW && key != HP_NEVER;
 }
 
-/* Gives a vcpu its key; returns whether it had another one. */
-HP_SHARED hp_u32 hp_queue_put(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
-    const hp_u32 group = vcpu / HP_GROUP;
-    const hp_u32 first = hp_first_of(queue, group);
-    const hp_u64 before = hp_key_of(queue, vcpu);
-    const hp_u64 lowest = hp_key_of(queue, first);
+/* Whether vcpu a comes before b on the same extra level, whoever ran last. */
+HP_ASIDE hp_u32 hp_leads_level(struct hp_core *core, hp_u32 a, hp_u32 b) {
+    const hp_u64 urgency = hp_urgency(core, a);
+    const hp_u64 other = hp_urgency(core, b);
 
-    if (key == before)
-        return 0;
+    return urgency != other ? urgency < other : a < b;
+}
+
+/* Whether vcpu a with this key comes before b with the other one, whoever ran last. */
+HP_FN hp_u32 hp_leads(struct hp_core *core, hp_u32 a, hp_u64 key, hp_u32 b, hp_u64 other) {
+    if (key != other)
+        return key < other;
+    return hp_is_level(key) ? hp_leads_level(core, a, b) : a < b;
+}
+
+/* Gives a vcpu another key. */
+HP_SHARED hp_u32 hp_queue_move(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu,
+                               hp_u64 key) {
+    const hp_u32 group = HP_INDEX(vcpu / HP_GROUP, HP_GROUPS);
+    const hp_u32 first = queue->first[group];
+
     queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)] = key;
-    if (first != vcpu && key > lowest)
-        return 1;
-    queue->known = 0;
-    if (key < lowest)
-        queue->first[HP_INDEX(group, HP_GROUPS)] = vcpu;
-    else
+    if (queue->best == vcpu && key > queue->lowest)
+        queue->known = 0;
+    if (first == vcpu && key > queue->low[group]) {
         queue->doubted |= 1ull << (group % 64u);
+        return 1;
+    }
+    if (first != vcpu && !hp_leads(core, vcpu, key, first, queue->low[group]))
+        return 1;
+    queue->first[group] = vcpu;
+    queue->low[group] = key;
+    if (queue->best != vcpu && !hp_leads(core, vcpu, key, queue->best, queue->lowest))
+        return 1;
+    queue->best = vcpu;
+    queue->lowest = key;
     return 1;
 }
 
@@ -60,25 +82,48 @@ HP_FN void hp_queue_set(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
 }
 
 /* Nothing is known of who is first in any group. */
-HP_FN void hp_queue_renew(const struct hp_core *core, struct hp_queue *queue) {
+HP_COLD void hp_queue_renew(const struct hp_core *core, struct hp_queue *queue) {
+    HP_FOR (group, core->groups)
+        queue->low[HP_INDEX(group, HP_GROUPS)] = 0;
+    queue->lowest = 0;
     queue->doubted = ~0ull >> (64u - core->groups);
     queue->known = 0;
 }
 
-/* Who comes first of two with the same key. */
-HP_STEP hp_u32 hp_break_tie(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
-    return role == HP_EFFORT ? hp_before_equal(core, a, b, role) : hp_before(core, a, b, role);
+/* Gives a vcpu its key; returns whether it had another one. */
+HP_FN hp_u32 hp_queue_put(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
+    return key == hp_key_of(queue, vcpu) ? 0 : hp_queue_move(core, queue, vcpu, key);
 }
 
-/* Whether vcpu a comes before b, which has the same key and a lower number. */
-HP_FN hp_u32 hp_wins_tie(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
-    if (role == HP_ANY)
-        return 0;
-    /* The common case: no turns, no levels, and a did not run last. */
-    if (role != HP_EFFORT && core->quantum_ns == 0 && !hp_has(core, HP_HAS_LEVELS)
-        && !hp_was_last(core, a, role))
-        return 0;
-    return hp_break_tie(core, a, b, role);
+/* Which of so many keys is the lowest, the first of equals; there is one at least. */
+HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count) {
+    hp_u32 best = HP_FORGET(0u);
+    hp_u64 lowest = HP_FORGET(HP_NEVER);
+
+    HP_FOR (i, count) {
+        const hp_u64 key = keys[HP_INDEX(i, HP_GROUPS * HP_GROUP)];
+
+        if (key < lowest) {
+            best = i;
+            lowest = key;
+        }
+        best = HP_FORGET(best);
+        lowest = HP_FORGET(lowest);
+    }
+    return best;
+}
+
+/* Who is first of all on this extra level, of whom one is known. */
+HP_RARE hp_u32 hp_first_on_level(struct hp_core *core, const struct hp_queue *queue, hp_u32 one) {
+    const hp_u64 key = hp_key_of(queue, one);
+    hp_u32 first = HP_FORGET(one);
+
+    HP_FOR (vcpu, core->numbers) {
+        if (hp_key_of(queue, vcpu) == key && hp_leads_level(core, vcpu, first))
+            first = vcpu;
+        first = HP_FORGET(first);
+    }
+    return first;
 }
 
 /* How many numbers of a group are in use. */
@@ -87,96 +132,111 @@ HP_FN hp_u32 hp_members(const struct hp_core *core, hp_u32 group) {
 }
 
 /* Finds the first of a group anew. */
-HP_FN void hp_queue_look(struct hp_core *core, struct hp_queue *queue, hp_u32 group, hp_u32 role) {
-    const hp_u32 members = hp_members(core, group) - 1u;
-    hp_u32 best = HP_FORGET(group * HP_GROUP);
-    hp_u64 lowest = HP_FORGET(hp_key_of(queue, best));
-    hp_u64 tied = HP_FORGET(0ull);
+HP_FN void hp_queue_look(struct hp_core *core, struct hp_queue *queue, hp_u32 group) {
+    const hp_u32 zeroth = group * HP_GROUP;
+    const hp_u64 *keys = &queue->key[HP_INDEX(zeroth, HP_GROUPS * HP_GROUP)];
+    const hp_u32 first = zeroth + hp_lowest_of(keys, hp_members(core, group));
 
-    HP_FOR (i, members) {
-        const hp_u32 vcpu = group * HP_GROUP + i + 1u;
-        const hp_u64 key = hp_key_of(queue, vcpu);
-
-        if (key > lowest)
-            continue;
-        if (key == lowest) {
-            if (key == HP_NEVER)
-                continue;
-            tied = HP_FORGET(1ull);
-            if (!hp_wins_tie(core, vcpu, best, role))
-                continue;
-        }
-        best = HP_FORGET(vcpu);
-        lowest = HP_FORGET(key);
-    }
-    queue->first[HP_INDEX(group, HP_GROUPS)] = best;
-    queue->doubted &= ~(1ull << (group % 64u));
-    queue->tied &= ~(1ull << (group % 64u));
-    queue->tied |= tied << (group % 64u);
+    queue->first[HP_INDEX(group, HP_GROUPS)] = first;
+    queue->low[HP_INDEX(group, HP_GROUPS)] = hp_key_of(queue, first);
 }
 
 /* Finds the first of all anew. */
-HP_STEP hp_u32 hp_queue_find(struct hp_core *core, struct hp_queue *queue, hp_u32 role) {
+HP_APART hp_u32 hp_queue_find(struct hp_core *core, struct hp_queue *queue) {
+    hp_u64 doubted = HP_FORGET(queue->doubted);
     hp_u32 best;
-    hp_u64 lowest;
 
-    HP_FOR (step, HP_GROUPS) {
-        if (queue->doubted == 0)
-            break;
-        hp_queue_look(core, queue, (hp_u32)__builtin_ctzll(queue->doubted), role);
-    }
-    best = HP_FORGET(hp_first_of(queue, 0));
-    lowest = HP_FORGET(hp_key_of(queue, best));
-    HP_FOR (i, HP_GROUPS - 1u) {
-        hp_u32 first;
-        hp_u64 key;
-
-        if (i + 1u >= core->groups)
-            break;
-        first = hp_first_of(queue, i + 1u);
-        key = hp_key_of(queue, first);
-        if (key > lowest || (key == lowest && !hp_wins_tie(core, first, best, role)))
-            continue;
-        best = HP_FORGET(first);
-        lowest = HP_FORGET(key);
-    }
-    queue->best = best;
+    queue->doubted = 0;
     queue->known = 1;
+    HP_FOR (step, HP_GROUPS) {
+        if (doubted == 0)
+            break;
+        hp_queue_look(core, queue, (hp_u32)__builtin_ctzll(doubted));
+        doubted = HP_FORGET(doubted & (doubted - 1u));
+    }
+    best = queue->first[0];
+    if (core->groups > 1u)
+        best = queue->first[HP_INDEX(hp_lowest_of(queue->low, core->groups), HP_GROUPS)];
+    if (hp_is_level(hp_key_of(queue, best)))
+        best = hp_first_on_level(core, queue, best);
+    queue->best = best;
+    queue->lowest = hp_key_of(queue, best);
     return best;
 }
 
-/* Who is first in the queue, or would be if anybody were. */
-HP_FN hp_u32 hp_queue_best(struct hp_core *core, struct hp_queue *queue, hp_u32 role) {
-    return queue->known ? queue->best : hp_queue_find(core, queue, role);
+/* Who is first in the queue but for whose turn it is, or would be if anybody were in it. */
+HP_FN hp_u32 hp_queue_best(struct hp_core *core, struct hp_queue *queue) {
+    return queue->known ? queue->best : hp_queue_find(core, queue);
 }
 
-/* Who is first in the queue, or HP_NONE. */
-HP_FN hp_u32 hp_queue_first(struct hp_core *core, struct hp_queue *queue, hp_u32 role) {
-    const hp_u32 vcpu = hp_queue_best(core, queue, role);
-
-    return hp_key_of(queue, vcpu) == HP_NEVER ? HP_NONE : vcpu;
+/* The lowest key of all. */
+HP_FN hp_u64 hp_queue_lowest(struct hp_core *core, struct hp_queue *queue) {
+    if (!queue->known)
+        hp_queue_find(core, queue);
+    return queue->lowest;
 }
 
-/* Who comes first among equals may have changed. */
-HP_FN void hp_queue_doubt(struct hp_queue *queue) {
-    queue->doubted |= queue->tied;
-    queue->known = 0;
+/* Who comes first of two with the same key, among turns or on an extra level. */
+HP_STEP hp_u32 hp_break_tie(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
+    return role == HP_EFFORT ? hp_before_equal(core, a, b, role) : hp_before(core, a, b, role);
+}
+
+/* Whether vcpu a comes before b, which has the same key, in this role. */
+HP_SHARED hp_u32 hp_wins_tie(struct hp_core *core, hp_u64 key, hp_u32 a, hp_u32 b, hp_u32 role) {
+    hp_u32 goes_on;
+
+    if (hp_turn_length(core, role) > 0 || hp_is_level(key))
+        return hp_break_tie(core, a, b, role);
+    goes_on = hp_was_last(core, a, role);
+    return goes_on != hp_was_last(core, b, role) ? goes_on : a < b;
+}
+
+/* The first server that is ready, or HP_NONE; where there are no turns who was last goes on. */
+HP_SHARED hp_u32 hp_ready_first(struct hp_core *core, hp_u32 last) {
+    const hp_u32 best = hp_queue_best(core, &core->ready);
+    const hp_u64 key = core->ready.lowest;
+
+    if (key == HP_NEVER)
+        return HP_NONE;
+    if (last != best && hp_is_vcpu(last) && hp_key_of(&core->ready, last) == key
+        && (!hp_is_level(key) || hp_break_tie(core, last, best, HP_RUNNER)))
+        return last;
+    return best;
 }
 
 HP_COLD void hp_queue_clear(struct hp_queue *queue) {
     HP_FOR (vcpu, HP_GROUPS * HP_GROUP)
         queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)] = HP_NEVER;
-    HP_FOR (group, HP_GROUPS)
+    HP_FOR (group, HP_GROUPS) {
         queue->first[HP_INDEX(group, HP_GROUPS)] = group * HP_GROUP;
+        queue->low[HP_INDEX(group, HP_GROUPS)] = HP_NEVER;
+    }
+    queue->lowest = HP_NEVER;
     queue->doubted = 0;
-    queue->tied = 0;
     queue->known = 0;
     queue->best = 0;
 }
 
+/*
+ * Whether the deadline by which servers stand in the queue of those that are ready is when they are
+ * refilled: then they are not among those due as well.
+ */
+HP_FN hp_u32 hp_ready_is_due(const struct hp_core *core) {
+    return hp_has(core, HP_TIMED | HP_BY_DEADLINE) == (HP_TIMED | HP_BY_DEADLINE);
+}
+
 /* When somebody must look after a refill next, or HP_NEVER. */
-HP_FN hp_u64 hp_first_due_ns(struct hp_core *core) {
-    return hp_key_of(&core->due, hp_queue_best(core, &core->due, HP_ANY));
+HP_SHARED hp_u64 hp_first_due_ns(struct hp_core *core) {
+    const hp_u64 due_ns = hp_queue_lowest(core, &core->due);
+
+    return hp_ready_is_due(core) ? hp_least(due_ns, hp_queue_lowest(core, &core->ready)) : due_ns;
+}
+
+/* When somebody must look after this vcpu's refill, or HP_NEVER; above HP_BELOW there is none. */
+HP_FN hp_u64 hp_alarm_of(const struct hp_core *core, hp_u32 vcpu) {
+    const hp_u64 due_ns = hp_key_of(&core->due, vcpu);
+
+    return hp_ready_is_due(core) ? hp_least(due_ns, hp_key_of(&core->ready, vcpu)) : due_ns;
 }
 
 /* Where a server stands among those that may be given a pcpu: those that would pay, or run. */
@@ -190,32 +250,44 @@ HP_FN hp_u64 hp_ready_key(struct hp_core *core, hp_u32 vcpu) {
     return server->level > 0 ? HP_BELOW + server->level : HP_NEVER;
 }
 
+/* Where a depleted server stands among those that may use what an owner leaves. */
+HP_FN hp_u64 hp_depleted_key(struct hp_core *core, hp_u32 vcpu) {
+    if (hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
+        return HP_NEVER;
+    return HP_DEPLETED + hp_urgency(core, vcpu);
+}
+
 /*
- * The first server with work that is funded, or that is not; or HP_NONE. All are on one level, and
- * pay when it is their turn: so who is funded is ready.
+ * The first server with work that may use what an owner leaves, or HP_NONE: of those that are
+ * funded, or, if they are asked too, of the depleted ones where there is none. All are on one
+ * level, and pay when it is their turn: so who is funded is ready.
  */
-HP_STEP hp_u32 hp_first_working(struct hp_core *core, hp_u32 funded, hp_u32 role) {
+HP_RARE hp_u32 hp_first_user(struct hp_core *core, hp_u32 depleted_too) {
     hp_u32 best = HP_FORGET(HP_NONE);
     hp_u64 lowest = HP_FORGET(HP_NEVER);
-    hp_u32 vcpu = HP_FORGET(0u);
 
-    HP_FOR (step, HP_VCPUS) {
-        hp_u64 key;
+    HP_EACH_WORD (core, w) {
+        hp_u64 bits = HP_FORGET(core->work[w]);
 
-        vcpu = hp_next_working(core, vcpu);
-        if (vcpu == HP_NONE)
-            break;
-        key = hp_key_of(&core->ready, vcpu);
-        if (!funded)
-            key = key == HP_NEVER && !(hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
-                      ? hp_urgency(core, vcpu)
-                      : HP_NEVER;
-        if (key < lowest
-            || (key == lowest && best != HP_NONE && hp_before_equal(core, vcpu, best, role)))
-            best = vcpu;
-        lowest = HP_FORGET(hp_least(lowest, key));
-        vcpu = HP_FORGET(vcpu + 1u);
-        best = HP_FORGET(best);
+        HP_FOR (step, 64u) {
+            const hp_u32 vcpu = w * 64u + (hp_u32)__builtin_ctzll(bits | 1ull << 63);
+            hp_u64 key;
+
+            if (bits == 0)
+                break;
+            bits = HP_FORGET(bits & (bits - 1u));
+            key = hp_key_of(&core->ready, vcpu);
+            if (key == HP_NEVER && depleted_too && lowest >= HP_DEPLETED)
+                key = hp_depleted_key(core, vcpu);
+            if (key < lowest
+                || (key == lowest && best != HP_NONE
+                    && hp_break_tie(core, vcpu, best, HP_RUNNER))) {
+                best = vcpu;
+                lowest = key;
+            }
+            best = HP_FORGET(best);
+            lowest = HP_FORGET(lowest);
+        }
     }
     return best;
 }
@@ -224,9 +296,9 @@ HP_STEP hp_u32 hp_first_working(struct hp_core *core, hp_u32 funded, hp_u32 role
  * Puts the server where its account says. The plan may be another one then; so it may where a
  * depleted server or one on an extra level has a new deadline: the spare helps by deadline.
  */
-HP_SHARED hp_u32 hp_requeue(struct hp_core *core, hp_u32 vcpu) {
+HP_FN hp_u32 hp_requeue(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u32 moved = hp_queue_put(&core->ready, vcpu, hp_ready_key(core, vcpu));
+    const hp_u32 moved = hp_queue_put(core, &core->ready, vcpu, hp_ready_key(core, vcpu));
 
     const hp_u32 was = server->funded;
     server->funded = server->remaining_ns > 0;
@@ -244,23 +316,7 @@ HP_FN hp_u64 hp_effort_key(struct hp_core *core, hp_u32 vcpu) {
 
 HP_SHARED void hp_requeue_effort(struct hp_core *core, hp_u32 vcpu) {
     if (hp_is_vcpu(vcpu) && hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
-        hp_queue_put(&core->effort, vcpu, hp_effort_key(core, vcpu));
-}
-
-/* Puts everybody where they stand: parameters, pcpus or rules have changed. */
-HP_RARE void hp_requeue_all(struct hp_core *core) {
-    HP_FOR (vcpu, HP_VCPUS) {
-        if (!hp_server_of(core, vcpu)->present)
-            continue;
-        if (hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
-            hp_requeue_effort(core, vcpu);
-        else
-            hp_requeue(core, vcpu);
-    }
-    hp_queue_doubt(&core->ready);
-    hp_queue_doubt(&core->effort);
-    core->effort_waits = 0;
-    core->planned = 0;
+        hp_queue_put(core, &core->effort, vcpu, hp_effort_key(core, vcpu));
 }
 
 /* Finds out whether nothing but the order and the slack of one pcpu has to be looked at. */
@@ -280,6 +336,7 @@ HP_FN void hp_clear_queues(struct hp_core *core) {
     hp_queue_clear(&core->ready);
     hp_queue_clear(&core->due);
     hp_queue_clear(&core->effort);
+    core->overdue = 1;
     HP_FOR (w, HP_WORDS)
         core->work[HP_INDEX(w, HP_WORDS)] = 0;
     core->numbers = 1;

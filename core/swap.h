@@ -88,7 +88,6 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
     hp_swap_all(core, policy);
     core->share.vcpu = HP_NONE;
     hp_see_plain(core);
-    hp_queue_doubt(&core->effort);
     core->effort_waits = 0;
     hp_expire_grants(core);
     return HP_OK;
@@ -105,6 +104,7 @@ HP_COLD hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budge
     core->spare.budget_ns = budget_ns;
     core->spare.remaining_ns = core->spare.remaining_ns < 0 ? core->spare.remaining_ns : 0;
     core->spare.deadline_ns = hp_first_refill(core, period_ns);
+    core->overdue = 1;
     hp_expire_grants(core);
     return HP_OK;
 }

@@ -141,8 +141,9 @@ struct hp_server {
 /* A queue of vcpus by key (queue.h). */
 struct hp_queue {
     hp_u64 key[HP_GROUPS * HP_GROUP]; /* the lowest is first; HP_NEVER: not in the queue */
+    hp_u64 low[HP_GROUPS];            /* the lowest key of each group, or less if that is doubted */
+    hp_u64 lowest;                    /* the lowest of all, if that is known */
     hp_u64 doubted;                   /* groups whose first may be another one, one bit each */
-    hp_u64 tied;                      /* groups in which two had the same key */
     hp_u32 first[HP_GROUPS];          /* who is first in each group */
     hp_u32 best;                      /* who is first of all, if that is known */
     hp_u32 known;
@@ -192,6 +193,7 @@ struct hp_core {
     hp_u32 numbers;      /* vcpu numbers that are in use are below this */
     hp_u32 groups;       /* groups of the queues that are in use */
     hp_u32 planned;      /* the plan of every seat is what it should be */
+    hp_u32 overdue;      /* something may be due by now that is not done */
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
     hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
@@ -204,20 +206,21 @@ struct hp_core {
     hp_u64 stolen;     /* pcpus that run nothing that was granted (hp_steal) */
     struct hp_spare spare;
     struct hp_share share;
-    hp_u64 work[HP_WORDS];   /* vcpus with work, one bit each */
-    struct hp_queue ready;   /* servers that may be given a pcpu, by level and urgency */
-    struct hp_queue due;     /* by when somebody must look after their refill */
-    struct hp_queue effort;  /* best-effort vcpus with work, by turns */
-    hp_u32 chosen[HP_PCPUS]; /* scratch: those that get a pcpu, in order */
-    hp_u32 asked[HP_VCPUS];  /* scratch: those that were looked at for that, in order */
-    hp_u64 asked_key[HP_VCPUS];
-    hp_u64 affinity[HP_VCPUS]; /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
-    hp_u32 bound;              /* vcpus that are bound */
-    hp_u32 others_wait;        /* scratch: somebody in the queue was not asked */
-    hp_u32 skipped;            /* scratch: one was not chosen for want of a pcpu it may run on */
-    hp_u64 matched;            /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
-    hp_u32 match[HP_PCPUS];    /* scratch: which one */
-    hp_u32 via[HP_PCPUS];      /* scratch: where a pcpu was found from */
+    hp_u64 work[HP_WORDS];      /* vcpus with work, one bit each */
+    struct hp_queue ready;      /* servers that may be given a pcpu, by level and urgency */
+    struct hp_queue due;        /* by when somebody must look after their refill */
+    struct hp_queue effort;     /* best-effort vcpus with work, by turns */
+    hp_u32 chosen[HP_PCPUS];    /* scratch: those that get a pcpu, in order */
+    hp_u64 affinity[HP_VCPUS];  /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
+    hp_u64 next_key[HP_GROUPS]; /* scratch: of those not asked yet the lowest key of each group */
+    hp_u32 next[HP_GROUPS];     /* scratch: and whose that is */
+    hp_u32 asked[HP_GROUPS];    /* scratch: who of each group was asked, one bit each */
+    hp_u32 bound;               /* vcpus that are bound */
+    hp_u32 others_wait;         /* scratch: somebody in the queue was not asked */
+    hp_u32 skipped;             /* scratch: one was not chosen for want of a pcpu it may run on */
+    hp_u64 matched;             /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
+    hp_u32 match[HP_PCPUS];     /* scratch: which one */
+    hp_u32 via[HP_PCPUS];       /* scratch: where a pcpu was found from */
     struct hp_seat seat[HP_PCPUS];
     struct hp_server server[HP_VCPUS];
     struct hp_refill refill[HP_VCPUS * HP_REFILLS];

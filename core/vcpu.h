@@ -157,7 +157,8 @@ HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
     struct hp_seat *seat = hp_seat_of(core, server->last_pcpu);
 
     server->change_at_ns = hp_change_time(core, vcpu);
-    hp_watch(core, vcpu);
+    hp_enlist(core, vcpu);
+    core->overdue = 1;
     if (seat->grant.pay == vcpu || seat->grant.also == vcpu)
         hp_expire(seat, server->change_at_ns);
 }
@@ -226,10 +227,9 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_clear_server(server);
     server->present = 0;
     hp_set_idle(core, vcpu);
-    hp_queue_put(&core->ready, vcpu, HP_NEVER);
-    hp_queue_put(&core->due, vcpu, HP_NEVER);
-    hp_queue_put(&core->effort, vcpu, HP_NEVER);
-    hp_queue_doubt(&core->ready);
+    hp_queue_put(core, &core->ready, vcpu, HP_NEVER);
+    hp_queue_put(core, &core->due, vcpu, HP_NEVER);
+    hp_queue_put(core, &core->effort, vcpu, HP_NEVER);
     hp_see_plain(core);
     core->planned = 0;
     return HP_OK;
@@ -238,13 +238,13 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 /* The vcpu has work. */
 HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-
     hp_u32 planned;
 
     HP_ASSERT(server->present);
     hp_settle(core, now_ns);
     if (server->working)
         return;
+    planned = core->planned;
     if (!(server->flags & HP_BEST_EFFORT)) {
         /* These rules do not ask for work; so a refill sets the alarm once and for good. */
         server->working = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
@@ -252,10 +252,9 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         hp_activate(core, vcpu, core->now_ns);
     }
     hp_set_working(core, vcpu);
-    planned = core->planned;
     if (server->flags & HP_BEST_EFFORT)
         hp_requeue_effort(core, vcpu);
-    else
+    else if (!hp_has(core, HP_PAYS_IDLE) && hp_key_of(&core->ready, vcpu) == HP_NEVER)
         hp_enlist(core, vcpu);
     core->planned = planned && !hp_arrival_matters(core, vcpu);
 }
@@ -276,7 +275,7 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_end_share(core, vcpu);
     if (server->flags & HP_BEST_EFFORT)
         hp_requeue_effort(core, vcpu);
-    else
-        hp_enlist(core, vcpu);
+    else if (!hp_has(core, HP_PAYS_IDLE))
+        hp_delist(core, vcpu);
     core->planned = 0;
 }

@@ -15,7 +15,7 @@
 HP_RARE void hp_lend_use(struct hp_core *core, struct hp_seat *seat) {
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;
-    seat->plan_run = hp_first_working(core, 1, HP_RUNNER);
+    seat->plan_run = hp_first_user(core, 0);
     seat->plan_also = seat->plan_run;
 }
 

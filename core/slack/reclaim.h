@@ -15,9 +15,7 @@
 HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
     if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
         return;
-    seat->plan_run = hp_first_working(core, 1, HP_RUNNER);
-    if (seat->plan_run == HP_NONE)
-        seat->plan_run = hp_first_working(core, 0, HP_RUNNER);
+    seat->plan_run = hp_first_user(core, 1);
 }
 
 /* A server pays, alone. */
