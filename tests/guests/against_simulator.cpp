@@ -205,13 +205,13 @@ struct Pair {
         : theirs(told, 0, 0), ours(std::make_unique<domain>()), offered(told.tasks.size()) {
         switch (told.scheduler) {
         case sim::Scheduler::edf:
-            domain_init(ours.get(), DOMAIN_EDF, told.vcpus);
+            domain_init(ours.get(), DOMAIN_EDF, static_cast<hp_u32>(told.vcpus.size()));
             break;
         case sim::Scheduler::fifo:
-            domain_init(ours.get(), DOMAIN_FIFO, told.vcpus);
+            domain_init(ours.get(), DOMAIN_FIFO, static_cast<hp_u32>(told.vcpus.size()));
             break;
         default:
-            domain_init(ours.get(), DOMAIN_RANKED, told.vcpus);
+            domain_init(ours.get(), DOMAIN_RANKED, static_cast<hp_u32>(told.vcpus.size()));
         }
         for (hp_u32 i = 0; i < told.tasks.size(); i++) {
             ours->pinned[i] = told.tasks[i].pinned == sim::NONE ? HP_NONE : told.tasks[i].pinned;
@@ -268,12 +268,12 @@ sim::Domain random_domain() {
     const bool pins = below(2) != 0;
 
     domain.scheduler = schedulers[below(3)];
-    domain.vcpus = static_cast<sim::u32>(1 + below(4));
+    domain.vcpus.resize(1 + below(4));
     domain.tasks.resize(1 + below(12));
     for (hp_u64 i = 0; i < domain.tasks.size(); i++) {
         domain.tasks[i].priority = i;
         if (pins && below(2))
-            domain.tasks[i].pinned = static_cast<sim::u32>(below(domain.vcpus));
+            domain.tasks[i].pinned = static_cast<sim::u32>(below(domain.vcpus.size()));
     }
     for (hp_u64 i = 0; i < domain.tasks.size(); i++)
         std::swap(domain.tasks[i].priority, domain.tasks[below(domain.tasks.size())].priority);
