@@ -42,7 +42,7 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check hunt prove misra clang-tidy \
+.PHONY: help build demo site test test-all rule-check hunt prove misra misra-xen clang-tidy \
         core-builds bench check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
@@ -126,7 +126,11 @@ prove: build
 
 ## make misra        MISRA C:2012 on the core, by cppcheck; departures from it: docs/misra.md
 misra: build
-	@$(STEP) "misra" $(BIN)/python tools/check_misra.py
+	@$(STEP) "misra" $(BIN)/python -m tools.check_misra
+
+## make misra-xen    the same on the glue for Xen, with the headers of the Xen of make xen
+misra-xen: build
+	@$(STEP) "misra of the glue for Xen" $(BIN)/python -m tools.check_misra xen
 
 ## make clang-tidy   clang-tidy on the core: bugprone, cert, misc, the analyzer and others; what is
 ##                   left out stands in .clang-tidy, with the reason

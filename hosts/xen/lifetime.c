@@ -121,7 +121,10 @@ static COLD int check_config(struct hp_config *config, bool *global)
     {
         printk(XENLOG_ERR "hyperperiod: %s\n", hyperperiod_error(error));
         if ( error == HP_ERROR_SPARE && config->spare_period_ns )
-            config->spare_period_ns = config->spare_budget_ns = 0;
+        {
+            config->spare_period_ns = 0;
+            config->spare_budget_ns = 0;
+        }
         else if ( error == HP_ERROR_QUANTUM )
             config->quantum_ns = 0;
         else if ( error == HP_ERROR_PCPUS )
