@@ -24,7 +24,7 @@ OTHERS = [name for name in ROWS if name not in COVERED]
 
 def robbed(draw: random.Random, system: System) -> System:
     """The system without overheads, of whose pcpus up to a third of the time is stolen."""
-    periods = [one.interface.period_ns for one in system.domains if one.interface]
+    periods = [one.interface.period_ns for one in vcpus_of(system) if one.interface]
     thefts = []
     for _ in range(draw.choice((1, 1, 2))):
         period_ns = max(2, int(draw.choice(periods) * draw.uniform(0.2, 3)))

@@ -37,6 +37,7 @@ from hyperperiod.model import (
     System,
     Task,
     to_toml,
+    vcpus_of,
 )
 from hyperperiod.model.part import Part, fields_of
 
@@ -141,7 +142,8 @@ def rarer(draw: random.Random, system: System) -> System | None:
         return None
 
     def change(domain: Domain, task: Task) -> Task:
-        if task.period_ns is None or domain.scheduler is Scheduler.RM or draw.random() < 0.5:
+        by_period = domain.scheduler in (Scheduler.RM, Scheduler.GRM)
+        if task.period_ns is None or by_period or draw.random() < 0.5:
             return task
         return task.replace(period_ns=task.period_ns + draw.randint(1, task.period_ns))
 
@@ -156,14 +158,21 @@ def rarer(draw: random.Random, system: System) -> System | None:
 
 
 def later(draw: random.Random, system: System) -> System | None:
-    """Longer deadlines of tasks and flows; under dm of flows only."""
+    """Longer deadlines of tasks and flows; under dm of flows only.
+
+    Where jobs move no longer than periods: no test covers deadlines beyond these.
+    """
     if system.sbf is Sbf.HARMONIC:
         return None
 
     def change(domain: Domain, task: Task) -> Task:
-        if task.deadline_ns is None or domain.scheduler is Scheduler.DM or draw.random() < 0.5:
+        by_deadline = domain.scheduler in (Scheduler.DM, Scheduler.GDM)
+        if task.deadline_ns is None or by_deadline or draw.random() < 0.5:
             return task
-        return task.replace(deadline_ns=task.deadline_ns + draw.randint(1, task.deadline_ns))
+        longer_ns = task.deadline_ns + draw.randint(1, task.deadline_ns)
+        if domain.scheduler.is_global and task.period_ns is not None:
+            longer_ns = max(task.deadline_ns, min(longer_ns, task.period_ns - task.jitter_ns))
+        return task.replace(deadline_ns=longer_ns)
 
     flows = tuple(
         flow.replace(deadline_ns=flow.deadline_ns + draw.randint(0, flow.deadline_ns))
@@ -211,7 +220,7 @@ def with_best_effort(draw: random.Random, system: System) -> System | None:
     """A domain without a server; None where switching to it and back takes time."""
     if any(vars(system.overheads).values()):
         return None
-    busy = Domain(name="more", best_effort=True, pcpu=system.domains[0].pcpu)
+    busy = Domain(name="more", best_effort=True, pcpu=vcpus_of(system)[0].pcpu)
     place = draw.randint(0, len(system.domains))
     domains = (*system.domains[:place], busy, *system.domains[place:])
     return system.replace(domains=domains)
@@ -224,9 +233,9 @@ def reordered(draw: random.Random, system: System) -> System:
         return tuple(draw.sample(parts, len(parts)))
 
     def key(domain: Domain, task: Task) -> int | None:
-        if domain.scheduler is Scheduler.RM:
+        if domain.scheduler in (Scheduler.RM, Scheduler.GRM):
             return task.period_ns
-        if domain.scheduler is Scheduler.DM:
+        if domain.scheduler in (Scheduler.DM, Scheduler.GDM):
             return task.deadline_ns
         return task.priority
 

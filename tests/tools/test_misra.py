@@ -48,7 +48,7 @@ def test_every_row_has_a_reason() -> None:
     rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| \d+\.\d+ ", line)]
     assert len(rows) == len(deviations(page)) + len(deviations(page, xen=True))
     assert deviations(page) != deviations(page, xen=True)
-    assert not [row for row in rows if len(row[2]) < 14]
+    assert not [row for row in rows if len(row[2]) < 20]
 
 
 HEADER = """\

@@ -30,12 +30,6 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.every_test import every_test
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.flows.found import NO_FLOWS, FlowAnalysis, unknown_flows
-from hyperperiod.analysis.guests import (
-    judge_guest,
-    sensitivity_of_guest,
-    supplies_of,
-    tests_of_guest,
-)
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.analysis.resolve import Resolution, resolve_what_can_be
 from hyperperiod.analysis.result import (
@@ -122,6 +116,10 @@ class Analysis:
     @cached_property
     def _guests(self) -> dict[str, DomainVerdict]:
         """The domains whose jobs move between vcpus that may differ, if these get their budgets."""
+        if not self._moving:
+            return {}
+        from hyperperiod.analysis.guests import judge_guest
+
         return {
             domain.name: self.flows.domains.get(domain.name)
             or judge_guest(domain, self._contracts_of(domain))
@@ -130,6 +128,8 @@ class Analysis:
 
     def _guest(self, domain: Domain, *, sensitivity: bool) -> GuestFound:
         """What is known of a domain whose jobs move; no test is about work that flows release."""
+        from hyperperiod.analysis.guests import sensitivity_of_guest, tests_of_guest
+
         verdict, contracts = self._guests[domain.name], self._contracts_of(domain)
         by_flows = domain.name in self.flows.domains
         found = () if by_flows else tests_of_guest(domain, contracts)
@@ -169,6 +169,8 @@ class Analysis:
 
     def _supplies_of(self, domain: Domain) -> Sequence[Supply]:
         """The supply of each vcpu of a domain whose jobs move; none where nothing is proved."""
+        from hyperperiod.analysis.guests import supplies_of
+
         component = component_of_tasks(domain.scheduler, domain.tasks)
         try:
             return supplies_of(domain, self._contracts_of(domain), component)
