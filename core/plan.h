@@ -92,7 +92,8 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
 HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_seat *seat = hp_seat_of(core, 0);
-    hp_u64 key, holders;
+    hp_u64 holders;
+    hp_u64 key;
 
     if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
         || hp_is_spare(seat->plan_pay))

@@ -83,10 +83,14 @@ HP_FN void hp_queue_set(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
 
 /* Nothing is known of who is first in any group. */
 HP_COLD void hp_queue_renew(const struct hp_core *core, struct hp_queue *queue) {
-    HP_FOR (group, core->groups)
+    hp_u64 groups = HP_FORGET(0ull);
+
+    HP_FOR (group, core->groups) {
         queue->low[HP_INDEX(group, HP_GROUPS)] = 0;
+        groups = HP_FORGET(groups | 1ull << (group % 64u));
+    }
     queue->lowest = 0;
-    queue->doubted = ~0ull >> (64u - core->groups);
+    queue->doubted = groups;
     queue->known = 0;
 }
 
