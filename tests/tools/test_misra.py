@@ -55,7 +55,7 @@ HEADER = """\
 #define FIVE 05
 typedef unsigned long word_t;
 struct pair { word_t a, b; };
-static inline __attribute__((__unused__)) typeof(((struct pair){}).a) swap(struct pair *p)
+static inline __attribute__((__unused__)) word_t swap(struct pair *p)
 {
     word_t old = 010;
     asm volatile ( "xchg %0, %1" : "+r" (old), [to] "+m" (p->a) : : "memory" );
