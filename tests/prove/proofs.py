@@ -19,6 +19,14 @@ ARITHMETIC = ("hp_parts:prove_parts", "hp_rest:prove_rest", "hp_times:prove_time
 QUEUE = ("hp_enlist:prove_requeue", "hp_requeue:prove_requeue")
 """The verbs that tell the queue of a change, and the notebook of world.h that takes their place."""
 
+WHOLE = (
+    "hp_server_of:one_of_two",
+    "hp_key_of:one_key",
+    "hp_parts:narrow_parts",
+    "hp_times:narrow_times",
+)
+"""Where the core runs as it is, at a small size: the same answers, by cases and in few bits."""
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -37,13 +45,16 @@ class Proof:
     """Rounds of a loop that are tried; that there are no more is shown as well."""
     cases: tuple[tuple[str, ...], ...] = ((),)
     """What is defined for the compiler; the proof is asked for once for each."""
+    whole: bool = False
+    """Whether queues and arithmetic are the core's, but for what the proof itself names."""
     on_demand: bool = False
     """Whether it is too slow for CI."""
 
     @property
     def replaced(self) -> tuple[str, ...]:
         """All verbs that something takes the place of in this proof."""
-        verbs = {pair.partition(":")[0]: pair for pair in (*ARITHMETIC, *QUEUE, *self.instead)}
+        common = WHOLE if self.whole else (*ARITHMETIC, *QUEUE)
+        verbs = {pair.partition(":")[0]: pair for pair in (*common, *self.instead)}
         return tuple(verbs.values())
 
 
@@ -56,6 +67,14 @@ QUEUES = tuple((f"-DHEAD={head}u", f"-DCOUNT={count}u") for head in (0, 6) for c
 
 ROUND_THE_END = QUEUES[8:]
 """Those of the second kind alone."""
+
+CHARGED = ("hp_charge_all:prove_charge_all",)
+SETTLED = ("hp_settle:prove_settle",)
+RULES = tuple((f"-DBUDGET=HP_BUDGET_{rule}",) for rule in ("PERIODIC", "DEFERRABLE"))
+EACH_VCPU = tuple((*rule, f"-DVCPU={vcpu}u") for rule in RULES for vcpu in (0, 1))
+EACH_PAYER = tuple(
+    (*rule, f"-DPAYER={payer}") for rule in RULES for payer in ("HP_NONE", "0u", "1u")
+)
 
 PROOFS = (
     Proof(
@@ -233,5 +252,92 @@ PROOFS = (
         "account.c",
         "hp_share_cost",
         "a share costs something, so that a claim is one",
+    ),
+    Proof(
+        "whole_charge_all",
+        "whole.c",
+        "hp_charge_all",
+        "the invariant of the whole; who has work and who is there is as it was",
+        (),
+        unwind=9,
+        cases=EACH_PAYER,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_settle",
+        "whole.c",
+        "hp_settle",
+        "the invariant of the whole; what is due is done",
+        CHARGED,
+        unwind=9,
+        cases=RULES,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_arrive",
+        "whole.c",
+        "hp_arrive",
+        "the invariant of the whole; the vcpu has work",
+        SETTLED,
+        unwind=9,
+        cases=EACH_VCPU,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_depart",
+        "whole.c",
+        "hp_depart",
+        "the invariant of the whole; the vcpu has none",
+        CHARGED,
+        unwind=9,
+        cases=EACH_VCPU,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_pick",
+        "whole.c",
+        "hp_pick",
+        "the invariant of the whole, and its laws",
+        SETTLED,
+        unwind=9,
+        cases=RULES,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_kicks",
+        "whole.c",
+        "hp_kicks",
+        "the invariant of the whole, and its laws",
+        SETTLED,
+        unwind=9,
+        cases=RULES,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_check",
+        "whole.c",
+        "hp_check",
+        "no law is broken, whenever it is asked",
+        SETTLED,
+        unwind=9,
+        cases=RULES,
+        whole=True,
+        on_demand=True,
+    ),
+    Proof(
+        "whole_init",
+        "whole.c",
+        "hp_init",
+        "with two servers added it keeps the invariant of the whole",
+        unwind=9,
+        cases=RULES,
+        whole=True,
+        on_demand=True,
     ),
 )
