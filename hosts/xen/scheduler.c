@@ -715,13 +715,15 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
     ASSERT(ld->phase == PHASE_DORMANT || hp_check(&ld->core, hp_now_ns(&ld->core)) == HP_LAW_HOLDS);
 }
 
-/* Xen calls this for a unit that is runnable, awake or not. */
+/*
+ * Xen calls this for a unit that was runnable when it looked, awake or not. A pause counts without
+ * our lock, so it may not be any more: then Xen is waiting to put it to sleep, and it departs.
+ */
 static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
 
-    ASSERT(unit_runnable(unit));
     if ( !ld )
         return;
     if ( ld->phase == PHASE_DORMANT )
