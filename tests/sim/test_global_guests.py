@@ -134,7 +134,7 @@ def simulated(policy: str, found: Sequence[Load], pcpus: int, ticks: int, **more
 
 
 def ticks_of(ran: Run, pcpu: int, tick: int) -> list[Executed]:
-    """What the trace says of each tick of a pcpu."""
+    """Who ran and who paid in each tick of a pcpu, from the trace."""
     rows: list[Executed] = []
     now = Executed(None, None, None, None)
     for row in ran.records:

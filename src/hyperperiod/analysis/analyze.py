@@ -178,7 +178,7 @@ class Analysis:
             return ()
 
     def _contracts_of(self, domain: Domain) -> list[SupplyContract]:
-        """What stands behind each vcpu of a domain."""
+        """The guaranteed supply of each vcpu of a domain, in the order of its vcpus."""
         return [self.contracts[name] for name in domain.vcpu_names]
 
     @property

@@ -126,7 +126,7 @@ class Domain(Part):
 
     @property
     def each_vcpu(self) -> tuple[VcpuKeys, ...]:
-        """What holds for each of its vcpus, in order."""
+        """The keys of each vcpu in order: its own from `[[domain.vcpu]]`, or the domain's."""
         plain = VcpuKeys(
             pcpu=self.pcpu,
             priority=self.priority,

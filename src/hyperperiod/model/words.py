@@ -40,7 +40,7 @@ _GLOBAL = (Scheduler.GEDF, Scheduler.GRM, Scheduler.GDM, Scheduler.GFP)
 
 
 class GuestKind(StrEnum):
-    """What runs a domain's tasks on Xen."""
+    """What runs a domain's tasks on Xen: the bare-metal executive, or Linux with threads."""
 
     EXECUTIVE = "executive"
     LINUX = "linux"

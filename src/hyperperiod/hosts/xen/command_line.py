@@ -408,7 +408,7 @@ def _task(task: Task, rank: int, *, is_hop: bool) -> str:
 
 
 def _static_key(scheduler: Scheduler, task: Task) -> int:
-    """What fixed priorities sort by; a busy task without a period or deadline comes last."""
+    """The key that an executive ranks a task by, lowest first; a busy task without one is last."""
     if scheduler is Scheduler.RM:
         return NEVER if task.kind is TaskKind.BUSY else task.period_ns or NEVER
     if scheduler is Scheduler.DM:

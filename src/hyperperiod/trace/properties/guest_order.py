@@ -46,7 +46,7 @@ class _Guest:
 
 
 def _static_key(scheduler: str, task: TaskEntry) -> int:
-    """What fixed priorities sort by: none is last."""
+    """A task's key under a guest's fixed priorities, lowest first; without one it is last."""
     key = {"grm": "period_ns", "gdm": "deadline_ns", "gfp": "priority"}[scheduler]
     found = task[key]  # type: ignore[literal-required]
     return NEVER if found is None else found
