@@ -15,11 +15,11 @@ from pathlib import Path
 from bench.environment import SkippedError
 from bench.results import Row
 
+from hyperperiod.hosts.replay import Replayed, replay
+from hyperperiod.hosts.rings import announced, read_ring
 from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
 from hyperperiod.hosts.xen.machine import Machine, boot
 from hyperperiod.hosts.xen.plan import RunOptions, plan
-from hyperperiod.hosts.xen.replay import Replayed, replay
-from hyperperiod.hosts.xen.rings import announced, read_ring
 from hyperperiod.model import FailedError, MissingError, System
 from hyperperiod.trace.format import Kind
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.cli.progress import bar
-from hyperperiod.hosts.xen.build.job import BuildJob
+from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build.targets import build
 from hyperperiod.model import MissingError
 

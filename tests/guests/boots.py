@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 from tests.xen_images import guest, image
 
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, split_words
 from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
 from hyperperiod.model import System
 
 MEMORY_BYTES = 16 << 20

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tests.building import TOP, make
 
-from hyperperiod.hosts.xen.rings import HEADER
+from hyperperiod.hosts.rings import HEADER
 from hyperperiod.trace.format import RECORD
 
 SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")

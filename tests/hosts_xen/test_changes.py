@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from tests.trace.writer import make_header, vcpu
 
+from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.trace.format import NONE, RECORD, Kind
 from hyperperiod.trace.replay import moments
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.machine import Guest, Machine, domain_nodes, lay_out
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET
 from hyperperiod.model import InputError, System
 
 

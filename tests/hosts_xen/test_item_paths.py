@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.hosts.item_paths import Passed, follow
+from hyperperiod.hosts.rings import new_records
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.hosts.xen.item_paths import Passed, follow
-from hyperperiod.hosts.xen.rings import new_records
 from hyperperiod.model import FailedError, System
 from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.format import Item, Kind, Records, item_of, read

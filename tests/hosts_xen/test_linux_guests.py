@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.xen import command_line
-from hyperperiod.hosts.xen.cpio import archive
 from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
 from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, RunOptions, plan
 from hyperperiod.model import GuestKind, InputError, Scheduler, System, Task, load_system

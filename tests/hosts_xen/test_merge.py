@@ -14,11 +14,11 @@ import pytest
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
+from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, merge
+from hyperperiod.hosts.replay import Replayed
 from hyperperiod.hosts.result import Counts, Responses, RunFlow, RunResult, RunTask, make_result
+from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.hosts.xen.merge import Drawn, Jobs, jobs_of, merge
-from hyperperiod.hosts.xen.replay import Replayed
-from hyperperiod.hosts.xen.rings import Ring, RingHeader
 from hyperperiod.model import (
     FailedError,
     Overheads,

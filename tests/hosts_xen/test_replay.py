@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hyperperiod import _sim
-from hyperperiod.hosts.xen.replay import replay
-from hyperperiod.hosts.xen.rings import Ring, RingHeader
+from hyperperiod.hosts.replay import replay
+from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.model import FailedError
 from hyperperiod.model.policy import PRESETS, Policy, Scope
 from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hyperperiod.hosts.xen import rings
+from hyperperiod.hosts import rings
 from hyperperiod.model import FailedError
 from hyperperiod.trace.format import RECORD
 

@@ -20,7 +20,7 @@ from shutil import copyfile, rmtree
 
 from tests.stack.cpio import Archive
 
-from hyperperiod.hosts.xen.build import debian
+from hyperperiod.hosts import debian
 from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]

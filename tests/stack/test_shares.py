@@ -19,8 +19,8 @@ import pytest
 from tests.stack.machine import Ran
 from tests.stack.sessions import run_session
 
-from hyperperiod.hosts.xen.replay import replay
-from hyperperiod.hosts.xen.rings import read_ring
+from hyperperiod.hosts.replay import replay
+from hyperperiod.hosts.rings import read_ring
 from hyperperiod.trace.format import Kind
 
 BUDGETS = {"a": (4, 10), "b": (5, 20)}

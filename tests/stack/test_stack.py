@@ -16,8 +16,8 @@ import pytest
 from tests.stack.machine import Ran
 from tests.stack.sessions import run_session
 
-from hyperperiod.hosts.xen.replay import Replayed, replay
-from hyperperiod.hosts.xen.rings import Ring, read_ring
+from hyperperiod.hosts.replay import Replayed, replay
+from hyperperiod.hosts.rings import Ring, read_ring
 
 SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",

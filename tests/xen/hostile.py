@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tests.xen.on_xen import need_xen
 
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, Running, boot
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring
 from hyperperiod.model import Domain, FailedError, Interface, System, Task, parse_policy
 from hyperperiod.trace.format import Kind
 

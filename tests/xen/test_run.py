@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from tests.xen_images import guest, image
 
 from hyperperiod.cli import main
-from hyperperiod.hosts.xen import rings
+from hyperperiod.hosts import rings
 from hyperperiod.hosts.xen.images import executive, hypervisor, lockstep
 from hyperperiod.hosts.xen.machine import LOOK_EVERY_S, Guest, Machine, boot
 from hyperperiod.hosts.xen.plan import plan

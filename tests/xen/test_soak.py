@@ -16,16 +16,16 @@ import pytest
 from tests.xen.hostile import GUEST_BYTES, HOSTILE
 from tests.xen.on_xen import need_xen
 
-from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
-from hyperperiod.hosts.xen.images import executive
-from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
-from hyperperiod.hosts.xen.rings import (
+from hyperperiod.hosts.rings import (
     GUEST_RING_OFFSET,
     RingHeader,
     announced,
     last_time,
     read_header,
 )
+from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
+from hyperperiod.hosts.xen.images import executive
+from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
 from hyperperiod.model import Change, Domain, Interface, Scope, Swap, System, Task, parse_policy
 
 SOAK_S = int(os.environ.get("HYPERPERIOD_SOAK_S", "3600"))

@@ -13,7 +13,8 @@ from bench.xen_text import stays as bytes_that_stay
 from tests.xen_images import guest, image
 
 from hyperperiod.cli.xen import TARGETS as NAMES
-from hyperperiod.hosts.xen.build import job, patches, programs
+from hyperperiod.hosts import build_job as job
+from hyperperiod.hosts.xen.build import patches, programs
 from hyperperiod.hosts.xen.build.source import mirror
 from hyperperiod.hosts.xen.build.targets import TARGETS
 from hyperperiod.hosts.xen.images import current_executive, current_hypervisor

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from tests.xen_images import image
 
 from hyperperiod.cli import main
+from hyperperiod.hosts.build_job import BuildError
 from hyperperiod.hosts.xen.build import patches, source
-from hyperperiod.hosts.xen.build.job import BuildError
 
 TOP = Path(__file__).parents[2]
 RELEASE = source.VERSION

@@ -66,7 +66,7 @@ def build(
     """
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
-    from hyperperiod.hosts.xen.build.job import BuildError, BuildJob
+    from hyperperiod.hosts.build_job import BuildError, BuildJob
     from hyperperiod.hosts.xen.build.targets import build as build_targets
     from hyperperiod.resources import BUILD_VARIABLE, build_folder
 

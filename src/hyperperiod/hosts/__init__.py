@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hosts: where a system is run. Each gives the same result object (`result`) and trace."""
+"""Hosts: where a system is run. Each gives the same result object (`result`) and trace.
+
+What hosts on real kernels share is here: `debian` fetches packages and `build_job` watches builds;
+`rings` reads what was recorded, `replay` makes the same decisions again and `merge` makes one trace
+of a kernel's decisions and the jobs of its guests.
+"""
 
 HOSTS = ("sim", "xen")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""

@@ -25,10 +25,10 @@ from hyperperiod.experiments.latency.figures import LabRow, clocktick_row, respo
 from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.experiments.latency.simulated import UNDER_TEST, system_of
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.run import HORIZON_REACHED, require_no_complaint
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT

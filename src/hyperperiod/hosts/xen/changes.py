@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.hosts.rings import Ring
 from hyperperiod.trace.format import ChangeEntry, Header, VcpuEntry
 
 UPDATE: Final = 37

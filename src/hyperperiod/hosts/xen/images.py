@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build.hypervisor import FLAVOURS, is_current
-from hyperperiod.hosts.xen.build.job import BuildJob
 from hyperperiod.hosts.xen.build.programs import executive_is_current
 from hyperperiod.model import MissingError
 from hyperperiod.resources import build_folder

@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.channels import Channel
 from hyperperiod.hosts.xen.devicetree import (
     ChannelEnd,
@@ -42,7 +43,6 @@ from hyperperiod.hosts.xen.devicetree import (
 )
 from hyperperiod.hosts.xen.images import DTC, QEMU, lockstep, tool
 from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET
 from hyperperiod.model import FailedError
 
 MIB = 1 << 20

@@ -32,6 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, announced, read_ring
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import (
@@ -41,7 +42,6 @@ from hyperperiod.hosts.xen.images import (
     current_hypervisor,
 )
 from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
-from hyperperiod.hosts.xen.rings import GUEST_RING_OFFSET, announced, read_ring
 from hyperperiod.measured import XEN, Number, Section, command, version
 from hyperperiod.model import (
     Domain,

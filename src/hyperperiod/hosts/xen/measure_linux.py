@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from hyperperiod.hosts.xen import rings
+from hyperperiod.hosts import rings
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.images import QEMU
 from hyperperiod.hosts.xen.machine import boot

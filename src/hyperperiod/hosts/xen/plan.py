@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen import command_line, rings
+from hyperperiod.hosts import rings
+from hyperperiod.hosts.cpio import archive
+from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
-from hyperperiod.hosts.xen.cpio import archive
 from hyperperiod.hosts.xen.images import (
     LINUX_RAM_BYTES,
     can_keep_in_step,

@@ -22,17 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
+from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.refuse import refuse, require_interfaces
+from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import Counts, RunResult, make_result
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.hosts.xen import command_line, rings
+from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import Machine, Running, boot
-from hyperperiod.hosts.xen.merge import Drawn, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.xen.plan import MS, RunOptions, plan
-from hyperperiod.hosts.xen.replay import Replayed, replay
 from hyperperiod.measured import LINUX, XEN
 from hyperperiod.measured import read as read_measured
 from hyperperiod.model import FailedError, GuestKind, Overheads, Scheduler, System, tasks_of

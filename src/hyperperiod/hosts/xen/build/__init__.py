@@ -3,6 +3,6 @@
 
 `targets` has a name for everything that can be built. `hypervisor` builds Xen from the source
 that `source` fetches, with the series of `patches` applied; `programs` builds the guests' executive
-and dom0's tool, `toolstack` xl, `linux_guest` a Linux domain; `debian` fetches Debian's packages.
-All of them write into the folder of their `Job` (job.py) and nowhere else.
+and dom0's tool, `toolstack` xl, `linux_guest` a Linux domain. All of them write into the folder of
+their `BuildJob` and nowhere else.
 """

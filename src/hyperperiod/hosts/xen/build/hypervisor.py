@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian, patches, source
-from hyperperiod.hosts.xen.build.job import (
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.build_job import (
     CROSS,
     BuildError,
     BuildJob,
@@ -30,6 +30,7 @@ from hyperperiod.hosts.xen.build.job import (
     step,
     version_of,
 )
+from hyperperiod.hosts.xen.build import patches, source
 from hyperperiod.model.errors import InputError
 from hyperperiod.resources import SOURCES
 

@@ -15,9 +15,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian
-from hyperperiod.hosts.xen.build.job import BuildError, BuildJob, digest_of, need, prefix_for, step
-from hyperperiod.hosts.xen.cpio import archive
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.build_job import BuildError, BuildJob, digest_of, need, prefix_for, step
+from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
 from hyperperiod.model import MissingError
 from hyperperiod.resources import SOURCES

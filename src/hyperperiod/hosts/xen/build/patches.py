@@ -23,7 +23,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build.job import BuildError, need
+from hyperperiod.hosts.build_job import BuildError, need
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.policy import PRESETS, Budget, Order, Slack
 from hyperperiod.resources import SOURCES

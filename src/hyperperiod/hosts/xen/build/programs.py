@@ -16,8 +16,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian
-from hyperperiod.hosts.xen.build.job import (
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.build_job import (
     MACHINES,
     BuildError,
     BuildJob,

@@ -12,8 +12,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import debian, patches
-from hyperperiod.hosts.xen.build.job import need
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.build_job import need
+from hyperperiod.hosts.xen.build import patches
 from hyperperiod.model.errors import InputError, MissingError
 
 VERSION = "4.20"

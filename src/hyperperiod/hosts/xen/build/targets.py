@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs, toolstack
-from hyperperiod.hosts.xen.build.job import BuildJob
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build import hypervisor, patches, source
-from hyperperiod.hosts.xen.build.job import (
+from hyperperiod.hosts.build_job import (
     BuildError,
     BuildJob,
     digest_of,
@@ -26,6 +25,7 @@ from hyperperiod.hosts.xen.build.job import (
     tail_of,
     version_of,
 )
+from hyperperiod.hosts.xen.build import hypervisor, patches, source
 
 LOG = "make.log"
 SHOWN_ON_FAILURE = 25

@@ -17,11 +17,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hyperperiod.hosts.xen.build.job import need
+from hyperperiod.hosts.build_job import need
 from hyperperiod.model.errors import MissingError
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SUITE = "trixie"
+TESTING = "forky"
+"""The suite whose kernels are new. It changes every day, so its lists of hashes are signed for some
+days only; a mirror that keeps one day's state serves them longer. Their date is not looked at,
+their signature is."""
 MIRROR = "http://deb.debian.org/debian"
 LISTS_OLD_S = 24 * 3600
 
@@ -42,25 +46,32 @@ def need_apt(purpose: str) -> None:
 
 
 def apt(
-    folder: Path, kind: str, architecture: str, command: Sequence[str], inside: Path
+    folder: Path,
+    kind: str,
+    architecture: str,
+    command: Sequence[str],
+    inside: Path,
+    suite: str = SUITE,
 ) -> subprocess.CompletedProcess[str]:
     """Runs an apt command whose configuration and state are in `folder`, from `inside`.
 
     `kind` is deb or deb-src: what the lists are of.
     """
-    environment = os.environ | {"APT_CONFIG": str(_configuration(folder, kind, architecture))}
+    environment = os.environ | {
+        "APT_CONFIG": str(_configuration(folder, kind, architecture, suite))
+    }
     return subprocess.run(
         command, cwd=inside, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def _configuration(folder: Path, kind: str, architecture: str) -> Path:
+def _configuration(folder: Path, kind: str, architecture: str, suite: str) -> Path:
     """Writes a configuration under which apt knows only Debian; keeps the machine's proxy."""
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     (folder / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
     sources = folder / "debian.sources"
     sources.write_text(
-        f"Types: {kind}\nURIs: {mirror()}\nSuites: {SUITE}\nComponents: main\n"
+        f"Types: {kind}\nURIs: {mirror()}\nSuites: {suite}\nComponents: main\n"
         f"Signed-By: {KEYRING}\n"
     )
     machine = subprocess.run(
@@ -84,29 +95,33 @@ def _configuration(folder: Path, kind: str, architecture: str) -> Path:
     }
     if architecture:
         settings |= {"APT::Architecture": architecture, "APT::Architectures": architecture}
+    if suite == TESTING:
+        settings["Acquire::Check-Valid-Until"] = "false"
     configuration = folder / "apt.conf"
     lines = "".join(f'{key} "{value}";\n' for key, value in settings.items())
     configuration.write_text(lines + proxies)
     return configuration
 
 
-def packages(downloads: Path, architecture: str, names: Sequence[str]) -> list[Path]:
+def packages(
+    downloads: Path, architecture: str, names: Sequence[str], suite: str = SUITE
+) -> list[Path]:
     """The newest packages of these names for an architecture (amd64), as files; fetched if need be.
 
     For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken.
     """
     need_apt("fetch Debian's packages")
-    folder = downloads / f"{SUITE}-{architecture}"
+    folder = downloads / f"{suite}-{architecture}"
     # Apt does not name what it finds in the folder that it runs in: there is one that is empty.
     empty, files = folder / "parts", folder / "files"
     for made in (empty, files):
         made.mkdir(parents=True, exist_ok=True)
 
     def ask(command: Sequence[str], inside: Path = empty) -> str:
-        done = apt(folder, "deb", architecture, command, inside)
+        done = apt(folder, "deb", architecture, command, inside, suite)
         if done.returncode != 0:
             raise MissingError(
-                f"{' '.join(command)} from {mirror()} {SUITE} failed: {done.stderr.strip()}"
+                f"{' '.join(command)} from {mirror()} {suite} failed: {done.stderr.strip()}"
             )
         return done.stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One call of `hyperperiod xen build`: where it builds to, from which Xen, and how it is watched.
+"""One call of `hyperperiod xen build` or `linux build`: where it builds to and how it is watched.
 
 Programs run in sessions of their own: Ctrl-C reaches only us, and we end them and wait until they
 have removed what they had half written. So the same command goes on where it was interrupted.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One trace from what the hypervisor and its guests recorded.
+"""One trace from what a host and its guests recorded.
 
-The hypervisor knows which vcpu ran when, a guest knows which job was on its vcpu. A grant is cut
-where the job changes: a piece in which the guest was busy with itself (waking up, releasing,
-going to sleep) names no task. Jobs are taken from the guests as they say. When a job is released is
-known without them, where it does not hang on others: a guest must have said the same, and what
-one that never had the time did not say is added. Items are followed from guest to guest
+The host, as a hypervisor, knows which vcpu ran when, a guest knows which job was on its vcpu. A
+grant is cut where the job changes: a piece in which the guest was busy with itself (waking up,
+releasing, going to sleep) names no task. Jobs are taken from the guests as they say. When a job is
+released is known without them, where it does not hang on others: a guest must have said the same,
+and what one that never had the time did not say is added. Items are followed from guest to guest
 (item_paths.py). Misses follow from the deadlines.
 
 A guest's time is that of the tick in which it looked at the counter; all machines read the same
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.xen.item_paths import Sources, follow
-from hyperperiod.hosts.xen.replay import Replayed
-from hyperperiod.hosts.xen.rings import Ring, new_records
+from hyperperiod.hosts.item_paths import Sources, follow
+from hyperperiod.hosts.replay import Replayed
+from hyperperiod.hosts.rings import Ring, new_records
 from hyperperiod.model import FailedError, System, tasks_of
 from hyperperiod.trace.format import NONE, RECORD, Kind, Records
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hyperperiod.hosts.xen.rings import new_records
+from hyperperiod.hosts.rings import new_records
 from hyperperiod.model import FailedError, System, hops_of, tasks_of
 from hyperperiod.trace.format import Item, Kind, Records, item_of
 

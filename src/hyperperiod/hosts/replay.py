@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hypervisor's decisions made again by the core built here: they must be the same, all.
+"""The decisions of a host made again by the core built here: they must be the same, all.
 
 A ring holds every call of the core and every grant. The same calls on the same source give what a
 trace needs; a grant that differs means that one of the two is not the core that was tested.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hyperperiod import _sim
-from hyperperiod.hosts.xen.rings import Ring
+from hyperperiod.hosts.rings import Ring
 from hyperperiod.model import FailedError
 from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind, Records
 
@@ -33,8 +33,8 @@ class Replayed:
         return [int(count) for count in np.bincount(seats, minlength=self.pcpus)]
 
 
-def replay(ring: Ring, end_ns: int) -> Replayed:
-    """Play a hypervisor's ring; the part of the trace ends at `end_ns`.
+def replay(ring: Ring, end_ns: int, host: str = "Xen") -> Replayed:
+    """Play the ring of a host, called `host` in messages; the part of the trace ends at `end_ns`.
 
     Raises FailedError for a ring that lost records, and where an answer differs.
     """
@@ -51,8 +51,8 @@ def replay(ring: Ring, end_ns: int) -> Replayed:
     if played["difference"] is not None:
         at, answer = played["difference"]
         raise FailedError(
-            f"Xen and the core decide differently on pcpu {pcpu}",
-            _difference(ring.records, at, np.frombuffer(answer, RECORD)[0]),
+            f"{host} and the core decide differently on pcpu {pcpu}",
+            _difference(host, ring.records, at, np.frombuffer(answer, RECORD)[0]),
         )
     records = np.frombuffer(played["trace"], RECORD)
     return Replayed(pcpu, played["pcpus"], played["lateness_ns"], records)
@@ -62,10 +62,10 @@ BEFORE = 5
 """Records that are shown before a difference."""
 
 
-def _difference(records: Records, at: int, ours: np.void) -> str:
+def _difference(host: str, records: Records, at: int, ours: np.void) -> str:
     """The record that differs, what the core says instead, and what came before."""
     lines = [_text(records[index]) for index in range(max(0, at - BEFORE), at)]
-    lines.append(f"record {at}: Xen: {_text(records[at])}")
+    lines.append(f"record {at}: {host}: {_text(records[at])}")
     lines.append(f"record {at}: core: {_text(ours)}")
     return "\n".join(lines)
 
