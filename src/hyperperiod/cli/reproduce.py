@@ -42,7 +42,13 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 
 
 @click.command()
-@click.argument("name", type=OneOf(NAMES), metavar="NAME")
+@click.argument("name", type=OneOf(NAMES), metavar="NAME", required=False)
+@click.option(
+    "--list",
+    "as_list",
+    is_flag=True,
+    help="List every table and figure of the papers: what measures it, and on which hosts.",
+)
 @click.option(
     "--sets",
     type=Whole(1, 10_000),
@@ -86,7 +92,8 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.pass_context
 def reproduce(
     ctx: click.Context,
-    name: str,
+    name: str | None,
+    as_list: bool,
     sets: int | None,
     horizon_ns: int | None,
     packets: int | None,
@@ -98,18 +105,14 @@ def reproduce(
 ) -> None:
     """Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.
 
-    \b
-    ertds-fig6  ERTDS over RTDS, two VMs on one pcpu (Experiment A)
-    ertds-fig7  ERTDS over RTDS, four VMs on one pcpu (Experiment B)
-    ertds-fig8  ERTDS over RTDS, four VMs on two pcpus (Experiment C)
-    ertds-fig9  ERTDS and RTDS, requests of clients through three VMs (Experiment D)
-    psedf-fig5  stability control under SEDF, SEDF' and PSEDF: mean responses
-    psedf-fig6  stability control under SEDF: least, mean and largest responses
-    psedf-fig7  stability control under PSEDF: least, mean and largest responses
-    psedf-worst the latest answers that a search over packet phases finds, beside the bounds
-
-    The paper's claims are checked against our rows; the exit code is 1 when one does not hold.
+    `--list` has the names. The paper's claims are checked against our rows; the exit code is 1
+    when one does not hold.
     """
+    if as_list:
+        _show_list(as_json=as_json)
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'; --list has them.")
     from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
@@ -130,6 +133,19 @@ def reproduce(
         ctx.exit(EXIT_INTERRUPTED)
     if not all(claim.holds for claim in figure.claims):
         ctx.exit(EXIT_MISSED)
+
+
+def _show_list(*, as_json: bool) -> None:
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.figures import printed_table
+    from hyperperiod.experiments.reproduce.printed import load_printed
+
+    printed = load_printed()
+    if as_json:
+        print_json({"printed": [vars(one) for one in printed]})
+    else:
+        Screen().table(printed_table(printed))
 
 
 def _show(figure: Figure) -> None:

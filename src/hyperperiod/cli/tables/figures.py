@@ -12,6 +12,7 @@ from hyperperiod.model.result_object import ResultObject, to_json
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.latency.result import LatencyRow, LatencySettingResult
+    from hyperperiod.experiments.reproduce.printed import Printed
 
 
 def figure_table(
@@ -40,6 +41,25 @@ def _figure_cell(column: str, value: Any) -> str:
     if column.endswith("_ns"):
         return time_text(value)
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def printed_table(printed: Sequence[Printed]) -> Table:
+    """Every table and figure of the papers, a section for each paper."""
+    columns = [
+        *words("name", "paper", "where"),
+        Column("what", rank=2, folds=24),
+        Column("shown by", folds=24),
+        *words("on", rank=1),
+    ]
+    table = Table("", columns)
+    papers: set[str] = set()
+    for one in printed:
+        if one.paper not in papers:
+            papers.add(one.paper)
+            table.add_section()
+        hosts = ", ".join(one.hosts) or NO_VALUE
+        table.add_row(one.name, one.paper, one.place, one.about, one.shown_by, hosts)
+    return table
 
 
 def latency_table(title: str, settings: Sequence[LatencySettingResult], test: str) -> Table:
