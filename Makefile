@@ -26,7 +26,7 @@ NATIVE := $(shell find core hosts/sim src/hyperperiod/model/rules \
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 # What `make test AREA=...` runs: folders of tests, each in one area.
-AREAS := core sim analysis model cli report xen package docs tools
+AREAS := core sim analysis model cli report xen linux package docs tools
 TESTS_core := core model_naive native core_builds bpf
 TESTS_sim := sim integration
 TESTS_analysis := analysis soundness fit
@@ -34,6 +34,7 @@ TESTS_model := model
 TESTS_cli := cli export reproduce latency
 TESTS_report := report trace
 TESTS_xen := hosts_xen control guests xen_build stack xen
+TESTS_linux := linux
 TESTS_package := package
 TESTS_docs := docs
 TESTS_tools := tools bench prove
@@ -97,7 +98,8 @@ site: build
 	@echo "Open build/site/index.html; search needs a server: python3 -m http.server -d build/site"
 
 ## make test         build, then every fast test; OPTIONS: more for pytest, such as -k NAME
-## make test AREA=X  those of core, sim, analysis, model, cli, report, xen, package, docs or tools
+## make test AREA=X  those of core, sim, analysis, model, cli, report, xen, linux, package, docs,
+##                   tools
 test: build
 	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) -q $(TEST_FOLDERS) $(OPTIONS)
 

@@ -54,7 +54,7 @@ def licence_of(path: Path) -> str:
     if path.is_relative_to("core") or path.as_posix() in SHARED_WITH_XEN:
         return CORE_LICENCE
     linked_into_xen = path.parent.as_posix() == "hosts/xen" and path.suffix in {".c", ".h"}
-    if linked_into_xen or path.name.endswith(".bpf.c"):
+    if linked_into_xen or path.name.endswith((".bpf.c", ".bpf.h")):
         return GPL_LICENCE
     return LICENCE
 

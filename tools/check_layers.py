@@ -50,7 +50,7 @@ NATIVE_OWNER = {"_rules": "model", "_sim": "hosts", "_analysis": "analysis"}
 MAY_INCLUDE = {
     "core": ("core",),
     "hosts/sim": ("core", "hosts/sim", "hosts/xen/ring.h"),
-    "hosts/linux": ("core", "hosts/linux"),
+    "hosts/linux": ("core", "hosts/linux", "hosts/xen/ring.h"),
     "src/hyperperiod/model/rules": ("core",),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
     "hosts/xen": ("core", "hosts/xen"),

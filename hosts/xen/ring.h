@@ -87,6 +87,8 @@ enum hp_record_kind {
     HP_RECORD_SAVED = 41,     /* hp_saved */
     HP_RECORD_HOLD = 42,      /* hp_hold; value: the pcpu */
     HP_RECORD_BIND = 43,      /* hp_bind; value: the pcpus that the vcpu may run on, a mask */
+    HP_RECORD_STEAL = 49,     /* hp_steal; value: the pcpu */
+    HP_RECORD_RETURN = 50,    /* hp_return; value: the pcpu */
 
     /* A guest's measurements. */
     HP_RECORD_SAMPLE = 64,   /* a timed busy loop; time: its start, value: its length in ticks */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Everything that calls the core: its lock, its record, and one function for each of its verbs.
+ *
+ * The kernel's locks for BPF forbid to call functions that its verifier looks at on their own, of
+ * which the core is made. So the lock of a lock domain is a word, taken with interrupts off.
+ *
+ * Each verb is a function that the verifier looks at on its own, for any numbers: a program pays
+ * for the verbs that it calls, once each. It takes the lock, tells the core, writes the record,
+ * and returns the pcpus that the core asks for, as a mask.
+ */
+#ifndef HYPERPERIOD_LINUX_DECISIONS_BPF_H
+#define HYPERPERIOD_LINUX_DECISIONS_BPF_H
+
+#include "hosts/linux/state.bpf.h"
+
+/* A function that the verifier looks at once. */
+#define VERB __attribute__((__noinline__))
+
+/* Ends the scheduler: the kernel's own goes on. */
+#define FAIL(text)                                                                                 \
+    ({                                                                                             \
+        static char why[] = text;                                                                  \
+        unsigned long long none[1] = {0};                                                          \
+                                                                                                   \
+        if (bpf_ksym_exists(scx_bpf_error_bstr))                                                   \
+            scx_bpf_error_bstr(why, none, sizeof(none));                                           \
+    })
+
+/* --- the lock ------------------------------------------------------------------------------- */
+
+/* Looks at a lock that is taken before it is given up. Who holds it is in the core: microseconds.
+ */
+#define ROUNDS (1u << 22)
+
+static __noinline hp_u32 take(struct lock_domain *domain) {
+    hp_u64 round = hp_zero;
+
+    for (; HP_MAY_LOOP() && round < ROUNDS; round++) {
+        if (!__sync_lock_test_and_set(&domain->held, 1)) {
+            if (round > lx.rounds)
+                lx.rounds = round;
+            return 1;
+        }
+    }
+    FAIL("the lock of a lock domain could not be had");
+    return 0;
+}
+
+static __always_inline void release(struct lock_domain *domain) {
+    __sync_lock_test_and_set(&domain->held, 0);
+}
+
+/* Takes the lock, with interrupts off until leave(); without it nothing may be done. */
+#define ENTER(domain, flags)                                                                       \
+    ({                                                                                             \
+        hp_u32 entered_;                                                                           \
+                                                                                                   \
+        bpf_local_irq_save(&(flags));                                                              \
+        entered_ = take(domain);                                                                   \
+        if (!entered_)                                                                             \
+            bpf_local_irq_restore(&(flags));                                                       \
+        entered_;                                                                                  \
+    })
+
+#define LEAVE(domain, flags)                                                                       \
+    ({                                                                                             \
+        release(domain);                                                                           \
+        bpf_local_irq_restore(&(flags));                                                           \
+    })
+
+/* --- the record ----------------------------------------------------------------------------- */
+
+/* The core's time. */
+static __always_inline hp_u64 core_time(void) {
+    return bpf_ktime_get_ns() - lx.base_ns;
+}
+
+/* Writes a record as four words: the fields of struct hp_record, and its order of bytes. */
+VERB hp_u32 record(hp_u32 lock, hp_u64 value, hp_u64 name, hp_u64 kind) {
+    struct lock_domain *domain = domain_by(lock);
+    struct lx_ring *ring = bpf_map_lookup_elem(&rings, &lock);
+    hp_u64 *words;
+
+    if (!ring || !domain)
+        return 0;
+    if (!lx.recording) {
+        ring->head.flags |= HP_RING_PAUSED;
+        return 0;
+    }
+    words = (hp_u64 *)&ring->records[HP_INDEX((hp_u32)ring->head.written, LX_RECORDS)];
+    words[0] = hp_now_ns(&domain->core);
+    words[1] = value;
+    words[2] = name;
+    words[3] = kind;
+    __sync_fetch_and_add(&ring->head.written, 1);
+    return 0;
+}
+
+static __always_inline hp_u64 name_word(hp_u32 job, hp_u32 pcpu, hp_u32 vcpu) {
+    return job | (hp_u64)(pcpu & 0xffff) << 32 | (hp_u64)(vcpu & 0xffff) << 48;
+}
+
+static __always_inline hp_u64 kind_word(hp_u32 kind, hp_u32 payer, hp_u32 flags) {
+    return (payer & 0xffff) | (hp_u64)HP_RECORD_NONE << 16 | (hp_u64)kind << 32
+           | (hp_u64)flags << 40;
+}
+
+static __always_inline void record_call(hp_u32 lock, hp_u32 kind, hp_u32 vcpu, hp_u64 value) {
+    record(lock, value, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
+}
+
+static __always_inline void record_grant(hp_u32 lock, hp_u32 pcpu, const struct hp_grant *grant) {
+    const hp_u32 kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
+    const hp_u32 flags =
+        (grant->also != HP_NONE ? HP_RECORD_ALSO : 0) | (grant->level ? HP_RECORD_EXTRA : 0);
+
+    record(lock, grant->until_ns, name_word(grant->level, pcpu, grant->run),
+           kind_word(kind, grant->pay, flags));
+}
+
+static __always_inline void record_server(hp_u32 lock, hp_u32 kind, hp_u32 vcpu,
+                                          const struct hp_params *params) {
+    const hp_u32 effort = params->flags & HP_BEST_EFFORT;
+
+    record_call(lock, HP_RECORD_BUDGET, vcpu, params->budget_ns);
+    record(lock, effort ? params->weight : params->period_ns, name_word(params->priority, 0, vcpu),
+           kind_word(kind, HP_NONE, params->flags));
+}
+
+static __always_inline hp_u64 policy_word(const struct hp_policy *policy) {
+    return policy->budget | policy->order << 8 | policy->slack << 16;
+}
+
+/* --- usage ---------------------------------------------------------------------------------- */
+
+static __always_inline struct lx_usage *usage_of(struct lock_domain *domain, hp_u32 vcpu) {
+    return &domain->usage[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+/* The grant of this pcpu lasted until now: whose time was it, and who ran? */
+static __always_inline void account(struct lock_domain *domain, hp_u32 pcpu, hp_u64 now_ns) {
+    const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
+    hp_u64 *picked_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
+    hp_u64 span_ns = 0;
+
+    if (now_ns > *picked_ns)
+        span_ns = now_ns - *picked_ns;
+    *picked_ns += span_ns;
+    if (grant->pay < HP_VCPUS && !grant->level) {
+        usage_of(domain, grant->pay)->used_ns += span_ns;
+        if (grant->run != grant->pay && grant->run != HP_NONE)
+            usage_of(domain, grant->pay)->donated_ns += span_ns;
+        if (grant->run == grant->pay)
+            return;
+    }
+    if (grant->also < HP_VCPUS)
+        usage_of(domain, grant->also)->used_ns += span_ns;
+    else if (grant->run < HP_VCPUS)
+        usage_of(domain, grant->run)->extra_ns += span_ns;
+}
+
+/* A grant ended: what its payer owes is what the pick was late. */
+static __always_inline void count_overrun(struct lock_domain *domain, hp_u32 payer) {
+    struct lx_usage *usage = usage_of(domain, payer);
+    hp_u64 owed_ns;
+
+    if (payer >= HP_VCPUS || hp_remaining_ns(&domain->core, payer) >= 0)
+        return;
+    owed_ns = (hp_u64)-hp_remaining_ns(&domain->core, payer);
+    usage->overruns++;
+    usage->overrun_ns += owed_ns;
+    if (owed_ns > usage->overrun_ns_max)
+        usage->overrun_ns_max = owed_ns;
+}
+
+/* --- asking for picks ----------------------------------------------------------------------- */
+
+/* Asks a cpu for a pick. The flag is for a thread there that the interrupt does not reach. */
+static __always_inline void ask(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+
+    if (!cpu || !bpf_ksym_exists(scx_bpf_kick_cpu))
+        return;
+    cpu->pick_owed = 1;
+    scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
+}
+
+/* Asks the pcpus of a lock domain whose grants are no longer right. */
+static __noinline hp_u32 ask_all(hp_u32 lock, hp_u64 pcpus) {
+    if (!lx.attached)
+        return 0;
+    HP_FOR (step, LX_CPUS) {
+        if (pcpus == 0)
+            break;
+        ask(cpu_at(lx.global ? (hp_u32)__builtin_ctzll(pcpus) : lock));
+        pcpus = HP_FORGET(pcpus & (pcpus - 1));
+    }
+    return 0;
+}
+
+/* Which pcpus have to pick again. With the lock held. */
+VERB hp_u64 kicks_of(hp_u32 lock) {
+    struct lock_domain *domain = domain_by(lock);
+
+    return domain ? hp_kicks(&domain->core, hp_now_ns(&domain->core)) : 0;
+}
+
+/* --- the verbs ------------------------------------------------------------------------------ */
+
+/* One more thread of this server wants to run. */
+VERB hp_u64 arrive(hp_u32 id) {
+    const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
+    struct lock_domain *domain = domain_by(lock);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    if (usage_of(domain, vcpu)->threads++ == 0 && hp_present(&domain->core, vcpu)) {
+        usage_of(domain, vcpu)->arrivals++;
+        hp_arrive(&domain->core, vcpu, now_ns);
+        record_call(lock, HP_RECORD_ARRIVE, vcpu, 0);
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/* One thread less of this server, of this birth, wants to run. */
+VERB hp_u64 depart(hp_u32 id, hp_u32 birth) {
+    const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
+    struct lock_domain *domain = domain_by(lock);
+    struct server *server = server_by(id);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    if (server && server->birth == birth && --usage_of(domain, vcpu)->threads == 0) {
+        hp_depart(&domain->core, vcpu, now_ns);
+        record_call(lock, HP_RECORD_DEPART, vcpu, 0);
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/* The context of this server is off its cpu: another may have it now. */
+VERB hp_u64 saved(hp_u32 id) {
+    const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
+    struct lock_domain *domain = domain_by(lock);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    if (hp_held(&domain->core, vcpu)) {
+        hp_saved(&domain->core, vcpu, now_ns);
+        record_call(lock, HP_RECORD_SAVED, vcpu, 0);
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/* A server whose context never got to this cpu has nothing to save there. With the lock held. */
+static __always_inline void release_if_absent(struct lock_domain *domain, hp_u32 lock,
+                                              const struct managed *cpu, hp_u32 vcpu) {
+    if (vcpu >= HP_VCPUS || cpu->context == LX_ID(lock, vcpu) || !hp_held(&domain->core, vcpu))
+        return;
+    hp_saved(&domain->core, vcpu, hp_now_ns(&domain->core));
+    record_call(lock, HP_RECORD_SAVED, vcpu, 0);
+}
+
+/* From now on this cpu runs what nobody granted. */
+VERB hp_u64 steal(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+    const hp_u64 now_ns = core_time();
+    struct lock_domain *domain;
+    hp_u32 lock, pcpu, victim;
+    unsigned long flags;
+    struct theft *theft;
+    hp_u64 kicks;
+
+    if (!cpu)
+        return 0;
+    lock = lock_at(cpu->place);
+    domain = domain_by(lock);
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    pcpu = pcpu_at(cpu->place);
+    theft = &domain->theft[HP_INDEX(pcpu, HP_PCPUS)];
+    victim = hp_running(&domain->core, pcpu);
+    account(domain, pcpu, now_ns);
+    hp_steal(&domain->core, pcpu, now_ns);
+    record_call(lock, HP_RECORD_STEAL, HP_NONE, pcpu);
+    theft->from_ns = hp_now_ns(&domain->core);
+    theft->victim = victim;
+    if (victim < HP_VCPUS)
+        usage_of(domain, victim)->thefts++;
+    release_if_absent(domain, lock, cpu, victim);
+    cpu->is_stolen = 1;
+    cpu->granted = LX_NOBODY;
+    kicks = kicks_of(lock);
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/* The pcpu is back. With the lock held. */
+static __always_inline void end_theft(struct lock_domain *domain, hp_u32 lock, hp_u32 pcpu,
+                                      hp_u64 now_ns) {
+    const struct theft *theft = &domain->theft[HP_INDEX(pcpu, HP_PCPUS)];
+
+    hp_return(&domain->core, pcpu, now_ns);
+    record_call(lock, HP_RECORD_RETURN, HP_NONE, pcpu);
+    if (theft->victim < HP_VCPUS)
+        usage_of(domain, theft->victim)->stolen_ns += hp_now_ns(&domain->core) - theft->from_ns;
+    domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)] = hp_now_ns(&domain->core);
+}
+
+/* This cpu is there to be granted again. */
+VERB hp_u64 give_back(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+    const hp_u64 now_ns = core_time();
+    struct lock_domain *domain;
+    unsigned long flags;
+    hp_u64 kicks;
+    hp_u32 lock;
+
+    if (!cpu)
+        return 0;
+    lock = lock_at(cpu->place);
+    domain = domain_by(lock);
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    end_theft(domain, lock, pcpu_at(cpu->place), now_ns);
+    cpu->is_stolen = 0;
+    kicks = kicks_of(lock);
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/*
+ * Makes the grant of this cpu from now on: who is in cpu->granted, until when in cpu->until_ns.
+ * Returns the other pcpus that have to pick again, which only a global policy has.
+ */
+VERB hp_u64 pick(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+    const hp_u64 now_ns = core_time();
+    struct lock_domain *domain;
+    struct hp_grant grant;
+    hp_u32 lock, pcpu, before, payer;
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!cpu)
+        return 0;
+    cpu->granted = LX_NOBODY;
+    cpu->until_ns = HP_NEVER;
+    lock = lock_at(cpu->place);
+    domain = domain_by(lock);
+    if (!domain || !ENTER(domain, flags))
+        return 0;
+    pcpu = pcpu_at(cpu->place);
+    if (cpu->is_stolen) {
+        end_theft(domain, lock, pcpu, now_ns);
+        cpu->is_stolen = 0;
+    }
+    before = hp_running(&domain->core, pcpu);
+    payer = hp_granted(&domain->core, pcpu)->pay;
+    account(domain, pcpu, now_ns);
+    hp_pick(&domain->core, pcpu, now_ns, &grant);
+    record_grant(lock, pcpu, &grant);
+    count_overrun(domain, payer);
+    if (lx.global) {
+        if (before != grant.run)
+            release_if_absent(domain, lock, cpu, before);
+        kicks = kicks_of(lock) & ~(1ull << (pcpu & 63));
+    }
+    if (grant.run != HP_NONE)
+        cpu->granted = LX_ID(lock, grant.run);
+    cpu->until_ns = grant.until_ns;
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+#endif

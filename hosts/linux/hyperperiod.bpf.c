@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hyperperiod's core as a sched_ext scheduler: servers above, threads inside.
+ *
+ * The core (core/hyperperiod.h) says whose turn it is on each pcpu, who pays and until when. This
+ * file tells it the time and which servers have threads that want to run, and does what it says:
+ * it decides nothing but which thread of a server is first. User space says by requests
+ * (requests.bpf.h) which servers there are.
+ *
+ * Threads of a server wait in a queue of its own; all others are background, which has the time
+ * that no server was granted. A grant ends by a timer of its cpu, whose callback does nothing but
+ * ask for a decision: every pick is made in dispatch.
+ *
+ * The kernel's switches are watched. While a thread of a higher class, or one that the kernel has
+ * bound to its cpu, runs where a server was granted the cpu, the core is told that the pcpu is
+ * stolen: nobody pays for that time.
+ */
+#define BACKGROUND (1ull << 32) /* the queue of those without a server */
+
+#include "hosts/linux/requests.bpf.h"
+
+char _license[] SEC("license") = "GPL";
+
+#define CLOCK_MONOTONIC 1
+#define FIRST_ORDINARY_PRIO 100 /* the kernel's number: those below are of higher classes */
+
+/* A granted server that says it has work, and has nobody in its queue, is looked at again so soon:
+ * another cpu may be about to put a thread there. */
+#define LOOK_AGAIN_NS 100000ull
+
+/* --- the end of a grant --------------------------------------------------------------------- */
+
+/* A timer fires where the grant ends, or before: then it is set again. */
+static int time_is_up(void *map, hp_u32 *number, struct managed *cpu) {
+    (void)map;
+    cpu->armed_ns = HP_NEVER;
+    if (cpu->until_ns < HP_NEVER - lx.base_ns && core_time() < cpu->until_ns) {
+        cpu->armed_ns = cpu->until_ns;
+        bpf_timer_start(&cpu->timer, cpu->until_ns + lx.base_ns,
+                        BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+        return 0;
+    }
+    cpu->pick_owed = 1;
+    scx_bpf_kick_cpu((s32)*number, SCX_KICK_PREEMPT);
+    return 0;
+}
+
+/* The timer fires at the end of the grant at the latest: to set it back would cost more. */
+static __always_inline void arm(struct managed *cpu) {
+    if (cpu->until_ns >= cpu->armed_ns || cpu->until_ns >= HP_NEVER - lx.base_ns)
+        return;
+    cpu->armed_ns = cpu->until_ns;
+    if (bpf_timer_start(&cpu->timer, cpu->until_ns + lx.base_ns,
+                        BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN))
+        FAIL("a timer could not be started");
+}
+
+/* --- the operations of sched_ext ------------------------------------------------------------ */
+
+SEC("struct_ops/hyperperiod_select_cpu")
+s32 BPF_PROG(hyperperiod_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags) {
+    const struct thread *thread = thread_of(p);
+    bool is_idle = false;
+
+    if (!thread || thread->server == LX_NOBODY)
+        return scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+    if (!lx.global) {
+        const hp_u32 home = cpu_at(LX_LOCK_OF(thread->server));
+
+        if (bpf_cpumask_test_cpu(home, p->cpus_ptr))
+            return (s32)home;
+    }
+    return prev_cpu;
+}
+
+static __always_inline void enqueue_background(struct task_struct *p, u64 enq_flags) {
+    s32 cpu;
+
+    scx_bpf_dsq_insert(p, BACKGROUND, LX_TURN_NS, enq_flags);
+    cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+    if (cpu >= 0)
+        scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+/* A cpu may have the server's grant already, and idle or run a thread that comes after this one. */
+static __always_inline void ask_for(hp_u32 id, hp_u64 thread_place) {
+    HP_FOR (place, LX_CPUS) {
+        const hp_u32 number = cpu_at(lx.global ? place : LX_LOCK_OF(id));
+        const struct managed *cpu = cpu_by(number);
+
+        if (place >= lx.places)
+            break;
+        if (cpu && cpu->granted == id && (cpu->running != id || thread_place < cpu->key))
+            ask(number);
+        if (!lx.global)
+            break;
+    }
+}
+
+SEC("struct_ops/hyperperiod_enqueue")
+void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
+    struct thread *thread = thread_of(p);
+    struct server *server;
+
+    if (is_kernels_own(p)) {
+        scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
+        return;
+    }
+    server = thread ? join_server(p, thread) : 0;
+    if (!server || !thread) {
+        enqueue_background(p, enq_flags);
+        return;
+    }
+    scx_bpf_dsq_insert_vtime(p, thread->counted,
+                             server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF, thread->place,
+                             enq_flags);
+    ask_for(thread->counted, thread->place);
+}
+
+/* The last thread of a server may sleep now, or change its class, its cgroup, its affinity. */
+SEC("struct_ops/hyperperiod_quiescent")
+void BPF_PROG(hyperperiod_quiescent, struct task_struct *p, u64 deq_flags) {
+    struct thread *thread = thread_of(p);
+
+    if (thread)
+        leave_server(thread);
+}
+
+/* Whether the thread that ran may go on, as far as the kernel is concerned. */
+static __always_inline bool may_go_on(const struct task_struct *prev) {
+    return prev && prev->scx.flags & SCX_TASK_QUEUED;
+}
+
+/* Goes on with the thread that ran, unless one of its server comes before it; or takes the first.
+ * Returns whether there is anybody. */
+static __always_inline bool run_server(struct task_struct *prev, hp_u32 id) {
+    const struct thread *last = may_go_on(prev) ? thread_of(prev) : 0;
+    const struct server *server = server_by(id);
+
+    if (last && server && last->counted == id) {
+        const struct task_struct *first = scx_bpf_dsq_peek(id);
+
+        if (!first || (server->inside != LX_TURNS && first->scx.dsq_vtime >= last->place)) {
+            scx_bpf_task_set_slice(prev, server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF);
+            return true;
+        }
+    }
+    return scx_bpf_dsq_move_to_local(id);
+}
+
+static __always_inline void run_background(struct task_struct *prev) {
+    const struct thread *last;
+
+    if (scx_bpf_dsq_move_to_local(BACKGROUND) || !may_go_on(prev))
+        return;
+    last = thread_of(prev);
+    if (!last || last->counted == LX_NOBODY)
+        scx_bpf_task_set_slice(prev, LX_TURN_NS);
+}
+
+SEC("struct_ops/hyperperiod_dispatch")
+void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
+    struct managed *cpu = cpu_by((hp_u32)number);
+    hp_u64 others;
+
+    if (!cpu) {
+        run_background(prev);
+        return;
+    }
+    cpu->pick_owed = 0;
+    others = pick((hp_u32)number);
+    if (others)
+        ask_all(lock_at(cpu->place), others);
+    if (cpu->granted == LX_NOBODY)
+        run_background(prev);
+    else if (!run_server(prev, cpu->granted))
+        cpu->until_ns = hp_least(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
+    arm(cpu);
+}
+
+SEC("struct_ops/hyperperiod_running")
+void BPF_PROG(hyperperiod_running, struct task_struct *p) {
+    const s32 number = scx_bpf_task_cpu(p);
+    struct managed *cpu = cpu_by((hp_u32)number);
+    const struct thread *thread = thread_of(p);
+
+    if (!cpu || !thread)
+        return;
+    cpu->key = thread->place;
+    cpu->running = thread->counted;
+    if (cpu->pick_owed && thread->counted != LX_NOBODY)
+        scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
+}
+
+SEC("struct_ops/hyperperiod_stopping")
+void BPF_PROG(hyperperiod_stopping, struct task_struct *p, bool runnable) {
+    struct managed *cpu = cpu_by((hp_u32)scx_bpf_task_cpu(p));
+
+    if (cpu)
+        cpu->running = LX_NOBODY;
+}
+
+/* Who runs from here on: a higher class and the kernel's own take what was granted to others. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(hyperperiod_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
+    const hp_u32 number = bpf_get_smp_processor_id();
+    struct managed *cpu = cpu_by(number);
+    hp_u32 before;
+    bool is_alien;
+
+    if (!cpu || !lx.attached)
+        return 0;
+    is_alien = next->pid != 0 && (next->prio < FIRST_ORDINARY_PRIO || is_kernels_own(next));
+    if (is_alien && !cpu->is_stolen && (lx.global || cpu->granted != LX_NOBODY))
+        ask_all(lock_at(cpu->place), steal(number));
+    else if (!is_alien && cpu->is_stolen)
+        ask_all(lock_at(cpu->place), give_back(number));
+    before = cpu->context;
+    cpu->context = cpu->running;
+    if (lx.global && before != LX_NOBODY && before != cpu->context)
+        ask_all(0, saved(before));
+    return 0;
+}
+
+/* --- threads, cpus and the scheduler itself come and go --------------------------------------- */
+
+SEC("struct_ops.s/hyperperiod_init_task")
+s32 BPF_PROG(hyperperiod_init_task, struct task_struct *p, struct scx_init_task_args *args) {
+    struct thread *thread = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+    if (!thread)
+        return -12;
+    thread->server = LX_NOBODY;
+    thread->counted = LX_NOBODY;
+    thread->generation = lx.generation - 1;
+    return 0;
+}
+
+/* Somebody says where a thread may run: it may belong to another server now, or to none. */
+SEC("struct_ops/hyperperiod_set_cpumask")
+void BPF_PROG(hyperperiod_set_cpumask, struct task_struct *p, const struct cpumask *allowed) {
+    struct thread *thread = thread_of(p);
+
+    if (thread)
+        thread->generation = lx.generation - 1;
+}
+
+/* The kernel takes the thread out of its queue and puts it back, where it is looked up anew. */
+SEC("struct_ops/hyperperiod_cgroup_move")
+void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *from,
+              struct cgroup *to) {
+    struct thread *thread = thread_of(p);
+
+    if (thread)
+        thread->generation = lx.generation - 1;
+}
+
+static __noinline int make_cpu(hp_u32 number) {
+    struct managed *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+    if (!cpu)
+        return 0;
+    cpu->armed_ns = HP_NEVER;
+    cpu->until_ns = HP_NEVER;
+    cpu->granted = LX_NOBODY;
+    cpu->running = LX_NOBODY;
+    cpu->context = LX_NOBODY;
+    cpu->is_stolen = 0;
+    cpu->pick_owed = 0;
+    cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
+    if (bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC))
+        return 1;
+    return bpf_timer_set_callback(&cpu->timer, time_is_up) ? 1 : 0;
+}
+
+SEC("struct_ops.s/hyperperiod_init")
+s32 BPF_PROG(hyperperiod_init) {
+    s32 error = scx_bpf_create_dsq(BACKGROUND, -1);
+
+    if (error)
+        return error;
+    HP_FOR (id, LX_SERVERS) {
+        if (id >= LX_ID(lx.global ? 1 : lx.places, 0))
+            break;
+        error = scx_bpf_create_dsq(id, -1);
+        if (error)
+            return error;
+    }
+    HP_FOR (number, LX_CPUS) {
+        if (make_cpu(number))
+            return -12;
+    }
+    lx.exit_kind = 0;
+    lx.attached = 1;
+    return 0;
+}
+
+SEC("struct_ops/hyperperiod_exit")
+void BPF_PROG(hyperperiod_exit, struct scx_exit_info *info) {
+    lx.attached = 0;
+    lx.exit_kind = info->kind;
+    bpf_probe_read_kernel_str(lx.exit_reason, sizeof(lx.exit_reason), info->reason);
+    bpf_probe_read_kernel_str(lx.exit_text, sizeof(lx.exit_text), info->msg);
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops hyperperiod_ops = {
+    .select_cpu = (void *)hyperperiod_select_cpu,
+    .enqueue = (void *)hyperperiod_enqueue,
+    .dispatch = (void *)hyperperiod_dispatch,
+    .running = (void *)hyperperiod_running,
+    .stopping = (void *)hyperperiod_stopping,
+    .quiescent = (void *)hyperperiod_quiescent,
+    .set_cpumask = (void *)hyperperiod_set_cpumask,
+    .init_task = (void *)hyperperiod_init_task,
+    .cgroup_move = (void *)hyperperiod_cgroup_move,
+    .init = (void *)hyperperiod_init,
+    .exit = (void *)hyperperiod_exit,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING,
+    .timeout_ms = 30000,
+    .name = "hyperperiod",
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What user space asks for: the programs that shared.h names. None of them needs a kernel that has
+ * sched_ext, only one that runs BPF programs.
+ */
+#ifndef HYPERPERIOD_LINUX_REQUESTS_BPF_H
+#define HYPERPERIOD_LINUX_REQUESTS_BPF_H
+
+#include "hosts/linux/threads.bpf.h"
+
+#define NOT_THERE (-2) /* errno, as user space knows it */
+#define BUSY (-16)
+#define WRONG (-22)
+
+/* Has the kernel put all threads of a queue into the queue where they belong now. */
+static __always_inline void refill_queue(hp_u64 queue) {
+    if (bpf_ksym_exists(scx_bpf_dsq_reenq))
+        scx_bpf_dsq_reenq(queue, 0);
+}
+
+/* All threads, running or not, look anew where they belong. */
+static __noinline hp_u32 refresh(void) {
+    __sync_fetch_and_add(&lx.generation, 1);
+    if (!lx.attached)
+        return 0;
+    refill_queue(BACKGROUND);
+    HP_FOR (id, LX_SERVERS) {
+        if (server_by(id))
+            refill_queue(id);
+    }
+    if (!bpf_ksym_exists(scx_bpf_nr_cpu_ids) || !bpf_ksym_exists(scx_bpf_kick_cpu))
+        return 0;
+    HP_FOR (number, scx_bpf_nr_cpu_ids())
+        scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
+    return 0;
+}
+
+/* An empty ring, which its reader can tell from one that was never used. */
+static __always_inline void clear_ring(hp_u32 lock) {
+    struct lx_ring *ring = bpf_map_lookup_elem(&rings, &lock);
+
+    if (!ring)
+        return;
+    __builtin_memcpy(ring->head.magic, HP_RING_MAGIC, sizeof(ring->head.magic));
+    ring->head.header_bytes = sizeof(ring->head);
+    ring->head.record_bytes = sizeof(ring->records[0]);
+    ring->head.capacity = LX_RECORDS;
+    ring->head.written = 0;
+    ring->head.frequency_hz = 1000000000;
+    ring->head.epoch_ticks = lx.base_ns;
+    ring->head.source = lock;
+    ring->head.flags = 0;
+}
+
+SEC("syscall")
+int lx_start(struct lx_start *to) {
+    const hp_u32 lock = to->lock;
+    struct lock_domain *domain = domain_by(lock);
+    struct hp_config config;
+    hp_u32 error;
+
+    if (!domain || lx.places == 0 || lx.places > LX_CPUS)
+        return WRONG;
+    if (lx.attached)
+        return BUSY;
+    config.policy.budget = to->policy.budget;
+    config.policy.order = to->policy.order;
+    config.policy.slack = to->policy.slack;
+    config.pcpus = lx.global ? lx.places : 1;
+    config.holds = lx.global != 0;
+    config.quantum_ns = to->quantum_ns;
+    config.decision_ns = to->decision_ns;
+    config.spare_period_ns = to->spare_period_ns;
+    config.spare_budget_ns = to->spare_budget_ns;
+    error = hp_init(&domain->core, &config, 0);
+    if (error)
+        return (int)error;
+    domain->held = 0;
+    HP_FOR (vcpu, HP_VCPUS) {
+        hp_u32 id = LX_ID(lock, vcpu);
+        struct server *server = bpf_map_lookup_elem(&servers, &id);
+
+        if (server)
+            server->present = 0;
+    }
+    HP_FOR (pcpu, HP_PCPUS)
+        domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)] = 0;
+    clear_ring(lock);
+    record_call(lock, HP_RECORD_QUANTUM, HP_NONE, config.quantum_ns);
+    record_call(lock, HP_RECORD_BUDGET, HP_NONE, config.spare_budget_ns);
+    record_call(lock, HP_RECORD_SET_SPARE, HP_NONE, config.spare_period_ns);
+    record(lock, policy_word(&config.policy) | (hp_u64)config.holds << 24,
+           name_word(config.pcpus, 0, HP_NONE), kind_word(HP_RECORD_START, HP_NONE, 0));
+    return 0;
+}
+
+/* Gives a server its parameters: one of the core's errors, or 0. With the lock held. */
+static __always_inline hp_u32 give(struct lock_domain *domain, struct server *server, hp_u32 id,
+                                   const struct hp_params *params, hp_u64 now_ns) {
+    const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
+    const hp_u32 is_new = !server->present;
+    hp_u32 error;
+
+    if (is_new)
+        error = hp_add(&domain->core, vcpu, params, now_ns);
+    else
+        error = hp_update(&domain->core, vcpu, params, now_ns);
+    if (error)
+        return error;
+    record_server(lock, is_new ? HP_RECORD_ADD : HP_RECORD_UPDATE, vcpu, params);
+    server->period_ns = params->period_ns;
+    if (is_new) {
+        __builtin_memset(usage_of(domain, vcpu), 0, sizeof(struct lx_usage));
+        server->birth++;
+        server->present = 1;
+    }
+    return HP_OK;
+}
+
+SEC("syscall")
+int lx_set(struct lx_set *to) {
+    const hp_u32 id = to->server, lock = LX_LOCK_OF(to->server);
+    struct lock_domain *domain = domain_by(lock);
+    struct server *server = bpf_map_lookup_elem(&servers, &id);
+    const hp_u64 now_ns = core_time();
+    struct hp_params params;
+    unsigned long flags;
+    hp_u64 kicks = 0;
+    hp_u32 error;
+
+    if (!domain || !server || to->inside >= LX_INSIDES)
+        return WRONG;
+    params.period_ns = to->period_ns;
+    params.budget_ns = to->budget_ns;
+    params.priority = to->priority;
+    params.flags = to->flags;
+    params.weight = to->weight;
+    if (!ENTER(domain, flags))
+        return BUSY;
+    error = give(domain, server, id, &params, now_ns);
+    if (!error) {
+        server->inside = to->inside;
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    ask_all(lock, kicks);
+    return (int)error;
+}
+
+SEC("syscall")
+int lx_remove(struct lx_name *to) {
+    const hp_u32 id = to->server, lock = LX_LOCK_OF(to->server);
+    struct lock_domain *domain = domain_by(lock);
+    struct server *server = server_by(id);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks;
+
+    if (!domain || !server)
+        return NOT_THERE;
+    if (!ENTER(domain, flags))
+        return BUSY;
+    hp_remove(&domain->core, LX_NUMBER_OF(id), now_ns);
+    record_call(lock, HP_RECORD_REMOVE, LX_NUMBER_OF(id), 0);
+    server->present = 0;
+    kicks = kicks_of(lock);
+    LEAVE(domain, flags);
+    ask_all(lock, kicks);
+    if (lx.attached)
+        refill_queue(id);
+    refresh();
+    return 0;
+}
+
+SEC("syscall")
+int lx_swap(struct lx_swap *to) {
+    const hp_u32 lock = to->lock;
+    struct lock_domain *domain = domain_by(lock);
+    const hp_u64 now_ns = core_time();
+    struct hp_policy policy;
+    unsigned long flags;
+    hp_u64 kicks = 0;
+    hp_u32 error;
+
+    if (!domain)
+        return WRONG;
+    policy.budget = to->policy.budget;
+    policy.order = to->policy.order;
+    policy.slack = to->policy.slack;
+    if (!ENTER(domain, flags))
+        return BUSY;
+    error = hp_set_policy(&domain->core, &policy, now_ns);
+    if (!error) {
+        record_call(lock, HP_RECORD_SWAP, HP_NONE, policy_word(&policy));
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    ask_all(lock, kicks);
+    return (int)error;
+}
+
+SEC("syscall")
+int lx_spare(struct lx_spare *to) {
+    const hp_u32 lock = to->lock;
+    struct lock_domain *domain = domain_by(lock);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks = 0;
+    hp_u32 error;
+
+    if (!domain)
+        return WRONG;
+    if (!ENTER(domain, flags))
+        return BUSY;
+    error = hp_set_spare(&domain->core, to->period_ns, to->budget_ns, now_ns);
+    if (!error) {
+        record_call(lock, HP_RECORD_BUDGET, HP_NONE, to->budget_ns);
+        record_call(lock, HP_RECORD_SET_SPARE, HP_NONE, to->period_ns);
+        kicks = kicks_of(lock);
+    }
+    LEAVE(domain, flags);
+    ask_all(lock, kicks);
+    return (int)error;
+}
+
+/* What is granted now is in the account as far as it has got. */
+SEC("syscall")
+int lx_look(struct lx_look *to) {
+    const hp_u32 id = to->server, vcpu = LX_NUMBER_OF(to->server);
+    struct lock_domain *domain = domain_by(LX_LOCK_OF(id));
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+
+    if (!domain)
+        return WRONG;
+    if (!ENTER(domain, flags))
+        return BUSY;
+    HP_FOR (pcpu, lx.global ? lx.places : 1)
+        account(domain, pcpu, now_ns);
+    to->present = server_by(id) != 0;
+    to->now_ns = hp_now_ns(&domain->core);
+    to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);
+    __builtin_memcpy(&to->usage, usage_of(domain, vcpu), sizeof(to->usage));
+    LEAVE(domain, flags);
+    return 0;
+}
+
+SEC("syscall")
+int lx_refresh(struct lx_name *to) {
+    refresh();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the BPF programs of the Linux host and user space agree on.
+ *
+ * Words. A *lock domain* is one cpu under a partitioned policy, all managed cpus under a global
+ * one. A *place* is a managed cpu's number among them: under a partitioned policy it is also the
+ * number of its lock domain. A server's id is LX_ID(lock domain, its number there).
+ *
+ * Before the object is loaded, user space sets how many entries the maps `lock_domains` and
+ * `rings` have: as many as there are lock domains (one ring will do if nothing is recorded).
+ * After that, and before the first request, it fills in the state (the section `.data.state`, a
+ * struct lx_state, which is mapped): which cpus are managed, and the instant that is the core's
+ * time 0. It reads there whether the scheduler is attached, and why it is not any more.
+ *
+ * Everything else that user space wants is a request: a program that BPF_PROG_TEST_RUN runs, with
+ * one of the structures below as its context. What the program returns is 0, or one of the core's
+ * errors (core/types.h), above 0, or an errno, below 0. Requests are legal whether the scheduler is
+ * attached or not, lx_start only while it is not.
+ *
+ *   lx_start    struct lx_start    makes a lock domain, without servers: once for each
+ *   lx_set      struct lx_set      adds a server, or gives one that is there other parameters
+ *   lx_remove   struct lx_name     the server is gone; its threads are background
+ *   lx_swap     struct lx_swap     another policy, for one lock domain
+ *   lx_spare    struct lx_spare    other parameters of the spare
+ *   lx_look     struct lx_look     what a server has had so far
+ *   lx_refresh  struct lx_name     threads look anew which server they belong to
+ *
+ * Which threads a server has is said by two maps, which user space writes: `server_of_cgroup`, from
+ * a cgroup's id (the inode of its folder) to a server's id, for all threads in it and below; and
+ * `server_of_thread`, from a thread's id to a struct lx_thread, which comes first. A thread looks
+ * there when it wakes up, or is put back into a queue; after lx_refresh all threads do at once.
+ *
+ * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
+ * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
+ * those that it was stolen from. Whoever dies while it is attached takes the links along, and the
+ * kernel's own scheduler goes on.
+ *
+ * Each ring is a header and records as in hosts/xen/ring.h, in an array that is mapped: entry i is
+ * that of lock domain i, whose calls of the core it holds, all that change anything, in their
+ * order, with every answer of a pick.
+ */
+#ifndef HYPERPERIOD_LINUX_SHARED_H
+#define HYPERPERIOD_LINUX_SHARED_H
+
+#include "hosts/xen/ring.h"
+
+#define LX_CPUS 64u /* cpus with a higher number are not managed */
+#define LX_SERVERS_PER_LOCK 64u
+#define LX_SERVERS (LX_CPUS * LX_SERVERS_PER_LOCK)
+#define LX_GROUPS 4096u       /* cgroups that have a server */
+#define LX_THREADS 65536u     /* threads that have one */
+#define LX_RECORDS 131072u    /* of a ring */
+#define LX_NOBODY 0xffffffffu /* no server, no cpu */
+
+#define LX_ID(lock, number) ((lock) * LX_SERVERS_PER_LOCK + (number))
+#define LX_LOCK_OF(id) ((id) / LX_SERVERS_PER_LOCK)
+#define LX_NUMBER_OF(id) ((id) % LX_SERVERS_PER_LOCK)
+
+/* Which thread of a server is first. */
+enum lx_inside {
+    LX_FIFO,  /* in the order in which they woke up, each until it sleeps */
+    LX_FP,    /* by priority, the lowest number first; equal ones as under LX_FIFO */
+    LX_EDF,   /* by deadline: a thread's is so long after it woke up */
+    LX_TURNS, /* in turns: for threads that know nothing of one another */
+    LX_INSIDES,
+};
+
+/* The length of a turn, of background too. It ends at a tick of the kernel. */
+#define LX_TURN_NS 1000000ull
+
+/* The state, which is mapped. */
+struct lx_state {
+    /* Set by user space before the first request. */
+    unsigned long long base_ns;     /* CLOCK_MONOTONIC at the core's time 0 */
+    unsigned int global;            /* all managed cpus are one lock domain */
+    unsigned int places;            /* how many cpus are managed */
+    unsigned int cpu_at[LX_CPUS];   /* the cpu at a place */
+    unsigned int place_of[LX_CPUS]; /* the place of a cpu, or LX_NOBODY */
+
+    /* Set by user space at any time. What is not recorded cannot be replayed. */
+    unsigned int recording;
+
+    /* Set by the programs. */
+    unsigned int attached;
+    unsigned int generation;   /* of what threads belong to: counted up by lx_refresh */
+    unsigned int parked;       /* partitioned lock domains whose cpu is offline */
+    unsigned long long strays; /* times that a thread was found to be kept from its server's cpu */
+    unsigned long long rounds; /* most that anybody waited for a lock, in looks at it */
+    unsigned long long exit_kind; /* why the kernel has ended it: enum scx_exit_kind, or 0 */
+    char exit_reason[128];
+    char exit_text[1024];
+};
+
+/* The server of a thread. */
+struct lx_thread {
+    unsigned int server; /* its id, or LX_NOBODY: none, whatever its cgroup says */
+    unsigned int whole; /* the id is a process's: all its threads that have no entry of their own */
+    /* FP: its priority, below 32768, 0 is first; EDF: its deadline in ns after it woke up.
+     * LX_OWN: as the kernel has its nice value, or the period of the server. */
+    unsigned long long key;
+};
+
+#define LX_OWN (~0ull)
+
+struct lx_ring {
+    struct hp_ring head;
+    struct hp_record records[LX_RECORDS];
+};
+
+/* The rules of a policy: enum hp_budget, hp_order, hp_slack. */
+struct lx_policy {
+    unsigned int budget;
+    unsigned int order;
+    unsigned int slack;
+};
+
+struct lx_start {
+    unsigned int lock;
+    struct lx_policy policy;
+    unsigned long long quantum_ns;
+    unsigned long long decision_ns; /* what a decision takes here, or 0 (hp_config) */
+    unsigned long long spare_period_ns;
+    unsigned long long spare_budget_ns;
+};
+
+struct lx_set {
+    unsigned int server;
+    unsigned int inside; /* enum lx_inside */
+    unsigned int priority;
+    unsigned int flags;  /* HP_BEST_EFFORT, HP_EXTRA */
+    unsigned int weight; /* of best effort */
+    unsigned int unused;
+    unsigned long long period_ns;
+    unsigned long long budget_ns;
+};
+
+struct lx_name {
+    unsigned int server;
+    unsigned int unused;
+};
+
+struct lx_swap {
+    unsigned int lock;
+    struct lx_policy policy;
+};
+
+struct lx_spare {
+    unsigned int lock;
+    unsigned int unused;
+    unsigned long long period_ns;
+    unsigned long long budget_ns;
+};
+
+/* What a server has had since it was added. */
+struct lx_usage {
+    unsigned long long used_ns;        /* that it paid for, of its own budget */
+    unsigned long long donated_ns;     /* of that: others ran */
+    unsigned long long extra_ns;       /* that it ran without paying, or on an extra level */
+    unsigned long long stolen_ns;      /* its cpu was somebody else's while it was its turn */
+    unsigned long long overrun_ns;     /* debts that late picks left behind */
+    unsigned long long overrun_ns_max; /* the greatest of them */
+    unsigned int overruns;
+    unsigned int thefts;
+    unsigned int arrivals; /* times that it got work */
+    unsigned int threads;  /* that want to run, now */
+};
+
+struct lx_look {
+    unsigned int server;
+    unsigned int present;
+    unsigned long long now_ns; /* of the core */
+    long long remaining_ns;    /* of its budget; below 0: its debt */
+    struct lx_usage usage;
+};
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the BPF programs of the Linux host keep: lock domains, cpus, servers, threads, rings.
+ */
+#ifndef HYPERPERIOD_LINUX_STATE_BPF_H
+#define HYPERPERIOD_LINUX_STATE_BPF_H
+
+#include <vmlinux.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "core/hyperperiod.h"
+#include "hosts/linux/shared.h"
+
+/* Zero, which the verifier must not know (core/env.h). */
+volatile hp_u64 hp_zero SEC(".bss.zero");
+
+/* What user space sets before the scheduler is attached, and reads afterwards. */
+struct lx_state lx SEC(".data.state");
+
+/* Who was robbed, and since when. */
+struct theft {
+    hp_u64 from_ns;
+    hp_u32 victim; /* its number, or LX_NOBODY */
+    hp_u32 unused;
+};
+
+/* A lock domain: one cpu, or all that are managed under a global policy. */
+struct lock_domain {
+    hp_u32 held; /* the lock: 1 while somebody is in the core */
+    hp_u32 unused;
+    hp_u64 picked_ns[HP_PCPUS]; /* when the grant of a pcpu was made, or last accounted */
+    struct theft theft[HP_PCPUS];
+    struct lx_usage usage[HP_VCPUS];
+    struct hp_core core;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LX_CPUS);
+    __type(key, hp_u32);
+    __type(value, struct lock_domain);
+} lock_domains SEC(".maps");
+
+/* What belongs to a cpu, by its number. Only code on that cpu writes it, but for what says so. */
+struct managed {
+    struct bpf_timer timer;
+    hp_u64 armed_ns;  /* when the timer fires, or HP_NEVER */
+    hp_u64 until_ns;  /* when the grant ends */
+    hp_u64 key;       /* the place in its queue of the thread that runs */
+    hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
+    hp_u32 place;     /* or LX_NOBODY if it is not managed; under the lock, if it changes */
+    hp_u32 granted;   /* the server (id) that it was granted to, or LX_NOBODY */
+    hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
+    hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
+    hp_u32 is_stolen;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LX_CPUS);
+    __type(key, hp_u32);
+    __type(value, struct managed);
+} cpus SEC(".maps");
+
+/* A server, by its id; what the core knows of it is in its lock domain. */
+struct server {
+    hp_u32 present;
+    hp_u32 inside;
+    hp_u32 birth; /* which of those that have had this id */
+    hp_u32 unused;
+    hp_u64 period_ns;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LX_SERVERS);
+    __type(key, hp_u32);
+    __type(value, struct server);
+} servers SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LX_GROUPS);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, hp_u64); /* a cgroup's id */
+    __type(value, hp_u32);
+} server_of_cgroup SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LX_THREADS);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, hp_u32); /* the id of a thread, or of a process */
+    __type(value, struct lx_thread);
+} server_of_thread SEC(".maps");
+
+/* What is known of a thread; written under the lock of the run queue that it is on. */
+struct thread {
+    hp_u32 server;     /* its id, or LX_NOBODY */
+    hp_u32 generation; /* when that was looked up (lx_state) */
+    hp_u32 counted;    /* the server (id) that knows that it wants to run, or LX_NOBODY */
+    hp_u32 birth;      /* of that server */
+    hp_u64 group;      /* the cgroup (id) that it was in when its server was looked up */
+    hp_u64 key;        /* as struct lx_thread has it */
+    hp_u64 place;      /* among the threads of its server, the lowest first */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LX_CPUS);
+    __type(key, hp_u32);
+    __type(value, struct lx_ring);
+} rings SEC(".maps");
+
+static __always_inline struct lock_domain *domain_by(hp_u32 lock) {
+    return bpf_map_lookup_elem(&lock_domains, &lock);
+}
+
+/* The cpu of this number, if it is managed. */
+static __always_inline struct managed *cpu_by(hp_u32 number) {
+    struct managed *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+    return cpu && cpu->place != LX_NOBODY ? cpu : 0;
+}
+
+/* The server of this id, if there is one. */
+static __always_inline struct server *server_by(hp_u32 id) {
+    struct server *server = bpf_map_lookup_elem(&servers, &id);
+
+    return server && server->present ? server : 0;
+}
+
+static __always_inline struct thread *thread_of(struct task_struct *p) {
+    return bpf_task_storage_get(&threads, p, 0, 0);
+}
+
+/* The lock domain of a place, and the number of its pcpu there. */
+static __always_inline hp_u32 lock_at(hp_u32 place) {
+    return lx.global ? 0 : place;
+}
+
+static __always_inline hp_u32 pcpu_at(hp_u32 place) {
+    return lx.global ? place : 0;
+}
+
+/* The cpu at a place. */
+static __always_inline hp_u32 cpu_at(hp_u32 place) {
+    return lx.cpu_at[HP_INDEX(place, LX_CPUS)];
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which server a thread belongs to, and where it stands among that server's threads.
+ *
+ * A thread is looked up when it is put into a queue: after it woke up, after it was preempted, and
+ * when lx_refresh has all queues filled anew. So one that never sleeps changes server too. All of
+ * this happens under the lock of the thread's run queue.
+ *
+ * A thread that may not run where its server is, because somebody changed its affinity or its cpu
+ * is offline, is background until it may: a server without threads is not granted anything.
+ */
+#ifndef HYPERPERIOD_LINUX_THREADS_BPF_H
+#define HYPERPERIOD_LINUX_THREADS_BPF_H
+
+#include "hosts/linux/decisions.bpf.h"
+
+#define DEEPEST 32u              /* levels of cgroups */
+#define KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
+#define PRIORITY_SHIFT 48
+
+/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. */
+static __always_inline bool is_kernels_own(const struct task_struct *p) {
+    return p->flags & KERNEL_THREAD && p->nr_cpus_allowed == 1;
+}
+
+/* The server that this cgroup, or the nearest around it, is given; or LX_NOBODY. */
+static __noinline hp_u32 server_of_group(struct cgroup *group) {
+    HP_FOR (level, DEEPEST) {
+        hp_u64 id = BPF_CORE_READ(group, kn, id);
+        const hp_u32 *server = bpf_map_lookup_elem(&server_of_cgroup, &id);
+
+        if (server)
+            return *server;
+        group = BPF_CORE_READ(group, self.parent, cgroup);
+        if (!group)
+            break;
+    }
+    return LX_NOBODY;
+}
+
+/* Whether a thread may run where this server is. */
+static __always_inline bool may_run_there(const struct task_struct *p, hp_u32 id) {
+    if (!lx.global)
+        return !(lx.parked >> (LX_LOCK_OF(id) & 63) & 1)
+               && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), p->cpus_ptr);
+    HP_FOR (place, LX_CPUS) {
+        if (place >= lx.places)
+            break;
+        if (!bpf_cpumask_test_cpu(cpu_at(place), p->cpus_ptr))
+            return false;
+    }
+    return true;
+}
+
+/* The entry of a thread, or of its process if that is for all its threads. */
+static __always_inline const struct lx_thread *entry_of(const struct task_struct *p) {
+    hp_u32 id = (hp_u32)p->pid;
+    const struct lx_thread *entry = bpf_map_lookup_elem(&server_of_thread, &id);
+
+    if (entry)
+        return entry;
+    id = (hp_u32)p->tgid;
+    entry = bpf_map_lookup_elem(&server_of_thread, &id);
+    return entry && entry->whole ? entry : 0;
+}
+
+/* Finds out which server a thread belongs to, unless nothing has changed since the last time. */
+static __always_inline void look_up(struct task_struct *p, struct thread *thread) {
+    struct cgroup *group = p->cgroups->dfl_cgrp;
+    const hp_u64 id = group->kn->id;
+    const struct lx_thread *entry;
+
+    if (thread->generation == lx.generation && thread->group == id)
+        return;
+    thread->generation = lx.generation;
+    thread->group = id;
+    thread->key = LX_OWN;
+    entry = entry_of(p);
+    if (entry) {
+        thread->server = entry->server;
+        thread->key = entry->key;
+    } else {
+        thread->server = server_of_group(group);
+    }
+    if (thread->server == LX_NOBODY)
+        return;
+    if (!server_by(thread->server)) {
+        thread->server = LX_NOBODY;
+    } else if (!may_run_there(p, thread->server)) {
+        thread->server = LX_NOBODY;
+        __sync_fetch_and_add(&lx.strays, 1);
+    }
+}
+
+/* Where a thread that wakes up now stands among those of its server: the lowest is first. */
+static __always_inline hp_u64 place_in(const struct server *server, const struct task_struct *p,
+                                       hp_u64 key) {
+    const hp_u64 now_ns = core_time();
+
+    if (server->inside == LX_FP) {
+        if (key == LX_OWN)
+            key = (hp_u64)p->static_prio;
+        return key << PRIORITY_SHIFT | now_ns >> 10;
+    }
+    if (server->inside == LX_EDF)
+        return now_ns + (key == LX_OWN ? server->period_ns : key);
+    return now_ns;
+}
+
+/* The server that a thread was counted in does not count it any more. */
+static __always_inline void leave_server(struct thread *thread) {
+    const hp_u32 id = thread->counted;
+
+    if (id == LX_NOBODY)
+        return;
+    thread->counted = LX_NOBODY;
+    ask_all(LX_LOCK_OF(id), depart(id, thread->birth));
+}
+
+/* A thread that wants to run is counted where it belongs; returns that server, or nothing. */
+static __always_inline struct server *join_server(struct task_struct *p, struct thread *thread) {
+    struct server *server;
+
+    look_up(p, thread);
+    server = thread->server == LX_NOBODY ? 0 : server_by(thread->server);
+    if (server && thread->counted == thread->server && thread->birth == server->birth) {
+        if (server->inside == LX_TURNS)
+            thread->place = core_time();
+        return server;
+    }
+    leave_server(thread);
+    if (!server)
+        return 0;
+    thread->place = place_in(server, p, thread->key);
+    thread->counted = thread->server;
+    thread->birth = server->birth;
+    ask_all(LX_LOCK_OF(thread->counted), arrive(thread->counted));
+    return server;
+}
+
+#endif
