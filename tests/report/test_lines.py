@@ -115,6 +115,15 @@ def test_marks_stand_where_their_values_are() -> None:
     assert {"crossing", "short by 0.6", "deadline", "blackout", "below the title"} <= set(shown)
 
 
+def test_whiskers_reach_as_far_as_the_intervals() -> None:
+    curve = Curve("measured", [(1.0, 4.0)], whiskers=[(1.0, 3.0, 6.0)])
+    chart = LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0, y_max=8.0)
+    drawing = Drawing(chart)
+    ((x, low, high, _),) = drawing.whiskers
+    assert (x, low, high) == (drawing.x(1.0), drawing.y(3.0), drawing.y(6.0))
+    assert f"M{x - 4} {low}h8m-4 0V{high}" in line_svg(chart)
+
+
 def test_labels_do_not_cover_one_another() -> None:
     dots = [Dot(5, 0.5, f"at {number}") for number in range(6)]
     labels = Drawing(chart_of(Curve("c", [(0, 0), (10, 1)]), dots=dots)).labels

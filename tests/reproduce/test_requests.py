@@ -21,7 +21,7 @@ from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.items import items
 
-FEW = Asked(sets=2, horizon_ns=30 * NS_PER_S)
+FEW = Asked(sets=6, horizon_ns=30 * NS_PER_S)
 
 
 def experiment() -> Requests:
@@ -99,7 +99,7 @@ def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
 
 def test_interrupted_it_keeps_what_it_has() -> None:
     def after_five(done: int) -> None:
-        if done == 5:
+        if done == 13:
             raise KeyboardInterrupt
 
     cut = experiment().reproduce(FEW, after_five)

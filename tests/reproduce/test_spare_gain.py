@@ -135,5 +135,5 @@ def test_the_command(tmp_path: Path) -> None:
 def test_steps_are_what_is_run() -> None:
     experiment = load_experiment("ertds-fig8")
     assert isinstance(experiment, SpareGain)
-    assert experiment.steps(PAPER) == 4 * 15 * 10
+    assert experiment.steps(PAPER) == 4 * 15 * 20
     assert experiment.steps(Asked(host="xen")) == 4 * 3

@@ -3,6 +3,7 @@
 
 import json
 from functools import cache
+from statistics import fmean
 
 import pytest
 from click.testing import CliRunner
@@ -13,9 +14,10 @@ from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
 from hyperperiod.experiments.reproduce.packet_claims import Costs, PacketFindings, PacketJudge
 from hyperperiod.experiments.reproduce.packet_runs import of
 from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow
+from hyperperiod.experiments.reproduce.stability_control import StabilityControl
 from hyperperiod.model import InputError, load_system
 
-FEW = Asked(packets=2000)
+FEW = Asked(packets=500, sets=4)
 
 
 @cache
@@ -41,7 +43,7 @@ def test_rows_are_as_said() -> None:
     for row in rows:
         assert row.response_ns is not None
         assert row.response_ns.max == 100_000
-        assert (row.packets, row.misses) == (2000, 0)
+        assert (row.packets, row.misses) == (500, 0)
 
 
 def test_everything_else_is_there_too() -> None:
@@ -51,6 +53,34 @@ def test_everything_else_is_there_too() -> None:
     assert ("sedf", "reserved", "random", 15_000) in ways
     assert all(row.misses >= row.dropped for row in measured)
     assert any(row.dropped for row in measured)
+
+
+def test_what_comes_at_random_is_drawn_again_and_again() -> None:
+    """Each draw is the run of its own seed, and the row is all of them; apart there is one."""
+    measured = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
+    assert {(row.come, row.draws) for row in measured} == {("apart", 1), ("random", 4)}
+    key = {"domain": "wheel-1", "load": 80, "load_as": "reserved", "policy": "sedf", "switch_ns": 0}
+    (row,) = of(measured, come="random", **key)
+    singles = []
+    for seed in range(1, 5):
+        one = load_experiment("psedf-fig6")
+        assert isinstance(one, StabilityControl)
+        only = one.replace(policies=("sedf",), sim=one.sim.replace(loads=(80,)))
+        asked = Asked(seed=seed, packets=500, sets=1)
+        figure = only.reproduce(asked, lambda _done: None)
+        (single,) = of(rows_of(PacketRunRow, figure.measured), come="random", **key)
+        singles.append(single)
+    assert row.packets == sum(one.packets for one in singles)
+    assert row.misses == sum(one.misses for one in singles)
+    assert row.late_draws == sum(one.late_draws for one in singles)
+    assert row.response_ns is not None
+    assert row.mean_interval_ns is not None
+    assert row.max_interval_ns is not None
+    longest = [one.response_ns.max for one in singles if one.response_ns]
+    assert row.response_ns.max == max(longest)
+    assert len(set(longest)) == 4
+    assert row.max_interval_ns.low < fmean(longest) < row.max_interval_ns.high
+    assert {(one.mean_interval_ns, one.max_interval_ns) for one in singles} == {(None, None)}
 
 
 def test_loads_are_really_there() -> None:
@@ -100,22 +130,22 @@ def test_interrupted_it_keeps_what_it_has() -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    figure = load_experiment("psedf-fig7").reproduce(Asked(packets=10), after_two)
+    figure = load_experiment("psedf-fig7").reproduce(Asked(packets=10, sets=1), after_two)
     assert figure.interrupted
     assert {row.load for row in rows_of(PacketRunRow, figure.measured)} == {0, 10}
     assert not figure.claims
 
 
 def test_what_it_has_no_use_for_is_refused() -> None:
-    with pytest.raises(InputError, match="--sets"):
-        load_experiment("psedf-fig7").reproduce(Asked(sets=3), lambda _done: None)
+    with pytest.raises(InputError, match="--plays"):
+        load_experiment("psedf-fig7").reproduce(Asked(plays=3), lambda _done: None)
     said = CliRunner().invoke(main, ["reproduce", "ertds-fig6", "--packets", "3"])
     assert said.exit_code == 2
     assert "--packets" in said.stderr
 
 
 def test_the_command() -> None:
-    arguments = ["reproduce", "psedf-fig7", "--packets", "100"]
+    arguments = ["reproduce", "psedf-fig7", "--packets", "100", "--sets", "2"]
     document = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
     assert document["name"] == "psedf-fig7"
     assert {"text", "paper", "ours", "holds"} == set(document["claims"][0])

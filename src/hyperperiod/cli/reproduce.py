@@ -52,7 +52,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--sets",
     type=Whole(1, 10_000),
-    help="Random task sets per point (ertds; 10, on Xen 1), or draws of fig9 (4, on Xen 1).",
+    help="Draws per point, each with a seed of its own (20, on Xen 1).",
 )
 @click.option(
     "--horizon",
@@ -64,7 +64,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--packets",
     type=Whole(1, 10_000_000),
-    help="Packets for each wheel and point (psedf; 10000, on Xen 100 or 200).",
+    help="Packets for each wheel and draw (psedf; 2000, on Xen 100 or 200).",
 )
 @click.option(
     "--plays",

@@ -5,7 +5,8 @@ For whatever grows or falls with something: demand and supply over the length of
 accepted fraction over the load. A curve is straight between its points, or a staircase that
 jumps at them. Beside the curves there may be dots, vertical rulers, gaps between two heights and
 shaded bands, each with a few words. Lines differ by colour and dash, so no line is told by its
-colour alone. Values stay in the units of their maker; a `Scale` says how they are shown.
+colour alone. Around points there may be whiskers, intervals in which they lie. Values stay in the
+units of their maker; a `Scale` says how they are shown.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Curve:
     points: Sequence[tuple[float, float]]
     steps: bool = False
     dots: bool = False
+    whiskers: Sequence[tuple[float, float, float]] = ()
+    """Intervals around points: where on the axis, from and to."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,15 @@ class Drawing:
             for index, curve in enumerate(self.chart.curves)
             if curve.dots
             for x, y in curve.points
+        ]
+
+    @property
+    def whiskers(self) -> list[tuple[float, float, float, str]]:
+        """Returns the intervals around points: where, from and to, and the curve's colour."""
+        return [
+            (self.x(x), self.y(low), self.y(high), color(index))
+            for index, curve in enumerate(self.chart.curves)
+            for x, low, high in curve.whiskers
         ]
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import NO_VALUE, share_text, time_text
+from hyperperiod.experiments.confidence import Interval
 from hyperperiod.model.result_object import ResultObject, to_json
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def figure_table(
 
 def _figure_column(column: str, key: bool, rows: Sequence[ResultObject]) -> Column:
     """A column; its name in words: what ends in _ns or _hz is shown with its unit."""
-    name = column.removesuffix("_ns").replace("_hz", "/s").replace("_", " ")
+    name = column.removesuffix("_ns").replace("interval", "95 %")
+    name = name.replace("_hz", "/s").replace("_", " ")
     word = key and all(isinstance(getattr(row, column), str) for row in rows)
     return Column(name, right=not word, rank=0 if key else 1)
 
@@ -36,6 +38,8 @@ def _figure_column(column: str, key: bool, rows: Sequence[ResultObject]) -> Colu
 def _figure_cell(column: str, value: Any) -> str:
     if value is None:
         return NO_VALUE
+    if isinstance(value, Interval):
+        return " .. ".join(_figure_cell(column, end) for end in (value.low, value.high))
     if isinstance(value, ResultObject):
         return " / ".join(time_text(one) for one in to_json(value).values())
     if column.endswith("_ns"):

@@ -28,9 +28,9 @@ Progress = Callable[[int], None]
 class Asked:
     """How much to measure, where the experiment's file is not to say: None leaves it that.
 
-    `host`: where it is measured. `sets`: random task sets per point; `horizon_ns`: for how long
-    each of them runs; `packets`: how many are sent for each wheel and point; `plays`: how many a
-    search tries.
+    `host`: where it is measured. `sets`: draws per point, of task sets or of when packets come;
+    `horizon_ns`: for how long each of them runs; `packets`: how many are sent for each wheel and
+    draw; `plays`: how many a search tries.
     """
 
     seed: int = 1

@@ -9,8 +9,9 @@ A **way** says what ordinary VMs are promised and how packets come:
   least a period apart for each wheel, whatever the others do;
 - in the simulator, a switch from one VM to another may cost time.
 
-A row is a wheel at a load. A packet that is dropped, since the one before it is still on its way,
-was not answered in time: it counts among the misses.
+A row is a wheel at a load, over several draws of the instants at which packets come; apart they
+come without any draw, and there is one. A packet that is dropped, since the one before it is still
+on its way, was not answered in time: it counts among the misses.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from hyperperiod.experiments.confidence import mean_interval
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow, ResponseRange
-from hyperperiod.hosts.result import Responses
+from hyperperiod.hosts.result import Responses, RunFlow
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -35,6 +37,7 @@ from hyperperiod.model import (
 )
 
 Come = Literal["apart", "random"]
+SEEDS = 2**64
 LoadAs = Literal["best effort", "reserved"]
 SomeRow = TypeVar("SomeRow", PacketRow, PacketRunRow)
 
@@ -56,32 +59,64 @@ class PacketBench:
     host: Host
     load_period_ns: int
     packets: int
+    sets: int
     seed: int
+
+    def draws(self, way: PacketWay) -> int:
+        """How many draws there are of what comes at random."""
+        return 1 if way.come == "apart" else self.sets
 
 
 def measured(bench: PacketBench, policy: Policy, way: PacketWay, load: int) -> list[PacketRunRow]:
-    """One run: a row per wheel, with all that there is to say of it.
+    """The runs of all draws: a row per wheel, with all that there is to say of it.
 
-    KeyboardInterrupt if Ctrl-C ended it.
+    KeyboardInterrupt if Ctrl-C ended one of them.
     """
     system = _system(bench, policy, way, load)
-    flows = run_on(bench.host, system, _horizon(bench, way), bench.seed).flows
+    seeds = [(bench.seed + draw) % SEEDS for draw in range(bench.draws(way))]
+    draws = [run_on(bench.host, system, _horizon(bench, way), seed).flows for seed in seeds]
     return [
-        PacketRunRow(
-            policy=str(policy),
-            host=bench.host,
-            load_as=way.load_as,
-            come=way.come,
-            switch_ns=way.switch_ns,
-            load=load,
-            domain=controller(flow),
-            packets=found.items,
-            dropped=found.dropped,
-            misses=found.misses + found.dropped,
-            response_ns=response_range(found.response_ns),
-        )
-        for flow, found in zip(system.flows, flows, strict=True)
+        _row(bench, way, policy, load, controller(flow), found)
+        for flow, *found in zip(system.flows, *draws, strict=True)
     ]
+
+
+def _row(
+    bench: PacketBench,
+    way: PacketWay,
+    policy: Policy,
+    load: int,
+    domain: str,
+    found: Sequence[RunFlow],
+) -> PacketRunRow:
+    """What the draws came to for one wheel."""
+    answered = [draw for draw in found if draw.response_ns]
+    ranges = [draw.response_ns for draw in answered if draw.response_ns]
+    finished = sum(draw.finished for draw in answered)
+    total_ns = sum(draw.finished * draw.response_ns.mean for draw in answered if draw.response_ns)
+    return PacketRunRow(
+        policy=str(policy),
+        host=bench.host,
+        load_as=way.load_as,
+        come=way.come,
+        switch_ns=way.switch_ns,
+        load=load,
+        domain=domain,
+        packets=sum(draw.items for draw in found),
+        dropped=sum(draw.dropped for draw in found),
+        misses=sum(draw.misses + draw.dropped for draw in found),
+        draws=len(found),
+        late_draws=sum(bool(draw.misses + draw.dropped) for draw in found),
+        response_ns=ResponseRange(
+            min=min(one.min for one in ranges),
+            mean=(2 * total_ns + finished) // (2 * finished),
+            max=max(one.max for one in ranges),
+        )
+        if ranges
+        else None,
+        mean_interval_ns=mean_interval([one.mean for one in ranges]),
+        max_interval_ns=mean_interval([one.max for one in ranges]),
+    )
 
 
 def row_of_figure(row: PacketRunRow) -> PacketRow:

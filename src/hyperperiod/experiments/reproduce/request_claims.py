@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import ends, with_interval
 from hyperperiod.experiments.reproduce.request_workload import (
     DatabaseLoad,
     RequestSetting,
@@ -42,46 +43,51 @@ class RequestJudge:
         yield from self._more(last)
         yield from (self._begin(run, rows) for run in self.runs)
         yield self._spare(last)
-        worst = max(rows, key=lambda row: float(row.ratio))
+        worst = max(rows, key=lambda row: _ratio_ends(row)[1])
+        shown = with_interval(lambda one: f"{one:.3f}", worst.ratio, worst.ratio_interval)
         yield Claim(
             "At no number of clients is the mean response more than 1 % above that of RTDS.",
             self.paper.never_worse,
-            f"the largest ratio is {worst.ratio:.3f}, with {worst.clients} clients and"
+            f"the largest ratio is {shown}, with {worst.clients} clients and"
             f" {worst.run} in the database",
-            worst.ratio <= NOT_WORSE,
+            _ratio_ends(worst)[1] <= NOT_WORSE,
         )
 
     def _more(self, last: Mapping[str, RequestRow]) -> Iterator[Claim]:
-        gains = [row.gain for row in last.values()]
+        gains = [_gain_ends(row) for row in last.values()]
         yield Claim(
             f"With {self.clients[-1]} clients ERTDS completes more requests per second.",
             self.paper.gain,
             "; ".join(
-                f"{row.ertds_hz:.1f} and {row.rtds_hz:.1f}, {row.gain:.1%} more, with"
+                f"{row.ertds_hz:.1f} and {row.rtds_hz:.1f}, {_gain_text(row)} more, with"
                 f" {name} in the database"
                 for name, row in last.items()
             ),
-            min(gains) > GAIN,
+            min(low for low, _ in gains) > GAIN,
         )
         if len(gains) > 1:
+            least, most = min(gains), max(gains)
             theirs = self.paper.ertds_hz / self.paper.rtds_hz - 1
             yield Claim(
                 "The paper's gain lies between ours for little and for much work in the database.",
                 f"{theirs:.1%}",
-                f"{min(gains):.1%} to {max(gains):.1%}",
-                min(gains) <= theirs <= max(gains),
+                f"{min(row.gain for row in last.values()):.1%} to"
+                f" {max(row.gain for row in last.values()):.1%}",
+                least[1] <= theirs <= most[0],
             )
 
     def _begin(self, run: DatabaseLoad, rows: Sequence[RequestRow]) -> Claim:
-        gains = {count: _row_at(rows, run, count).gain for count in self.clients}
-        first = next((count for count in self.clients if gains[count] > GAIN), None)
+        gains = {count: _gain_ends(_row_at(rows, run, count)) for count in self.clients}
+        # Whose interval reaches from one side of the limit to the other is on neither.
+        first = next((count for count in self.clients if gains[count][1] > GAIN), None)
+        clear = first is not None and gains[first][0] > GAIN
         full = self._full(run)
         return Claim(
             f"{run.name} in the database: the gain begins where the demand of a tier passes what"
             " RTDS promises it.",
             self.paper.trend,
             f"it is above {GAIN:.0%} from {first} clients on; {full} ask for all that is promised",
-            first == next((count for count in self.clients if count > full), None),
+            clear and first == next((count for count in self.clients if count > full), None),
         )
 
     def _spare(self, last: Mapping[str, RequestRow]) -> Claim:
@@ -118,7 +124,12 @@ class RequestJudge:
         """Throughput over clients, the paper's two numbers as levels."""
         ends = (float(self.clients[0]), float(self.clients[-1]))
         curves = [
-            Curve(f"ERTDS, database {run.name}", _points(rows, run, "ertds_hz"), dots=True)
+            Curve(
+                f"ERTDS, database {run.name}",
+                _points(rows, run, "ertds_hz"),
+                dots=True,
+                whiskers=_whiskers(rows, run),
+            )
             for run in self.runs
         ]
         curves.append(Curve("RTDS, any", _points(rows, self.runs[-1], "rtds_hz"), dots=True))
@@ -145,3 +156,28 @@ def _row_at(rows: Sequence[RequestRow], run: DatabaseLoad, clients: int) -> Requ
 
 def _points(rows: Sequence[RequestRow], run: DatabaseLoad, key: str) -> list[tuple[float, float]]:
     return [(float(row.clients), getattr(row, key)) for row in rows if row.run == run.name]
+
+
+def _whiskers(rows: Sequence[RequestRow], run: DatabaseLoad) -> list[tuple[float, float, float]]:
+    """The intervals of the gain, as throughputs above that under RTDS."""
+    return [
+        (
+            float(row.clients),
+            (1 + row.gain_interval.low) * row.rtds_hz,
+            (1 + row.gain_interval.high) * row.rtds_hz,
+        )
+        for row in rows
+        if row.run == run.name and row.gain_interval
+    ]
+
+
+def _gain_ends(row: RequestRow) -> tuple[float, float]:
+    return ends(row.gain, row.gain_interval)
+
+
+def _ratio_ends(row: RequestRow) -> tuple[float, float]:
+    return ends(row.ratio, row.ratio_interval)
+
+
+def _gain_text(row: RequestRow) -> str:
+    return with_interval(lambda one: f"{one:.1%}", row.gain, row.gain_interval)

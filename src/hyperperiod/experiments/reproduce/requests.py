@@ -24,6 +24,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import Interval, ratio_interval
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import RequestJudge
@@ -52,7 +53,18 @@ from hyperperiod.report.lines import LineChart
 
 NS_PER_S = 1_000_000_000
 POLICIES = ("ertds", "rtds")
-COLUMNS = ("run", "clients", "ertds_hz", "rtds_hz", "gain", "ertds_ns", "rtds_ns", "ratio")
+COLUMNS = (
+    "run",
+    "clients",
+    "ertds_hz",
+    "rtds_hz",
+    "gain",
+    "gain_interval",
+    "ertds_ns",
+    "rtds_ns",
+    "ratio",
+    "ratio_interval",
+)
 SEEDS = 2**64
 
 
@@ -93,8 +105,7 @@ class Requests(Workload):
                         found[policy].append(bench.session(system, (asked.seed + number) % SEEDS))
                     done += 1
                     progress(done)
-                ertds, rtds = (_mean(found[policy]) for policy in POLICIES)
-                yield _row(asked.host, run, clients, sets, ertds, rtds)
+                yield _row(asked.host, run, clients, found)
 
 
 @dataclass(frozen=True)
@@ -176,18 +187,25 @@ def _mean(sessions: Sequence[Session]) -> Session:
 
 
 def _row(
-    host: Host, run: DatabaseLoad, clients: int, sets: int, ertds: Session, rtds: Session
+    host: Host, run: DatabaseLoad, clients: int, found: Mapping[str, Sequence[Session]]
 ) -> RequestRow:
+    ertds, rtds = (_mean(found[policy]) for policy in POLICIES)
+    rates, times = (
+        ratio_interval(*([getattr(one, key) for one in found[policy]] for policy in POLICIES))
+        for key in ("throughput_hz", "response_ns")
+    )
     return RequestRow(
         run=run.name,
         clients=clients,
         ertds_hz=ertds.throughput_hz,
         rtds_hz=rtds.throughput_hz,
         gain=ertds.throughput_hz / rtds.throughput_hz - 1,
+        gain_interval=rates and Interval(low=rates.low - 1, high=rates.high - 1),
         ertds_ns=ertds.response_ns,
         rtds_ns=rtds.response_ns,
         ratio=ertds.response_ns / rtds.response_ns,
+        ratio_interval=times,
         donated=ertds.donated,
         host=host,
-        sets=sets,
+        sets=len(found["ertds"]),
     )

@@ -2,7 +2,8 @@
 """The result of a reproduction: what `reproduce --json` prints.
 
 A row is one point of the figure, and each experiment has rows of its own kind. Times are
-nanoseconds, whole ones but for means. docs/formats.md has every key.
+nanoseconds, whole ones but for means. Keys with `interval` say where a mean over draws lies with a
+confidence of 95 %, null with fewer than two draws. docs/formats.md has every key.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import Interval
 from hyperperiod.model.result_object import ResultObject
 
 
@@ -23,6 +25,7 @@ class SpareGainRow(ResultObject):
     ertds_ns: float
     rtds_ns: float
     ratio: float
+    ratio_interval: Interval | None
     donated_ns: int
     ertds_sim_ns: float | None = None
     rtds_sim_ns: float | None = None
@@ -37,9 +40,11 @@ class RequestRow(ResultObject):
     ertds_hz: float
     rtds_hz: float
     gain: float
+    gain_interval: Interval | None
     ertds_ns: float
     rtds_ns: float
     ratio: float
+    ratio_interval: Interval | None
     donated: Mapping[str, float]
     host: str
     sets: int
@@ -66,7 +71,11 @@ class PacketRow(ResultObject):
 
 
 class PacketRunRow(ResultObject):
-    """The same with the way in which load and packets came, and how many were dropped."""
+    """The same with the way in which load and packets came, how many were dropped, and the draws.
+
+    Of all draws together; `mean_interval_ns` is about the mean response of a draw,
+    `max_interval_ns` about the largest of a draw, and `late_draws` had a miss.
+    """
 
     policy: str
     host: str
@@ -78,7 +87,11 @@ class PacketRunRow(ResultObject):
     packets: int
     dropped: int
     misses: int
+    draws: int
+    late_draws: int
     response_ns: ResponseRange | None
+    mean_interval_ns: Interval | None
+    max_interval_ns: Interval | None
 
 
 class WorstPacketRow(ResultObject):

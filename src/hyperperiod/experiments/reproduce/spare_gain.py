@@ -10,7 +10,8 @@ The paper's task sets are random and not printed, nor how they are scheduled ins
 three tasks: their shares are cut at random from the VM's, their periods are whole milliseconds from
 20 to 200. They are served first come, first served: under fixed priority the lowest task of an
 overloaded VM would never finish a job and so would drop out of the mean. The mean is over tasks,
-each counting alike, then over the task sets. Only finished jobs have a response time.
+each counting alike, then over the task sets. Only finished jobs have a response time. The ratio
+of the two means has a confidence interval, and what is said of ratios holds at its worse end.
 
 On the hypervisor time is exact: the same claims are made of fewer and shorter runs, and each mean
 stands beside the simulator's of the same run. Where two pcpus cannot be kept in step only the
@@ -29,6 +30,7 @@ from statistics import fmean
 from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import ends, ratio_interval, with_interval
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
 from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
@@ -53,7 +55,7 @@ from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 TASKS = 3
 PERIODS_MS = (20, 200)
 NS_PER_MS = 1_000_000
-COLUMNS = ("run", "host", "load", "ertds_ns", "rtds_ns", "ratio")
+COLUMNS = ("run", "host", "load", "ertds_ns", "rtds_ns", "ratio", "ratio_interval")
 NOT_WORSE = 1.01
 """A ratio up to this counts as not worse."""
 ALIKE = 0.05
@@ -180,6 +182,10 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             ertds_ns=ertds,
             rtds_ns=rtds,
             ratio=ertds / rtds,
+            ratio_interval=ratio_interval(
+                [one.response_ns for one in means["ertds"]],
+                [one.response_ns for one in means["rtds"]],
+            ),
             donated_ns=sum(one.donated_ns for one in means["ertds"]),
             ertds_sim_ns=_mean_ns(plain["ertds"]),
             rtds_sim_ns=_mean_ns(plain["rtds"]),
@@ -238,7 +244,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         if len(ours) < len(self._loads(asked)):
             return
         if self._exact(asked):
-            yield from self._claims(run, {row.load: row.ratio for row in ours})
+            yield from self._claims(run, ours)
         else:
             yield self._claim_donated(run, ours)
         if any(row.ertds_sim_ns is not None for row in ours):
@@ -281,17 +287,24 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             abs(off[worst] - 1) <= ALIKE,
         )
 
-    def _claims(self, run: SpareCurve, ratios: dict[int, float]) -> Iterator[Claim]:
+    def _claims(self, run: SpareCurve, rows: Sequence[SpareGainRow]) -> Iterator[Claim]:
+        ratios = {row.load: row.ratio for row in rows}
+        shown = {row.load: with_interval(_ratio, row.ratio, row.ratio_interval) for row in rows}
+        low, high = (
+            {row.load: ends(row.ratio, row.ratio_interval)[end] for row in rows} for end in (0, 1)
+        )
         loads = list(ratios)
-        worst = max(ratios, key=lambda load: ratios[load])
+        worst = max(high, key=lambda load: high[load])
         yield Claim(
             f"{run.name}: at no load is the mean response more than 1 % above that of RTDS.",
             self.paper.never_worse,
-            f"the largest ratio is {ratios[worst]:.3f}, at {worst} %"
-            f"{self._why(run, fails=ratios[worst] > NOT_WORSE)}",
-            ratios[worst] <= NOT_WORSE,
+            f"the largest ratio is {shown[worst]}, at {worst} %"
+            f"{self._why(run, fails=high[worst] > NOT_WORSE)}",
+            high[worst] <= NOT_WORSE,
         )
-        first = next((load for load in loads if ratios[load] < GAIN), None)
+        # A load whose interval reaches from one side of the limit to the other is on neither.
+        first = next((load for load in loads if low[load] < GAIN), None)
+        clear = first is None or high[first] < GAIN
         past = self._first_past(self._guaranteed(run), loads)
         yield Claim(
             f"{run.name}: the great gain begins where the last VM's demand passes its promise.",
@@ -299,7 +312,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             f"the ratio is first below {GAIN} at {_percent(first)}; the demand passes the"
             f" promise of RTDS between {_before(past, loads)} % and {past} %"
             f"{self._why(run, fails=first != past)}",
-            first == past,
+            first == past and clear,
         )
         best = min(ratios, key=lambda load: ratios[load])
         beyond = self._first_past(self._guaranteed(run) + run.spare.bandwidth, loads)
@@ -311,10 +324,10 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         yield Claim(
             f"{run.name}: the gain shrinks again once the demand is beyond promise and spare.",
             self.paper.turn,
-            f"the ratio is least at {best} % ({ratios[best]:.3f}) and"
+            f"the ratio is least at {best} %, {shown[best]}, and"
             f" {'rises from there' if rises else 'does not rise steadily from there'}; promise and"
             f" spare are passed at {beyond} %",
-            rises and ratios[best] < GAIN and best <= beyond and best < loads[-1],
+            rises and high[best] < GAIN and best <= beyond and best < loads[-1],
         )
 
     def _guaranteed(self, run: SpareCurve) -> Fraction:
@@ -346,6 +359,11 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
                 run.name,
                 [(row.load, row.ratio) for row in rows if row.run == run.name],
                 dots=True,
+                whiskers=[
+                    (row.load, row.ratio_interval.low, row.ratio_interval.high)
+                    for row in rows
+                    if row.run == run.name and row.ratio_interval
+                ],
             )
             for run in self.runs
         ]
@@ -362,6 +380,10 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             x_min=float(self.loads[0]),
             x_max=float(self.loads[-1]),
         )
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def _mean_ns(means: Sequence[Mean]) -> float | None:

@@ -48,7 +48,11 @@ COLUMNS = (
     "packets",
     "dropped",
     "misses",
+    "draws",
+    "late_draws",
     "response_ns",
+    "mean_interval_ns",
+    "max_interval_ns",
 )
 
 Percent = Annotated[int, Whole(0, 100)]
@@ -60,6 +64,7 @@ class ControlSetting(Part):
     system: str
     loads: tuple[Percent, ...]
     packets: Annotated[int, Whole(1)]
+    sets: Annotated[int, Whole(1)]
 
 
 class StabilityControl(Part):
@@ -81,7 +86,7 @@ class StabilityControl(Part):
         return ways * len(self._setting(asked).loads)
 
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
-        refuse(asked, self.name, "sets", "horizon_ns", "plays")
+        refuse(asked, self.name, "horizon_ns", "plays")
         setting = self._setting(asked)
         base = _without_load(load_system(str(SOURCES / setting.system)))
         rows: list[PacketRunRow] = []
@@ -124,7 +129,8 @@ class StabilityControl(Part):
     def _measured(self, base: System, asked: Asked) -> Iterator[list[PacketRunRow]]:
         setting = self._setting(asked)
         packets = asked.packets or setting.packets
-        bench = PacketBench(base, asked.host, self.load_period_ns, packets, asked.seed)
+        sets = asked.sets or setting.sets
+        bench = PacketBench(base, asked.host, self.load_period_ns, packets, sets, asked.seed)
         for name in self.policies:
             for way in self._ways(name, asked):
                 for load in setting.loads:
@@ -178,7 +184,12 @@ def _curve(name: str, rows: Sequence[PacketRunRow], key: str) -> Curve:
         for row in first
         if row.response_ns and not row.dropped
     ]
-    return Curve(name, points, dots=True)
+    whiskers = [
+        (float(row.load), interval.low, interval.high)
+        for row in first
+        if not row.dropped and (interval := getattr(row, f"{key}_interval_ns", None))
+    ]
+    return Curve(name, points, dots=True, whiskers=whiskers)
 
 
 def _without_load(system: System) -> System:
