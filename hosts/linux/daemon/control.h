@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sockets: requests come in, answers go out, one packet each (docs/linux/control.md).
+ *
+ * Who may open the control socket may do everything that the daemon can; that is root, and a group
+ * if one is named. The socket for tasks is open to all, for threads that enter servers by
+ * themselves. No client can make the daemon wait: what cannot be sent at once ends the connection,
+ * and when there are too many connections at a socket, the one that was quiet for longest ends.
+ */
+#ifndef HPD_CONTROL_H
+#define HPD_CONTROL_H
+
+#include "system.h"
+
+/* Opens a socket at the path; `group` may be NULL. A negative number, with a message, if it
+ * cannot be. */
+int open_socket(const char *path, unsigned int mode, const char *group);
+
+/* Serves requests until SIGTERM or SIGINT comes; `tasks` may be -1: no such socket. */
+void serve(struct system *system, int control, int tasks);
+
+#endif

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define SCHED_EXT "/sys/kernel/sched_ext"
+#define SCHEDULER_NAME "/sys/kernel/sched_ext/root/ops"
+#define RECORD_BYTES 32u
+#define NS_PER_S 1000000000ull
+
+_Static_assert(sizeof(struct hp_record) == RECORD_BYTES, "a record as trace files have it");
+_Static_assert(SERVER_LIMIT <= LX_SERVERS, "each server has a number in the kernel");
+
+static struct {
+    const char *path;
+    struct bpf_object *object;
+    struct bpf_link *scheduler, *switches;
+    struct lx_state *state; /* mapped */
+    unsigned char *rings;   /* mapped: one for each lock domain */
+    size_t ring_bytes, rings_bytes;
+} kernel;
+
+static char problem[2048];
+
+static const char *failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *failed(const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(problem, sizeof(problem), format, arguments);
+    va_end(arguments);
+    return problem;
+}
+
+/* What libbpf and the kernel's verifier say goes to the log. */
+static int say_of_libbpf(enum libbpf_print_level level, const char *format, va_list arguments) {
+    char line[1024];
+
+    if (level == LIBBPF_DEBUG)
+        return 0;
+    vsnprintf(line, sizeof(line), format, arguments);
+    line[strcspn(line, "\n")] = 0;
+    say(level == LIBBPF_WARN ? LOG_WARNING : LOG_INFO, "%s", line);
+    return 0;
+}
+
+/* --- loading --------------------------------------------------------------------------------- */
+
+const char *kernel_open(const char *object, bool *lacks) {
+    *lacks = true;
+    if (access(SCHED_EXT "/state", R_OK) != 0)
+        return "kernel: found no " SCHED_EXT ", allowed: Linux 6.12 or later with "
+               "CONFIG_SCHED_CLASS_EXT";
+    if (access(object, R_OK) != 0)
+        return failed("--object: found no file '%s', allowed: what `make -f "
+                      "hosts/linux/daemon/Makefile install` puts there",
+                      object);
+    libbpf_set_print(say_of_libbpf);
+    kernel.path = object;
+    *lacks = false;
+    return NULL;
+}
+
+/* Maps a map of the kernel into this process. */
+static void *map(struct bpf_map *what, size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(what), 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static size_t whole_pages(size_t bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (bytes + page - 1) / page * page;
+}
+
+/* The section of the state is a map whose name begins as that of the object does. */
+static struct bpf_map *state_map(void) {
+    static const char ending[] = ".data.state";
+    struct bpf_map *each;
+
+    bpf_object__for_each_map(each, kernel.object) {
+        const char *name = bpf_map__name(each);
+        if (strstr(name, ending) != NULL)
+            return each;
+    }
+    return NULL;
+}
+
+static const char *load(uint32_t locks) {
+    struct bpf_map *domains, *rings, *state;
+
+    kernel.object = bpf_object__open_file(kernel.path, NULL);
+    if (kernel.object == NULL)
+        return failed("%s: found no BPF object that can be read (%s)", kernel.path,
+                      strerror(errno));
+    domains = bpf_object__find_map_by_name(kernel.object, "lock_domains");
+    rings = bpf_object__find_map_by_name(kernel.object, "rings");
+    state = state_map();
+    if (domains == NULL || rings == NULL || state == NULL)
+        return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",
+                      kernel.path);
+    bpf_map__set_max_entries(domains, locks);
+    bpf_map__set_max_entries(rings, locks);
+    if (bpf_object__load(kernel.object) != 0)
+        return failed("kernel: the programs cannot be loaded (%s); the log has the reason",
+                      strerror(errno));
+    kernel.ring_bytes = (sizeof(struct lx_ring) + 7) / 8 * 8;
+    kernel.rings_bytes = whole_pages(kernel.ring_bytes * locks);
+    kernel.rings = map(rings, kernel.rings_bytes);
+    kernel.state = map(state, whole_pages(sizeof(*kernel.state)));
+    if (kernel.rings == NULL || kernel.state == NULL)
+        return failed("kernel: the rings cannot be mapped (%s)", strerror(errno));
+    return NULL;
+}
+
+void kernel_close(void) {
+    kernel_stop();
+    if (kernel.state != NULL)
+        munmap(kernel.state, whole_pages(sizeof(*kernel.state)));
+    if (kernel.rings != NULL)
+        munmap(kernel.rings, kernel.rings_bytes);
+    bpf_object__close(kernel.object);
+    kernel.state = NULL;
+    kernel.rings = NULL;
+    kernel.object = NULL;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* Runs a program of the kernel's half. */
+static const char *request(const char *name, void *context, size_t bytes) {
+    const struct bpf_program *program = bpf_object__find_program_by_name(kernel.object, name);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = (__u32)bytes);
+
+    if (program == NULL)
+        return failed("%s: found no program %s", kernel.path, name);
+    if (bpf_prog_test_run_opts(bpf_program__fd(program), &options) != 0)
+        return failed("kernel: %s cannot be run (%s)", name, strerror(errno));
+    const int result = (int)options.retval;
+    if (result > 0)
+        return refusal((enum hp_error)result);
+    if (result < 0)
+        return failed("kernel: %s failed (%s)", name, strerror(-result));
+    return NULL;
+}
+
+static struct bpf_map *map_called(const char *name) {
+    return bpf_object__find_map_by_name(kernel.object, name);
+}
+
+static uint32_t id_of(const struct server *server) {
+    return LX_ID(server->lock, server->number);
+}
+
+static const char *set(const struct server *server) {
+    struct lx_set to = {
+        .server = id_of(server),
+        .inside = server->inside,
+        .priority = server->params.priority,
+        .flags = server->params.flags,
+        .weight = server->params.weight,
+        .period_ns = server->params.period_ns,
+        .budget_ns = server->params.budget_ns,
+    };
+
+    return request("lx_set", &to, sizeof(to));
+}
+
+const char *kernel_add(const struct system *system, uint32_t server) {
+    return set(&system->server[server]);
+}
+
+const char *kernel_change(const struct system *system, uint32_t server) {
+    return set(&system->server[server]);
+}
+
+const char *kernel_remove(const struct system *system, uint32_t server) {
+    struct lx_name name = {.server = id_of(&system->server[server])};
+
+    return request("lx_remove", &name, sizeof(name));
+}
+
+static struct lx_policy rules(const struct system *system) {
+    const struct hp_policy *policy = &system->config.policy;
+
+    return (struct lx_policy){policy->budget, policy->order, policy->slack};
+}
+
+const char *kernel_swap(const struct system *system) {
+    for (uint32_t lock = 0; lock < lock_domains(system); lock++) {
+        struct lx_swap swap = {.lock = lock, .policy = rules(system)};
+        const char *why = request("lx_swap", &swap, sizeof(swap));
+        if (why != NULL)
+            return why;
+    }
+    return NULL;
+}
+
+/* --- members --------------------------------------------------------------------------------- */
+
+static const char *refresh(uint32_t server) {
+    struct lx_name name = {.server = server};
+
+    return request("lx_refresh", &name, sizeof(name));
+}
+
+static const char *enter(const struct system *system, const struct member *member) {
+    const uint32_t server = id_of(&system->server[member->server]);
+    const struct lx_thread thread = {
+        .server = server, .whole = member->kind == BY_PROCESS, .key = member->key};
+    const uint32_t id = (uint32_t)member->id;
+    const int error = member->kind == BY_CGROUP
+                          ? bpf_map__update_elem(map_called("server_of_cgroup"), &member->id,
+                                                 sizeof(member->id), &server, sizeof(server), 0)
+                          : bpf_map__update_elem(map_called("server_of_thread"), &id, sizeof(id),
+                                                 &thread, sizeof(thread), 0);
+
+    return error == 0 ? NULL : failed("kernel: the member cannot be kept (%s)", strerror(-error));
+}
+
+const char *kernel_attach(const struct system *system, const struct member *member) {
+    const char *why = enter(system, member);
+
+    return why != NULL ? why : refresh(id_of(&system->server[member->server]));
+}
+
+/* That the kernel does not have it any more is no fault: it forgets threads that end. */
+const char *kernel_detach(const struct system *system, const struct member *member) {
+    const uint32_t id = (uint32_t)member->id;
+
+    if (member->kind == BY_CGROUP)
+        bpf_map__delete_elem(map_called("server_of_cgroup"), &member->id, sizeof(member->id), 0);
+    else
+        bpf_map__delete_elem(map_called("server_of_thread"), &id, sizeof(id), 0);
+    return refresh(id_of(&system->server[member->server]));
+}
+
+/* --- the scheduler as a whole ---------------------------------------------------------------- */
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void fill_state(const struct system *system) {
+    struct lx_state *state = kernel.state;
+
+    state->base_ns = now_ns();
+    state->global = system->global;
+    state->recording = system->recording;
+    state->places = (unsigned int)__builtin_popcountll(system->cpus);
+    for (uint32_t cpu = 0; cpu < LX_CPUS; cpu++)
+        state->place_of[cpu] = LX_NOBODY;
+    for (uint32_t place = 0; place < state->places; place++) {
+        state->cpu_at[place] = cpu_at(system, place);
+        state->place_of[state->cpu_at[place]] = place;
+    }
+}
+
+static const char *tell_all(const struct system *system) {
+    const struct hp_config *config = &system->config;
+    const char *why = NULL;
+
+    for (uint32_t lock = 0; lock < lock_domains(system) && why == NULL; lock++) {
+        struct lx_start start = {
+            .lock = lock,
+            .policy = rules(system),
+            .quantum_ns = config->quantum_ns,
+            .decision_ns = config->decision_ns,
+            .spare_period_ns = config->spare_period_ns,
+            .spare_budget_ns = config->spare_budget_ns,
+        };
+        why = request("lx_start", &start, sizeof(start));
+    }
+    for (uint32_t i = 0; i < SERVER_LIMIT && why == NULL; i++)
+        if (system->server[i].present)
+            why = set(&system->server[i]);
+    for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
+        why = enter(system, &system->member[i]);
+    return why;
+}
+
+/* The scheduler that is in force, or "" if it is the kernel's own. */
+static void find_other(char *name, size_t bytes) {
+    FILE *file = fopen(SCHEDULER_NAME, "re");
+
+    name[0] = 0;
+    if (file == NULL)
+        return;
+    if (fgets(name, (int)bytes, file) != NULL)
+        name[strcspn(name, "\n")] = 0;
+    fclose(file);
+}
+
+static const char *put_in_force(void) {
+    char other[64];
+
+    find_other(other, sizeof(other));
+    if (other[0] != 0)
+        return failed("kernel: found the scheduler '%s' in force, allowed: none but the kernel's "
+                      "own",
+                      other);
+    kernel.switches =
+        bpf_program__attach(bpf_object__find_program_by_name(kernel.object, "hyperperiod_switch"));
+    if (kernel.switches != NULL)
+        kernel.scheduler = bpf_map__attach_struct_ops(map_called("hyperperiod_ops"));
+    if (kernel.scheduler == NULL)
+        return failed("kernel: the scheduler cannot be put in force (%s) %s %s", strerror(errno),
+                      kernel.state->exit_reason, kernel.state->exit_text);
+    return NULL;
+}
+
+const char *kernel_start(const struct system *system) {
+    const char *why;
+
+    kernel_close();
+    why = load(lock_domains(system));
+    if (why == NULL) {
+        fill_state(system);
+        why = tell_all(system);
+    }
+    if (why == NULL)
+        why = put_in_force();
+    if (why != NULL)
+        kernel_close();
+    return why;
+}
+
+void kernel_stop(void) {
+    bpf_link__destroy(kernel.scheduler);
+    bpf_link__destroy(kernel.switches);
+    kernel.scheduler = NULL;
+    kernel.switches = NULL;
+}
+
+bool kernel_runs(struct text *why) {
+    if (kernel.scheduler != NULL && kernel.state->attached)
+        return true;
+    add(why, "%s %s", kernel.state->exit_reason, kernel.state->exit_text);
+    return false;
+}
+
+void kernel_record(bool on) {
+    if (kernel.state != NULL)
+        kernel.state->recording = on;
+}
+
+const struct lx_state *kernel_state(void) {
+    return kernel.state;
+}
+
+bool kernel_look(const struct system *system, uint32_t server, struct lx_look *look) {
+    *look = (struct lx_look){.server = id_of(&system->server[server])};
+    return kernel.state != NULL && request("lx_look", look, sizeof(*look)) == NULL && look->present;
+}
+
+/* --- rings ----------------------------------------------------------------------------------- */
+
+static bool write_all(int file, const void *bytes, size_t length) {
+    while (length > 0) {
+        const ssize_t done = write(file, bytes, length);
+        if (done <= 0)
+            return false;
+        bytes = (const char *)bytes + done;
+        length -= (size_t)done;
+    }
+    return true;
+}
+
+/* A ring's head and those records that were written, in the places where they are. */
+static bool write_ring(int file, uint32_t lock) {
+    const struct lx_ring *ring = (const void *)(kernel.rings + kernel.ring_bytes * lock);
+    struct hp_ring head = {
+        .magic = HP_RING_MAGIC,
+        .header_bytes = sizeof(head),
+        .record_bytes = RECORD_BYTES,
+        .capacity = LX_RECORDS,
+        .written = __atomic_load_n(&ring->head.written, __ATOMIC_ACQUIRE),
+        .frequency_hz = NS_PER_S,
+        .epoch_ticks = kernel.state->base_ns,
+        .source = lock,
+        .flags = ring->head.flags,
+    };
+    const uint64_t kept = head.written < LX_RECORDS ? head.written : LX_RECORDS;
+
+    return write_all(file, &head, sizeof(head))
+           && write_all(file, ring->records, kept * RECORD_BYTES);
+}
+
+int kernel_rings(const struct system *system) {
+    const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    const int file = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    bool written = file >= 0 && kernel.state != NULL;
+
+    for (uint32_t lock = 0; lock < lock_domains(system) && written; lock++)
+        written = write_ring(file, lock);
+    if (written && lseek(file, 0, SEEK_SET) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0)
+        return file;
+    if (file >= 0)
+        close(file);
+    return -1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel's half: the BPF programs of hosts/linux/hyperperiod.bpf.c, loaded and told.
+ *
+ * A function that can fail returns NULL, or why it did not do what it should: a text that is good
+ * until the next call. kernel.c does this by libbpf; tests have a kernel of their own.
+ */
+#ifndef HPD_KERNEL_H
+#define HPD_KERNEL_H
+
+#include "hosts/linux/shared.h"
+
+#include "system.h"
+
+/* Looks whether the programs can be had. `lacks`: the kernel has no sched_ext, or there is no
+ * object file. */
+const char *kernel_open(const char *object, bool *lacks);
+
+/* Loads the programs and puts the system in force: all its servers and members. */
+const char *kernel_start(const struct system *system);
+
+/* The kernel's own scheduler goes on. What was used and recorded can still be looked at. */
+void kernel_stop(void);
+
+/* Nothing of the programs is left in the kernel. */
+void kernel_close(void);
+
+/* Whether it is in force still; if the kernel has ended it, why. */
+bool kernel_runs(struct text *why);
+
+const char *kernel_add(const struct system *system, uint32_t server);
+const char *kernel_change(const struct system *system, uint32_t server);
+const char *kernel_remove(const struct system *system, uint32_t server);
+const char *kernel_swap(const struct system *system);
+const char *kernel_attach(const struct system *system, const struct member *member);
+const char *kernel_detach(const struct system *system, const struct member *member);
+void kernel_record(bool on);
+
+/* The state that the programs keep, or NULL if they are not loaded. */
+const struct lx_state *kernel_state(void);
+
+/* What a server has had; false if that cannot be had. */
+bool kernel_look(const struct system *system, uint32_t server, struct lx_look *look);
+
+/* The rings as a file in memory that nobody can change (docs/linux/control.md), or -1. */
+int kernel_rings(const struct system *system);
+
+#endif

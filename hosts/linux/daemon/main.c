@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * hyperperiodd: keeps the scheduler in the kernel, and does what is asked on its socket.
+ *
+ * The kernel's half decides everything; the daemon tells it which servers there are. So it sleeps
+ * nearly always, and no decision waits for it. It holds the only link to the scheduler: when it
+ * ends, in whichever way, the kernel's own scheduler goes on, and a new daemon knows nothing of the
+ * servers before, unless they are in the file of --requests.
+ *
+ * Exit codes: 0 after SIGTERM, 2 for bad input, 3 if the kernel or the machine lacks something.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "kernel.h"
+#include "log.h"
+#include "perform.h"
+
+#define BAD_INPUT 2
+#define LACKS 3
+
+#define RUN_FOLDER "/run/hyperperiod"
+
+struct options {
+    const char *socket, *tasks, *group, *object, *requests;
+    bool foreground;
+};
+
+static const char usage[] =
+    "usage: hyperperiodd [OPTION]...\n"
+    "  --socket PATH    the control socket (" RUN_FOLDER "/control)\n"
+    "  --group GROUP    may use it, besides root\n"
+    "  --tasks PATH     the socket for threads that enter servers (" RUN_FOLDER "/tasks);\n"
+    "                   none: no such socket\n"
+    "  --object FILE    the BPF programs (/usr/local/lib/hyperperiod/hyperperiod.bpf.o)\n"
+    "  --requests FILE  performed at the start, one in a line\n"
+    "  --foreground     do not go into the background once everything is ready\n";
+
+static bool read_options(int count, char **words, struct options *options) {
+    static const struct option known[] = {
+        {"socket", required_argument, NULL, 's'},   {"group", required_argument, NULL, 'g'},
+        {"tasks", required_argument, NULL, 't'},    {"object", required_argument, NULL, 'o'},
+        {"requests", required_argument, NULL, 'r'}, {"foreground", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(count, words, "", known, NULL)) != -1) {
+        switch (option) {
+        case 's':
+            options->socket = optarg;
+            break;
+        case 'g':
+            options->group = optarg;
+            break;
+        case 't':
+            options->tasks = optarg;
+            break;
+        case 'o':
+            options->object = optarg;
+            break;
+        case 'r':
+            options->requests = optarg;
+            break;
+        case 'f':
+            options->foreground = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            fputs(usage, stderr);
+            return false;
+        }
+    }
+    if (optind == count)
+        return true;
+    fprintf(stderr, "hyperperiodd: found '%s', allowed: options alone\n%s", words[optind], usage);
+    return false;
+}
+
+/* Performs the requests of a file, as if they came on the control socket. One that is refused is
+ * said, and the others are performed all the same: most of a system is better than none. */
+static bool perform_file(struct system *system, const char *path) {
+    static char answer_bytes[0x20000];
+    static struct request request;
+    const struct peer self = {.process = getpid(), .trusted = true, .socket = -1};
+    char line[REQUEST_BYTES + 2];
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL) {
+        say(LOG_ERR, "--requests: %s: %s", path, strerror(errno));
+        return false;
+    }
+    for (unsigned int number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
+        struct text answer = text_in(answer_bytes, sizeof(answer_bytes));
+        char problem_bytes[512];
+        struct text problem = text_in(problem_bytes, sizeof(problem_bytes));
+        int with = -1;
+        if (line[0] == '\n' || line[0] == '#')
+            continue;
+        if (!read_request(line, strlen(line), &request, &problem))
+            say(LOG_ERR, "%s:%u: %s", path, number, problem.bytes);
+        else if (!perform(system, &request, &self, &answer, &with))
+            say(LOG_ERR, "%s:%u: %s", path, number, answer.bytes);
+        if (with >= 0)
+            close(with);
+    }
+    fclose(file);
+    return true;
+}
+
+/* Tells systemd, if that waits for it, that requests can come. */
+static void tell_ready(void) {
+    static const char ready[] = "READY=1";
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (path != NULL && strlen(path) < sizeof(address.sun_path)) {
+        strcpy(address.sun_path, path);
+        if (*path == '@')
+            address.sun_path[0] = 0;
+        sendto(notify, ready, sizeof(ready) - 1, MSG_NOSIGNAL, (struct sockaddr *)&address,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+    }
+    close(notify);
+}
+
+int main(int count, char **words) {
+    static struct system system;
+    struct options options = {
+        .socket = RUN_FOLDER "/control",
+        .tasks = RUN_FOLDER "/tasks",
+        .object = "/usr/local/lib/hyperperiod/hyperperiod.bpf.o",
+    };
+    bool lacks;
+
+    if (!read_options(count, words, &options))
+        return BAD_INPUT;
+    begin_log(!options.foreground);
+    mkdir(RUN_FOLDER, 0755);
+    const int control = open_socket(options.socket, 0660, options.group);
+    const int tasks =
+        strcmp(options.tasks, "none") == 0 ? -1 : open_socket(options.tasks, 0666, NULL);
+    if (control < 0 || (tasks < 0 && strcmp(options.tasks, "none") != 0))
+        return LACKS;
+    const char *problem = kernel_open(options.object, &lacks);
+    if (problem != NULL) {
+        say(LOG_ERR, "%s", problem);
+        return lacks ? LACKS : 1;
+    }
+    say(LOG_NOTICE, "ready; there are no servers, until requests make them");
+    if (options.requests != NULL && !perform_file(&system, options.requests))
+        return BAD_INPUT;
+    /* Whoever started it goes on once requests can come. */
+    if (!options.foreground && daemon(0, 1) != 0) {
+        say(LOG_ERR, "no process for the background: %s", strerror(errno));
+        return LACKS;
+    }
+    tell_ready();
+    serve(&system, control, tasks);
+    if (system.running)
+        kernel_stop();
+    kernel_close();
+    unlink(options.socket);
+    if (tasks >= 0)
+        unlink(options.tasks);
+    say(LOG_NOTICE, "ended; the kernel's own scheduler goes on");
+    return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "members.h"
+
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "hosts/linux/shared.h"
+
+#define CGROUPS "/sys/fs/cgroup"
+#define GROUPS_MAX_ASKED 1024
+
+/* A cgroup's id is the number of its folder's inode. */
+static bool find_cgroup(const char *word, struct member *member, struct text *problem) {
+    const bool whole = strncmp(word, CGROUPS "/", sizeof(CGROUPS)) == 0;
+    struct statfs system;
+    struct stat folder;
+
+    const int length = snprintf(member->path, sizeof(member->path), "%s%s%s", whole ? "" : CGROUPS,
+                                whole || *word == '/' ? "" : "/", word);
+    if (length < 0 || (size_t)length >= sizeof(member->path) || strstr(word, "..") != NULL) {
+        add(problem,
+            "cgroup: found a path that is too long or has '..', allowed: less than %u "
+            "bytes without '..'",
+            PATH_BYTES);
+        return false;
+    }
+    if (statfs(member->path, &system) != 0 || stat(member->path, &folder) != 0
+        || (unsigned long)system.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(folder.st_mode)) {
+        add(problem, "cgroup: found no cgroup (version 2) '%s', allowed: a folder of " CGROUPS,
+            member->path);
+        return false;
+    }
+    member->kind = BY_CGROUP;
+    member->id = folder.st_ino;
+    return true;
+}
+
+static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)id);
+    if (access(path, F_OK) != 0) {
+        add(problem, "%s: found no %llu, allowed: one that is there", thread ? "thread" : "pid",
+            (unsigned long long)id);
+        return false;
+    }
+    member->kind = thread ? BY_THREAD : BY_PROCESS;
+    member->id = id;
+    return true;
+}
+
+bool find_member(const struct request *request, struct member *member, struct text *problem) {
+    const unsigned int ways =
+        request->given[KEY_CGROUP] + request->given[KEY_PID] + request->given[KEY_THREAD];
+
+    memset(member, 0, sizeof(*member));
+    member->key = request->given[KEY_KEY] ? request->number[KEY_KEY] : LX_OWN;
+    if (ways != 1) {
+        add(problem, "member: found %u, allowed: one of cgroup=, pid= and thread=", ways);
+        return false;
+    }
+    if (request->given[KEY_CGROUP])
+        return find_cgroup(request->word[KEY_CGROUP], member, problem);
+    return find_task(request->number[request->given[KEY_PID] ? KEY_PID : KEY_THREAD],
+                     request->given[KEY_THREAD], member, problem);
+}
+
+bool is_thread_of(uint64_t thread, pid_t process) {
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%llu", process, (unsigned long long)thread);
+    return access(path, F_OK) == 0;
+}
+
+bool may_enter(const struct peer *peer, long long users) {
+    gid_t groups[GROUPS_MAX_ASKED];
+    socklen_t bytes = sizeof(groups);
+    struct ucred one;
+    socklen_t one_bytes = sizeof(one);
+
+    if (peer->trusted || peer->user == 0 || users == USERS_ALL)
+        return true;
+    if (users == USERS_NONE)
+        return false;
+    if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &one, &one_bytes) == 0
+        && (long long)one.gid == users)
+        return true;
+    if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) != 0)
+        return false;
+    for (size_t i = 0; i < bytes / sizeof(groups[0]); i++)
+        if ((long long)groups[i] == users)
+            return true;
+    return false;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perform.h"
+
+#include <string.h>
+
+#include "kernel.h"
+#include "room.h"
+
+#define WARNING_BYTES 1024u
+#define PRIORITIES 32768u /* of threads in a server (shared.h: lx_thread.key) */
+
+/* What is collected while a request is performed. */
+struct doing {
+    struct system *system;
+    const struct request *request;
+    const struct peer *peer;
+    struct text problem;  /* why it is refused */
+    struct text warnings; /* in quotes, with commas between */
+};
+
+static bool refuse(struct doing *doing, const char *why) {
+    add(&doing->problem, "%s", why);
+    return false;
+}
+
+/* Whether the kernel did as it was told; NULL is what it says then. */
+static bool agrees(struct doing *doing, const char *why) {
+    return why == NULL || refuse(doing, why);
+}
+
+static void warn(struct doing *doing, const char *format, const char *name) {
+    char bytes[WARNING_BYTES / 2];
+    struct text text = text_in(bytes, sizeof(bytes));
+
+    add(&text, format, name);
+    if (doing->warnings.length > 0)
+        add(&doing->warnings, ", ");
+    add_quoted(&doing->warnings, bytes);
+}
+
+/* --- what servers leave ---------------------------------------------------------------------- */
+
+#define TAKES_ALL                                                                                  \
+    "server %s takes all the time that others leave while it has work: threads outside of "        \
+    "servers then wait, and after 30 s the kernel ends the scheduler"
+
+/* Whether the servers of a lock domain leave something to what is outside of them. Who insists is
+ * warned instead. */
+static bool leaves_time(struct doing *doing, uint32_t lock) {
+    static const char found[] =
+        "budgets: found servers that may keep cpus busy for 30 s or longer, allowed: some time for "
+        "threads outside of servers, or the kernel ends the scheduler";
+
+    if (longest_busy_ns(doing->system, lock) < WATCHDOG_NS)
+        return true;
+    if (!doing->request->number[KEY_FORCE]) {
+        add(&doing->problem, "%s (force=1 insists)", found);
+        return false;
+    }
+    warn(doing, "%s", found);
+    return true;
+}
+
+static bool all_leave_time(struct doing *doing) {
+    for (uint32_t lock = 0; lock < lock_domains(doing->system); lock++)
+        if (!leaves_time(doing, lock))
+            return false;
+    return true;
+}
+
+/* --- verbs ----------------------------------------------------------------------------------- */
+
+/* The server that the request names. */
+static bool named(struct doing *doing, uint32_t *number) {
+    *number = find_server(doing->system, doing->request->name);
+    if (*number != SERVER_LIMIT)
+        return true;
+    add(&doing->problem, "server: found no '%s', allowed: one that was made by server",
+        doing->request->name);
+    return false;
+}
+
+static bool do_policy(struct doing *doing) {
+    for (uint32_t i = 0; i < SERVER_LIMIT; i++)
+        if (doing->system->server[i].present)
+            return refuse(doing, "policy: found servers already, allowed: before the first one, or "
+                                 "after clear");
+    if (doing->system->running)
+        return refuse(doing, "policy: found a system in force, allowed: swap, or stop before");
+    return set_policy(doing->system, doing->request, &doing->problem);
+}
+
+static bool do_server(struct doing *doing) {
+    struct system *system = doing->system;
+    uint32_t number;
+
+    if (!system->has_policy)
+        return refuse(doing, "server: found no policy, allowed: after policy");
+    if (!add_server(system, doing->request, &number, &doing->problem))
+        return false;
+    const struct server *server = &system->server[number];
+    if (takes_all(system, &server->params))
+        warn(doing, TAKES_ALL, server->name);
+    if (leaves_time(doing, server->lock)
+        && (!system->running || agrees(doing, kernel_add(system, number))))
+        return true;
+    remove_server(system, number);
+    return false;
+}
+
+static bool do_set(struct doing *doing) {
+    struct system *system = doing->system;
+    uint32_t number;
+
+    if (!named(doing, &number))
+        return false;
+    struct server *server = &system->server[number];
+    const struct hp_params before = server->params;
+    const struct hp_params params = asked_params(&before, doing->request);
+    if (!change_server(system, number, &params, &doing->problem))
+        return false;
+    if (takes_all(system, &params) && !takes_all(system, &before))
+        warn(doing, TAKES_ALL, server->name);
+    if (leaves_time(doing, server->lock)
+        && (!system->running || agrees(doing, kernel_change(system, number))))
+        return true;
+    change_server(system, number, &before, &doing->problem);
+    return false;
+}
+
+static bool do_remove(struct doing *doing) {
+    struct system *system = doing->system;
+    uint32_t number;
+
+    if (!named(doing, &number))
+        return false;
+    for (uint32_t i = 0; i < system->member_count && system->running; i++)
+        if (system->member[i].server == number)
+            kernel_detach(system, &system->member[i]);
+    if (system->running && !agrees(doing, kernel_remove(system, number)))
+        return false;
+    remove_server(system, number);
+    return true;
+}
+
+/* Where the member stands, or the count if it is none yet. */
+static uint32_t place_of(const struct system *system, const struct member *member) {
+    uint32_t place = 0;
+
+    while (
+        place < system->member_count
+        && (system->member[place].kind != member->kind || system->member[place].id != member->id))
+        place++;
+    return place;
+}
+
+/* Whether the key is one that the order inside the server knows. */
+static bool has_key(struct doing *doing, const struct member *member) {
+    const bool by_priority = doing->system->server[member->server].inside == LX_FP;
+
+    if (!by_priority || member->key == LX_OWN || member->key < PRIORITIES)
+        return true;
+    add(&doing->problem, "key: found %llu, allowed under inside=fp: 0 to %u",
+        (unsigned long long)member->key, PRIORITIES - 1);
+    return false;
+}
+
+/* Makes it a member of its server, or changes its key or server if it is one. */
+static bool put_member(struct doing *doing, const struct member *member) {
+    struct system *system = doing->system;
+    const uint32_t place = place_of(system, member);
+
+    if (!has_key(doing, member))
+        return false;
+    if (place == MEMBER_LIMIT)
+        return refuse(doing, "member: found 1024 already, allowed: so many");
+    if (system->running && !agrees(doing, kernel_attach(system, member)))
+        return false;
+    system->member[place] = *member;
+    system->member_count += place == system->member_count;
+    return true;
+}
+
+static bool drop_member(struct doing *doing, const struct member *member) {
+    struct system *system = doing->system;
+    const uint32_t place = place_of(system, member);
+
+    if (place == system->member_count || system->member[place].server != member->server)
+        return refuse(doing, "member: found none of this server, allowed: one that was attached");
+    if (system->running && !agrees(doing, kernel_detach(system, &system->member[place])))
+        return false;
+    system->member[place] = system->member[--system->member_count];
+    return true;
+}
+
+static bool do_attach(struct doing *doing) {
+    struct member member;
+
+    if (!find_member(doing->request, &member, &doing->problem) || !named(doing, &member.server))
+        return false;
+    return put_member(doing, &member);
+}
+
+static bool do_detach(struct doing *doing) {
+    struct member member;
+
+    if (!find_member(doing->request, &member, &doing->problem) || !named(doing, &member.server))
+        return false;
+    return drop_member(doing, &member);
+}
+
+/* A thread of the one who asks; others are no business of theirs. */
+static bool own_thread(struct doing *doing, struct member *member) {
+    if (!find_member(doing->request, member, &doing->problem))
+        return false;
+    return is_thread_of(member->id, doing->peer->process)
+           || refuse(doing, "thread: found one of another process, allowed: one's own");
+}
+
+static bool do_enter(struct doing *doing) {
+    struct member member;
+
+    if (!own_thread(doing, &member) || !named(doing, &member.server))
+        return false;
+    if (!may_enter(doing->peer, doing->system->server[member.server].users))
+        return refuse(doing, "server: found one that is not open to this user, allowed: one with "
+                             "users=all or a group of theirs");
+    return put_member(doing, &member);
+}
+
+static bool do_leave(struct doing *doing) {
+    const struct system *system = doing->system;
+    struct member member;
+
+    if (!own_thread(doing, &member))
+        return false;
+    const uint32_t place = place_of(system, &member);
+    if (place == system->member_count)
+        return refuse(doing, "thread: found none of any server, allowed: one that has entered");
+    member.server = system->member[place].server;
+    return drop_member(doing, &member);
+}
+
+static bool do_start(struct doing *doing) {
+    struct system *system = doing->system;
+
+    if (!system->has_policy)
+        return refuse(doing, "start: found no policy, allowed: after policy");
+    if (system->running)
+        return refuse(doing, "start: found a system in force, allowed: after stop");
+    if (!all_leave_time(doing) || !agrees(doing, kernel_start(system)))
+        return false;
+    system->running = true;
+    return true;
+}
+
+static bool do_stop(struct doing *doing) {
+    if (!doing->system->running)
+        return refuse(doing, "stop: found no system in force, allowed: after start");
+    doing->system->running = false;
+    kernel_stop();
+    return true;
+}
+
+static bool do_clear(struct doing *doing) {
+    if (doing->system->running)
+        return refuse(doing, "clear: found a system in force, allowed: after stop");
+    kernel_close();
+    clear_system(doing->system);
+    return true;
+}
+
+static bool do_swap(struct doing *doing) {
+    struct system *system = doing->system;
+    const struct hp_policy before = system->config.policy;
+    struct hp_policy policy;
+
+    if (!system->has_policy || !doing->request->given[KEY_NAME])
+        return refuse(doing, "swap: found no policy, allowed: after policy, with name=...");
+    if (!read_policy(system, doing->request->word[KEY_NAME], &policy, &doing->problem)
+        || !swap_policy(system, &policy, &doing->problem))
+        return false;
+    if (!system->running || agrees(doing, kernel_swap(system)))
+        return true;
+    swap_policy(system, &before, &doing->problem);
+    return false;
+}
+
+static bool do_record(struct doing *doing) {
+    doing->system->recording = doing->request->on;
+    kernel_record(doing->request->on);
+    return true;
+}
+
+static bool do_rings(struct doing *doing, int *file) {
+    *file = kernel_rings(doing->system);
+    return *file >= 0 || refuse(doing, "rings: found none, allowed: after start");
+}
+
+/* The only verbs for those who may not control the system. */
+static bool is_permitted(struct doing *doing) {
+    const enum verb verb = doing->request->verb;
+
+    return doing->peer->trusted || verb == VERB_ENTER || verb == VERB_LEAVE
+           || refuse(doing, "request: found one that changes or shows the system, allowed on this "
+                            "socket: enter, leave");
+}
+
+static bool do_verb(struct doing *doing, int *file) {
+    switch (doing->request->verb) {
+    case VERB_POLICY:
+        return do_policy(doing);
+    case VERB_SERVER:
+        return do_server(doing);
+    case VERB_ATTACH:
+        return do_attach(doing);
+    case VERB_DETACH:
+        return do_detach(doing);
+    case VERB_START:
+        return do_start(doing);
+    case VERB_STOP:
+        return do_stop(doing);
+    case VERB_CLEAR:
+        return do_clear(doing);
+    case VERB_STATUS:
+        return true;
+    case VERB_SET:
+        return do_set(doing);
+    case VERB_SWAP:
+        return do_swap(doing);
+    case VERB_REMOVE:
+        return do_remove(doing);
+    case VERB_RECORD:
+        return do_record(doing);
+    case VERB_RINGS:
+        return do_rings(doing, file);
+    case VERB_ENTER:
+        return do_enter(doing);
+    case VERB_LEAVE:
+        return do_leave(doing);
+    case VERB_COUNT:
+        break;
+    }
+    return false;
+}
+
+void add_refusal(struct text *answer, const char *problem) {
+    add(answer, "{\"ok\": false, \"error\": ");
+    add_quoted(answer, problem);
+    add(answer, "}");
+}
+
+bool perform(struct system *system, const struct request *request, const struct peer *peer,
+             struct text *answer, int *file) {
+    char problem[WARNING_BYTES], warnings[WARNING_BYTES];
+    struct doing doing = {
+        .system = system,
+        .request = request,
+        .peer = peer,
+        .problem = text_in(problem, sizeof(problem)),
+        .warnings = text_in(warnings, sizeof(warnings)),
+    };
+
+    *file = -1;
+    if (!is_permitted(&doing) || !do_verb(&doing, file)) {
+        add_refusal(answer, problem);
+        return false;
+    }
+    add(answer, "{\"ok\": true");
+    if (doing.warnings.length > 0)
+        add(answer, ", \"warnings\": [%s]", warnings);
+    if (request->verb == VERB_START)
+        add(answer, ", \"base_ns\": %llu", kernel_state()->base_ns);
+    if (request->verb == VERB_STATUS) {
+        add(answer, ", ");
+        add_status(answer, system);
+    }
+    add(answer, "}");
+    return true;
+}

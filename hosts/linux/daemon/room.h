@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What servers leave for everything outside of them.
+ *
+ * The kernel throws a scheduler out when a thread that wants to run waits for 30 s. So servers that
+ * keep their cpus busy for so long without a gap cannot be had: neither would anything outside of
+ * them run, the control daemon among it.
+ */
+#ifndef HPD_ROOM_H
+#define HPD_ROOM_H
+
+#include "system.h"
+
+#define WATCHDOG_NS 30000000000ull
+
+/* How long (ns) all cpus of a lock domain can be busy with servers at a stretch, at most;
+ * WATCHDOG_NS for that or more. */
+uint64_t longest_busy_ns(const struct system *system, uint32_t lock);
+
+/* Whether the server, busy, takes every instant that the others leave: then what is outside of
+ * servers has none, however long. */
+bool takes_all(const struct system *system, const struct hp_params *params);
+
+#endif

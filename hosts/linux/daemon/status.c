@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <unistd.h>
+
+#include "kernel.h"
+#include "perform.h"
+
+typedef unsigned long long wide; /* as %llu has it */
+
+static const char *truth(bool is_so) {
+    return is_so ? "true" : "false";
+}
+
+static void add_policy(struct text *answer, const struct system *system) {
+    static const char *const budgets[] = {HP_BUDGETS(HP_RULE_NAME)};
+    static const char *const orders[] = {HP_ORDERS(HP_RULE_NAME)};
+    static const char *const slacks[] = {HP_SLACKS(HP_RULE_NAME)};
+    const struct hp_config *config = &system->config;
+
+    add(answer,
+        "\"policy\": {\"rules\": \"%s+%s+%s\", \"global\": %s, \"quantum_ns\": %llu, "
+        "\"decision_ns\": %llu, \"spare_period_ns\": %llu, \"spare_budget_ns\": %llu}",
+        budgets[config->policy.budget], orders[config->policy.order], slacks[config->policy.slack],
+        truth(system->global), config->quantum_ns, config->decision_ns, config->spare_period_ns,
+        config->spare_budget_ns);
+}
+
+static void add_usage(struct text *answer, const struct lx_look *look) {
+    const struct lx_usage *usage = &look->usage;
+
+    add(answer,
+        ", \"used_ns\": %llu, \"donated_ns\": %llu, \"extra_ns\": %llu, \"stolen_ns\": %llu, "
+        "\"overrun_ns\": %llu, \"overrun_ns_max\": %llu, \"overruns\": %u, \"thefts\": %u, "
+        "\"arrivals\": %u, \"runnable\": %u, \"remaining_ns\": %lld, \"now_ns\": %llu",
+        usage->used_ns, usage->donated_ns, usage->extra_ns, usage->stolen_ns, usage->overrun_ns,
+        usage->overrun_ns_max, usage->overruns, usage->thefts, usage->arrivals, usage->threads,
+        look->remaining_ns, look->now_ns);
+}
+
+static void add_server_of(struct text *answer, const struct system *system, uint32_t number) {
+    const struct server *server = &system->server[number];
+    struct lx_look look;
+
+    add(answer, "{\"name\": ");
+    add_quoted(answer, server->name);
+    if (server->cpu != HOME_GLOBAL)
+        add(answer, ", \"pcpu\": %u", server->cpu);
+    if (server->params.flags & HP_BEST_EFFORT)
+        add(answer, ", \"best_effort\": true, \"weight\": %u", server->params.weight);
+    else
+        add(answer, ", \"period_ns\": %llu, \"budget_ns\": %llu, \"priority\": %u, \"extra\": %s",
+            server->params.period_ns, server->params.budget_ns, server->params.priority,
+            truth(server->params.flags & HP_EXTRA));
+    add(answer, ", \"inside\": \"%s\"", inside_word(server->inside));
+    if (kernel_look(system, number, &look))
+        add_usage(answer, &look);
+    add(answer, ", \"members\": [");
+    const char *between = "";
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        const struct member *member = &system->member[i];
+        if (member->server != number)
+            continue;
+        if (member->kind == BY_CGROUP) {
+            add(answer, "%s{\"cgroup\": ", between);
+            add_quoted(answer, member->path);
+            add(answer, "}");
+        } else {
+            add(answer, "%s{\"%s\": %llu", between, member->kind == BY_PROCESS ? "pid" : "thread",
+                (wide)member->id);
+            if (member->key != LX_OWN)
+                add(answer, ", \"key\": %llu", (wide)member->key);
+            add(answer, "}");
+        }
+        between = ", ";
+    }
+    add(answer, "]}");
+}
+
+void add_status(struct text *answer, const struct system *system) {
+    const struct lx_state *state = kernel_state();
+    const char *between = "";
+
+    add(answer, "\"pid\": %d, \"running\": %s, \"recording\": %s", getpid(), truth(system->running),
+        truth(system->recording));
+    if (state != NULL) {
+        add(answer,
+            ", \"base_ns\": %llu, \"parked\": %u, \"strays\": %llu, \"exit_kind\": %llu, "
+            "\"exit_reason\": ",
+            state->base_ns, state->parked, state->strays, state->exit_kind);
+        add_quoted(answer, state->exit_reason);
+    }
+    if (!system->has_policy)
+        return;
+    add(answer, ", ");
+    add_policy(answer, system);
+    add(answer, ", \"cpus\": [");
+    for (uint64_t left = system->cpus; left != 0; left &= left - 1) {
+        add(answer, "%s", between);
+        add(answer, "%u", (unsigned int)__builtin_ctzll(left));
+        between = ", ";
+    }
+    add(answer, "], \"servers\": [");
+    between = "";
+    for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
+        if (!system->server[i].present)
+            continue;
+        add(answer, "%s", between);
+        add_server_of(answer, system, i);
+        between = ", ";
+    }
+    add(answer, "]");
+}

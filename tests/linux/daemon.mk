@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# hyperperiodd over a kernel that is a log, under sanitizers, and hyperperiodctl:
+# make -f tests/linux/daemon.mk, from the top of the repository, puts them into build/linux-fake.
+
+OUT := build/linux-fake
+DAEMON := hosts/linux/daemon
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Wswitch -D_GNU_SOURCE $(SANITIZE)
+INCLUDES := -I. -I$(DAEMON)
+HEADERS := $(wildcard $(DAEMON)/*.h hosts/linux/*.h hosts/xen/ring.h core/*.h core/*/*.h)
+REAL := $(patsubst $(DAEMON)/%.c,$(OUT)/%.o,$(filter-out %/kernel.c,$(wildcard $(DAEMON)/*.c)))
+
+.DEFAULT_GOAL := all
+.PHONY: all
+all: $(OUT)/hyperperiodd $(OUT)/hyperperiodctl $(OUT)/busy
+
+$(OUT)/hyperperiodd: $(REAL) $(OUT)/fake_kernel.o
+	$(CC) $(SANITIZE) -o $@ $^
+
+$(OUT)/busy: $(OUT)/busy.o $(OUT)/room.o $(OUT)/system.o $(OUT)/request.o $(OUT)/text.o
+	$(CC) $(SANITIZE) -o $@ $^
+
+$(OUT)/hyperperiodctl: hosts/linux/control/hyperperiodctl.c
+	@mkdir -p $(OUT)
+	$(CC) $(CFLAGS) -o $@ $<
+
+$(OUT)/%.o: $(DAEMON)/%.c $(HEADERS)
+	@mkdir -p $(OUT)
+	$(CC) $(CFLAGS) $(INCLUDES) -c -o $@ $<
+
+$(OUT)/%.o: tests/linux/%.c $(HEADERS)
+	@mkdir -p $(OUT)
+	$(CC) $(CFLAGS) $(INCLUDES) -c -o $@ $<

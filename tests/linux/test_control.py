@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""hyperperiodd does what is asked on its socket, and refuses everything else whole."""
+
+from __future__ import annotations
+
+import array
+import os
+import random
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.linux.daemons import Daemon, command, daemon_in, program
+
+from hyperperiod.model.policy import PRESETS, legal_policies
+
+SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
+MALFORMED = 100_000
+LIMIT = 4096
+
+PTPS = "policy name=ptps pcpus=0-1"
+A = "server a pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=fp"
+B = "server b pcpu=1 period_ns=20000000 budget_ns=5000000 priority=0"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with daemon_in(tmp_path) as one:
+        yield one
+
+
+def test_a_system_is_started_changed_and_stopped(daemon: Daemon) -> None:
+    """The kernel is told all at the start, then what changes, in the order of the requests."""
+    me = os.getpid()
+    daemon.does(PTPS, A, B, f"attach a pid={me} key=7", "record on")
+    assert [call for call in daemon.calls if not call.startswith("record")] == []
+    assert daemon.does("start")["base_ns"] == 5_000_000_000
+    daemon.does("set a budget_ns=4000000", "swap name=ds", f"attach b thread={me}")
+    daemon.does(f"detach b thread={me}", "remove b", "record off", "stop")
+    assert daemon.calls == [
+        "record 1",
+        "start 0.0.0 global=0 cpus=3 recording=1",
+        "add 0 inside=1 period_ns=10000000 budget_ns=3000000 priority=1 flags=0 weight=0",
+        "add 64 inside=3 period_ns=20000000 budget_ns=5000000 priority=0 flags=0 weight=0",
+        f"attach 0 pid={me} key=7",
+        "change 0 inside=1 period_ns=10000000 budget_ns=4000000 priority=1 flags=0 weight=0",
+        "swap 1.0.0",
+        f"attach 64 thread={me} key=-1",
+        f"detach 64 thread={me} key=-1",
+        "remove 64",
+        "record 0",
+        "stop",
+    ]
+
+
+def test_status_tells_all(daemon: Daemon) -> None:
+    daemon.does(PTPS, A, f"attach a pid={os.getpid()}")
+    before = daemon.does("status")
+    assert before["running"] is False
+    assert before["pid"] == daemon.process.pid
+    assert before["cpus"] == [0, 1]
+    assert before["policy"]["rules"] == "periodic+fp+none"
+    daemon.does("start")
+    after = daemon.does("status")
+    assert after["running"] is True
+    (server,) = after["servers"]
+    assert server["name"] == "a"
+    assert (server["period_ns"], server["budget_ns"]) == (10_000_000, 3_000_000)
+    assert server["members"] == [{"pid": os.getpid()}]
+    assert server["used_ns"] == 1_000_000
+
+
+def test_a_system_can_be_started_again_and_forgotten(daemon: Daemon) -> None:
+    daemon.does(PTPS, A, "start", "stop", "start", "stop", "clear")
+    assert daemon.does("status").get("servers") is None
+    assert [call.split()[0] for call in daemon.calls] == ["start", "add", "stop"] * 2
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_every_named_policy_is_taken(daemon: Daemon, name: str) -> None:
+    """Names and rules are the core's; the scope is that of the name."""
+    policy = PRESETS[name]
+    daemon.does(f"policy name={name} pcpus=0")
+    answer = daemon.does("status")["policy"]
+    assert answer["rules"] == "+".join(policy.rules.split("+")[:3])
+    assert answer["global"] == (policy.scope.value == "global")
+
+
+def test_every_legal_policy_is_taken_and_no_other(daemon: Daemon) -> None:
+    legal = {policy.rules for policy in legal_policies()}
+    words = [sorted({rules.split("+")[i] for rules in legal}) for i in range(3)]
+    for budget in words[0]:
+        for order in words[1]:
+            for slack in words[2]:
+                for scope in ("", "+global"):
+                    rules = f"{budget}+{order}+{slack}"
+                    request = f"policy name={rules} pcpus=0-1 global={int(bool(scope))}"
+                    assert daemon.ask(request)["ok"] is (f"{rules}{scope}" in legal), request
+
+
+@pytest.mark.parametrize(
+    ("request_", "found"),
+    [
+        (" ", "request: found ''"),
+        ("statut", "request: found 'statut'"),
+        ("status ", "found ''"),
+        ("status x=1", "found 'x='"),
+        ("server", "server: found ''"),
+        ("server a/b pcpu=0", "server: found 'a/b'"),
+        (f"server {'a' * 64} pcpu=0", "server: found 'aaa"),
+        ("server c pcpu=0", "period_ns: found none"),
+        ("server c period_ns=10 budget_ns=5", "pcpu: found none"),
+        ("server c pcpu=2 period_ns=10 budget_ns=5", "pcpu: found another one"),
+        ("server c pcpu=global period_ns=10 budget_ns=5", "pcpu: found global"),
+        ("server c pcpu=64 period_ns=10 budget_ns=5", "pcpu: found '64'"),
+        ("server c pcpu=0 period_ns=0 budget_ns=5", "period_ns: found '0'"),
+        ("server c pcpu=0 period_ns=1e6 budget_ns=5", "period_ns: found '1e6'"),
+        ("server c pcpu=0 period_ns=-1 budget_ns=5", "period_ns: found '-1'"),
+        ("server c pcpu=0 period_ns=99999999999999999999 budget_ns=5", "period_ns: found '9999"),
+        ("server c pcpu=0 period_ns=9 period_ns=9", "period_ns: found twice"),
+        ("server c pcpu=0 period_ns=1000000 budget_ns=1000001", "budget_ns: found none, or more"),
+        ("server c pcpu=0 period_ns=1000000 budget_ns=4999", "budget_ns: found less than a dec"),
+        ("server c pcpu=0 period_ns=15000 budget_ns=5000", "so short that deciding"),
+        ("server c pcpu=0 period_ns=90 budget_ns=5 inside=x", "inside: found 'x'"),
+        ("server c pcpu=0 best_effort=1 period_ns=9000000", "best_effort: found"),
+        ("server c pcpu=0 period_ns=9000000 budget_ns=90000 weight=2", "weight: found"),
+        ("server c pcpu=0 period_ns=9000000 budget_ns=90000 users=nobody-there", "users: found"),
+        ("server a pcpu=1 period_ns=10000000 budget_ns=1000000", "server: found a already"),
+        ("set c budget_ns=7", "server: found no 'c'"),
+        ("set a budget_ns=10000001", "budget_ns: found none, or more"),
+        ("set a inside=edf", "set: found 'inside='"),
+        ("attach a", "member: found 0"),
+        ("attach a pid=1 thread=1", "member: found 2"),
+        ("attach a pid=4194303", "pid: found no 4194303"),
+        ("attach a cgroup=/no/such/one", "cgroup: found no cgroup"),
+        ("attach a cgroup=../../etc", "cgroup: found a path"),
+        ("attach a pid=1 key=32768", "key: found 32768"),
+        ("detach a pid=1", "member: found none of this server"),
+        ("swap name=rtds", "found a global policy"),
+        ("swap name=periodic+edf+spare", "rules that do not go together"),
+        ("swap name=x", "name: found 'x'"),
+        ("policy name=ds pcpus=0", "policy: found servers already"),
+        ("record maybe", "record: found 'maybe'"),
+        ("start", "start: found a system in force"),
+        ("clear", "clear: found a system in force"),
+        ("server c pcpu=1 period_ns=10000000 budget_ns=8000000", "keep cpus busy for 30 s"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_whole(daemon: Daemon, request_: str, found: str) -> None:
+    daemon.does(PTPS, A, B, "start")
+    assert found in daemon.refuses(request_)
+
+
+def test_before_its_time_a_request_is_refused(daemon: Daemon) -> None:
+    for request in (A, "start", "swap name=ds"):
+        assert "allowed: after policy" in daemon.refuses(request)
+    assert "pcpus: found several" in daemon.refuses("policy name=hsf-fp pcpus=0-1")
+    daemon.does(PTPS, A)
+    assert "found no system in force" in daemon.refuses("stop")
+    assert "rings: found none" in daemon.refuses("rings")
+
+
+def test_what_the_kernel_refuses_leaves_all_as_it_was(daemon: Daemon) -> None:
+    me = os.getpid()
+    daemon.does(PTPS, A, "start", f"attach a pid={me}")
+    why = "kernel: found something, allowed: nothing"
+    (daemon.folder / "kernel.refuse").write_text(why)
+    before = daemon.does("status")
+    for request in (B, "set a budget_ns=1000000", "swap name=ds", "remove a",
+                    f"attach a thread={me}", f"detach a pid={me}"):  # fmt: skip
+        answer = daemon.ask(request)
+        assert answer == {"ok": False, "error": why}, request
+        assert daemon.does("status") == before, request
+
+
+def test_the_kernel_ends_the_scheduler_and_the_daemon_says_so(daemon: Daemon) -> None:
+    """It ends a scheduler whose threads wait for too long; then the system can be started anew."""
+    daemon.does(PTPS, A, "start")
+    ended = daemon.folder / "kernel.ended"
+    ended.write_text("runnable task stall")
+    daemon.does("status")
+    assert daemon.does("status")["running"] is False
+    assert any("has ended the scheduler: runnable task stall" in line for line in daemon.log)
+    ended.unlink()
+    daemon.does("start")
+
+
+def test_servers_leave_something_for_what_is_outside(daemon: Daemon) -> None:
+    """Who insists on a whole cpu is warned; who takes what is left is told what that means."""
+    daemon.does("policy name=rtds pcpus=0")
+    full = "server a period_ns=10000000 budget_ns=10000000"
+    assert "force=1 insists" in daemon.refuses(full)
+    (warning,) = daemon.does(f"{full} force=1")["warnings"]
+    assert "busy for 30 s" in warning
+    daemon.does("set a budget_ns=2000000")
+    (warning,) = daemon.does("server rest best_effort=1")["warnings"]
+    assert "server rest takes all the time that others leave" in warning
+    (warning,) = daemon.does("set a extra=1")["warnings"]
+    assert "server a takes all the time that others leave" in warning
+
+
+def naive_busy(servers: list[tuple[int, int]], pcpus: int, limit: int) -> int:
+    """The longest stretch, one time unit after the other: every server serves a budget as late as
+    it can in the period before, then one at each beginning of a period."""
+    demand = 0
+    releases = dict.fromkeys(range(limit), 0)
+    for period, budget in servers:
+        releases[0] += budget
+        for at in range(budget, limit, period):
+            releases[at] += budget
+    for time in range(limit):
+        demand += releases[time]
+        if demand < pcpus:
+            return time
+        demand -= pcpus
+    return limit
+
+
+def test_the_longest_stretch_is_that_of_a_naive_model() -> None:
+    rng = random.Random(SEED)
+    for _ in range(150):
+        servers = []
+        for _ in range(rng.randint(1, 4)):
+            period = rng.randint(2, 12)
+            servers.append((period, rng.randint(1, max(1, period // 3))))
+        words = [f"{period}:{budget}" for period, budget in servers]
+        done = subprocess.run([program("busy"), "1", *words], capture_output=True, text=True)
+        expected = naive_busy(servers, 1, 3000)
+        if expected == 3000:
+            assert int(done.stdout) >= 3000, (servers, done.stdout)
+        else:
+            assert int(done.stdout) == expected, (servers, done.stdout, done.stderr)
+
+
+# --- sockets ---------------------------------------------------------------------------------
+
+
+def test_sockets_are_open_to_whom_they_should(daemon: Daemon) -> None:
+    modes = {
+        name: stat.S_IMODE((daemon.folder / name).stat().st_mode) for name in ("control", "tasks")
+    }
+    assert modes == {"control": 0o660, "tasks": 0o666}
+
+
+def test_a_thread_enters_a_server_that_is_open(daemon: Daemon) -> None:
+    """The socket for tasks knows enter and leave alone, of threads of the one who asks."""
+    daemon.does(PTPS, A, f"{B} users=all", "start")
+    client = daemon.connect("tasks")
+    me = os.getpid()
+    assert daemon.ask(f"enter b thread={me} key=3", client)["ok"] is True
+    assert daemon.calls[-1] == f"attach 64 thread={me} key=3"
+    assert daemon.ask(f"leave thread={me}", client)["ok"] is True
+    assert daemon.calls[-1] == f"detach 64 thread={me} key=3"
+    for request, found in (
+        ("status", "found one that changes or shows"),
+        ("stop", "found one that changes or shows"),
+        ("enter b thread=1", "thread: found one of another process"),
+        (f"leave thread={me}", "thread: found none of any server"),
+        (f"enter c thread={me}", "server: found no 'c'"),
+    ):
+        answer = daemon.ask(request, client)
+        assert answer["ok"] is False, answer
+        assert found in answer["error"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_who_may_enter_is_asked_of_the_kernel(daemon: Daemon) -> None:
+    daemon.folder.chmod(0o755)
+    for above in daemon.folder.parents[:3]:
+        above.chmod(above.stat().st_mode | 0o111)
+    daemon.does(PTPS, f"{A} users=12345", B, "server c pcpu=1 best_effort=1 users=all", "start")
+    asks = (
+        "import os, socket, sys\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])\n"
+        "for name in 'abc':\n"
+        "    s.send(f'enter {name} thread={os.getpid()}'.encode())\n"
+        "    print(int(b'\"ok\": true' in s.recv(4096)), end='')\n"
+    )
+
+    def answers(group: int) -> str:
+        return subprocess.run(
+            ["python3", "-c", asks, str(daemon.folder / "tasks")],
+            user=54321, group=group, extra_groups=[], capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+
+    assert answers(12345) == "101"
+    assert answers(54321) == "001"
+
+
+def test_answers_come_with_the_rings(daemon: Daemon) -> None:
+    daemon.does(PTPS, A, "start")
+    client = daemon.connect()
+    client.send(b"rings")
+    _, extra, _, _ = client.recvmsg(4096, socket.CMSG_SPACE(4))
+    (file,) = array.array("i", extra[0][2])
+    with os.fdopen(file, "rb") as rings:
+        assert rings.read() == b"rings of 2"
+
+
+def test_the_tool_asks_and_writes_by_its_own_rights(daemon: Daemon, tmp_path: Path) -> None:
+    tool = [str(program("hyperperiodctl")), "--socket", str(daemon.folder / "control")]
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*tool, *words], capture_output=True, text=True)
+
+    assert run(*PTPS.split()).returncode == 0
+    assert run(*A.split()).returncode == 0
+    assert run("start").returncode == 0
+    assert run("rings", f"path={tmp_path / 'rings'}").returncode == 0
+    assert (tmp_path / "rings").read_text() == "rings of 2"
+    assert run("rings", f"path={tmp_path / 'no' / 'rings'}").returncode == 3
+    refused = run("start")
+    assert refused.returncode == 2
+    assert "found a system in force" in refused.stdout
+    daemon.end()
+    gone = run("status")
+    assert gone.returncode == 3
+    assert "found no daemon" in gone.stderr
+
+
+def test_too_many_clients_push_the_quiet_ones_out(daemon: Daemon) -> None:
+    """Connections that ask nothing keep nobody out."""
+    first = daemon.connect()
+    busy = daemon.connect()
+    for _ in range(100):
+        daemon.connect()
+        assert daemon.ask("status", busy)["ok"] is True
+    assert first.recv(64) == b""
+
+
+def send_for_ever(client: socket.socket) -> None:
+    while True:
+        client.send(b"status")
+
+
+def test_who_does_not_read_is_left_alone(daemon: Daemon) -> None:
+    """Answers that nobody takes end the connection; the daemon waits for none of them."""
+    daemon.does(PTPS, A, B)
+    deaf = daemon.connect()
+    with pytest.raises((BrokenPipeError, ConnectionResetError)):
+        send_for_ever(deaf)
+    assert daemon.does("status")["servers"][0]["name"] == "a"
+
+
+def test_a_second_daemon_finds_the_first(daemon: Daemon) -> None:
+    second = subprocess.run(command(daemon.folder), capture_output=True, text=True)
+    assert second.returncode == 3
+    assert "found another daemon there" in second.stderr
+    daemon.does("status")
+
+
+def test_a_daemon_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    """The new one knows no servers, says so, and performs the file of requests again."""
+    requests = tmp_path / "requests"
+    requests.write_text(f"# a system\n{PTPS}\n{A}\nserver wrong\nstart\n")
+    with daemon_in(tmp_path, "--requests", str(requests)) as first:
+        assert first.does("status")["running"] is True
+        assert any("requests:4: " in line for line in first.log)
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait()
+    with daemon_in(tmp_path) as second:
+        assert second.does("status").get("servers") is None
+        assert any("no servers, until requests make them" in line for line in second.log)
+
+
+def test_a_kernel_without_sched_ext_is_said(tmp_path: Path) -> None:
+    words = command(tmp_path)
+    (tmp_path / "object").unlink()
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "found no sched_ext, allowed: Linux 6.12 or later" in done.stderr
+
+
+# --- malformed requests ----------------------------------------------------------------------
+
+
+def malformed(rng: random.Random) -> bytes:
+    """A packet that no request is: random bytes, a request with a wrong byte, cut or too long."""
+    good = rng.choice([A, B, PTPS, "status", "start", "stop", "attach a pid=1", "swap name=ds"])
+    kind = rng.randrange(5)
+    if kind == 0:
+        return b"\xff" + rng.randbytes(rng.randrange(1, 200))
+    if kind == 1:
+        at = rng.randrange(len(good))
+        return good[:at].encode() + bytes([rng.choice([0, 7, 10, 127, 200])]) + good[at:].encode()
+    if kind == 2:
+        return (good + " " * rng.randrange(1, 4) + "x" * rng.randrange(1, 9)).encode()
+    if kind == 3:
+        return good.encode().ljust(LIMIT + rng.randrange(1, LIMIT), b"1")
+    at = rng.randrange(1, len(good))
+    return f"{good[:at]}~{good[at:]}".encode() + b"=" * rng.randrange(3)
+
+
+def test_malformed_requests_change_nothing(daemon: Daemon) -> None:
+    """Each is refused and logged; the system and its kernel are as they were, and no request that
+    is sent between them is lost."""
+    rng = random.Random(SEED)
+    daemon.does(PTPS, A, "start")
+    calls = daemon.calls
+    client = daemon.connect()
+    status = daemon.does("status")
+    for number in range(MALFORMED):
+        packet = malformed(rng)
+        answer = daemon.ask(packet, client)
+        assert answer["ok"] is False, (SEED, number, packet)
+        if number % 1000 == 0:
+            assert daemon.does("status") == status
+    assert daemon.calls == calls
+    assert sum("refused process" in line for line in daemon.log) == MALFORMED
