@@ -17,15 +17,16 @@ import pytest
 from bench.pessimism import POLICIES as MEASURED
 from bench.pessimism import build, draw, measured, worst_case
 from tests.soundness.campaign import SEED, draw_for, sizes
-from tests.soundness.server_world import World, attack, some_world
+from tests.soundness.server_world import World, attack, some_servers, some_world
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.proofs import SHARPER, Rules, Sharper
+from hyperperiod.analysis.servers import server_table
 from hyperperiod.analysis.servers.known_servers import known_supply
 from hyperperiod.analysis.supply_contracts import contracts_of
-from hyperperiod.model import Sbf
+from hyperperiod.model import Budget, Policy, Sbf, Scope, parse_policy
 from hyperperiod.model.policy import legal_policies
 
 POLICIES = tuple(
@@ -84,6 +85,51 @@ def test_one_tick_better_is_too_good(row: Sharper) -> None:
     better = [world.promising_each(list(map(one_better, supplies_of(world)))) for world in worlds]
     found = attack([world.line(number) for number, world in enumerate(better) if world.accepted])
     assert sum(lack > 0 for lack, _ in found) >= 10
+
+
+def crowded(policy: Policy, number: int) -> World:
+    """A world of busy servers, most of them equals: some do not get their budgets."""
+    draw = draw_for(f"crowded {policy}", number)
+    servers = some_servers(draw, draw.randint(3, 5), draw.uniform(0.6, 1.0), draw.choice((8, 12)))
+    servers = tuple(
+        one._replace(domain_index=at, priority=draw.choice((0, 0, 0, 1)))
+        for at, one in enumerate(servers)
+    )
+    world = World(policy, servers, 1, 0, (1000, 0))
+    return world.promising_each(supplies_of(world))
+
+
+def lacking(policy: Policy, systems: int) -> list[str]:
+    """The crowded worlds in which the attacker finds less than is known."""
+    worlds = [crowded(policy, number) for number in range(systems)]
+    accepted = [(number, world) for number, world in enumerate(worlds) if world.accepted]
+    assert len(accepted) > systems // 5
+    found = attack([world.line(number) for number, world in accepted])
+    return [
+        f"{number} of {SEED}: {world} lacks {lack} with {pattern}"
+        for (number, world), (lack, pattern) in zip(accepted, found, strict=True)
+        if lack > 0
+    ]
+
+
+CROWDED = tuple(
+    policy
+    for policy in POLICIES
+    if policy.budget in (Budget.PERIODIC, Budget.POLLING) and policy.scope is Scope.PARTITIONED
+)
+
+
+@pytest.mark.parametrize("policy", CROWDED, ids=str)
+@sizes(250)
+def test_equals_beside_servers_that_lose_budgets(systems: int, policy: Policy) -> None:
+    """What a server that is not guaranteed loses depends on which of its equals goes first."""
+    assert lacking(policy, systems) == []
+
+
+def test_what_equals_lose_in_a_table_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With tables alone the attacker finds some of these worlds."""
+    monkeypatch.setattr(server_table, "_may_save", lambda *_: False)
+    assert lacking(parse_policy("polling+fp+none"), 400)
 
 
 @pytest.mark.parametrize("policy", [policy for policy in MEASURED if policy != "rtds"])

@@ -34,10 +34,11 @@ begins at s, too. So does one in which a hop of a flow ends at the instant at wh
 no rule charges for an instant, a deferrable server keeps what it has, a polling one loses budget
 only without work after all arrivals of the instant, and others are ahead no longer than I says,
 however ties end (`Cover.HOPS`).
-A periodic server pays c by s, with work or without, and waits no longer: the same. On one pcpu
-R is read from its table, which holds under lend as well. A polling server may have lost its budget
-at s; then the next one comes within P: P in place of P - B, less the one nanosecond at
-least by which work came too late for the last one; of the cases above the first is left.
+A periodic server pays c by s, with work or without, and waits no longer: the same. On one pcpu R is
+read from its table, which holds under lend as well, unless equals above it lose budgets there. A
+polling server may have lost its budget at s; then the next one comes within P: P in place of P - B,
+less the one nanosecond at least by which work came too late for the last one; of the cases above
+the first is left.
 
 **Hard constant bandwidth servers** have no grid of refills: `known_bandwidth`, which gives an R of
 its own for within_periods.
@@ -64,6 +65,7 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import (
     MAX_RUNS,
     NOT_GUARANTEED,
+    LostInATie,
     TOO_LONG,
     NotKnown,
     supply_by_table,
@@ -147,8 +149,16 @@ def _waits_of(rules: Rules, group: Group) -> Callable[[Group, Order, Server], Wa
     if rules.budget is Budget.CBS:
         return waits_by_bandwidth
     if group.pcpus == 1 and rules.budget in (Budget.PERIODIC, Budget.POLLING):
-        return waits_by_table
+        return _waits_on_one_pcpu
     return waits_by_interference
+
+
+def _waits_on_one_pcpu(group: Group, order: Order, own: Server) -> Waits:
+    """By the table, or by interference where equals may save what they lose in the table."""
+    try:
+        return waits_by_table(group, order, own)
+    except LostInATie:
+        return waits_by_interference(group, order, own)
 
 
 def within_periods(own: Server, first_ns: int, waits: Waits) -> Staircase:

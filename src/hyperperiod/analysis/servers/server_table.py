@@ -23,6 +23,14 @@ time for which there is some in [0, R) grows with both (it is that of a queue), 
 than in the table; (3) the rest of the time the server pays, if it has budget and, under
 polling, has had work since the refill. As a bound for all its periods: the largest of each.
 
+A refill replaces what is left, and what is lost so is not paid. For (1) a run must lose no less
+than the table, level by level. One server alone at its priority has in a run never more left than
+in the table: where it pays there, nobody above has anything left in the run either. Equals have in
+sum never more left if none of them loses any budget in the table; if one does, another order among
+them may save it, and the table is no bound (`LostInATie`). A single equal is ahead in the table and
+loses the least there, so the server itself does not matter. Under EDF nobody loses any while
+bandwidths sum to at most 1.
+
 Inputs: a group without overheads and quantum, on one pcpu; the order; a server of the group.
 Results: (amount, wait) steps in nanoseconds. Errors: NotKnown for tables of too many
 runs, or for a server that does not get its budget.
@@ -30,6 +38,7 @@ runs, or for a server that does not get its budget.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -52,6 +61,10 @@ NOT_GUARANTEED = "its budget may come after the end of its period"
 
 class NotKnown(Exception):  # noqa: N818 - it is not an error of the user
     """Nothing is known of the supply beyond the interface; the message says why."""
+
+
+class LostInATie(NotKnown):
+    """How much of their budgets equals above it lose depends on which of them goes first."""
 
 
 class PaidSpan(NamedTuple):
@@ -93,6 +106,8 @@ def waits_by_table(group: Group, order: Order, own: Server) -> list[tuple[int, i
     The server loses all ties.
     """
     length_ns, table, _ = _cycle(group, order, None, own)
+    if order is Order.FP and _may_save(group, table, length_ns, own):
+        raise LostInATie
     runs = table[group.servers.index(own)]
     steps = []
     paid_ns = dict.fromkeys(range(0, length_ns, own.period_ns), 0)
@@ -104,6 +119,21 @@ def waits_by_table(group: Group, order: Order, own: Server) -> list[tuple[int, i
     if min(paid_ns.values()) < own.budget_ns:
         raise NotKnown(NOT_GUARANTEED)
     return steps
+
+
+def _may_save(
+    group: Group, table: Sequence[Sequence[PaidSpan]], length_ns: int, own: Server
+) -> bool:
+    """Whether some server ahead of this one, and beside an equal, loses budget in the table."""
+    ahead = [one for one in group.servers if one is not own and one.priority <= own.priority]
+    equals = Counter(one.priority for one in ahead)
+    return any(
+        equals[one.priority] > 1
+        and sum(run.end_ns - run.start_ns for run in runs) * one.period_ns
+        < one.budget_ns * length_ns
+        for one, runs in zip(group.servers, table, strict=True)
+        if one in ahead
+    )
 
 
 def _from(runs: Sequence[PaidSpan], first: int, length_ns: int) -> Iterator[PaidSpan]:
