@@ -65,8 +65,8 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.server_table import (
     MAX_RUNS,
     NOT_GUARANTEED,
-    LostInATie,
     TOO_LONG,
+    LostInATie,
     NotKnown,
     supply_by_table,
     waits_by_table,
