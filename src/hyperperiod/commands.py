@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",
     "schema": "Print the JSON Schema of system files, or of results.",
     "simulate": "Run SYSTEM in the simulator.",
+    "sweep": "Draw systems at every point of a grid and judge them all.",
     "trace": "Read traces: convert them, list intervals or jobs, check properties, compare two.",
     "xen": "Build Xen with the scheduler, and what runs on it.",
 }

@@ -14,6 +14,7 @@ from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.experiments.latency.result import LatencyResult
 from hyperperiod.experiments.reproduce.result import ReproductionResult
+from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.schema import SCHEMA_DIALECT
@@ -27,6 +28,7 @@ RESULTS = (
     FitResult,
     LatencyResult,
     ReproductionResult,
+    SweepResult,
     TraceCheckResult,
     TraceDiffResult,
 )

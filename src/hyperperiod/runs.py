@@ -8,7 +8,7 @@ an `Analysis` of the system already hands it in, so that nothing is computed twi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
@@ -56,6 +56,18 @@ def simulate(
         histograms=histograms,
         check=check,
     )
+
+
+def simulate_many(
+    systems: Sequence[tuple[System, int]], horizon_ns: int, *, histograms: bool = False
+) -> list[RunResult]:
+    """Run complete systems, each with its seed, from 0 to `horizon_ns`; their results in order.
+
+    InputError for one that cannot be run.
+    """
+    from hyperperiod.hosts.sim import run
+
+    return [run(system, horizon_ns, seed, histograms=histograms) for system, seed in systems]
 
 
 def run_on_xen(

@@ -13,6 +13,7 @@ from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.experiments.latency.result import LatencyResult
 from hyperperiod.experiments.reproduce.result import ReproductionResult
+from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.results import results_schema
@@ -37,6 +38,8 @@ def checked(text: str) -> Any:
         kind = LatencyResult
     elif "claims" in printed:
         kind = ReproductionResult
+    elif "sweep" in printed:
+        kind = SweepResult
     elif "properties" in printed:
         kind = TraceCheckResult
     elif "unequal_jobs" in printed:

@@ -35,6 +35,10 @@ def system(name: str) -> str:
     return str(SYSTEMS / f"{name}.toml")
 
 
+def sweep_file(name: str) -> str:
+    return str(SYSTEMS.parent / "experiments" / "sweeps" / f"{name}.toml")
+
+
 COMMANDS = {
     "analyze": ("analyze", system("flight-control"), "--tests", "--sensitivity"),
     "analyze flows": ("analyze", system("stability-control")),
@@ -50,6 +54,7 @@ COMMANDS = {
     "latency interrupts": ("latency", "--scenario", "interrupt", "--policies", "ptps"),
     "reproduce": ("reproduce", "psedf-fig6", "--packets", "20"),
     "reproduce sets": ("reproduce", "ertds-fig6", "--sets", "1", "--horizon", "200ms"),
+    "sweep": ("sweep", sweep_file("global-edf-tests"), "--systems", "5", "--out", "FOLDER"),
     "trace check": ("trace", "check", "TRACE"),
     "trace intervals": ("trace", "intervals", "TRACE"),
     "trace jobs": ("trace", "jobs", "TRACE"),
@@ -69,7 +74,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def command(name: str, trace: str) -> list[str]:
-    return [trace if part == "TRACE" else part for part in COMMANDS[name]]
+    places = {"TRACE": trace, "FOLDER": str(Path(trace).with_name("sweep"))}
+    return [places.get(part, part) for part in COMMANDS[name]]
 
 
 def piped(*arguments: str) -> str:

@@ -15,8 +15,9 @@ from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED
 from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.result import SpareGainRow
-from hyperperiod.experiments.reproduce.spare_gain import SpareGain, _tasks
+from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.model import InputError
+from hyperperiod.model.generate import ertds_tasks
 from hyperperiod.runs import simulate
 
 PAPER = Asked()
@@ -63,7 +64,7 @@ def test_corrected_servers_keep_the_papers_own_bounds() -> None:
 @pytest.mark.parametrize("share", [1, 10, 140])
 def test_tasks_ask_for_the_share(share: int) -> None:
     for seed in range(200):
-        tasks = list(_tasks(Random(seed), share))
+        tasks = ertds_tasks(Random(seed), share)
         asked = sum((task.utilization for task in tasks), Fraction(0))
         assert abs(asked - Fraction(share, 100)) < Fraction(3, 20_000_000)
 

@@ -166,7 +166,7 @@ PROBES = (
     Probe("solver", "fit", f"{_PIP}[fit]'", _module("ortools")),
     Probe(
         "parquet",
-        "trace convert to .parquet and .csv",
+        "sweep, trace convert to .parquet and .csv",
         f"{_PIP}[parquet]'",
         _module("pyarrow.parquet"),
     ),

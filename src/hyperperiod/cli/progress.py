@@ -20,9 +20,12 @@ DELAY_S = 1.0
 
 
 @contextlib.contextmanager
-def bar(title: str, total: int) -> Iterator[Progress]:
-    """A function to call with how far the work is, from 0 to `total`."""
-    with _late(title, total) as shown:
+def bar(title: str, total: int, rate: str = "") -> Iterator[Progress]:
+    """A function to call with how far the work is, from 0 to `total`.
+
+    With `rate` (a unit, "systems/s") it is shown how fast it goes, and how far it is in numbers.
+    """
+    with _late(title, total, rate) as shown:
         yield lambda done: shown.update(completed=done)
 
 
@@ -41,8 +44,8 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextlib.contextmanager
-def _late(title: str, total: int | None) -> Iterator[_Shown]:
-    shown = _Shown(title, total)
+def _late(title: str, total: int | None, rate: str = "") -> Iterator[_Shown]:
+    shown = _Shown(title, total, rate)
     if not sys.stderr.isatty():
         yield shown
         return
@@ -60,7 +63,8 @@ def _late(title: str, total: int | None) -> Iterator[_Shown]:
 class _Shown:
     """How far the work is, and a drawing of that once it has been started."""
 
-    def __init__(self, title: str, total: int | None) -> None:
+    def __init__(self, title: str, total: int | None, rate: str) -> None:
+        self._rate = rate
         self._state: dict[str, Any] = {"description": title, "total": total, "completed": 0}
         self._drawn: Any = None
 
@@ -87,6 +91,8 @@ class _Shown:
                 progress.TextColumn("{task.percentage:>3.0f}%"),
                 progress.TimeRemainingColumn(),
             )
+        if self._rate:
+            columns = (*columns, progress.MofNCompleteColumn(), _rate_column(self._rate))
         drawn = progress.Progress(
             *columns,
             console=Console(stderr=True),
@@ -102,3 +108,15 @@ class _Shown:
         """Removes the progress bar from the terminal, if one was drawn."""
         if self._drawn is not None:
             self._drawn.stop()
+
+
+def _rate_column(unit: str) -> Any:
+    """A column that says how fast the work goes, once that is known."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:,.0f} {unit}")
+
+    return Rate()

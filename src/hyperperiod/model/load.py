@@ -67,6 +67,14 @@ def load_system(
     return system
 
 
+def read_document(name: str) -> Document:
+    """What a file says, as tables and lists, and the line of each key; InputError if none can.
+
+    For who makes a document of several, and then a system of it.
+    """
+    return _read_document(shown_name(name), read_text(name))
+
+
 def read_toml(name: str, kind: type[SomePart]) -> SomePart:
     """The record of this kind in the TOML file `name`; InputError if it is wrong."""
     document, line_of = _read_toml(name, read_text(name))

@@ -45,16 +45,13 @@ from hyperperiod.model import (
     Scheduler,
     Slack,
     System,
-    Task,
     format_time,
 )
+from hyperperiod.model.generate import ertds_tasks
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
 from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
 
-TASKS = 3
-PERIODS_MS = (20, 200)
-NS_PER_MS = 1_000_000
 COLUMNS = ("run", "host", "load", "ertds_ns", "rtds_ns", "ratio", "ratio_interval")
 NOT_WORSE = 1.01
 """A ratio up to this counts as not worse."""
@@ -215,7 +212,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
                 name=vm.name,
                 scheduler=Scheduler.FIFO,
                 interface=server,
-                tasks=tuple(_tasks(random.Random(f"{draw}:{vm.name}"), share)),
+                tasks=tuple(ertds_tasks(random.Random(f"{draw}:{vm.name}"), share)),
             )
             for vm, server in zip(self.vms, servers, strict=True)
             if (share := self._share(vm, load))
@@ -402,13 +399,3 @@ def _percents(loads: Sequence[int]) -> str:
 
 def _percent(load: int | None) -> str:
     return "no load" if load is None else f"{load} %"
-
-
-def _tasks(draw: random.Random, share: int) -> Iterator[Task]:
-    """Tasks that together ask for `share` percent of a pcpu, to the nanosecond's rounding."""
-    cuts = sorted(draw.random() for _ in range(TASKS - 1))
-    low, high = PERIODS_MS
-    for number, (begin, end) in enumerate(zip([0.0, *cuts], [*cuts, 1.0], strict=True)):
-        period_ns = (low + int(draw.random() * (high - low + 1))) * NS_PER_MS
-        wcet_ns = max(1, int(period_ns * share * (end - begin)) // 100)
-        yield Task(name=f"task{number}", period_ns=period_ns, wcet_ns=wcet_ns)

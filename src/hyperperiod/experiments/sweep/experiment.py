@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The file of a sweep: what is drawn, what is varied, and what judges it.
+
+A sweep is a grid. `[grid]` names keys of the file itself, with the values that each takes; every
+combination is a *point*. At each point `systems` systems are drawn, and each is judged by hosts
+(the analysis, the simulator) and by tests. What a system has beside its drawn tasks is said by
+`[system]`, in the words of system files, or by a system file; without `[draw]` that is all of it,
+and a grid over one of its keys varies it.
+
+The system with number n at a point is drawn from a seed that comes from the sweep's seed, from
+`[draw]` and from n alone. It does not matter where it is drawn nor when, and points that differ in
+nothing of `[draw]` (in their policies, say) have the same systems.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from hyperperiod.experiments.sweep.periods import Periods, Range
+from hyperperiod.experiments.sweep.utilizations import Undrawable
+from hyperperiod.experiments.sweep.workloads import Asked, Drawn, Generator, draw_tasks
+from hyperperiod.model import InputError, Scope, System, parse_policy
+from hyperperiod.model.limits import Prose
+from hyperperiod.model.load import read_document
+from hyperperiod.model.part import Part, fields_of, key, read_part, show_path
+from hyperperiod.model.values import (
+    Etf,
+    Finding,
+    JsonSchema,
+    Kind,
+    Name,
+    Positive,
+    PositiveTime,
+    Reading,
+    TomlTable,
+    show,
+)
+from hyperperiod.model.values import Path as KeyPath
+
+SECOND_NS = 1_000_000_000
+MS_NS = 1_000_000
+POINTS_LIMIT = 100_000
+
+
+class Amount(Kind):
+    """A number above 0, as an exact fraction."""
+
+    def read(self, value: Any, path: KeyPath, reading: Reading) -> Any:
+        number = isinstance(value, (int, Decimal, float, Fraction)) and not isinstance(value, bool)
+        if not number or not 0 < value <= 1024:
+            return reading.refuse(path, show(value), "a number above 0 and at most 1024")
+        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+
+    def schema(self, definitions: Any) -> JsonSchema:  # noqa: ARG002
+        return {"type": "number", "exclusiveMinimum": 0, "maximum": 1024}
+
+
+class Host(StrEnum):
+    """Who says what becomes of a system."""
+
+    ANALYSIS = "analysis"
+    SIM = "sim"
+
+
+class TaskTest(StrEnum):
+    """Tests of all tasks together, as if there were no domains."""
+
+    RESPONSE_TIME = "response-time"
+    QPA = "qpa"
+    GFB = "gfb"
+    BAKER = "baker"
+    BCL = "bcl"
+    ITERATIVE_BCL = "iterative-bcl"
+
+
+class Draw(Part):
+    """What is drawn of each system."""
+
+    generator: Generator = key("how tasks are drawn", default=Generator.UUNIFAST)
+    utilization: Annotated[Fraction, Amount()] = key("of all tasks of a system together")
+    domains: Positive = key("how many domains the tasks are spread over", default=1)
+    tasks: Positive = key("how many tasks, all in all", default=10)
+    max_share: Annotated[Fraction, Amount()] = key(
+        "the most that one task may ask for", default=Fraction(1)
+    )
+    periods: Periods = key("how periods are drawn", default=Periods.LOG_UNIFORM)
+    min_period_ns: PositiveTime = key("the least period", default=10 * MS_NS)
+    max_period_ns: PositiveTime = key("the greatest", default=SECOND_NS)
+    period_step_ns: PositiveTime = key("periods are multiples of it", default=MS_NS)
+    min_deadline: Etf = key(
+        "deadlines are uniform from this part of the period to the whole", default=Fraction(1)
+    )
+    wcet_step_ns: PositiveTime = key("execution times are multiples of it", default=1000)
+    domain: dict[str, Any] = key("keys that every drawn domain has", default={})
+    task: dict[str, Any] = key("keys that every drawn task has", default={})
+
+    def _findings(self) -> Iterable[Finding]:
+        if self.min_period_ns > self.max_period_ns:
+            yield Finding(("min_period",), "a time above max_period", "at most max_period")
+        elif self.max_period_ns // self.period_step_ns * self.period_step_ns < self.min_period_ns:
+            yield Finding(("period_step",), "no multiple in the range of periods", "a smaller step")
+
+    @property
+    def asked(self) -> Asked:
+        """What the generator is to draw."""
+        return Asked(
+            self.generator,
+            self.domains,
+            self.tasks,
+            self.utilization,
+            self.max_share,
+            self.periods,
+            Range(self.min_period_ns, self.max_period_ns, self.period_step_ns),
+            self.min_deadline,
+            self.wcet_step_ns,
+        )
+
+
+class Sweep(Part):
+    """A sweep over many systems."""
+
+    name: Name = key("what the sweep is called")
+    title: Prose = key("the heading of its page", default="", unset="the name")
+    source: Prose = key("where it comes from; free text", default="", unset="empty")
+    seed: int = key("the seed of all draws", default=1)
+    systems: Positive = key("how many systems are drawn at each point", default=100)
+    part: Positive = key(
+        "how many of them are one piece of work, which is done as a whole or not at all",
+        default=250,
+    )
+    horizon_ns: PositiveTime = key("how long each is simulated", default=10 * SECOND_NS)
+    hosts: tuple[Host, ...] = key(
+        "`analysis` (interfaces and verdicts), `sim` (a run up to the horizon)",
+        default=(Host.ANALYSIS,),
+    )
+    tests: tuple[TaskTest, ...] = key(
+        "tests of all tasks together, as if there were no domains", default=(), unset="none"
+    )
+    x: str | None = key(
+        "the key of the grid on the x axis of the page",
+        default=None,
+        unset="the first with several numbers",
+    )
+    file: str | None = key(
+        "a system file, relative to this one; `[system]` overrides its keys",
+        default=None,
+        unset="none",
+    )
+    system: dict[str, Any] = key("keys of a system file", default={}, unset="none")
+    draw: Draw | None = key("the tasks that are drawn", default=None, unset="none")
+    grid: dict[str, Any] = key(
+        "keys of this file, in quotes, with lists of values", default={}, unset="one point"
+    )
+
+    def _findings(self) -> Iterable[Finding]:
+        if not self.hosts and not self.tests:
+            yield Finding(("hosts",), "no host and no test", "one of them at least")
+        if self.x is not None and self.x not in self.grid:
+            yield Finding(("x",), repr(self.x), "a key of [grid]")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the grid: its values by key, and the sweep with them in place."""
+
+    number: int
+    values: Mapping[str, Any]
+    sweep: Sweep
+
+
+@dataclass(frozen=True)
+class PartOfWork:
+    """Systems of one point that are done together: those from `first` up to `end`."""
+
+    number: int
+    point: Point
+    first: int
+    end: int
+
+    @property
+    def systems(self) -> int:
+        """How many."""
+        return self.end - self.first
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A sweep as it was read: every worker makes the same points of the same `document`."""
+
+    name: str
+    document: TomlTable
+    sweep: Sweep
+    points: tuple[Point, ...]
+
+    @property
+    def digest(self) -> str:
+        """What tells one experiment from another: its results depend on nothing else."""
+        return _digest(self.document)
+
+    def parts(self) -> list[PartOfWork]:
+        """All the work, point after point."""
+        found: list[PartOfWork] = []
+        for point in self.points:
+            systems, size = point.sweep.systems, point.sweep.part
+            for first in range(0, systems, size):
+                found.append(PartOfWork(len(found), point, first, min(first + size, systems)))
+        return found
+
+
+def load_sweep(name: str, systems: int | None = None) -> Experiment:
+    """The experiment in the file `name`; InputError if it is wrong.
+
+    `systems` counts instead of the number in the file. The first system of every point is made, so
+    that what is wrong with one is known before any work begins.
+    """
+    document, line_of = read_document(name)
+    if systems is not None:
+        document = {**document, "systems": systems}
+    document = _with_file(name, document)
+    experiment = _read(name, document, line_of)
+    for point in experiment.points:
+        system_of(point, 0)
+    return experiment
+
+
+def experiment_of(name: str, document: TomlTable) -> Experiment:
+    """The same experiment from a document that `load_sweep` has read, as workers are given it."""
+    return _read(name, document, lambda _path: None)
+
+
+def _with_file(name: str, document: TomlTable) -> TomlTable:
+    """The document with the system file that it names inside, so that workers need no files."""
+    file = document.get("file")
+    if not isinstance(file, str) or not isinstance(document.get("system", {}), dict):
+        return document
+    base, _ = read_document(str(Path(name).parent / file))
+    rest = {one: value for one, value in document.items() if one != "file"}
+    return {**rest, "system": base | document.get("system", {})}
+
+
+def _read(name: str, document: TomlTable, line_of: Any) -> Experiment:
+    sweep = _sweep_of(name, document, line_of)
+    axes = []
+    for path, values in sweep.grid.items():
+        if not isinstance(values, list) or not values:
+            raise InputError(name, line_of(("grid", path)), f"grid.{path}", show(values), "a list")
+        axes.append([(path, value) for value in values])
+    count = 1
+    for axis in axes:
+        count *= len(axis)
+    if count > POINTS_LIMIT:
+        raise InputError(name, line_of(("grid",)), "grid", f"{count:,} points", f"{POINTS_LIMIT:,}")
+    points = []
+    for number, chosen in enumerate(product(*axes)):
+        changed = deepcopy(document)
+        for path, value in chosen:
+            _set(name, changed, path, value, line_of)
+        points.append(Point(number, dict(chosen), _sweep_of(name, changed, line_of)))
+    return Experiment(name, document, sweep, tuple(points))
+
+
+def _sweep_of(name: str, document: TomlTable, line_of: Any) -> Sweep:
+    reading = Reading(from_file=True)
+    sweep = read_part(Sweep, document, (), reading)
+    if sweep is None or reading.findings:
+        one = reading.findings[0]
+        raise InputError(name, line_of(one.path), show_path(one.path), one.found, one.allowed)
+    return sweep
+
+
+_STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
+
+
+def _set(name: str, document: TomlTable, path: str, value: Any, line_of: Any) -> None:
+    """Puts a value where a path such as `system.domain[0].interface.budget` leads."""
+    steps: list[str | int] = []
+    for one in path.split("."):
+        match = _STEP.fullmatch(one)
+        if match is None:
+            allowed = "keys of this file, as in draw.utilization or system.domain[0].scheduler"
+            raise InputError(name, line_of(("grid", path)), "grid", repr(path), allowed)
+        steps += [match[1], *(int(index) for index in re.findall(r"\d+", match[2]))]
+    known = {field.key for field in fields_of(Sweep).values()} - {"grid", "name", "file", "part"}
+    if steps[0] not in known:
+        allowed = f"a key that begins with {', '.join(sorted(known))}"
+        raise InputError(name, line_of(("grid", path)), "grid", repr(path), allowed)
+    at: Any = document
+    for step in steps[:-1]:
+        if isinstance(step, str) and isinstance(at, dict):
+            at = at.setdefault(step, {})
+        elif isinstance(step, int) and isinstance(at, list) and step < len(at):
+            at = at[step]
+        else:
+            raise InputError(name, line_of(("grid", path)), "grid", repr(path), "a key that exists")
+    if not isinstance(at, dict) or not isinstance(steps[-1], str):
+        raise InputError(name, line_of(("grid", path)), "grid", repr(path), "a key of a table")
+    at[steps[-1]] = value
+
+
+def seed_of(point: Point, number: int) -> int:
+    """The seed of a system: of its draws, and of its run."""
+    draw = point.sweep.draw
+    drawn = None if draw is None else {**vars(draw), "domain": None, "task": None}
+    return int(_digest([point.sweep.seed, drawn, number])[:16], 16)
+
+
+def system_of(point: Point, number: int) -> System:
+    """The system with this number at a point; InputError where keys do not go together."""
+    sweep = point.sweep
+    name = f"{sweep.name}-{point.number}-{number}"
+    table: TomlTable = {"policy": "ptps", **sweep.system, "name": name[-64:]}
+    if sweep.draw is not None:
+        table["domain"] = _drawn_domains(point, sweep.draw, table, seed_of(point, number))
+    reading = Reading(from_file=False)
+    system = read_part(System, table, (), reading)
+    if system is not None:
+        reading.findings.extend(system.missing_pins())
+    if system is None or reading.findings:
+        one = reading.findings[0]
+        about = f"{sweep.name}, point {point.number}, system {number}"
+        raise InputError(about, None, show_path(one.path), one.found, one.allowed)
+    return system
+
+
+def _drawn_domains(point: Point, draw: Draw, table: TomlTable, seed: int) -> list[TomlTable]:
+    """The domains of a system: those with tasks, in order, each on the least loaded pcpu."""
+    try:
+        tasks = draw_tasks(draw.asked, seed)
+    except Undrawable as error:
+        about = f"{point.sweep.name}, point {point.number}"
+        raise InputError(about, None, "draw", str(error), "what can be drawn") from None
+    domains: dict[int, list[Drawn]] = {}
+    for task in tasks:
+        domains.setdefault(task.domain, []).append(task)
+    made = [
+        {
+            "name": f"domain{index + 1}",
+            **draw.domain,
+            "task": [
+                {
+                    "name": f"task{number + 1}",
+                    "period": task.period_ns,
+                    "wcet": task.wcet_ns,
+                    "deadline": task.deadline_ns,
+                    **draw.task,
+                }
+                for number, task in enumerate(domains[index])
+            ],
+        }
+        for index in sorted(domains)
+    ]
+    pcpus = table.get("pcpus", 1)
+    if isinstance(pcpus, int) and pcpus > 1 and _is_partitioned(table["policy"]):
+        _place(made, domains, pcpus)
+    return made
+
+
+def _is_partitioned(policy: Any) -> bool:
+    if isinstance(policy, dict):
+        return policy.get("scope") != Scope.GLOBAL
+    return parse_policy(policy).scope is Scope.PARTITIONED
+
+
+def _place(made: list[TomlTable], domains: Mapping[int, list[Drawn]], pcpus: int) -> None:
+    """Worst fit: the domains that ask for most first, each where the least is asked for so far."""
+    loads = [Fraction(0)] * pcpus
+    wants = [
+        sum((Fraction(task.wcet_ns, task.period_ns) for task in domains[index]), Fraction(0))
+        for index in sorted(domains)
+    ]
+    for place in sorted(range(len(made)), key=lambda one: (-wants[one], one)):
+        pcpu = loads.index(min(loads))
+        made[place].setdefault("pcpu", pcpu)
+        loads[pcpu] += wants[place]
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

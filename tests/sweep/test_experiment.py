@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Points, seeds and systems come from the file alone; what is wrong with one is said at once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.sweep.sweeps import SMALL, written
+
+from hyperperiod import InputError
+from hyperperiod.experiments.sweep.experiment import (
+    Experiment,
+    experiment_of,
+    load_sweep,
+    seed_of,
+    system_of,
+)
+from hyperperiod.resources import EXPERIMENTS
+
+SHIPPED = sorted((EXPERIMENTS / "sweeps").glob("*.toml"))
+
+
+def loaded(folder: Path, text: str) -> Experiment:
+    return load_sweep(str(written(folder, text)))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_sweeps_are_read(path: Path) -> None:
+    experiment = load_sweep(str(path))
+    assert experiment.sweep.name == path.stem
+    assert len(experiment.points) > 1
+
+
+def test_points_are_all_combinations(tmp_path: Path) -> None:
+    points = loaded(tmp_path, SMALL).points
+    assert [list(point.values.values()) for point in points] == [
+        ["ptps", Decimal("0.3")],
+        ["ptps", Decimal("0.9")],
+        ["crps", Decimal("0.3")],
+        ["crps", Decimal("0.9")],
+    ]
+    assert [str(point.sweep.system["policy"]) for point in points] == ["ptps"] * 2 + ["crps"] * 2
+
+
+def test_parts_hold_every_system_once(tmp_path: Path) -> None:
+    parts = loaded(tmp_path, SMALL).parts()
+    held = [(part.point.number, at) for part in parts for at in range(part.first, part.end)]
+    assert held == [(point, at) for point in range(4) for at in range(8)]
+    assert [part.number for part in parts] == list(range(12))
+
+
+def test_systems_depend_on_the_draw_and_their_number_alone(tmp_path: Path) -> None:
+    """Policies are compared on the same systems, and other loads have others."""
+    one, other, third, _ = loaded(tmp_path, SMALL).points
+    for number in range(8):
+        assert seed_of(one, number) == seed_of(third, number)
+        assert seed_of(one, number) != seed_of(other, number)
+        same = system_of(one, number), system_of(third, number)
+        assert same[0].domains == same[1].domains
+        assert same[0].policy != same[1].policy
+    assert len({seed_of(one, number) for number in range(1000)}) == 1000
+
+
+def test_a_worker_makes_the_same_systems(tmp_path: Path) -> None:
+    experiment = loaded(tmp_path, SMALL)
+    again = experiment_of(experiment.name, experiment.document)
+    assert again.digest == experiment.digest
+    for point, same in zip(experiment.points, again.points, strict=True):
+        assert system_of(point, 5) == system_of(same, 5)
+
+
+def test_seeds_do_not_move(tmp_path: Path) -> None:
+    """A sweep of today must be resumed, and repeated, tomorrow."""
+    point = loaded(tmp_path, SMALL).points[0]
+    task = system_of(point, 0).domains[0].tasks[0]
+    assert (seed_of(point, 0), task.period_ns, task.wcet_ns) == (
+        18_071_851_594_937_999_591,
+        88_000_000,
+        4_113_000,
+    )
+
+
+def test_any_key_of_a_system_can_be_varied(tmp_path: Path) -> None:
+    text = """
+name = "keys"
+file = "base.toml"
+[grid]
+"system.domain[0].interface.budget" = ["2ms", "3ms"]
+"system.domain[0].task[0].etf" = [1, 0.5]
+"system.overheads.context_switch" = ["0us", "4us"]
+"""
+    base = """
+name = "base"
+policy = "ptps"
+[[domain]]
+name = "a"
+interface = { period = "10ms", budget = "1ms" }
+[[domain.task]]
+name = "t"
+period = "40ms"
+wcet = "2ms"
+"""
+    written(tmp_path, base, "base.toml")
+    points = loaded(tmp_path, text).points
+    systems = [system_of(point, 0) for point in points]
+    assert len(systems) == 8
+    interfaces = {system.domains[0].interface for system in systems}
+    assert sorted(one.budget_ns for one in interfaces if one) == [2_000_000, 3_000_000]
+    assert {float(system.domains[0].tasks[0].etf) for system in systems} == {1.0, 0.5}
+    assert {system.overheads.context_switch_ns for system in systems} == {0, 4000}
+
+
+def test_domains_are_placed_where_least_is_asked_for(tmp_path: Path) -> None:
+    text = SMALL.replace('quantum = "1ms"', "pcpus = 2").replace("domains = 2", "domains = 4")
+    for number in range(8):
+        system = system_of(loaded(tmp_path, text).points[1], number)
+        loads = [0.0, 0.0]
+        for domain in sorted(system.domains, key=lambda one: -one.utilization):
+            assert domain.pcpu is not None
+            assert loads[domain.pcpu] == min(loads)
+            loads[domain.pcpu] += float(domain.utilization)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "found"),
+    [
+        ("systems = 8", "systems = 0", "systems", "0"),
+        ("systems = 8", "sistems = 8", "sistems", "the unknown key"),
+        ('"sim"]', '"xen"]', "hosts[1]", "'xen'"),
+        ('"gfb"]', '"gbf"]', "tests[1]", "'gbf'"),
+        ('"uunifast"', '"unifast"', "draw.generator", "'unifast'"),
+        ("[0.3, 0.9]", "0.3", "grid.draw.utilization", "0.3"),
+        ("[0.3, 0.9]", "[]", "grid.draw.utilization", "an empty list"),
+        ("[0.3, 0.9]", "[0.3, -1]", "draw.utilization", "-1"),
+        ('"draw.utilization"', '"draw.utilisation"', "draw.utilisation", "the unknown key"),
+        ('"draw.utilization"', '"draws.utilization"', "grid", "'draws.utilization'"),
+        ('"draw.utilization"', '"draw..utilization"', "grid", "'draw..utilization'"),
+        ('"draw.utilization"', '"system.domain[3].pcpu"', "grid", "'system.domain[3].pcpu'"),
+        ('["ptps", "crps"]', '["ptps", "craps"]', "policy", "'craps'"),
+        ('"uunifast"', '"randfixedsum"\nmax_share = 0.1', "draw", "4 shares"),
+        ('max_period = "200ms"', 'max_period = "2ms"', "draw.min_period", "a time above"),
+        ('hosts = ["analysis", "sim"]\ntests = ["qpa", "gfb"]', "hosts = []", "hosts", "no host"),
+        ("part = 3", 'x = "system.pcpus"', "x", "'system.pcpus'"),
+        ("part = 3", 'file = "nowhere.toml"', "", "no such file"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, key: str, found: str) -> None:
+    assert old in SMALL
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, SMALL.replace(old, new))
+    assert caught.value.key == key
+    assert found in caught.value.found
+    assert caught.value.allowed
