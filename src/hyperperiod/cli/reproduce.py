@@ -33,6 +33,10 @@ NAMES = (
     "psedf-fig6",
     "psedf-fig7",
     "psedf-worst",
+    "exsched-fig7",
+    "exsched-fig8",
+    "exsched-table1",
+    "exsched-table3",
 )
 
 
@@ -122,9 +126,7 @@ def reproduce(
         with bar(name, experiment.steps(asked)) as progress:
             figure = experiment.reproduce(asked, progress)
         if plot_path is not None:
-            from hyperperiod.report.lines import line_svg
-
-            plot_path.write_text(line_svg(figure.chart))
+            plot_path.write_text(figure.picture)
     if as_json:
         print_json(figure.result)
     else:

@@ -165,13 +165,13 @@ class Drawing:
 
     @property
     def x_ticks(self) -> list[tuple[float, str]]:
-        found = _ticks(self.chart.x_min, self.x_max, self.chart.x_scale, 9)
+        found = ticks(self.chart.x_min, self.x_max, self.chart.x_scale, 9)
         return [(self.x(value), text) for value, text in found]
 
     @property
     def y_ticks(self) -> list[tuple[float, str]]:
         return [
-            (self.y(value), text) for value, text in _ticks(0, self.y_max, self.chart.y_scale, 6)
+            (self.y(value), text) for value, text in ticks(0, self.y_max, self.chart.y_scale, 6)
         ]
 
     @property
@@ -274,7 +274,7 @@ def line_svg(chart: LineChart) -> str:
     return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT)
 
 
-def _ticks(low: float, high: float, scale: Scale, count: int) -> list[tuple[float, str]]:
+def ticks(low: float, high: float, scale: Scale, count: int) -> list[tuple[float, str]]:
     """Round values from `low` to `high` with their labels."""
     step = round_up((high - low) / scale.size / count)
     first = -floor(-low / scale.size / step + 1e-9)

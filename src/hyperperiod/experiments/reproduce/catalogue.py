@@ -8,12 +8,29 @@ from pathlib import Path
 from hyperperiod.experiments.files import read_experiment
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.requests import Requests
+from hyperperiod.experiments.reproduce.server_overhead import (
+    ServerAllocations,
+    ServerNumbers,
+    ServerTests,
+)
+from hyperperiod.experiments.reproduce.server_trace import ServerTrace
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.experiments.reproduce.stability_control import StabilityControl
 from hyperperiod.experiments.reproduce.worst_packets import WorstPackets
 from hyperperiod.resources import EXPERIMENTS
 
-NAMES: dict[str, type[SpareGain | Requests | StabilityControl | WorstPackets]] = {
+_Kind = (
+    SpareGain
+    | Requests
+    | StabilityControl
+    | WorstPackets
+    | ServerNumbers
+    | ServerTests
+    | ServerAllocations
+    | ServerTrace
+)
+
+NAMES: dict[str, type[_Kind]] = {
     "ertds-fig6": SpareGain,
     "ertds-fig7": SpareGain,
     "ertds-fig8": SpareGain,
@@ -22,6 +39,10 @@ NAMES: dict[str, type[SpareGain | Requests | StabilityControl | WorstPackets]] =
     "psedf-fig6": StabilityControl,
     "psedf-fig7": StabilityControl,
     "psedf-worst": WorstPackets,
+    "exsched-fig7": ServerNumbers,
+    "exsched-fig8": ServerTrace,
+    "exsched-table1": ServerTests,
+    "exsched-table3": ServerAllocations,
 }
 
 

@@ -10,16 +10,15 @@ from typing import Protocol
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.experiments.reproduce.result import (
-    PacketRow,
     PacketRunRow,
     ReproductionResult,
-    RequestRow,
-    SpareGainRow,
+    Row,
     WorstPacketRow,
 )
 from hyperperiod.model import InputError
 from hyperperiod.model.result_object import ResultObject
-from hyperperiod.report.lines import LineChart
+from hyperperiod.report.groups import GroupChart, group_svg
+from hyperperiod.report.lines import LineChart, line_svg
 
 Progress = Callable[[int], None]
 
@@ -62,9 +61,9 @@ class Figure:
     name: str
     title: str
     source: str
-    rows: Sequence[SpareGainRow | RequestRow | PacketRow]
+    rows: Sequence[Row]
     claims: Sequence[Claim]
-    chart: LineChart
+    chart: LineChart | GroupChart
     columns: Sequence[str]
     """Those keys of a row that people want to see."""
     interrupted: bool = False
@@ -74,6 +73,13 @@ class Figure:
     """What people see instead of the rows."""
     keys: int = 1
     """How many of the columns, from the first on, say what a row is about."""
+
+    @property
+    def picture(self) -> str:
+        """The chart as SVG."""
+        if isinstance(self.chart, LineChart):
+            return line_svg(self.chart)
+        return group_svg(self.chart)
 
     @property
     def result(self) -> ReproductionResult:

@@ -8,11 +8,13 @@ from typing import Generic, TypeVar
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
-from hyperperiod.experiments.reproduce.result import RequestRow, SpareGainRow
+from hyperperiod.experiments.reproduce.result import RequestRow, ServerEventsRow, SpareGainRow
 from hyperperiod.model.part import Part
+from hyperperiod.report.groups import GroupChart
 from hyperperiod.report.lines import LineChart
 
-Row = TypeVar("Row", SpareGainRow, RequestRow)
+Row = TypeVar("Row", SpareGainRow, RequestRow, ServerEventsRow)
+Judged = tuple[list[Claim], LineChart | GroupChart]
 
 
 class MeasuredFigure(Part, Generic[Row]):
@@ -56,6 +58,6 @@ class MeasuredFigure(Part, Generic[Row]):
         """The rows, each as soon as it is measured."""
         raise NotImplementedError
 
-    def _judged(self, rows: Sequence[Row], asked: Asked) -> tuple[list[Claim], LineChart]:
+    def _judged(self, rows: Sequence[Row], asked: Asked) -> Judged:
         """The claims that these rows can show, perhaps none if some are missing; their picture."""
         raise NotImplementedError

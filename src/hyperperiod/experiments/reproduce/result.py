@@ -107,13 +107,46 @@ class WorstPacketRow(ResultObject):
     plays: int
 
 
+class ServerEventsRow(ResultObject):
+    """How often handlers ran for servers; of several draws the means; the paper's time beside."""
+
+    test: str
+    policy: str
+    host: str
+    servers: int
+    pcpus: int
+    draws: int
+    refill_runs: float
+    refill_runs_interval: Interval | None
+    preemptions: float
+    preemptions_interval: Interval | None
+    picks: float
+    picks_interval: Interval | None
+    paper_ns: int | None
+
+
+class ServerRunRow(ResultObject):
+    """How often a server ran, was preempted, and how long it ran at a stretch."""
+
+    policy: str
+    host: str
+    server: str
+    pcpu: int
+    runs: int
+    preemptions: int
+    longest_ns: int
+
+
+Row = SpareGainRow | RequestRow | PacketRow | ServerEventsRow | ServerRunRow
+
+
 class ReproductionResult(ResultObject):
     """A paper's figure as it came out here."""
 
     name: str
     title: str
     source: str
-    rows: tuple[SpareGainRow | RequestRow | PacketRow, ...]
+    rows: tuple[Row, ...]
     measured: tuple[PacketRunRow | WorstPacketRow, ...] = ()
     claims: tuple[Claim, ...]
     interrupted: bool
