@@ -72,7 +72,7 @@ HP_RARE hp_u32 hp_find_room(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
  * free. Else everybody on the way to where there is room moves on by one. Returns whether all can
  * have a pcpu.
  */
-HP_RARE hp_u32 hp_match_one(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
+HP_RARE_ONCE hp_u32 hp_match_one(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 pcpus) {
     const hp_u64 allowed = hp_allowed(core, vcpu, pcpus);
     hp_u32 pcpu;
 

@@ -65,6 +65,7 @@ typedef long long hp_i64;
 #ifndef HP_ONCE
 #define HP_ONCE __attribute__((__noinline__))
 #endif
+#define HP_RARE_ONCE HP_ONCE
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
 #define HP_COLD HP_FN
 
@@ -122,6 +123,8 @@ extern volatile hp_u64 hp_zero;
 #ifndef HP_ONCE
 #define HP_ONCE HP_STEP
 #endif
+/* The same off the common path. */
+#define HP_RARE_ONCE HP_RARE
 #define HP_NOT_NULL
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */

@@ -94,13 +94,14 @@ HP_RARE void hp_replenish_due(struct hp_core *core) {
 }
 
 /* Charges, then the refills that are due. */
-HP_STEP void hp_do_settle(struct hp_core *core, hp_u64 now_ns) {
+HP_ONCE hp_u32 hp_do_settle(struct hp_core *core HP_NOT_NULL, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
     if (hp_first_due_ns(core) <= core->now_ns)
         hp_replenish_due(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_catch_up(core);
     core->overdue = 0;
+    return 0;
 }
 
 /* Brings the accounts up to now. Most calls at one instant find it done already. */
@@ -146,7 +147,7 @@ HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_seat *seat) {
 }
 
 /* When this grant ends by itself. */
-HP_STEP hp_u64 hp_grant_end(struct hp_core *core, struct hp_seat *seat) {
+HP_ONCE hp_u64 hp_grant_end(struct hp_core *core HP_NOT_NULL, struct hp_seat *seat HP_NOT_NULL) {
     hp_u64 end_ns = hp_turns_end(core, seat);
 
     end_ns = hp_least(end_ns, hp_pays_until(core, seat->grant.pay));

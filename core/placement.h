@@ -116,7 +116,8 @@ HP_FN hp_u32 hp_ask(struct hp_core *core, const struct hp_queue *queue, hp_u32 r
 /*
  * Chooses the first 'limit' of the queue that fit on the free pcpus; returns how many there are.
  */
-HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32 role) {
+HP_RARE_ONCE hp_u32 hp_choose(struct hp_core *core HP_NOT_NULL, hp_u32 limit, hp_u64 free,
+                              hp_u32 role) {
     const struct hp_queue *queue = hp_queue_of(core, role);
     hp_u32 count = HP_FORGET(0u);
 
@@ -144,7 +145,8 @@ HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32
  * Gives the chosen, all of whom fit, pcpus that they may run on; returns the pcpus that are left.
  * Those that are seated are matched first, so that they move only where one has to make room.
  */
-HP_RARE hp_u64 hp_place(struct hp_core *core, hp_u32 count, hp_u64 free, hp_u32 role) {
+HP_RARE_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_u64 free,
+                             hp_u32 role) {
     hp_u64 newcomers = 0;
 
     if (HP_PCPUS == 1u) {

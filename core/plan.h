@@ -138,13 +138,14 @@ HP_FN void hp_plan_plain(struct hp_core *core) {
     hp_plan_seat(core, seat);
 }
 
-HP_STEP void hp_make_plan(struct hp_core *core) {
+HP_ONCE hp_u32 hp_make_plan(struct hp_core *core HP_NOT_NULL) {
     if (core->plain)
         hp_plan_plain(core);
     else
         hp_plan_all(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
+    return 0;
 }
 
 HP_FN void hp_plan(struct hp_core *core) {

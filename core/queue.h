@@ -181,7 +181,7 @@ HP_FN hp_u64 hp_queue_lowest(struct hp_core *core, struct hp_queue *queue) {
 }
 
 /* Who comes first of two with the same key, among turns or on an extra level. */
-HP_STEP hp_u32 hp_break_tie(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
+HP_ONCE hp_u32 hp_break_tie(struct hp_core *core HP_NOT_NULL, hp_u32 a, hp_u32 b, hp_u32 role) {
     return role == HP_EFFORT ? hp_before_equal(core, a, b, role) : hp_before(core, a, b, role);
 }
 

@@ -200,10 +200,8 @@ static __noinline hp_u32 ask_all(hp_u32 lock, hp_u64 pcpus) {
 }
 
 /* Which pcpus have to pick again. With the lock held. */
-VERB hp_u64 kicks_of(hp_u32 lock) {
-    struct lock_domain *domain = domain_by(lock);
-
-    return domain ? hp_kicks(&domain->core, hp_now_ns(&domain->core)) : 0;
+static __always_inline hp_u64 kicks_of(struct lock_domain *domain) {
+    return hp_kicks(&domain->core, hp_now_ns(&domain->core));
 }
 
 /* --- the verbs ------------------------------------------------------------------------------ */
@@ -222,7 +220,7 @@ VERB hp_u64 arrive(hp_u32 id) {
         usage_of(domain, vcpu)->arrivals++;
         hp_arrive(&domain->core, vcpu, now_ns);
         record_call(lock, HP_RECORD_ARRIVE, vcpu, 0);
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     return kicks;
@@ -242,7 +240,7 @@ VERB hp_u64 depart(hp_u32 id, hp_u32 birth) {
     if (server && server->birth == birth && --usage_of(domain, vcpu)->threads == 0) {
         hp_depart(&domain->core, vcpu, now_ns);
         record_call(lock, HP_RECORD_DEPART, vcpu, 0);
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     return kicks;
@@ -261,7 +259,7 @@ VERB hp_u64 saved(hp_u32 id) {
     if (hp_held(&domain->core, vcpu)) {
         hp_saved(&domain->core, vcpu, now_ns);
         record_call(lock, HP_RECORD_SAVED, vcpu, 0);
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     return kicks;
@@ -305,7 +303,7 @@ VERB hp_u64 steal(hp_u32 number) {
     release_if_absent(domain, lock, cpu, victim);
     cpu->is_stolen = 1;
     cpu->granted = LX_NOBODY;
-    kicks = kicks_of(lock);
+    kicks = kicks_of(domain);
     LEAVE(domain, flags);
     return kicks;
 }
@@ -339,7 +337,7 @@ VERB hp_u64 give_back(hp_u32 number) {
         return 0;
     end_theft(domain, lock, pcpu_at(cpu->place), now_ns);
     cpu->is_stolen = 0;
-    kicks = kicks_of(lock);
+    kicks = kicks_of(domain);
     LEAVE(domain, flags);
     return kicks;
 }
@@ -379,7 +377,7 @@ VERB hp_u64 pick(hp_u32 number) {
     if (lx.global) {
         if (before != grant.run)
             release_if_absent(domain, lock, cpu, before);
-        kicks = kicks_of(lock) & ~(1ull << (pcpu & 63));
+        kicks = kicks_of(domain) & ~(1ull << (pcpu & 63));
     }
     if (grant.run != HP_NONE)
         cpu->granted = LX_ID(lock, grant.run);

@@ -140,7 +140,7 @@ int lx_set(struct lx_set *to) {
     error = give(domain, server, id, &params, now_ns);
     if (!error) {
         server->inside = to->inside;
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     ask_all(lock, kicks);
@@ -163,7 +163,7 @@ int lx_remove(struct lx_name *to) {
     hp_remove(&domain->core, LX_NUMBER_OF(id), now_ns);
     record_call(lock, HP_RECORD_REMOVE, LX_NUMBER_OF(id), 0);
     server->present = 0;
-    kicks = kicks_of(lock);
+    kicks = kicks_of(domain);
     LEAVE(domain, flags);
     ask_all(lock, kicks);
     if (lx.attached)
@@ -192,7 +192,7 @@ int lx_swap(struct lx_swap *to) {
     error = hp_set_policy(&domain->core, &policy, now_ns);
     if (!error) {
         record_call(lock, HP_RECORD_SWAP, HP_NONE, policy_word(&policy));
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     ask_all(lock, kicks);
@@ -216,7 +216,7 @@ int lx_spare(struct lx_spare *to) {
     if (!error) {
         record_call(lock, HP_RECORD_BUDGET, HP_NONE, to->budget_ns);
         record_call(lock, HP_RECORD_SET_SPARE, HP_NONE, to->period_ns);
-        kicks = kicks_of(lock);
+        kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     ask_all(lock, kicks);
