@@ -255,8 +255,18 @@ void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *fro
         thread->generation = lx.generation - 1;
 }
 
+/* Another thread may get its id: that one does not belong where this one did. */
+SEC("struct_ops/hyperperiod_exit_task")
+void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task_args *args) {
+    const hp_u32 id = (hp_u32)p->pid;
+
+    bpf_map_delete_elem(&server_of_thread, &id);
+}
+
+/* The timer is there already if the scheduler was in force before. */
 static __noinline int make_cpu(hp_u32 number) {
     struct managed *cpu = bpf_map_lookup_elem(&cpus, &number);
+    long error;
 
     if (!cpu)
         return 0;
@@ -268,7 +278,8 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->is_stolen = 0;
     cpu->pick_owed = 0;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
-    if (bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC))
+    error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);
+    if (error && error != BUSY)
         return 1;
     return bpf_timer_set_callback(&cpu->timer, time_is_up) ? 1 : 0;
 }
@@ -313,6 +324,7 @@ struct sched_ext_ops hyperperiod_ops = {
     .quiescent = (void *)hyperperiod_quiescent,
     .set_cpumask = (void *)hyperperiod_set_cpumask,
     .init_task = (void *)hyperperiod_init_task,
+    .exit_task = (void *)hyperperiod_exit_task,
     .cgroup_move = (void *)hyperperiod_cgroup_move,
     .init = (void *)hyperperiod_init,
     .exit = (void *)hyperperiod_exit,

@@ -61,7 +61,8 @@ static uint32_t id_of(const struct system *system, uint32_t server) {
     return LX_ID(system->server[server].lock, system->server[server].number);
 }
 
-const char *kernel_open(const char *object, bool *lacks) {
+const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
+    (void)locks;
     *lacks = access(object, R_OK) != 0;
     return *lacks ? "kernel: found no sched_ext, allowed: Linux 6.12 or later" : NULL;
 }

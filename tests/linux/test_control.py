@@ -74,6 +74,16 @@ def test_status_tells_all(daemon: Daemon) -> None:
     assert server["used_ns"] == 1_000_000
 
 
+def test_who_has_ended_is_forgotten(daemon: Daemon) -> None:
+    """Its id may be another's later; a start does not give that one a server."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        daemon.does(PTPS, A, f"attach a pid={child.pid}", f"attach a thread={os.getpid()}")
+        assert len(daemon.does("status")["servers"][0]["members"]) == 2
+    assert daemon.does("status")["servers"][0]["members"] == [{"thread": os.getpid()}]
+    daemon.does("start")
+    assert daemon.calls[-1] == f"attach 0 thread={os.getpid()} key=-1"
+
+
 def test_a_system_can_be_started_again_and_forgotten(daemon: Daemon) -> None:
     daemon.does(PTPS, A, "start", "stop", "start", "stop", "clear")
     assert daemon.does("status").get("servers") is None

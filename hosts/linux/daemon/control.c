@@ -215,7 +215,7 @@ static void look_after(struct system *system) {
     kernel_stop();
 }
 
-static int open_signals(void) {
+int open_signals(void) {
     sigset_t ends;
 
     sigemptyset(&ends);
@@ -225,10 +225,9 @@ static int open_signals(void) {
     return signalfd(-1, &ends, SFD_CLOEXEC);
 }
 
-void serve(struct system *system, int control, int tasks) {
+void serve(struct system *system, int signals, int control, int tasks) {
     static struct door doors[DOORS];
     struct pollfd polled[1 + DOORS * (1 + CLIENTS)];
-    const int signals = open_signals();
 
     doors[0].socket = control;
     doors[0].trusted = true;

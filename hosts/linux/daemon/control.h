@@ -16,7 +16,10 @@
  * cannot be. */
 int open_socket(const char *path, unsigned int mode, const char *group);
 
-/* Serves requests until SIGTERM or SIGINT comes; `tasks` may be -1: no such socket. */
-void serve(struct system *system, int control, int tasks);
+/* From here on SIGTERM and SIGINT wait to be read from the file that is returned. */
+int open_signals(void);
+
+/* Serves requests until a signal comes; `tasks` may be -1: no such socket. */
+void serve(struct system *system, int signals, int control, int tasks);
 
 #endif

@@ -25,6 +25,7 @@ _Static_assert(SERVER_LIMIT <= LX_SERVERS, "each server has a number in the kern
 static struct {
     const char *path;
     struct bpf_object *object;
+    uint32_t locks; /* that the object is loaded for */
     struct bpf_link *scheduler, *switches;
     struct lx_state *state; /* mapped */
     unsigned char *rings;   /* mapped: one for each lock domain */
@@ -57,7 +58,9 @@ static int say_of_libbpf(enum libbpf_print_level level, const char *format, va_l
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-const char *kernel_open(const char *object, bool *lacks) {
+static const char *load(uint32_t locks);
+
+const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     *lacks = true;
     if (access(SCHED_EXT "/state", R_OK) != 0)
         return "kernel: found no " SCHED_EXT ", allowed: Linux 6.12 or later with "
@@ -69,7 +72,7 @@ const char *kernel_open(const char *object, bool *lacks) {
     libbpf_set_print(say_of_libbpf);
     kernel.path = object;
     *lacks = false;
-    return NULL;
+    return locks > 0 ? load(locks) : NULL;
 }
 
 /* Maps a map of the kernel into this process. */
@@ -122,6 +125,7 @@ static const char *load(uint32_t locks) {
     kernel.state = map(state, whole_pages(sizeof(*kernel.state)));
     if (kernel.rings == NULL || kernel.state == NULL)
         return failed("kernel: the rings cannot be mapped (%s)", strerror(errno));
+    kernel.locks = locks;
     return NULL;
 }
 
@@ -135,6 +139,7 @@ void kernel_close(void) {
     kernel.state = NULL;
     kernel.rings = NULL;
     kernel.object = NULL;
+    kernel.locks = 0;
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -260,6 +265,11 @@ static void fill_state(const struct system *system) {
     struct lx_state *state = kernel.state;
 
     state->base_ns = now_ns();
+    state->exit_kind = 0;
+    state->exit_reason[0] = 0;
+    state->exit_text[0] = 0;
+    state->parked = 0;
+    state->strays = 0;
     state->global = system->global;
     state->recording = system->recording;
     state->places = (unsigned int)__builtin_popcountll(system->cpus);
@@ -324,19 +334,38 @@ static const char *put_in_force(void) {
     return NULL;
 }
 
-const char *kernel_start(const struct system *system) {
-    const char *why;
+/* Members of a system that was in force before are none of this one. */
+static void forget_members(const char *name, size_t bytes) {
+    struct bpf_map *members = map_called(name);
+    uint64_t id;
 
-    kernel_close();
-    why = load(lock_domains(system));
-    if (why == NULL) {
-        fill_state(system);
-        why = tell_all(system);
+    while (bpf_map__get_next_key(members, NULL, &id, bytes) == 0
+           && bpf_map__delete_elem(members, &id, bytes, 0) == 0)
+        ;
+}
+
+static const char *prepare(const struct system *system) {
+    const char *why = NULL;
+
+    if (kernel.locks < lock_domains(system)) {
+        kernel_close();
+        why = load(lock_domains(system));
     }
+    if (why != NULL)
+        return why;
+    forget_members("server_of_cgroup", sizeof(uint64_t));
+    forget_members("server_of_thread", sizeof(uint32_t));
+    fill_state(system);
+    return tell_all(system);
+}
+
+const char *kernel_start(const struct system *system) {
+    const char *why = prepare(system);
+
     if (why == NULL)
         why = put_in_force();
     if (why != NULL)
-        kernel_close();
+        kernel_stop();
     return why;
 }
 

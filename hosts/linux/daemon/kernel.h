@@ -12,11 +12,14 @@
 
 #include "system.h"
 
-/* Looks whether the programs can be had. `lacks`: the kernel has no sched_ext, or there is no
- * object file. */
-const char *kernel_open(const char *object, bool *lacks);
+/*
+ * Looks whether the programs can be had, and loads them for so many lock domains; for 0 that waits
+ * for the first start. `lacks`: the kernel has no sched_ext, or there is no object file.
+ */
+const char *kernel_open(const char *object, uint32_t locks, bool *lacks);
 
-/* Loads the programs and puts the system in force: all its servers and members. */
+/* Puts the system in force: all its servers and members. The programs are loaded if they are not
+ * yet, or for fewer lock domains. */
 const char *kernel_start(const struct system *system);
 
 /* The kernel's own scheduler goes on. What was used and recorded can still be looked at. */

@@ -31,6 +31,7 @@
 
 struct options {
     const char *socket, *tasks, *group, *object, *requests;
+    uint64_t locks;
     bool foreground;
 };
 
@@ -41,15 +42,21 @@ static const char usage[] =
     "  --tasks PATH     the socket for threads that enter servers (" RUN_FOLDER "/tasks);\n"
     "                   none: no such socket\n"
     "  --object FILE    the BPF programs (/usr/local/lib/hyperperiod/hyperperiod.bpf.o)\n"
+    "  --cpus N         load the programs at once, for up to so many cpus, not at the first start\n"
     "  --requests FILE  performed at the start, one in a line\n"
     "  --foreground     do not go into the background once everything is ready\n";
 
 static bool read_options(int count, char **words, struct options *options) {
     static const struct option known[] = {
-        {"socket", required_argument, NULL, 's'},   {"group", required_argument, NULL, 'g'},
-        {"tasks", required_argument, NULL, 't'},    {"object", required_argument, NULL, 'o'},
-        {"requests", required_argument, NULL, 'r'}, {"foreground", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+        {"socket", required_argument, NULL, 's'},
+        {"group", required_argument, NULL, 'g'},
+        {"tasks", required_argument, NULL, 't'},
+        {"object", required_argument, NULL, 'o'},
+        {"requests", required_argument, NULL, 'r'},
+        {"cpus", required_argument, NULL, 'c'},
+        {"foreground", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -69,6 +76,13 @@ static bool read_options(int count, char **words, struct options *options) {
             break;
         case 'r':
             options->requests = optarg;
+            break;
+        case 'c':
+            if (!read_number(optarg, &options->locks) || options->locks > CPU_LIMIT) {
+                fprintf(stderr, "hyperperiodd: --cpus: found '%s', allowed: 0 to %u\n", optarg,
+                        CPU_LIMIT);
+                return false;
+            }
             break;
         case 'f':
             options->foreground = true;
@@ -142,6 +156,7 @@ int main(int count, char **words) {
         .tasks = RUN_FOLDER "/tasks",
         .object = "/usr/local/lib/hyperperiod/hyperperiod.bpf.o",
     };
+    const int signals = open_signals();
     bool lacks;
 
     if (!read_options(count, words, &options))
@@ -153,7 +168,7 @@ int main(int count, char **words) {
         strcmp(options.tasks, "none") == 0 ? -1 : open_socket(options.tasks, 0666, NULL);
     if (control < 0 || (tasks < 0 && strcmp(options.tasks, "none") != 0))
         return LACKS;
-    const char *problem = kernel_open(options.object, &lacks);
+    const char *problem = kernel_open(options.object, (uint32_t)options.locks, &lacks);
     if (problem != NULL) {
         say(LOG_ERR, "%s", problem);
         return lacks ? LACKS : 1;
@@ -167,7 +182,7 @@ int main(int count, char **words) {
         return LACKS;
     }
     tell_ready();
-    serve(&system, control, tasks);
+    serve(&system, signals, control, tasks);
     if (system.running)
         kernel_stop();
     kernel_close();

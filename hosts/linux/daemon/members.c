@@ -40,11 +40,44 @@ static bool find_cgroup(const char *word, struct member *member, struct text *pr
     return true;
 }
 
-static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {
-    char path[64];
+/* When a process or thread began: the 20th word behind its name, which may be anything. 0: there is
+ * none with this id. */
+static uint64_t birth_of(uint64_t id) {
+    char bytes[1024], path[64];
+    unsigned long long born;
+    const char *behind;
 
-    snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)id);
-    if (access(path, F_OK) != 0) {
+    snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)id);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    bytes[fread(bytes, 1, sizeof(bytes) - 1, file)] = 0;
+    fclose(file);
+    behind = strrchr(bytes, ')');
+    if (behind == NULL
+        || sscanf(behind + 1,
+                  " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                  "%llu",
+                  &born)
+               != 1)
+        return 0;
+    return born + 1; /* what began with the machine began at 0 */
+}
+
+static bool has_ended(const struct member *member) {
+    return member->kind == BY_CGROUP ? access(member->path, F_OK) != 0
+                                     : birth_of(member->id) != member->born;
+}
+
+void drop_ended(struct system *system) {
+    for (uint32_t i = system->member_count; i > 0; i--)
+        if (has_ended(&system->member[i - 1]))
+            system->member[i - 1] = system->member[--system->member_count];
+}
+
+static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {
+    member->born = birth_of(id);
+    if (member->born == 0) {
         add(problem, "%s: found no %llu, allowed: one that is there", thread ? "thread" : "pid",
             (unsigned long long)id);
         return false;

@@ -168,8 +168,11 @@ static bool has_key(struct doing *doing, const struct member *member) {
 /* Makes it a member of its server, or changes its key or server if it is one. */
 static bool put_member(struct doing *doing, const struct member *member) {
     struct system *system = doing->system;
-    const uint32_t place = place_of(system, member);
+    uint32_t place;
 
+    if (system->member_count == MEMBER_LIMIT)
+        drop_ended(system);
+    place = place_of(system, member);
     if (!has_key(doing, member))
         return false;
     if (place == MEMBER_LIMIT)
@@ -248,6 +251,7 @@ static bool do_start(struct doing *doing) {
         return refuse(doing, "start: found no policy, allowed: after policy");
     if (system->running)
         return refuse(doing, "start: found a system in force, allowed: after stop");
+    drop_ended(system);
     if (!all_leave_time(doing) || !agrees(doing, kernel_start(system)))
         return false;
     system->running = true;
@@ -265,7 +269,6 @@ static bool do_stop(struct doing *doing) {
 static bool do_clear(struct doing *doing) {
     if (doing->system->running)
         return refuse(doing, "clear: found a system in force, allowed: after stop");
-    kernel_close();
     clear_system(doing->system);
     return true;
 }
@@ -323,6 +326,7 @@ static bool do_verb(struct doing *doing, int *file) {
     case VERB_CLEAR:
         return do_clear(doing);
     case VERB_STATUS:
+        drop_ended(doing->system);
         return true;
     case VERB_SET:
         return do_set(doing);

@@ -51,7 +51,7 @@ static void add_server_of(struct text *answer, const struct system *system, uint
             server->params.period_ns, server->params.budget_ns, server->params.priority,
             truth(server->params.flags & HP_EXTRA));
     add(answer, ", \"inside\": \"%s\"", inside_word(server->inside));
-    if (kernel_look(system, number, &look))
+    if (system->running && kernel_look(system, number, &look))
         add_usage(answer, &look);
     add(answer, ", \"members\": [");
     const char *between = "";

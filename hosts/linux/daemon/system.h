@@ -39,6 +39,7 @@ struct member {
     enum member_kind kind;
     uint32_t server;
     uint64_t id;           /* of the cgroup, process or thread */
+    uint64_t born;         /* when the process or thread began, in ticks: another may get its id */
     uint64_t key;          /* its place among the threads of its server, the lowest first */
     char path[PATH_BYTES]; /* of the cgroup, for people */
 };
