@@ -21,7 +21,7 @@
 #define BASE_NS 5000000000ull
 #define USED_NS 1000000ull
 
-static struct lx_state state = {.base_ns = BASE_NS};
+static struct lx_state state;
 static bool loaded;
 
 /* The first line of the file with this ending, or NULL if there is none. */
@@ -84,7 +84,12 @@ static const char *tell_member(const struct system *system, const struct member 
                 (unsigned long long)member->id, (long long)member->key);
 }
 
-const char *kernel_start(const struct system *system) {
+const char *kernel_load(const struct system *system) {
+    (void)system;
+    return told("load");
+}
+
+const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
     const struct hp_policy *policy = &system->config.policy;
     const char *why =
         told("start %u.%u.%u global=%u cpus=%llx recording=%u", policy->budget, policy->order,
@@ -97,6 +102,7 @@ const char *kernel_start(const struct system *system) {
         why = tell_member(system, &system->member[i], "attach");
     loaded = why == NULL;
     state.attached = loaded;
+    state.base_ns = epoch_ns != 0 ? epoch_ns : BASE_NS;
     return why;
 }
 

@@ -33,6 +33,20 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         yield one
 
 
+def test_a_system_may_start_at_an_instant_that_is_to_come(daemon: Daemon) -> None:
+    """The instant that is the core's time 0 is the one that was asked for."""
+    daemon.does(PTPS, A)
+    assert daemon.does("start epoch_ns=7000000000 force=1")["base_ns"] == 7_000_000_000
+
+
+def test_programs_may_be_loaded_before_the_start(daemon: Daemon) -> None:
+    """Loading is told to the kernel, and refused where there is no policy, or one in force."""
+    assert "found no policy" in daemon.refuses("load")
+    daemon.does(PTPS, A, "load", "start")
+    assert [call.split()[0] for call in daemon.calls] == ["load", "start", "add"]
+    assert "found a system in force" in daemon.refuses("load")
+
+
 def test_a_system_is_started_changed_and_stopped(daemon: Daemon) -> None:
     """The kernel is told all at the start, then what changes, in the order of the requests."""
     me = os.getpid()

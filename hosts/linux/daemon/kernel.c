@@ -261,10 +261,10 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void fill_state(const struct system *system) {
+static void fill_state(const struct system *system, uint64_t epoch_ns) {
     struct lx_state *state = kernel.state;
 
-    state->base_ns = now_ns();
+    state->base_ns = epoch_ns != 0 ? epoch_ns : now_ns();
     state->exit_kind = 0;
     state->exit_reason[0] = 0;
     state->exit_text[0] = 0;
@@ -344,24 +344,22 @@ static void forget_members(const char *name, size_t bytes) {
         ;
 }
 
-static const char *prepare(const struct system *system) {
-    const char *why = NULL;
+const char *kernel_load(const struct system *system) {
+    if (kernel.locks >= lock_domains(system))
+        return NULL;
+    kernel_close();
+    return load(lock_domains(system));
+}
 
-    if (kernel.locks < lock_domains(system)) {
-        kernel_close();
-        why = load(lock_domains(system));
-    }
+const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
+    const char *why = kernel_load(system);
+
     if (why != NULL)
         return why;
     forget_members("server_of_cgroup", sizeof(uint64_t));
     forget_members("server_of_thread", sizeof(uint32_t));
-    fill_state(system);
-    return tell_all(system);
-}
-
-const char *kernel_start(const struct system *system) {
-    const char *why = prepare(system);
-
+    fill_state(system, epoch_ns);
+    why = tell_all(system);
     if (why == NULL)
         why = put_in_force();
     if (why != NULL)

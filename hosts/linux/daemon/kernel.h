@@ -18,9 +18,12 @@
  */
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks);
 
-/* Puts the system in force: all its servers and members. The programs are loaded if they are not
- * yet, or for fewer lock domains. */
-const char *kernel_start(const struct system *system);
+/* Loads the programs, which takes seconds, unless they are loaded for as many lock domains. */
+const char *kernel_load(const struct system *system);
+
+/* Puts the system in force, all its servers and members, and loads the programs if that is not
+ * done. The core's time is 0 until `epoch_ns` of the monotonic clock; 0: until now. */
+const char *kernel_start(const struct system *system, uint64_t epoch_ns);
 
 /* The kernel's own scheduler goes on. What was used and recorded can still be looked at. */
 void kernel_stop(void);

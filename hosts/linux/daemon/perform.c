@@ -244,6 +244,15 @@ static bool do_leave(struct doing *doing) {
     return drop_member(doing, &member);
 }
 
+/* So that the start itself takes a moment only. */
+static bool do_load(struct doing *doing) {
+    if (!doing->system->has_policy)
+        return refuse(doing, "load: found no policy, allowed: after policy");
+    if (doing->system->running)
+        return refuse(doing, "load: found a system in force, allowed: after stop");
+    return agrees(doing, kernel_load(doing->system));
+}
+
 static bool do_start(struct doing *doing) {
     struct system *system = doing->system;
 
@@ -252,7 +261,8 @@ static bool do_start(struct doing *doing) {
     if (system->running)
         return refuse(doing, "start: found a system in force, allowed: after stop");
     drop_ended(system);
-    if (!all_leave_time(doing) || !agrees(doing, kernel_start(system)))
+    if (!all_leave_time(doing)
+        || !agrees(doing, kernel_start(system, doing->request->number[KEY_EPOCH])))
         return false;
     system->running = true;
     return true;
@@ -319,6 +329,8 @@ static bool do_verb(struct doing *doing, int *file) {
         return do_attach(doing);
     case VERB_DETACH:
         return do_detach(doing);
+    case VERB_LOAD:
+        return do_load(doing);
     case VERB_START:
         return do_start(doing);
     case VERB_STOP:

@@ -49,7 +49,8 @@
     ROW("thread", THREAD, NUMBER, 1, 0x3fffff)                                                     \
     ROW("key", KEY, NUMBER, 0, TIME_LIMIT_NS - 1)                                                  \
     ROW("users", USERS, WORD, 0, 0)                                                                \
-    ROW("force", FORCE, NUMBER, 0, 1)
+    ROW("force", FORCE, NUMBER, 0, 1)                                                              \
+    ROW("epoch_ns", EPOCH, NUMBER, 0, TIME_LIMIT_NS - 1)
 
 /* What a verb takes: a server's name, the word on or off, or nothing of that kind. */
 #define REQUEST_VERBS(ROW)                                                                         \
@@ -57,6 +58,7 @@
     ROW("server", SERVER, NAMED)                                                                   \
     ROW("attach", ATTACH, NAMED)                                                                   \
     ROW("detach", DETACH, NAMED)                                                                   \
+    ROW("load", LOAD, NO_NAME)                                                                     \
     ROW("start", START, NO_NAME)                                                                   \
     ROW("stop", STOP, NO_NAME)                                                                     \
     ROW("clear", CLEAR, NO_NAME)                                                                   \
