@@ -178,6 +178,11 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     arm(cpu);
 }
 
+/*
+ * A thread that a higher class has preempted lies at the head of its cpu's own queue, where a kick
+ * does not reach it, and goes on without a pick: so it looks whether one is owed. The kernel's own
+ * threads are short, and to kick them away would be for ever.
+ */
 SEC("struct_ops/hyperperiod_running")
 void BPF_PROG(hyperperiod_running, struct task_struct *p) {
     const s32 number = scx_bpf_task_cpu(p);
@@ -188,7 +193,7 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         return;
     cpu->key = thread->place;
     cpu->running = thread->counted;
-    if (cpu->pick_owed && thread->counted != LX_NOBODY)
+    if (cpu->pick_owed && !is_kernels_own(p))
         scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A hypervisor's ring (hosts/xen/ring.h), played again: the core's calls that it holds, made on
-// the same core built here. Every answer must be the one that the hypervisor got; the first that
-// is not ends the replay. On the way the events become records of a trace file, together with
-// those that a ring does not hold because they follow from the calls: charges, refills,
-// depletions.
+// A host's ring (hosts/xen/ring.h), played again: the core's calls that it holds, made on the same
+// core built here, which must keep its laws after each. Every answer must be the one that the host
+// got; the first that is not ends the replay. On the way the events become records of a trace file,
+// together with those that a ring does not hold because they follow from the calls: charges,
+// refills, depletions.
 //
 // Also measured here: how late a pick was, after the instant at which the grant before it ended
 // or should no longer have been.
@@ -77,8 +77,11 @@ class Replay {
     void start(const hp_record &record);
     void call(const hp_record &record);
     bool pick(const hp_record &record);
+    void steal_or_return(const hp_record &record);
     void charge(u32 pcpu);
     void look_for_wrong();
+    void check();
+    u32 pcpu_of(u64 number);
     Seat &seat(u32 pcpu) { return seats_[pcpu]; }
     hp_core *core() { return &heard_->core; }
     hp_params params_of(const hp_record &record) const {
@@ -153,11 +156,23 @@ bool Replay::play(const hp_record &record) {
     }
     if (!started_)
         throw std::invalid_argument("the ring does not begin with the start of the core");
-    if (record.kind == HP_RECORD_RUN || record.kind == HP_RECORD_IDLE)
-        return pick(record);
-    call(record);
+    const bool picks = record.kind == HP_RECORD_RUN || record.kind == HP_RECORD_IDLE;
+    bool same = true;
+
+    if (picks)
+        same = pick(record);
+    else
+        call(record);
     look_for_wrong();
-    return true;
+    check();
+    return same;
+}
+
+// The laws that the core keeps between any two calls.
+void Replay::check() {
+    if (const u32 law = hp_check(core(), now_ns_); law != HP_LAW_HOLDS)
+        throw std::invalid_argument("the core breaks its law " + std::to_string(law) + " at "
+                                    + std::to_string(now_ns_) + " ns");
 }
 
 void Replay::start(const hp_record &record) {
@@ -223,6 +238,10 @@ void Replay::call(const hp_record &record) {
     case HP_RECORD_SAVED:
         hp_saved(core(), record.vcpu, now_ns_);
         break;
+    case HP_RECORD_STEAL:
+    case HP_RECORD_RETURN:
+        steal_or_return(record);
+        break;
     default:
         throw std::invalid_argument("no record has the kind " + std::to_string(record.kind));
     }
@@ -231,14 +250,36 @@ void Replay::call(const hp_record &record) {
                                     + std::to_string(error));
 }
 
+// A pcpu is not there to be granted, or is again: until its next pick nobody has it.
+void Replay::steal_or_return(const hp_record &record) {
+    const u32 pcpu = pcpu_of(record.value);
+    const bool steals = record.kind == HP_RECORD_STEAL;
+
+    charge(pcpu);
+    if (steals)
+        hp_steal(core(), pcpu, now_ns_);
+    else
+        hp_return(core(), pcpu, now_ns_);
+    seat(pcpu) = {*hp_granted(core(), pcpu), NEVER};
+    add(now_ns_, {.event = Event::idle,
+                  .value = seat(pcpu).grant.until_ns,
+                  .pcpu = first_pcpu_ + pcpu,
+                  .flags = steals ? FLAG_STOLEN : u8{0}});
+}
+
+// The number of a pcpu that a record names.
+u32 Replay::pcpu_of(u64 number) {
+    if (number >= pcpus())
+        throw std::invalid_argument("no pcpu has the number " + std::to_string(number));
+    return static_cast<u32>(number);
+}
+
 // Answers as the ring has them.
 bool Replay::pick(const hp_record &record) {
-    const u32 pcpu = record.pcpu;
+    const u32 pcpu = pcpu_of(record.pcpu);
     const u8 known = HP_RECORD_ALSO | HP_RECORD_EXTRA;
     hp_grant grant;
 
-    if (pcpu >= hp_pcpus(&heard_->core))
-        throw std::invalid_argument("no pcpu has the number " + std::to_string(pcpu));
     charge(pcpu);
     hp_pick(core(), pcpu, now_ns_, &grant);
     const Ns due_ns = std::min<Ns>(seat(pcpu).grant.until_ns, seat(pcpu).wrong_ns);
@@ -261,7 +302,6 @@ bool Replay::pick(const hp_record &record) {
                   .vcpu = grant.run,
                   .payer = grant.pay,
                   .flags = static_cast<u8>(answer_.flags & known)});
-    look_for_wrong();
     return std::memcmp(&answer_, &record, sizeof record) == 0;
 }
 

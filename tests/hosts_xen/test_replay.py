@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rings of a made-up hypervisor, played again: right ones pass, and no lie does."""
+"""Rings of a made-up host, played again: right ones pass, and no lie does."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hyperperiod.hosts.replay import replay
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.model import FailedError
 from hyperperiod.model.policy import PRESETS, Policy, Scope
-from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind
+from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, STOLEN, Kind
 
 QUANTUM, BUDGET, START, SET_SPARE, ADD, UPDATE, REMOVE = 33, 34, 32, 35, 36, 37, 38
+STEAL, RETURN = 49, 50
 MS = 1_000_000
 SERVERS = ((10 * MS, 3 * MS, 0), (15 * MS, 4 * MS, 1), (20 * MS, 8 * MS, 2))
 
@@ -71,6 +72,14 @@ class Hypervisor:
     def depart(self, vcpu: int, now_ns: int) -> None:
         self.core.depart(vcpu, now_ns)
         self.note(now_ns, Kind.DEPART, vcpu=vcpu)
+
+    def steal(self, pcpu: int, now_ns: int) -> None:
+        self.core.steal(pcpu, now_ns)
+        self.note(now_ns, STEAL, value=pcpu)
+
+    def give_back(self, pcpu: int, now_ns: int) -> None:
+        self.core.give_back(pcpu, now_ns)
+        self.note(now_ns, RETURN, value=pcpu)
 
     def pick(self, pcpu: int, now_ns: int) -> _sim.Grant:
         grant = self.core.pick(pcpu, now_ns)
@@ -139,9 +148,46 @@ def test_the_same_calls_have_the_same_answers(policy: Policy) -> None:
     assert 0 < played.lateness_ns <= 700
 
 
+def play_robbed(policy: Policy, seed: int) -> Hypervisor:
+    """All servers have work, and one pcpu is taken away and given back, again and again."""
+    draw = random.Random(seed)
+    host = Hypervisor(policy, 2 if policy.scope is Scope.GLOBAL else 1)
+    for vcpu, server in enumerate(SERVERS):
+        host.add(vcpu, *server, flags=0)
+        host.arrive(vcpu, 0)
+    until = [0] * host.pcpus
+    now_ns = 0
+    settle(host, until, now_ns)
+    for _ in range(100):
+        now_ns = min(*until, now_ns + draw.randrange(3 * MS), 1 << 62)
+        settle(host, until, now_ns)
+        host.steal(0, now_ns)
+        until[0] = 1 << 62
+        settle(host, until, now_ns)
+        now_ns += draw.randrange(MS)
+        host.give_back(0, now_ns)
+        settle(host, until, now_ns)
+    return host
+
+
 @pytest.mark.parametrize("policy", PRESETS.values(), ids=str)
-def test_what_is_charged_is_what_was_granted(policy: Policy) -> None:
-    host = play(policy, seed=7)
+def test_nobody_runs_or_pays_where_the_pcpu_is_stolen(policy: Policy) -> None:
+    host = play_robbed(policy, seed=11)
+    end_ns = host.records[-1][0]
+    found = replay(host.ring(), end_ns).records
+    own = found[(found["pcpu"] == 0) & np.isin(found["kind"], (Kind.RUN, Kind.IDLE))]
+    taken = np.flatnonzero((own["flags"] & STOLEN) > 0)
+    assert len(taken) == 100
+    assert (own["kind"][taken] == Kind.IDLE).all()
+    assert (own["payer"][taken] == NONE).all()
+    returns = [row[0] for row in host.records if row[7] == RETURN]
+    assert own["time_ns"][taken + 1].tolist() == returns
+
+
+@pytest.mark.parametrize("thefts", [False, True])
+@pytest.mark.parametrize("policy", PRESETS.values(), ids=str)
+def test_what_is_charged_is_what_was_granted(policy: Policy, thefts: bool) -> None:
+    host = play_robbed(policy, seed=7) if thefts else play(policy, seed=7)
     end_ns = host.records[-1][0]
     found = replay(host.ring(), end_ns).records
     for pcpu in range(host.pcpus):
@@ -195,6 +241,7 @@ def test_rings_that_cannot_be_played_are_refused_with_the_reason() -> None:
     for ring, reason in (
         (good.ring(lost=3), "lost 3 of"),
         (change(good.ring(), kind=99), "no record has the kind 99"),
+        (change(good.ring(), kind=STEAL, value=1), "no pcpu has the number 1"),
         (change(good.ring(), vcpu=64), "no vcpu has the number 64"),
         (change(good.ring(), job=1 << 30), "the core refuses a call"),
         (Ring(good.ring().header, good.ring().records[6:], 0), "does not begin with the start"),
