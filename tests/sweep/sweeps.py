@@ -52,8 +52,10 @@ def written(folder: Path, text: str, name: str = "sweep.toml") -> Path:
 
 
 def command(experiment: Path, out: Path, *more: str) -> list[str]:
+    """The command, in one process unless `more` says how many."""
     start = [sys.executable, "-m", "hyperperiod", "sweep", str(experiment), "--out", str(out)]
-    return [*start, *more]
+    alone = [] if {"--workers", "--scheduler"} & set(more) else ["--workers", "1"]
+    return [*start, *alone, *more]
 
 
 def swept(experiment: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:

@@ -166,10 +166,11 @@ PROBES = (
     Probe("solver", "fit", f"{_PIP}[fit]'", _module("ortools")),
     Probe(
         "parquet",
-        "sweep, trace convert to .parquet and .csv",
+        "trace convert to .parquet and .csv",
         f"{_PIP}[parquet]'",
         _module("pyarrow.parquet"),
     ),
+    Probe("dask", "sweep on several cores", f"{_PIP}[sweep]'", _module("distributed")),
     Probe("perfetto", "trace convert to .pftrace", f"{_PIP}[perfetto]'", _module("perfetto")),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),
     Probe("C++ compiler", "building", f"{_APT} g++", _program(("c++", "g++"))),

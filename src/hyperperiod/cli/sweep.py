@@ -27,6 +27,16 @@ if TYPE_CHECKING:
     type=Whole(1, 10_000_000),
     help="Systems drawn at each point, instead of the file's number.",
 )
+@click.option(
+    "--workers",
+    type=Whole(1, 4096),
+    help="Processes on this machine, instead of one for each core.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use the workers of a Dask cluster, such as tcp://10.0.0.1:8786.",
+)
 @json_option
 @wide_option
 @click.pass_context
@@ -35,12 +45,15 @@ def sweep(
     experiment_file: str,
     out: str | None,
     systems: int | None,
+    workers: int | None,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Draw systems at every point of a grid and judge them all.
 
     EXPERIMENT is a TOML file: what is drawn, what is varied, and who judges. Results are Parquet
-    files in a folder. The same command goes on where an earlier one was ended, whatever ended it.
+    files in a folder. All cores of this machine work on them, or the workers of a Dask cluster. The
+    same command goes on where an earlier one was ended, whatever ended it.
 
     The exit code is 1 when a system that the analysis accepts misses a deadline in the simulator.
     """
@@ -51,7 +64,9 @@ def sweep(
     from hyperperiod.experiments.sweep.experiment import load_sweep
     from hyperperiod.experiments.sweep.libraries import require
 
-    require("pyarrow", "parquet")
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("found --workers and --scheduler; allowed: one of them")
+    require("pyarrow", "sweep")
     from hyperperiod.experiments.sweep.folder import opened
     from hyperperiod.experiments.sweep.summary import summarize
     from hyperperiod.experiments.sweep.work import work
@@ -61,7 +76,7 @@ def sweep(
     total = sum(part.systems for part in experiment.parts())
     with opened(Path(out or f"sweep-{name}"), experiment) as folder:
         with bar(name, total, rate="systems/s") as progress:
-            interrupted = work(experiment, folder, progress)
+            interrupted = work(experiment, folder, progress, workers, scheduler)
         result = summarize(experiment, folder, interrupted=interrupted)
     if as_json:
         print_json(result)

@@ -8,9 +8,13 @@ from importlib.util import find_spec
 from hyperperiod.model import MissingError
 
 
-def require(module: str, extra: str) -> None:
-    """MissingError, with the command that installs it, if a library is not there."""
+def require(module: str, extra: str, otherwise: str = "") -> None:
+    """MissingError, with the command that installs it, if a library is not there.
+
+    `otherwise` says what does without.
+    """
     if find_spec(module) is None:
         raise MissingError(
-            f"a sweep needs the Python package {module}", f"pip install 'hyperperiod[{extra}]'"
+            f"a sweep needs the Python package {module}",
+            f"pip install 'hyperperiod[{extra}]'{otherwise}",
         )

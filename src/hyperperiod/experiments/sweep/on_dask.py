@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The work of a sweep on Dask: on all cores of this machine, or on a cluster that is there already.
+
+Workers judge parts and hand back the bytes of their files; who asked for the sweep writes them. So
+workers need no folder of ours, and a part is kept once, whoever judged it and however often. At any
+moment a few parts more are on their way than there are workers, which bounds the memory of all.
+
+A worker that dies loses its part, which Dask gives to another one. A scheduler that dies loses all
+that is on its way; it is asked for again, until one answers at the same address and does it. What
+comes out is the same in either case: rows depend on the part alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from functools import lru_cache
+from pickle import dumps, loads
+from typing import Any
+
+from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork, experiment_of
+from hyperperiod.experiments.sweep.tables import part_as_parquet
+from hyperperiod.model import FailedError, InputError, MissingError, Problem
+from hyperperiod.version import VERSION
+
+CONNECT_S = 10
+"""How long a scheduler has to answer."""
+PATIENCE_S = 600
+"""How long a scheduler that was there may be gone."""
+BREATH_S = 0.5
+"""How long is waited before a scheduler is asked for again."""
+
+Keep = Callable[[PartOfWork, dict[str, bytes]], None]
+
+
+class _Lost(Exception):  # noqa: N818 - work goes on after it
+    """The scheduler has gone."""
+
+
+def work_on_cores(
+    experiment: Experiment, parts: list[PartOfWork], workers: int, keep: Keep
+) -> None:
+    """Judges the parts in so many processes of this machine, and keeps each as it comes."""
+    from distributed import Client, LocalCluster
+
+    with _ignored(signal.SIGINT):
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        )
+    with _quiet(), cluster, Client(cluster) as client:
+        _drain(client, experiment, deque(parts), keep)
+
+
+def work_on_cluster(
+    experiment: Experiment, parts: list[PartOfWork], address: str, keep: Keep
+) -> None:
+    """Judges the parts on the cluster whose scheduler is at `address`, and keeps each as it comes.
+
+    MissingError if none answers there, at first or for a long while.
+    """
+    todo = deque(parts)
+    with _quiet():
+        known = False
+        answered = time.monotonic()
+        while todo:
+            try:
+                with _client(address) as client:
+                    known, answered = True, time.monotonic()
+                    _drain(client, experiment, todo, keep)
+            except _Lost:
+                if not known or time.monotonic() - answered > PATIENCE_S:
+                    what = f"no Dask scheduler answers at {address}"
+                    raise MissingError(what, f"{START} (and workers for it)") from None
+                time.sleep(BREATH_S)
+
+
+START = "dask scheduler"
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    """A connection to a scheduler; `_Lost` if there is none."""
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        if isinstance(error, ValueError):
+            allowed = "the address of a Dask scheduler, such as tcp://10.0.0.1:8786"
+            raise InputError("", None, "--scheduler", repr(address), allowed) from None
+        raise _Lost from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=CONNECT_S)
+
+
+def _drain(client: Any, experiment: Experiment, todo: deque[PartOfWork], keep: Keep) -> None:
+    """Hands out parts and keeps them, until none is left; what is not kept stays in `todo`."""
+    from distributed import as_completed
+
+    document = dumps((experiment.name, experiment.document))
+    waiting = deque(todo)
+    under_way: dict[Any, PartOfWork] = {}
+    completed = as_completed(loop=client.loop)
+
+    def hand_out() -> None:
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        while waiting and len(under_way) < 2 * max(1, workers) + 1:
+            part = waiting.popleft()
+            key = f"sweep-{experiment.digest}-{part.number}"
+            future = client.submit(_judged, document, part.number, VERSION, key=key, pure=False)
+            under_way[future] = part
+            completed.add(future)
+
+    hand_out()
+    for future in completed:
+        part = under_way.pop(future)
+        keep(part, _result_of(future, part))
+        todo.remove(part)
+        hand_out()
+
+
+def _result_of(future: Any, part: PartOfWork) -> dict[str, bytes]:
+    """The files of a part that is done; `_Lost` if nobody knows it any more."""
+    if future.status in ("cancelled", "lost"):
+        raise _Lost
+    if future.status == "error":
+        error = future.exception()
+        where = f"part {part.number}, systems {part.first} to {part.end - 1}"
+        raise FailedError(f"{where}: {type(error).__name__}: {error}")
+    try:
+        said = future.result(timeout=CONNECT_S)
+    except (OSError, TimeoutError, asyncio.CancelledError, futures.CancelledError):
+        raise _Lost from None
+    if isinstance(said, list):
+        raise InputError.of(said)
+    files: dict[str, bytes] = said
+    return files
+
+
+def _judged(document: bytes, number: int, version: str) -> dict[str, bytes] | list[Problem]:
+    """What a worker does: the files of a part, or what is wrong with one of its systems."""
+    if version != VERSION:
+        found = f"hyperperiod {VERSION} on a worker"
+        return [Problem("", None, "--scheduler", found, f"{version}, as here")]
+    experiment, parts = _experiment(document)
+    try:
+        return part_as_parquet(experiment, parts[number])
+    except InputError as error:
+        return list(error.problems)
+
+
+@lru_cache(maxsize=2)
+def _experiment(document: bytes) -> tuple[Experiment, list[PartOfWork]]:
+    """The experiment and its parts, made once in each worker."""
+    experiment = experiment_of(*loads(document))
+    return experiment, experiment.parts()
+
+
+@contextmanager
+def _ignored(number: signal.Signals) -> Iterator[None]:
+    """A signal is ignored, also by processes that are started: Ctrl-C is for who started them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask's own messages are left out: what matters of them is said by errors."""
+    import distributed  # noqa: F401 - it sets the levels of its loggers
+
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
