@@ -20,7 +20,7 @@ from hypothesis import settings
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile("fixed")
 
-LATE = ("native", "core_builds", "docs", "package", "xen_build", "stack", "guests", "xen")
+LATE = ("native", "core_builds", "docs", "package", "xen_build", "stack", "guests", "linux", "xen")
 """Folders of tests that build, install or boot something, in the order in which they come last."""
 TESTS = Path(__file__).parent
 

@@ -20,10 +20,8 @@
 
 #include "hosts/xen/ring.h"
 
-#define WORDS_MOST (1u << 16)
 #define RAM_START 0x40000000ull
 
-static char words[WORDS_MOST];
 static struct arguments told;
 
 _Noreturn void give_up(const char *what) {
@@ -70,28 +68,6 @@ static void lift_limits(void) {
         give_up("memory cannot be locked");
 }
 
-static void read_words(void) {
-    int file = open("/words", O_RDONLY);
-    ssize_t length = file < 0 ? -1 : read(file, words, sizeof words);
-    struct arguments_error error;
-
-    if (length < 0 || (size_t)length == sizeof words)
-        give_up("/words: not there, or too long");
-    close(file);
-    arguments_init(&told);
-    error = arguments_read(&told, (struct text){words, (hp_u64)length});
-    if (error.message == 0)
-        error = arguments_check(&told);
-    if (error.message == 0 && told.memory_bytes <= RING_OFFSET)
-        error.message = "memory= leaves no room for the ring";
-    if (error.message == 0 && (told.flows > 0 || told.workload != WORKLOAD_TASKS))
-        error.message = "a Linux guest has tasks only, and no flows";
-    if (error.message != 0) {
-        dprintf(1, "linux-guest: %.*s: ", (int)error.word.length, error.word.start);
-        give_up(error.message);
-    }
-}
-
 static struct ring_memory map_ring(void) {
     struct ring_memory memory = {0, told.memory_bytes - RING_OFFSET, 0};
     int file = open("/dev/mem", O_RDWR);
@@ -107,7 +83,11 @@ static struct ring_memory map_ring(void) {
 
 int main(void) {
     open_console();
-    read_words();
+    read_words("/words", &told);
+    if (told.memory_bytes <= RING_OFFSET)
+        give_up("memory= leaves no room for the ring");
     lift_limits();
     run_threads(&told, map_ring());
+    while (1)
+        pause();
 }

@@ -3,16 +3,7 @@
 // Tasks as threads of Linux: each sleeps until its next job is released, executes that job as a
 // counted loop, and records it as the executive does (docs/xen/guests.md).
 //
-// Who is first is for Linux to say. The schedulers of a domain are asked of it as
-//
-//   by rank   SCHED_FIFO, a priority for each rank
-//   fifo      SCHED_FIFO, the same priority for all
-//   edf       SCHED_DEADLINE; a task without a deadline is an ordinary thread, behind all others
-//   fair      ordinary threads
-//
-// A thread under SCHED_DEADLINE has its relative deadline for its runtime: this kernel counts the
-// time that the hypervisor takes from a vcpu as the thread's, and would hold one back for it that
-// has its wcet only. So jobs go by release + deadline, and none is held back before that.
+// Who is first is said by each program's own file: classes.c, process.c.
 //
 // Which job is on which vcpu is noted in `on_vcpu` by whoever begins there. The loop of a job looks
 // at it in each round: a job that finds another one in its place was preempted, or has been moved
@@ -24,19 +15,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/prctl.h>
-#include <sys/rseq.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "guests/executive/clock.h"
 #include "guests/executive/writer.h"
+#include "guests/linux/machine.h"
 
-#define TOP_PRIORITY 98 /* of rank 0; the thread that writes the end has 99 */
-#define RANKS 98u
+#define LAST_PRIORITY 99 /* of the thread that writes the end */
 #define STACK_BYTES (128u << 10)
-#define LOOP_INSTRUCTIONS 6u
 #define ENDLESS (~0ull)
 #define NOBODY (~0ull)
 #define MEASUREMENTS 20u
@@ -56,8 +40,7 @@ static struct clock clock_of_all;
 static struct ratio instructions_per_ns;
 static hp_u64 ahead_ticks;
 
-/* A reading of the virtual counter, and what Linux's clock said then. */
-static hp_u64 base_ticks, base_ns;
+static struct clock_pair base;
 
 static struct hp_ring *ring;
 static struct record *records;
@@ -69,42 +52,13 @@ static _Atomic hp_u64 on_vcpu[DOMAIN_VCPUS];
 static struct thread threads[MAX_TASKS];
 static pthread_barrier_t all_there;
 
-static hp_u64 virtual_counter(void) {
-    hp_u64 ticks;
-
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
-    return ticks;
-}
-
 static hp_u64 counter(void) {
-    return virtual_counter() + ahead_ticks;
-}
-
-static hp_u64 linux_ns(void) {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (hp_u64)now.tv_sec * NS_PER_SECOND + (hp_u64)now.tv_nsec;
-}
-
-/* Reads both clocks as close together as it gets. */
-static void pair_clocks(void) {
-    hp_u64 narrowest = ~0ull;
-
-    for (hp_u32 trial = 0; trial < MEASUREMENTS; trial++) {
-        hp_u64 before = virtual_counter(), middle_ns = linux_ns(), after = virtual_counter();
-
-        if (after - before < narrowest) {
-            narrowest = after - before;
-            base_ticks = before + (after - before) / 2u;
-            base_ns = middle_ns;
-        }
-    }
+    return machine_counter() + ahead_ticks;
 }
 
 /* Sleeps until the system counter has come to `ticks`. */
 static void sleep_until(hp_u64 ticks) {
-    hp_u64 ns = base_ns + ratio_times(clock_of_all.ns_per_tick, ticks - ahead_ticks - base_ticks);
+    hp_u64 ns = base.ns + ratio_times(clock_of_all.ns_per_tick, ticks - ahead_ticks - base.ticks);
     struct timespec then = {(time_t)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
 
     while (counter() < ticks)
@@ -131,13 +85,6 @@ static void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, 
     atomic_fetch_sub(&writing, 1u);
 }
 
-/* The vcpu that executes this, as the kernel keeps it up to date in the thread's memory. */
-static const volatile hp_u32 *vcpu_here(void) {
-    const char *self = __builtin_thread_pointer();
-
-    return &((const volatile struct rseq *)(self + __rseq_offset))->cpu_id;
-}
-
 /* Notes that this thread's job is on this vcpu now, and no more where it was. */
 static void go_on(struct thread *thread) {
     hp_u32 vcpu = *vcpu_here();
@@ -149,24 +96,6 @@ static void go_on(struct thread *thread) {
     thread->vcpu = vcpu;
     atomic_store(&on_vcpu[vcpu], thread->token);
     put(HP_RECORD_RUN, counter(), vcpu, thread->name.task, thread->token >> 16, 0);
-}
-
-/* LOOP_INSTRUCTIONS each round. Ends early where another job stands for this vcpu; returns what is
- * left. */
-static hp_u64 busy_loop(hp_u64 rounds, hp_u64 token) {
-    hp_u64 vcpu, found;
-
-    __asm__ volatile("1:\tldr %w1, [%3]\n\t"
-                     "ldr %2, [%4, %1, lsl #3]\n\t"
-                     "cmp %2, %5\n\t"
-                     "b.ne 2f\n\t"
-                     "subs %0, %0, #1\n\t"
-                     "b.ne 1b\n"
-                     "2:"
-                     : "+&r"(rounds), "=&r"(vcpu), "=&r"(found)
-                     : "r"(vcpu_here()), "r"(on_vcpu), "r"(token)
-                     : "cc", "memory");
-    return rounds;
 }
 
 static hp_u64 rounds_of(const struct thread *thread, hp_u64 job) {
@@ -183,7 +112,7 @@ static void execute(struct thread *thread, hp_u64 job) {
     thread->token = job << 16 | thread->name.task;
     thread->vcpu = HP_NONE;
     go_on(thread);
-    while (rounds > 0 && (rounds = busy_loop(rounds, thread->token)) > 0)
+    while (rounds > 0 && (rounds = busy_loop(rounds, vcpu_here(), on_vcpu, thread->token)) > 0)
         go_on(thread);
 }
 
@@ -208,61 +137,11 @@ static void await_release(const struct thread *thread, const struct job *job) {
     sleep_until(ticks);
 }
 
-/* What sched_setattr takes; not every C library has it. */
-struct attributes {
-    hp_u32 size, policy;
-    hp_u64 flags;
-    int nice;
-    hp_u32 priority;
-    hp_u64 runtime_ns, deadline_ns, period_ns;
-};
-
-static struct attributes attributes_of(const struct task *task) {
-    struct attributes wanted = {.size = sizeof wanted, .policy = SCHED_OTHER};
-
-    switch (told->scheduler) {
-    case DOMAIN_RANKED:
-        wanted.policy = SCHED_FIFO;
-        wanted.priority = TOP_PRIORITY - (hp_u32)task->rank;
-        break;
-    case DOMAIN_FIFO:
-        wanted.policy = SCHED_FIFO;
-        wanted.priority = TOP_PRIORITY;
-        break;
-    case DOMAIN_EDF:
-        if (task->deadline_ns == HP_NEVER)
-            break;
-        wanted.policy = SCHED_DEADLINE;
-        wanted.runtime_ns = wanted.deadline_ns = wanted.period_ns = task->deadline_ns;
-        break;
-    case DOMAIN_FAIR:
-        break;
-    }
-    return wanted;
-}
-
-static void take_place(const struct task *task) {
-    struct attributes wanted = attributes_of(task);
-    cpu_set_t vcpus;
-
-    CPU_ZERO(&vcpus);
-    for (hp_u32 vcpu = 0; vcpu < told->vcpus; vcpu++) {
-        if (task->vcpu == HP_NONE || task->vcpu == vcpu)
-            CPU_SET(vcpu, &vcpus);
-    }
-    if (sched_setaffinity(0, sizeof vcpus, &vcpus) != 0)
-        give_up("a thread cannot be bound to its vcpu");
-    if (syscall(SYS_sched_setattr, 0, &wanted, 0) != 0)
-        give_up("Linux does not take the scheduling parameters of a task");
-    /* Ordinary threads wake up to 50 us late otherwise, to save power. */
-    prctl(PR_SET_TIMERSLACK, 1);
-}
-
 static void *run_task(void *argument) {
     struct thread *thread = argument;
     struct job job = task_first_job(thread->task, thread->name);
 
-    take_place(thread->task);
+    take_place(told, thread->task);
     pthread_barrier_wait(&all_there);
     while (job.release_ns < told->horizon_ns) {
         hp_u64 finish_ns;
@@ -284,8 +163,6 @@ static void start_thread(hp_u32 number) {
 
     thread->task = &told->task[number];
     thread->name = (struct task_name){told->seed, (hp_u32)told->domain, number};
-    if (told->scheduler == DOMAIN_RANKED && thread->task->rank >= RANKS)
-        give_up("more ranks than Linux has priorities");
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     if (pthread_create(&thread->posix, &attributes, run_task, thread) != 0)
@@ -301,7 +178,7 @@ static hp_u64 measure_rate(void) {
     for (hp_u32 i = 0; i < MEASUREMENTS; i++) {
         hp_u64 before = counter(), ns;
 
-        busy_loop(MEASURED_ROUNDS, 0);
+        busy_loop(MEASURED_ROUNDS, vcpu_here(), on_vcpu, 0);
         ns = ratio_times(clock_of_all.ns_per_tick, counter() - before);
         if (ns > 0)
             best = hp_most(best, MEASURED_ROUNDS * LOOP_INSTRUCTIONS * 1000ull / ns);
@@ -310,12 +187,10 @@ static hp_u64 measure_rate(void) {
 }
 
 static void prepare_clocks(hp_u64 ahead) {
-    hp_u64 hz;
-
-    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
     ahead_ticks = ahead;
-    clock_init(&clock_of_all, hz, told->epoch_ticks == HP_NEVER ? counter() : told->epoch_ticks);
-    pair_clocks();
+    clock_init(&clock_of_all, machine_hz(),
+               told->epoch_ticks == HP_NEVER ? counter() : told->epoch_ticks);
+    base = pair_clocks();
     instructions_per_ns = ratio_of(told->rate == 0 ? measure_rate() : told->rate, 1000);
 }
 
@@ -333,13 +208,11 @@ static void write_end(void) {
     writer_end(&(struct writer){ring, records}, ticks);
 }
 
-_Noreturn void run_threads(const struct arguments *arguments, struct ring_memory memory) {
-    struct sched_param first = {.sched_priority = TOP_PRIORITY + 1};
+void run_threads(const struct arguments *arguments, struct ring_memory memory) {
+    struct sched_param first = {.sched_priority = LAST_PRIORITY};
     struct writer writer;
 
     told = arguments;
-    if (sysconf(_SC_NPROCESSORS_ONLN) != (long)told->vcpus || __rseq_size == 0)
-        give_up("this kernel has not started all vcpus, or does not say which one a thread is on");
     prepare_clocks(memory.ahead_ticks);
     writer = writer_init(memory.start, memory.bytes, (hp_u32)told->domain, clock_of_all.hz,
                          clock_of_all.epoch_ticks);
@@ -357,6 +230,4 @@ _Noreturn void run_threads(const struct arguments *arguments, struct ring_memory
     if (counter() > clock_of_all.epoch_ticks)
         give_up("the epoch has passed already");
     write_end();
-    while (1)
-        pause();
 }

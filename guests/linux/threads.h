@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the Linux guest share. */
+/*
+ * What the files share that run the tasks of a domain as threads of Linux. There are two programs
+ * of them: the only one of a VM under Xen (init.c, classes.c), and a process on the Linux host
+ * (process.c), whose servers are the domain's vcpus.
+ */
 #ifndef GUESTS_LINUX_THREADS_H
 #define GUESTS_LINUX_THREADS_H
 
 #include "guests/executive/arguments.h"
 
-/* Says on the console what is wrong, and stops. */
-_Noreturn void give_up(const char *what);
-
-/* What the hypervisor has noted where the ring is to be: the system counter is so far ahead of the
- * one that can be read here. */
+/* Where the ring is to be, and how far the system counter is ahead of the one that can be read
+ * here. */
 struct ring_memory {
     void *start;
     hp_u64 bytes;
@@ -17,6 +18,20 @@ struct ring_memory {
 };
 
 /* Makes a thread of each task, and writes the ring up to the horizon. */
-_Noreturn void run_threads(const struct arguments *told, struct ring_memory memory);
+void run_threads(const struct arguments *told, struct ring_memory memory);
+
+/* words.c: reads what is told in a file; what is wrong there is the end. */
+void read_words(const char *path, struct arguments *told);
+
+/* What each of the programs has of its own: */
+
+/* Says what is wrong, and stops. */
+_Noreturn void give_up(const char *what);
+
+/* Has the calling thread scheduled as its task says. */
+void take_place(const struct arguments *told, const struct task *task);
+
+/* The vcpu that executes the calling thread: a number that is kept up to date. */
+const volatile hp_u32 *vcpu_here(void);
 
 #endif /* GUESTS_LINUX_THREADS_H */

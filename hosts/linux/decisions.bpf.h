@@ -73,7 +73,9 @@ static __always_inline void release(struct lock_domain *domain) {
 
 /* The core's time. */
 static __always_inline hp_u64 core_time(void) {
-    return bpf_ktime_get_ns() - lx.base_ns;
+    const hp_u64 now_ns = bpf_ktime_get_ns();
+
+    return now_ns > lx.base_ns ? now_ns - lx.base_ns : 0;
 }
 
 /* Writes a record as four words: the fields of struct hp_record, and its order of bytes. */

@@ -29,8 +29,6 @@
  * a cgroup's id (the inode of its folder) to a server's id, for all threads in it and below; and
  * `server_of_thread`, from a thread's id to a struct lx_thread, which comes first. A thread looks
  * there when it wakes up, or is put back into a queue; after lx_refresh all threads do at once.
- * Period and quota that somebody writes to cpu.max of a cgroup in that map are its server's new
- * parameters.
  *
  * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
  * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
@@ -73,10 +71,10 @@ enum lx_inside {
 /* The state, which is mapped. */
 struct lx_state {
     /* Set by user space before the first request. */
-    unsigned long long base_ns;     /* CLOCK_MONOTONIC at the core's time 0 */
-    unsigned int global;            /* all managed cpus are one lock domain */
-    unsigned int places;            /* how many cpus are managed */
-    unsigned int cpu_at[LX_CPUS];   /* the cpu at a place */
+    unsigned long long base_ns;   /* CLOCK_MONOTONIC at the core's time 0, which lasts until then */
+    unsigned int global;          /* all managed cpus are one lock domain */
+    unsigned int places;          /* how many cpus are managed */
+    unsigned int cpu_at[LX_CPUS]; /* the cpu at a place */
     unsigned int place_of[LX_CPUS]; /* the place of a cpu, or LX_NOBODY */
 
     /* Set by user space at any time. What is not recorded cannot be replayed. */
@@ -84,11 +82,10 @@ struct lx_state {
 
     /* Set by the programs. */
     unsigned int attached;
-    unsigned int generation;    /* of what threads belong to: counted up by lx_refresh */
-    unsigned int parked;        /* partitioned lock domains whose cpu is offline */
-    unsigned long long strays;  /* times that a thread was found to be kept from its server's cpu */
-    unsigned long long rounds;  /* most that anybody waited for a lock, in looks at it */
-    unsigned long long refused; /* values of cpu.max that no server could have */
+    unsigned int generation;   /* of what threads belong to: counted up by lx_refresh */
+    unsigned int parked;       /* partitioned lock domains whose cpu is offline */
+    unsigned long long strays; /* times that a thread was found to be kept from its server's cpu */
+    unsigned long long rounds; /* most that anybody waited for a lock, in looks at it */
     unsigned long long exit_kind; /* why the kernel has ended it: enum scx_exit_kind, or 0 */
     char exit_reason[128];
     char exit_text[1024];

@@ -6,8 +6,8 @@
 // together with those that a ring does not hold because they follow from the calls: charges,
 // refills, depletions.
 //
-// Also measured here: how late a pick was, after the instant at which the grant before it ended
-// or should no longer have been.
+// Also measured here: how late a grant ended, by a pick or because the pcpu was stolen, after it
+// was to end or should no longer have been.
 
 #define HP_VCPUS 64u
 
@@ -79,6 +79,7 @@ class Replay {
     bool pick(const hp_record &record);
     void steal_or_return(const hp_record &record);
     void charge(u32 pcpu);
+    void look_how_late(u32 pcpu);
     void look_for_wrong();
     void check();
     u32 pcpu_of(u64 number);
@@ -250,12 +251,21 @@ void Replay::call(const hp_record &record) {
                                     + std::to_string(error));
 }
 
+// A grant ends now; it should have by its end, or since it should not be any more.
+void Replay::look_how_late(u32 pcpu) {
+    const Ns due_ns = std::min<Ns>(seat(pcpu).grant.until_ns, seat(pcpu).wrong_ns);
+
+    if (now_ns_ > due_ns && now_ns_ < end_ns_)
+        lateness_ns_ = std::max(lateness_ns_, now_ns_ - due_ns);
+}
+
 // A pcpu is not there to be granted, or is again: until its next pick nobody has it.
 void Replay::steal_or_return(const hp_record &record) {
     const u32 pcpu = pcpu_of(record.value);
     const bool steals = record.kind == HP_RECORD_STEAL;
 
     charge(pcpu);
+    look_how_late(pcpu);
     if (steals)
         hp_steal(core(), pcpu, now_ns_);
     else
@@ -282,10 +292,7 @@ bool Replay::pick(const hp_record &record) {
 
     charge(pcpu);
     hp_pick(core(), pcpu, now_ns_, &grant);
-    const Ns due_ns = std::min<Ns>(seat(pcpu).grant.until_ns, seat(pcpu).wrong_ns);
-
-    if (now_ns_ > due_ns && now_ns_ < end_ns_)
-        lateness_ns_ = std::max(lateness_ns_, now_ns_ - due_ns);
+    look_how_late(pcpu);
     seat(pcpu) = {grant, NEVER};
     answer_ = record;
     answer_.value = grant.until_ns;

@@ -5,9 +5,9 @@
 installed package they are data of it, in `hyperperiod/sources`; in a checkout, of which the package
 is an editable installation, they are the folders of the checkout itself. Nothing may write there.
 
-`build_folder()` is where `hyperperiod xen build` puts hypervisors, guests and tools, and where
-runs on Xen look for them: the folder that HYPERPERIOD_BUILD names; else `build/` of the checkout;
-else a folder in the user's cache that belongs to this version of the package.
+`build_folder()` is where `hyperperiod xen build` and `linux build` put hypervisors, kernels, guests
+and tools, and where runs look for them: the folder that HYPERPERIOD_BUILD names; else `build/` of
+the checkout; else a folder in the user's cache that belongs to this version of the package.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from hyperperiod.model import System, with_policy
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
     from hyperperiod.hosts.xen.plan import RunOptions
 
@@ -99,6 +100,28 @@ def run_on_xen(
         guarantees=guarantees,
         options=options,
     )
+
+
+def run_on_linux(
+    system: System,
+    horizon_ns: int,
+    seed: int = 1,
+    trace_path: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    *,
+    analysis: Analysis | None = None,
+    options: LinuxOptions | None = None,
+) -> RunResult:
+    """Run `system` on Linux from 0 to `horizon_ns` and return the result object.
+
+    Arguments and errors are those of `run_on_xen`.
+    """
+    from hyperperiod.hosts.linux.run import Order, run
+
+    refuse(system, horizon_ns, seed)
+    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
+    order = Order(completed, horizon_ns, seed, trace_path, guarantees)
+    return run(order, progress, options)
 
 
 def _prepared(analysis: Analysis, trace_path: Path | None) -> tuple[System, bool]:

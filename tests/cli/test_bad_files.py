@@ -186,11 +186,14 @@ def test_names_that_promise_something_else(
     assert not list(tmp_path.iterdir())
 
 
-def test_hosts_that_are_not_there() -> None:
+def test_hosts_that_are_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYPERPERIOD_BUILD", str(tmp_path / "nothing"))
     result = CliRunner().invoke(main, ["run", GOOD, "--on", "linux"])
     assert result.exit_code == 3
     assert result.stdout == ""
-    assert "no host 'linux'" in result.stderr
+    assert "not built yet" in result.stderr
+    assert "hyperperiod linux build" in result.stderr
 
 
 def test_nested_domains_do_not_run(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_policies_and_hosts() -> None:
     assert words("compare", "x.toml", "--policies", "ptps,w") == ["ptps,wcps"]
     assert words("compare", "x.toml", "--policies", "ptps,pt") == []
     assert words("latency", "--policies", "ptps,crps,cr") == []
-    assert words("compare", "x.toml", "--hosts", "sim,") == ["sim,xen"]
+    assert words("compare", "x.toml", "--hosts", "sim,") == ["sim,xen", "sim,linux"]
 
 
 @pytest.mark.parametrize("more", [["--json"], []])

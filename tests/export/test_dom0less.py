@@ -18,8 +18,8 @@ import pytest
 from tests import xen_images
 
 from hyperperiod.export import Board, export_dom0less, write_folder
+from hyperperiod.hosts.qmp import Monitor
 from hyperperiod.hosts.rings import Ring, read_ring
-from hyperperiod.hosts.xen.qmp import Monitor
 from hyperperiod.model import InputError, System, load_system
 from hyperperiod.trace.format import Kind, item_of
 

@@ -82,6 +82,10 @@ static const char *kind_name(unsigned char kind) {
         return "bind";
     case HP_RECORD_SAVED:
         return "saved";
+    case HP_RECORD_STEAL:
+        return "steal";
+    case HP_RECORD_RETURN:
+        return "return";
     case HP_RECORD_SAMPLE:
         return "sample";
     case HP_RECORD_RESPONSE:

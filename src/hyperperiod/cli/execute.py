@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Running a system on a host and writing what came of it: trace, report, result.
 
-A run on a real hypervisor cannot be had again at will, so it leaves everything in a folder of its
-own whether asked to or not: `out/NAME-xen/` has the console's log, the trace and the result.
+A run on a real hypervisor or kernel cannot be had again at will, so it leaves everything in a
+folder of its own whether asked to or not: `out/NAME-HOST/` has the console's log, trace, result.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from hyperperiod.analysis import Analysis
     from hyperperiod.hosts.result import RunResult
+
+
+MACHINES = ("xen", "linux")
+"""Hosts whose runs need a machine of their own."""
 
 
 class RunOrder(NamedTuple):
@@ -73,8 +77,8 @@ def run_on(
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
-        if host == "xen":
-            return _run_on_xen(system, horizon_ns, seed, trace_path, progress, analysis)
+        if host in MACHINES:
+            return _run_on_machine(host, system, horizon_ns, seed, trace_path, progress, analysis)
         from hyperperiod.runs import simulate
 
         return simulate(
@@ -87,7 +91,8 @@ def run_on(
         )
 
 
-def _run_on_xen(
+def _run_on_machine(
+    host: str,
     system: System,
     horizon_ns: int,
     seed: int,
@@ -98,25 +103,16 @@ def _run_on_xen(
     import shutil
 
     from hyperperiod.export.folder import made_folder
-    from hyperperiod.hosts.xen.plan import RunOptions
-    from hyperperiod.runs import run_on_xen
     from hyperperiod.trace.format import writing
 
-    folder = xen_folder(system.name)
+    folder = host_folder(host, system.name)
     trace, result_file, log = folder / "run.hpt", folder / "result.json", folder / "console.log"
     before = _changed(log)
     with made_folder(folder), whole_file(str(trace), "out") as recorded:
         assert recorded is not None, "it was named"
         try:
-            result = run_on_xen(
-                system,
-                horizon_ns,
-                seed,
-                recorded,
-                progress,
-                analysis=analysis,
-                options=RunOptions(folder=folder),
-            )
+            run = _runner(host, folder)
+            result = run(system, horizon_ns, seed, recorded, progress, analysis=analysis)
         finally:
             if _changed(log) != before:
                 # It is the log of this run: no trace and result of another beside it.
@@ -131,16 +127,31 @@ def _run_on_xen(
     return result
 
 
+def _runner(host: str, folder: Path) -> Callable[..., RunResult]:
+    """What runs a system on a machine of its own, whose console's log is left in `folder`."""
+    from functools import partial
+
+    from hyperperiod import runs
+
+    if host == "xen":
+        from hyperperiod.hosts.xen.plan import RunOptions
+
+        return partial(runs.run_on_xen, options=RunOptions(folder=folder))
+    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+
+    return partial(runs.run_on_linux, options=LinuxOptions(folder=folder))
+
+
 def _changed(file: Path) -> int | None:
     """When the file was last written; None if it is not there."""
     return file.stat().st_mtime_ns if file.exists() else None
 
 
-def xen_folder(name: str) -> Path:
-    """Where the latest run of the system of that name on Xen left everything."""
+def host_folder(host: str, name: str) -> Path:
+    """Where the latest run of the system of that name on a host left everything."""
     from pathlib import Path
 
-    return Path("out") / f"{name.replace(' ', '-')}-xen"
+    return Path("out") / f"{name.replace(' ', '-')}-{host}"
 
 
 def exit_code(result: RunResult) -> int:
@@ -172,12 +183,14 @@ def _write_report(
         write_report(path, system, analysis.result(), result, trace, progress)
 
 
-def _why_not_exact() -> str:
+def _why_not_exact(host: str) -> str:
     """What to say of times that are those of a busy host, and what would make them exact."""
     from hyperperiod.hosts.xen.images import lockstep
     from hyperperiod.model import MissingError
 
     text = "several pcpus: times are those of this machine, which has other things to do"
+    if host != "xen":
+        return text
     try:
         lockstep()
     except MissingError as error:
@@ -197,8 +210,9 @@ def _show(result: RunResult) -> None:
     if result.interrupted:
         screen.line(Styled("interrupted: the results are those up to this instant", OPEN))
     if result.timing == "host":
-        screen.line(Styled(_why_not_exact(), OPEN))
+        screen.line(Styled(_why_not_exact(result.host), OPEN))
     for table in run_tables(result):
         screen.table(table)
-    if result.host == "xen":
-        screen.line(f"console log, trace and result are in {xen_folder(result.system)}")
+    if result.host in MACHINES:
+        folder = host_folder(result.host, result.system)
+        screen.line(f"console log, trace and result are in {folder}")

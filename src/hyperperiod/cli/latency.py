@@ -19,7 +19,7 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
-from hyperperiod.hosts import HOSTS
+from hyperperiod.hosts import STUDIED
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.latency.lab import Plan, Results
@@ -39,7 +39,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @click.option(
     "--on",
     "host",
-    type=OneOf(HOSTS),
+    type=OneOf(STUDIED),
     default="sim",
     show_default=True,
     help="Where to measure.",

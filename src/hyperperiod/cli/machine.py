@@ -179,7 +179,7 @@ PROBES = (
     Probe("bpf() allowed", "the kernel's verifier on the core", "run as root", _bpf_call),
     Probe(
         "sched_ext",
-        "run --on linux",
+        "servers for this machine's own threads",
         "a kernel with CONFIG_SCHED_CLASS_EXT (6.12 or later)",
         _sched_ext,
     ),
@@ -192,7 +192,7 @@ PROBES = (
     ),
     Probe(
         "qemu for x86",
-        "Xen with a toolstack, run --on linux in a virtual machine",
+        "run --on linux, Xen with a toolstack",
         f"{_APT} qemu-system-x86",
         _program(("qemu-system-x86_64",)),
     ),
@@ -221,6 +221,12 @@ PROBES = (
         'run --on xen of domains with guest = "linux"',
         "hyperperiod xen build linux-guest",
         _built("guests/linux/linux.bin"),
+    ),
+    Probe(
+        "linux with sched_ext",
+        "run --on linux",
+        "hyperperiod linux build",
+        _built("linux/initramfs.cpio"),
     ),
     Probe(
         "xen for x86",

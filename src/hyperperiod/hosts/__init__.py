@@ -6,5 +6,8 @@ What hosts on real kernels share is here: `debian` fetches packages and `build_j
 of a kernel's decisions and the jobs of its guests.
 """
 
-HOSTS = ("sim", "xen")
+HOSTS = ("sim", "xen", "linux")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""
+
+STUDIED = ("sim", "xen")
+"""Those on which the studies of papers are measured again."""

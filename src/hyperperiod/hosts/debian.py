@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperperiod.hosts.build_job import need
@@ -108,7 +108,8 @@ def packages(
 ) -> list[Path]:
     """The newest packages of these names for an architecture (amd64), as files; fetched if need be.
 
-    For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken.
+    For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken, or
+    where that is empty too the linux-binary-* that it depends on.
     """
     need_apt("fetch Debian's packages")
     folder = downloads / f"{suite}-{architecture}"
@@ -135,8 +136,14 @@ def packages(
             except MissingError:
                 if not updated.exists():
                     raise
-        wanted = [_current_kernel(name, ask(["apt-cache", "depends", "--important", name]))
-                  if name.startswith("linux-image-") else name for name in names]  # fmt: skip
+
+        def depends(name: str) -> str:
+            return ask(["apt-cache", "depends", "--important", name])
+
+        wanted = [
+            _current_kernel(name, depends) if name.startswith("linux-image-") else name
+            for name in names
+        ]
         uris = ask(["apt-get", "download", "--print-uris", "-qq", *wanted])
         found = [files / line.split()[1] for line in uris.splitlines()]
         if not all(path.exists() for path in found):
@@ -144,7 +151,9 @@ def packages(
     return found
 
 
-def _current_kernel(name: str, dependencies: str) -> str:
-    """The package that a package for kernels of the day depends on, or itself."""
-    kernel = re.search(r"^ *Depends: (linux-image-\d\S*)", dependencies, re.MULTILINE)
-    return kernel[1] if kernel else name
+def _current_kernel(name: str, depends: Callable[[str], str]) -> str:
+    """The package with the kernel that a package for kernels of the day leads to, or itself."""
+    for pattern in (r"linux-image-\d\S*", r"linux-binary-\d\S*"):
+        found = re.search(rf"^ *Depends: ({pattern})", depends(name), re.MULTILINE)
+        name = found[1] if found else name
+    return name

@@ -17,7 +17,8 @@ from hyperperiod.experiments.reproduce.result import (
 )
 from hyperperiod.model import InputError
 from hyperperiod.model.result_object import ResultObject
-from hyperperiod.report.panels import Chart, Panels, chart_svg
+from hyperperiod.report.groups import GroupChart, group_svg
+from hyperperiod.report.lines import LineChart, line_svg
 
 Progress = Callable[[int], None]
 
@@ -62,7 +63,7 @@ class Figure:
     source: str
     rows: Sequence[Row]
     claims: Sequence[Claim]
-    chart: Chart | Panels
+    chart: LineChart | GroupChart
     columns: Sequence[str]
     """Those keys of a row that people want to see."""
     interrupted: bool = False
@@ -76,7 +77,9 @@ class Figure:
     @property
     def picture(self) -> str:
         """The chart as SVG."""
-        return chart_svg(self.chart)
+        if isinstance(self.chart, LineChart):
+            return line_svg(self.chart)
+        return group_svg(self.chart)
 
     @property
     def result(self) -> ReproductionResult:

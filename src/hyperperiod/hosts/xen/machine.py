@@ -21,17 +21,13 @@ Nothing survives the block: QEMU ends with it, with Ctrl-C and with this process
 from __future__ import annotations
 
 import contextlib
-import re
-import shutil
-import signal
 import subprocess
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperperiod.hosts.qemu import Emulator, console_arguments, quoted, started
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.channels import Channel
 from hyperperiod.hosts.xen.devicetree import (
@@ -42,7 +38,6 @@ from hyperperiod.hosts.xen.devicetree import (
     machine_tree,
 )
 from hyperperiod.hosts.xen.images import DTC, QEMU, lockstep, tool
-from hyperperiod.hosts.xen.qmp import Monitor, MonitorError
 from hyperperiod.model import FailedError
 
 MIB = 1 << 20
@@ -53,18 +48,12 @@ PAGE_BYTES = 4096
 GUEST_ALIGN = 2 * MIB
 """So that Xen can map a guest's memory in large pages."""
 
-PATIENCE_S = 60.0
-"""Wall time without a sign of life after which a machine counts as hung."""
-LOOK_EVERY_S = 0.1
-START_TIMEOUT_S = 30.0
-TAIL_LINES = 15
-
 QUANTUM_NS = 2_000
 """By how much the clocks of two pcpus differ at most, where they are kept in step."""
 
 BASE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
 """The console; no reboot after a panic; and timers that are not put off to go together."""
-PANIC = re.compile(r"Panic on CPU \d+:?")
+PANIC = r"Panic on CPU \d+:?"
 
 
 @dataclass(frozen=True)
@@ -119,100 +108,14 @@ class Layout:
     channels: tuple[int, ...] = ()
 
 
-class Running:
-    """A machine that runs, until its block ends."""
+class Running(Emulator):
+    """A machine that runs Xen, until its block ends; `places` are where its guests are."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], folder: Path, console: Path, layout: Layout
     ) -> None:
-        self._process = process
-        self._folder = folder
-        self._console = console
         self.places = layout.places
-        self._monitor = self._connect()
-
-    def console(self) -> str:
-        """What the machine has printed so far."""
-        return self._console.read_text(errors="replace") if self._console.exists() else ""
-
-    def wait_for(
-        self,
-        pattern: str,
-        *,
-        patience_s: float = PATIENCE_S,
-        look: Callable[[], object] | None = None,
-    ) -> re.Match[str]:
-        """Wait until the console shows `pattern`.
-
-        `look` is called now and then; when what it returns changes, or the console grows, the
-        machine lives. FailedError when neither happens for `patience_s` of wall time, when Xen
-        panics and when QEMU ends. After Ctrl-C a KeyboardInterrupt, with the machine as usable
-        as before.
-        """
-        wanted = re.compile(pattern)
-        last: tuple[int, object] = (0, None)
-        since = time.monotonic()
-        with _interrupts_wait() as interrupted:
-            while not interrupted():
-                ended = self._process.poll() is not None
-                text = self.console()
-                match = wanted.search(text)
-                if match is not None:
-                    return match
-                if PANIC.search(text):
-                    raise self._failed("Xen panicked")
-                if ended:
-                    raise self._failed(f"QEMU ended before the console showed {pattern!r}")
-                state = (len(text), None if look is None else look())
-                if state != last:
-                    last, since = state, time.monotonic()
-                elif time.monotonic() - since > patience_s:
-                    raise self._failed(f"no sign of life for {patience_s:.0f} s")
-                time.sleep(LOOK_EVERY_S)
-        raise KeyboardInterrupt
-
-    def stop(self) -> None:
-        """Stops the machine: no further instruction happens."""
-        self._ask("stop")
-
-    def go_on(self) -> None:
-        """Lets a stopped machine go on."""
-        self._ask("cont")
-
-    def read(self, address: int, size: int) -> bytes:
-        """Reads `size` bytes of memory; of a running machine, as they are at some instant."""
-        dump = self._folder / "dump"
-        self._ask("pmemsave", val=address, size=size, filename=str(dump))
-        return dump.read_bytes()
-
-    def _ask(self, command: str, **arguments: object) -> None:
-        try:
-            self._monitor.ask(command, **arguments)
-        except MonitorError as error:
-            raise self._failed(f"QEMU does not answer ({error})") from None
-
-    def _connect(self) -> Monitor:
-        until = time.monotonic() + START_TIMEOUT_S
-        while True:
-            try:
-                return Monitor(self._folder / "qmp")
-            except (OSError, MonitorError):
-                if self._process.poll() is not None:
-                    raise self._failed("QEMU did not start") from None
-                if time.monotonic() > until:
-                    raise self._failed("QEMU does not answer") from None
-            time.sleep(0.01)
-
-    def _failed(self, what: str) -> FailedError:
-        said = (self._folder / "qemu").read_text(errors="replace").strip()
-        lines = self.console().splitlines()[-TAIL_LINES:]
-        where = f"; the whole console is in {self._console}" if lines else ""
-        return FailedError(f"{what}{where}", "\n".join([*lines, *said.splitlines()]))
-
-    def end(self) -> None:
-        """Closes the connection to the machine's monitor, if there is one."""
-        if hasattr(self, "_monitor"):
-            self._monitor.close()
+        super().__init__(process, folder, console, kernel="Xen", panic=PANIC)
 
 
 @contextlib.contextmanager
@@ -225,19 +128,12 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
         tree = _make_tree(machine, layout, folder, qemu, dtc)
         console.unlink(missing_ok=True)
         command = _command(machine, layout, folder, qemu, tree, console)
-        with (folder / "qemu").open("wb") as said:
-            # A group of its own: Ctrl-C is for us, who then read what was recorded.
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
-            )
-        try:
+        with started(command, folder) as process:
             running = Running(process, folder, console, layout)
             try:
                 yield running
             finally:
                 running.end()
-        finally:
-            _kill(process)
 
 
 def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
@@ -345,60 +241,19 @@ def _command(
     elif machine.icount:
         command = _in_step(command)
     command += ["-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
-    command += ["-serial", f"file:{_quoted(console)}"]
-    command += ["-qmp", f"unix:{_quoted(folder / 'qmp')},server=on,wait=off"]
+    command += console_arguments(folder, console)
     command += ["-kernel", str(machine.hypervisor), "-dtb", str(tree)]
     for path, address in layout.files:
-        command += ["-device", f"loader,file={_quoted(path)},addr={address:#x},force-raw=on"]
-    return [*_tied_to_us(), *command, *machine.qemu_arguments]
+        command += ["-device", f"loader,file={quoted(path)},addr={address:#x},force-raw=on"]
+    return [*command, *machine.qemu_arguments]
 
 
 def _in_step(command: Sequence[str]) -> list[str]:
     """The command of a machine whose pcpus lockstep.c shall keep in step."""
     library = lockstep()
-    plugin = f"file={_quoted(library)},quantum={QUANTUM_NS}"
+    plugin = f"file={quoted(library)},quantum={QUANTUM_NS}"
     names = "hyperperiod,debug-threads=on"
     return ["env", f"LD_PRELOAD={library}", *command, "-name", names, "-plugin", plugin]
-
-
-def _tied_to_us() -> list[str]:
-    """What makes a program end with this process, even when that is killed outright."""
-    setpriv = shutil.which("setpriv")
-    return [] if setpriv is None else [setpriv, "--pdeathsig", "KILL", "--"]
-
-
-def _quoted(path: Path) -> str:
-    """A file name inside an option of QEMU's."""
-    return str(path).replace(",", ",,")
-
-
-@contextlib.contextmanager
-def _interrupts_wait() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C is only noted in here, so that it breaks no conversation; the second one breaks all.
-
-    In another thread than the main one nothing is to be done: Ctrl-C does not come there.
-    """
-    seen: list[int] = []
-
-    def remember(number: int, _frame: object) -> None:
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = signal.signal(signal.SIGINT, remember)
-    try:
-        yield lambda: bool(seen)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGKILL)
-    process.wait()
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.cpio import archive
+from hyperperiod.hosts.qemu import PATIENCE_S
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import (
@@ -22,7 +23,7 @@ from hyperperiod.hosts.xen.images import (
     hypervisor,
     linux,
 )
-from hyperperiod.hosts.xen.machine import MIB, PATIENCE_S, Guest, Machine
+from hyperperiod.hosts.xen.machine import MIB, Guest, Machine
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -139,7 +140,15 @@ def epoch_ns(domains: Sequence[Domain], *, icount: bool) -> int:
 
 
 def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
-    """Memory of a guest: below its ring, and a ring with five records for each job.
+    """Memory of a guest: below its ring, and the ring."""
+    ring_bytes = guest_ring_bytes(system, number, horizon_ns)
+    is_linux = system.domains[number].guest is GuestKind.LINUX
+    below = LINUX_RAM_BYTES if is_linux else rings.GUEST_RING_OFFSET
+    return below + _round_up(ring_bytes, 4 * MIB)
+
+
+def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:
+    """What a ring takes with six records for each job of a domain, and some.
 
     An item has one record more, and one if it is dropped.
     """
@@ -147,10 +156,7 @@ def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
     for flow, hops in zip(system.flows, hop_places(system), strict=True):
         here = sum(where == number for where, _ in hops)
         records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
-    ring_bytes = rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
-    is_linux = system.domains[number].guest is GuestKind.LINUX
-    below = LINUX_RAM_BYTES if is_linux else rings.GUEST_RING_OFFSET
-    return below + _round_up(ring_bytes, 4 * MIB)
+    return rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
 
 
 def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:

@@ -25,7 +25,10 @@ from hyperperiod.resources import SOURCES
 DOORSTEP = SOURCES / "guests" / "linux" / "doorstep.S"
 PROGRAM = tuple(
     SOURCES / "guests" / name
-    for name in ("linux/init.c", "linux/threads.c", "executive/arguments.c")
+    for name in (
+        *("linux/init.c", "linux/classes.c", "linux/threads.c", "linux/words.c"),
+        "executive/arguments.c",
+    )
 )
 HEADERS = tuple(
     path

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Reads the words of docs/xen/guests.md from a file.
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "guests/linux/threads.h"
+
+#define WORDS_MOST (1u << 16)
+
+static char words[WORDS_MOST];
+
+void read_words(const char *path, struct arguments *told) {
+    int file = open(path, O_RDONLY);
+    ssize_t length = file < 0 ? -1 : read(file, words, sizeof words);
+    struct arguments_error error;
+
+    if (length < 0 || (size_t)length == sizeof words)
+        give_up("the file of words is not there, or too long");
+    close(file);
+    arguments_init(told);
+    error = arguments_read(told, (struct text){words, (hp_u64)length});
+    if (error.message == 0)
+        error = arguments_check(told);
+    if (error.message == 0 && (told->flows > 0 || told->workload != WORKLOAD_TASKS))
+        error.message = "threads have tasks only, and no flows";
+    if (error.message != 0) {
+        dprintf(1, "%.*s: ", (int)error.word.length, error.word.start);
+        give_up(error.message);
+    }
+}

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds what a run on Linux boots: `hyperperiod linux build`.
+
+The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
+sched_ext. With it come the libraries that the programs are linked against and a shell. All packages
+are only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
+hyperperiodctl and `tasks`, which runs a domain's tasks as threads.
+
+The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
+package or a source changed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.build_job import (
+    BuildError,
+    BuildJob,
+    digest_of,
+    need,
+    run_logged,
+    step,
+    tail_of,
+    version_of,
+)
+from hyperperiod.hosts.cpio import archive
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET
+from hyperperiod.model import MissingError
+from hyperperiod.resources import SOURCES, build_folder
+
+KERNEL = "linux-image-cloud-amd64"
+SYSROOT = (
+    "linux-bpf-dev", "libbpf-dev", "libbpf1", "libelf-dev", "libelf1t64", "zlib1g-dev", "zlib1g",
+    "libzstd1", "libc6-dev", "libc6", "linux-libc-dev",
+)  # fmt: skip
+SHELL = "busybox-static"
+LIBRARIES = ("libc.so.6", "libbpf.so.1", "libelf.so.1", "libz.so.1", "libzstd.so.1")
+MULTIARCH = "x86_64-linux-gnu"
+LOADER = "ld-linux-x86-64.so.2"
+
+TASKS = tuple(
+    SOURCES / "guests" / name
+    for name in ("linux/process.c", "linux/threads.c", "linux/words.c", "executive/arguments.c")
+)
+FLAGS = (
+    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"),
+    *("-static", "-pthread", f"-I{SOURCES}", f"-DRING_OFFSET={GUEST_RING_OFFSET:#x}"),
+)
+PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks")
+OBJECT = "hyperperiod.bpf.o"
+FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin", "lib64", "lib", f"lib/{MULTIARCH}")
+
+TOOLS = {"gcc": "gcc libc6-dev", "clang-19": "clang-19", "make": "make", "dpkg-deb": "dpkg"}
+LOG = "make.log"
+SHOWN_ON_FAILURE = 25
+ASK_AGAIN_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Images:
+    """What is booted."""
+
+    kernel: Path
+    files: Path
+    """The initial file system, to which a run adds its own."""
+
+
+def need_tools() -> None:
+    """Raises MissingError if this machine cannot build what a run on Linux boots."""
+    need(TOOLS, "build the Linux host")
+    debian.need_apt("fetch the Linux host's kernel")
+
+
+def images() -> Images:
+    """What was built; MissingError where it is not."""
+    folder = build_folder() / "linux"
+    found = Images(folder / "vmlinuz", folder / "initramfs.cpio")
+    for path in (found.kernel, found.files):
+        if not path.is_file():
+            raise MissingError(
+                f"the Linux that runs are made on is not built yet: there is no {path}",
+                "hyperperiod linux build",
+            )
+    return found
+
+
+def build(job: BuildJob) -> Path:
+    """Kernel and initial file system, unless they are up to date; the folder of the two."""
+    need_tools()
+    job.root.mkdir(parents=True, exist_ok=True)
+    with (job.root / ".linux-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _build(job)
+
+
+def _build(job: BuildJob) -> Path:
+    out = job.root / "linux"
+    stamp = out / ".stamp"
+    if _is_recent(out, stamp):
+        return out
+    packages = debian.packages(
+        job.downloads.absolute(), "amd64", (KERNEL, *SYSROOT, SHELL), debian.TESTING
+    )
+    key = _key(packages)
+    if stamp.is_file() and stamp.read_text() == key:
+        stamp.touch()
+        return out
+    stamp.unlink(missing_ok=True)
+    root = _unpacked(out, packages)
+    (out / LOG).unlink(missing_ok=True)
+    with step("the Linux host's programs"):
+        _compile(out, root)
+    shutil.copyfile(_kernel(root), out / "vmlinuz")
+    (out / "initramfs.cpio").write_bytes(archive(_contents(out, root)))
+    stamp.write_text(key)
+    return out
+
+
+def _unpacked(out: Path, packages: Sequence[Path]) -> Path:
+    """A root with what is in the packages."""
+    root, record = out / "root", out / ".unpacked"
+    names = "\n".join(package.name for package in packages)
+    if record.is_file() and record.read_text() == names:
+        return root
+    record.unlink(missing_ok=True)
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    with step(f"unpacking packages of Debian {debian.TESTING}"):
+        for link in ("lib", "lib64", "bin", "sbin"):
+            (root / "usr" / link).mkdir(parents=True)
+            (root / link).symlink_to(f"usr/{link}")
+        for package in packages:
+            subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+    record.write_text(names)
+    return root
+
+
+def _compile(out: Path, root: Path) -> None:
+    """Makes the programs and the BPF object in `out`, against the libraries in `root`."""
+    libraries = root / "usr" / "lib" / MULTIARCH
+    make = ["make", "--always-make", f"-j{os.cpu_count()}", "-C", str(SOURCES)]
+    _run(out, [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}"])
+    daemon = [f"OUT={out}", f"SYSROOT={root}", "CC=gcc", str(out / PROGRAMS[0])]
+    _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
+    sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
+    sysroot += ["-isystem", str(root / "usr" / "include" / MULTIARCH)]
+    _run(out, ["gcc", *FLAGS, *sysroot, "-o", str(out / PROGRAMS[2]), *map(str, TASKS)])
+
+
+def _run(out: Path, command: Sequence[str]) -> None:
+    log = out / LOG
+    if run_logged(command, log) != 0:
+        shown = tail_of(log, SHOWN_ON_FAILURE)
+        raise BuildError(f"{command[0]} failed:\n{shown}\nall of it: {log}")
+
+
+def _kernel(root: Path) -> Path:
+    kernels = sorted(root.glob("usr/lib/modules/*/vmlinuz")) + sorted(root.glob("boot/vmlinuz-*"))
+    if not kernels:
+        raise BuildError("Debian's packages have no kernel")
+    return kernels[-1]
+
+
+def _contents(out: Path, root: Path) -> dict[str, bytes | None]:
+    """The initial file system: the shell, our programs, and the libraries that they load."""
+    contents: dict[str, bytes | None] = dict.fromkeys(FOLDERS)
+    contents["bin/busybox"] = (root / "usr" / "bin" / "busybox").read_bytes()
+    contents[f"lib64/{LOADER}"] = (root / "usr" / "lib64" / LOADER).read_bytes()
+    for name in LIBRARIES:
+        contents[f"lib/{MULTIARCH}/{name}"] = (root / "usr/lib" / MULTIARCH / name).read_bytes()
+    for name in (*PROGRAMS, OBJECT):
+        contents[f"bin/{name}"] = (out / name).read_bytes()
+    return contents
+
+
+def _is_recent(out: Path, stamp: Path) -> bool:
+    """Whether all is there, from these sources, and apt was asked for new packages today."""
+    if not stamp.is_file() or time.time() - stamp.stat().st_mtime > ASK_AGAIN_S:
+        return False
+    results = (out / "vmlinuz", out / "initramfs.cpio")
+    return stamp.read_text().startswith(_key([])) and all(path.is_file() for path in results)
+
+
+def _key(packages: Sequence[Path]) -> str:
+    """All that the built files depend on, as a text: it changes when one of these does."""
+    patterns = ("core/**/*.h", "hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile", "hosts/xen/*.h")
+    sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
+    headers = sorted((SOURCES / "guests").glob("*/*.h"))
+    digest = digest_of([version_of("gcc")], (*sources, *headers, *TASKS, Path(__file__)))
+    return "\n".join([digest, *(package.name for package in packages)])

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system on Linux: servers in the kernel, a process of threads for each domain, the result object
+and trace of every host.
+
+Debian's kernel is booted in QEMU, and the run begins at the epoch, an instant of its clock. With
+one pcpu the machine counts instructions, and a run repeats exactly. With several it runs as fast as
+this machine allows: the schedule is real, but its times are those of a busy host, and the result
+says so (`timing`). Where getting ready took longer than thought, it is tried again with more time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hyperperiod.hosts import rings
+from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
+from hyperperiod.hosts.header import make_header
+from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.build import Images, images
+from hyperperiod.hosts.linux.machine import Machine, Running, boot
+from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
+from hyperperiod.hosts.qemu import PATIENCE_S
+from hyperperiod.hosts.refuse import refuse, require_interfaces
+from hyperperiod.hosts.replay import Replayed, replay
+from hyperperiod.hosts.result import Counts, RunResult, make_result
+from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.model import (
+    FailedError,
+    InputError,
+    Overheads,
+    Scheduler,
+    System,
+    tasks_of,
+)
+from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.trace.format import NONE, SPARE, Header, write_header, writing
+
+__all__ = ["Order", "RunOptions", "run", "run_all"]
+
+HOST = "linux"
+KERNEL = "Linux"
+COMPLAINT = re.compile(rf"^({script.COMPLAINT}|tasks: ).*", re.MULTILINE)
+START_S = (2, 8)
+"""How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
+must be there. A machine that counts leaps over what is left of it."""
+PCPU_LIMIT = 8
+VCPU_LIMIT = 64
+TASK_LIMIT = 256
+"""The most vcpus of a lock domain, and tasks of a domain."""
+
+EVENT_NS = 40_000
+"""What the kernel takes at most where something happens: a switch, a wake, a tick."""
+TICK_PERIOD_NS = 4_000_000
+"""Between two ticks of Debian's kernel (CONFIG_HZ=250)."""
+JOB_OVERHEAD_NS = 20_000
+"""What a task's own work and its system calls take per job."""
+
+
+class LateError(FailedError):
+    """The epoch had passed before all was ready."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run, other than the system says: `folder` keeps the console's log."""
+
+    folder: Path | None = None
+    icount: bool | None = None
+    patience_s: float = 4 * PATIENCE_S
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a machine left at the end of a run."""
+
+    kernel: list[rings.Ring]
+    domains: list[rings.Ring]
+    end_ns: int
+    interrupted: bool
+    icount: bool
+
+
+class Order(NamedTuple):
+    """A run that is wanted: of a system whose interfaces are known, from 0 to `horizon_ns`.
+
+    `guarantees` says in the trace that the servers are guaranteed their budgets, so that its
+    readers check that.
+    """
+
+    system: System
+    horizon_ns: int
+    seed: int = 1
+    trace_path: Path | None = None
+    guarantees: bool = False
+
+
+def run(
+    order: Order,
+    progress: Callable[[int], None] | None = None,
+    options: RunOptions | None = None,
+) -> RunResult:
+    """The result object of a run.
+
+    Raises InputError for what this host cannot run, MissingError for what is not built or
+    installed, FailedError when the machine does not come to its end or when its decisions are
+    not those of the core.
+    """
+    return run_all([order], progress, options)[0]
+
+
+def run_all(
+    orders: Sequence[Order],
+    progress: Callable[[int], None] | None = None,
+    options: RunOptions | None = None,
+) -> list[RunResult]:
+    """The result objects of runs one after the other on one machine, which takes time to boot.
+
+    Only a single run can be ended by Ctrl-C with a result. Errors are those of `run`.
+    """
+    for order in orders:
+        refuse(order.system, order.horizon_ns, order.seed)
+        _refuse(order.system)
+        require_interfaces(order.system)
+    recorded = _recorded(orders, progress, options or RunOptions())
+    return [_result(order, one) for order, one in zip(orders, recorded, strict=True)]
+
+
+def _result(order: Order, recorded: Recorded) -> RunResult:
+    """The result of a run by what the machine left; writes its trace."""
+    system, end_ns = order.system, recorded.end_ns
+    replayed = [
+        _renumbered(replay(ring, end_ns, KERNEL), vcpus)
+        for ring, vcpus in zip(recorded.kernel, script.lock_domains(system), strict=True)
+    ]
+    jobs = jobs_of(system, recorded.domains, _drawn(system, order.seed, end_ns), end_ns)
+    records = merge(system, replayed, jobs, end_ns)
+    if order.trace_path is not None:
+        plain = system.replace(overheads=Overheads())
+        header = make_header(plain, HOST, order.horizon_ns, order.seed, guarantees=order.guarantees)
+        _allow(header, recorded, lateness_ns(replayed))
+        with writing(order.trace_path):
+            write_header(order.trace_path, header)
+            with order.trace_path.open("ab") as file:
+                file.write(records.tobytes())
+    picks = [count for part in replayed for count in part.picks(end_ns)]
+    counts = Counts(
+        host=HOST,
+        end_ns=end_ns,
+        seed=order.seed,
+        interrupted=recorded.interrupted,
+        response_error=0.0,
+        tasks=count_tasks(system, records, end_ns),
+        vcpus=count_vcpus(system, records),
+        pcpus=count_pcpus(system, records, picks),
+        flows=count_flows(system, records, end_ns),
+        timing=None if recorded.icount else "host",
+    )
+    return make_result(system, counts)
+
+
+def _refuse(system: System) -> None:
+    """InputError for what the simulator can run and this host cannot."""
+
+    def wrong(key: str, found: str, allowed: str) -> InputError:
+        return InputError(system.name, None, key, found, f"{allowed} on Linux")
+
+    for key, given in (
+        ("flow", system.flows),
+        ("swap", system.swaps),
+        ("change", system.changes),
+        ("stolen", system.stolen),
+    ):
+        if given:
+            raise wrong(key, str(len(given)), "none: the simulator has them, not a run")
+    if system.pcpus > PCPU_LIMIT:
+        raise wrong("pcpus", str(system.pcpus), f"at most {PCPU_LIMIT}")
+    for vcpus in script.lock_domains(system):
+        if len(vcpus) > VCPU_LIMIT:
+            raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
+    for domain in system.domains:
+        where = f"domain {domain.name}: "
+        if domain.scheduler not in script.INSIDE:
+            allowed = f"{', '.join(script.INSIDE)}, where tasks stay on their vcpu,"
+            raise wrong(f"{where}scheduler", str(domain.scheduler), allowed)
+        if len(domain.tasks) > TASK_LIMIT:
+            raise wrong(f"{where}task", str(len(domain.tasks)), f"at most {TASK_LIMIT}")
+        for task in domain.tasks if domain.vcpus > 1 else ():
+            if task.vcpu is None:
+                raise wrong(f"{where}task {task.name}: vcpu", "nothing", "the vcpu of the task")
+
+
+def _recorded(
+    orders: Sequence[Order], progress: Callable[[int], None] | None, options: RunOptions
+) -> list[Recorded]:
+    """Boot and run, again with more time to get ready if there was too little."""
+    built = images()
+    several = any(order.system.pcpus > 1 for order in orders)
+    icount = not several if options.icount is None else options.icount
+    for start_s in START_S:
+        machine = _machine(orders, built, icount=icount, start_s=start_s)
+        try:
+            with _console(options.folder) as console, boot(machine, console) as running:
+                horizon_ns = orders[-1].horizon_ns
+                interrupted = _attend(running, horizon_ns, progress, options.patience_s)
+                require_no_complaint(running.console())
+                files = running.files()
+                return [
+                    _read(order, _below(files, number), icount=icount, interrupted=interrupted)
+                    for number, order in enumerate(orders)
+                ]
+        except LateError:
+            if start_s == START_S[-1]:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _machine(orders: Sequence[Order], built: Images, *, icount: bool, start_s: int) -> Machine:
+    text = script.init([order.system for order in orders], start_s=start_s)
+    files: dict[str, bytes | None] = {"init": text.encode(), "words": None}
+    for number, order in enumerate(orders):
+        files[f"words/{number}"] = None
+        for domain in range(len(order.system.domains)):
+            told = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
+            files[f"words/{number}/{domain}"] = told.encode()
+    cpus = max(order.system.pcpus for order in orders)
+    return Machine(built, files, cpus=cpus, icount=icount)
+
+
+def _below(files: Mapping[str, bytes], number: int) -> dict[str, bytes]:
+    """What a run has left, by name."""
+    folder = f"{number}/"
+    return {
+        name.removeprefix(folder): data for name, data in files.items() if name.startswith(folder)
+    }
+
+
+@contextlib.contextmanager
+def _console(folder: Path | None) -> Iterator[Path]:
+    """The path of the console's log: in `folder`, where it stays, or one that goes with the run."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder / "console.log"
+        return
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
+        yield Path(name) / "console.log"
+
+
+def _attend(
+    running: Running, horizon_ns: int, progress: Callable[[int], None] | None, patience_s: float
+) -> bool:
+    """Lets the machine run to its end, or to Ctrl-C; whether it was the latter."""
+
+    def look() -> int:
+        require_no_complaint(running.console())
+        now_s = running.since_start_s()
+        begun = re.search(rf"{script.BEGUN} (\d+)", running.console())
+        if begun and progress is not None:
+            # The kernel's clock begins a moment after the machine's: it is less than a second.
+            since_ns = now_s * NS_PER_UNIT["s"] - int(begun[1])
+            progress(max(0, min(since_ns, horizon_ns)))
+        return now_s
+
+    try:
+        running.wait_for(script.DONE, patience_s=patience_s, look=look)
+    except FailedError:
+        require_no_complaint(running.console())
+        raise
+    except KeyboardInterrupt:
+        if script.BEGUN not in running.console():
+            raise
+        running.order_end()
+        return True
+    running.wait_for_end()
+    return False
+
+
+def require_no_complaint(console: str) -> None:
+    """FailedError if the script or a process has said that something is wrong."""
+    complaints = [match[0] for match in COMPLAINT.finditer(console[: console.rfind("\n") + 1])]
+    if any(script.LATE in complaint for complaint in complaints):
+        raise LateError("the machine was not ready at the epoch", "\n".join(complaints))
+    if complaints:
+        raise FailedError("Linux does not run this system", "\n".join(complaints))
+
+
+def _read(order: Order, files: Mapping[str, bytes], *, icount: bool, interrupted: bool) -> Recorded:
+    kernel = list(_kernel_rings(files["rings"], len(script.lock_domains(order.system))))
+    end_ns = order.horizon_ns
+    if interrupted:
+        times = [int(ring.records["time_ns"][-1]) for ring in kernel if len(ring.records)]
+        end_ns = min([end_ns, *times])
+        if end_ns == 0:
+            raise KeyboardInterrupt
+    domains = []
+    for number, domain in enumerate(order.system.domains):
+        name = f"the process of domain {domain.name}"
+        ring = rings.read_ring(_reader(files[f"ring{number}"]), 0, name)
+        if ring.lost:
+            raise FailedError(f"the ring of {name} is full; take a shorter horizon")
+        domains.append(ring)
+    return Recorded(kernel, domains, end_ns, interrupted, icount)
+
+
+def _reader(data: bytes) -> rings.Read:
+    return lambda address, size: data[address : address + size]
+
+
+def _kernel_rings(data: bytes, count: int) -> Iterator[rings.Ring]:
+    """The scheduler's rings, one for each lock domain: one after the other, with what was kept."""
+    at = 0
+    for lock in range(count):
+        ring = rings.read_ring(_reader(data), at, f"lock domain {lock}")
+        at += ring.header.header_bytes + ring.records.nbytes
+        yield ring
+
+
+def _renumbered(part: Replayed, vcpus: Sequence[int]) -> Replayed:
+    """The part of a lock domain with the vcpus' numbers in the system."""
+    records = part.records.copy()
+    ids = np.array(vcpus, np.uint16)
+    for field in ("vcpu", "payer"):
+        named = ~np.isin(records[field], (NONE, SPARE))
+        records[field][named] = ids[records[field][named]]
+    return replace(part, records=records)
+
+
+def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
+    """When jobs are released as far as the draws say, whoever is first in a domain."""
+    domains = (domain.replace(scheduler=Scheduler.FIFO) for domain in system.domains)
+    scenario = make_scenario(system.replace(domains=tuple(domains)), end_ns, seed)
+    return Drawn([scenario.releases(placed.id, end_ns) for placed in tasks_of(system)])
+
+
+def _allow(header: Header, recorded: Recorded, late_ns: int) -> None:
+    """Adds to a header what its reader must allow for, as it was on this machine."""
+    header["lateness_ns"] = late_ns
+    if not recorded.icount:
+        header["timing"] = "host"
+        return
+    header["resume_ns"] = header["switch_ns"] = EVENT_NS
+    header["job_overhead_ns"] = JOB_OVERHEAD_NS
+    for entry in header["tasks"]:
+        entry["kernel_ns"], entry["kernel_period_ns"] = EVENT_NS, TICK_PERIOD_NS

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What happens on the machine: its first program, a shell script made from the system.
+
+It starts hyperperiodd and asks it for the system's policy and servers. Then a process for each
+domain makes the threads of its tasks, which sleep until the epoch, an instant of Linux's clock that
+is the core's time 0. When all are there the scheduler is put in force. At the horizon the processes
+end; the scheduler's rings and theirs are written to the port of results, and the machine is turned
+off. Whatever goes wrong ends it too, and is said on the console.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET
+from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
+from hyperperiod.hosts.xen.plan import guest_ring_bytes
+from hyperperiod.model import Policy, Scheduler, Scope, Slack, System, Vcpu, vcpus_of
+from hyperperiod.model.units import NS_PER_UNIT
+
+BEGUN, DONE, COMPLAINT = "hyperperiod: begins at", "hyperperiod: done", "hyperperiod: error:"
+EPOCH = "epoch=0"
+"""In the words of a domain, where the script puts the epoch."""
+
+INSIDE = {
+    Scheduler.RM: "fp",
+    Scheduler.DM: "fp",
+    Scheduler.FP: "fp",
+    Scheduler.EDF: "edf",
+    Scheduler.FIFO: "fifo",
+    Scheduler.FAIR: "turns",
+}
+"""What hyperperiodd calls the schedulers of domains."""
+NO_SPARE = "spare_period_ns=1000000000 spare_budget_ns=0"
+"""The spare of a system that has none, under a policy with a spare: any period will do."""
+
+SCRIPT = """\
+#!/bin/busybox sh
+export PATH=/bin
+busybox mount -t devtmpfs dev /dev
+busybox mount -t proc proc /proc
+busybox mount -t sysfs sys /sys
+busybox mount -t cgroup2 cgroup /sys/fs/cgroup
+busybox mkdir -p /left /run/hyperperiod
+exec >/dev/console 2>&1
+
+give_up() {
+    echo "$COMPLAINT $*"
+    busybox poweroff -f
+    while :; do busybox sleep 1000; done
+}
+
+ask() {
+    hyperperiodctl "$@" >/tmp/answer 2>&1 || give_up "$*: $(busybox cat /tmp/answer)"
+}
+"""
+
+START = """\
+hyperperiodd --cpus $cpus --object /bin/hyperperiod.bpf.o >/tmp/daemon 2>&1 ||
+    give_up "hyperperiodd: $(busybox cat /tmp/daemon)"
+"""
+
+BEGIN = """\
+read -r up rest </proc/uptime
+epoch=$((${up%.*} + start_s))000000000
+tasks=
+"""
+
+RUN = """\
+waiting=$domains
+while [ "$waiting" != 0 ]; do
+    busybox sleep 0.01
+    waiting=$domains
+    for file in /tmp/$run/ready*; do [ -e "$file" ] && waiting=$((waiting - 1)); done
+    kill -0 $tasks 2>/dev/null || give_up "a domain's tasks do not run"
+done
+ask start epoch_ns=$epoch force=1
+read -r up rest </proc/uptime
+[ "${up%.*}" -lt "${epoch%?????????}" ] || give_up "$LATE"
+echo "$BEGUN $epoch"
+for each in $tasks; do
+    wait $each
+    ended=$?
+    [ $ended = 0 ] || [ $ended = 143 ] || give_up "a domain's tasks have ended early"
+done
+ask rings path=/left/$run/rings
+ask status
+busybox cp /tmp/answer /left/$run/status
+ask stop
+ask clear
+"""
+
+ORDERS = """\
+{ read -r order </dev/vport0p2 && kill $tasks; } &
+"""
+
+END = """\
+busybox tar c -C /left . >/dev/vport0p1
+echo "$DONE"
+busybox poweroff -f
+"""
+LATE = "the epoch has passed already"
+
+
+def init(systems: Sequence[System], *, start_s: int) -> str:
+    """The script for runs of systems one after the other.
+
+    The epoch of each is `start_s` seconds after the first of its threads is made. A run can be
+    ended early, by a line on the port of orders, if it is the only one.
+    """
+    cpus = max(len(lock_domains(system)) for system in systems)
+    said = f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
+    numbers = f"cpus={cpus}\nstart_s={start_s}\n"
+    runs = [_run(system, number) for number, system in enumerate(systems)]
+    if len(runs) == 1:
+        runs = [runs[0].replace("for each in", f"{ORDERS}for each in")]
+    return "".join([SCRIPT, said, numbers, START, *runs, END])
+
+
+def _run(system: System, number: int) -> str:
+    """The part of the script for a system, which is the run of this number."""
+    folders = f"run={number}\nbusybox mkdir -p /tmp/$run /left/$run\n"
+    asked = "".join(f"ask {request}\n" for request in requests(system))
+    domains = f"domains={len(system.domains)}\n"
+    processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
+    return f"{folders}{asked}{domains}{BEGIN}{processes}{RUN}"
+
+
+def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bool) -> str:
+    """What the process of a domain (from 0) is told, but for the epoch."""
+    told = guest_words(
+        system,
+        number,
+        epoch_ns=0,
+        horizon_ns=horizon_ns,
+        seed=seed,
+        memory_bytes=GUEST_RING_OFFSET + guest_ring_bytes(system, number, horizon_ns),
+        rate=ICOUNT_RATE if icount else 0,
+        counter_hz=NS_PER_UNIT["s"],
+    )
+    return " ".join(told) + "\n"
+
+
+def requests(system: System) -> Iterator[str]:
+    """What hyperperiodd is asked for before the start."""
+    yield _policy(system)
+    yield "record on"
+    priorities = Priorities(system)
+    for vcpu in vcpus_of(system):
+        yield " ".join(["server", name_of(vcpu), *_server(system, vcpu, priorities)])
+
+
+def name_of(vcpu: Vcpu) -> str:
+    """What a server is called on Linux."""
+    return f"d{vcpu.domain_index}.{vcpu.index}"
+
+
+def lock_domains(system: System) -> Sequence[Sequence[int]]:
+    """The vcpus (ids) of each lock domain, in the order of their numbers there."""
+    vcpus = vcpus_of(system)
+    if system.policy.scope is Scope.GLOBAL:
+        return [[vcpu.id for vcpu in vcpus]]
+    return [[vcpu.id for vcpu in vcpus if (vcpu.pcpu or 0) == pcpu] for pcpu in range(system.pcpus)]
+
+
+def policy_words(policy: Policy) -> str:
+    """A policy as hyperperiodd takes it."""
+    return policy.name or f"{policy.budget}+{policy.order}+{policy.slack}"
+
+
+def _policy(system: System) -> str:
+    policy = system.policy
+    is_global = int(policy.scope is Scope.GLOBAL)
+    parts = ["policy", f"name={policy_words(policy)}", f"pcpus=0-{system.pcpus - 1}"]
+    parts.append(f"global={is_global}")
+    if system.quantum_ns is not None:
+        parts.append(f"quantum_ns={system.quantum_ns}")
+    if system.spare is not None:
+        parts.append(f"spare_period_ns={system.spare.period_ns}")
+        parts.append(f"spare_budget_ns={system.spare.budget_ns}")
+    elif policy.slack is Slack.SPARE:
+        parts.append(NO_SPARE)
+    return " ".join(parts)
+
+
+def _server(system: System, vcpu: Vcpu, priorities: Priorities) -> Iterator[str]:
+    is_global = system.policy.scope is Scope.GLOBAL
+    yield "pcpu=global" if is_global else f"pcpu={vcpu.pcpu or 0}"
+    yield f"inside={INSIDE[vcpu.domain.scheduler]}"
+    if vcpu.best_effort:
+        yield "best_effort=1"
+        if vcpu.weight is not None:
+            yield f"weight={vcpu.weight}"
+        return
+    assert vcpu.interface is not None, "interfaces must be known"
+    yield f"period_ns={vcpu.interface.period_ns}"
+    yield f"budget_ns={vcpu.interface.budget_ns}"
+    yield f"priority={priorities.of(vcpu)}"
+    if vcpu.extra:
+        yield "extra=1"
+
+
+def _process(system: System, number: int) -> str:
+    domain = system.domains[number]
+    servers = " ".join(name_of(vcpu) for vcpu in vcpus_of(system) if vcpu.domain_index == number)
+    assert domain.vcpus == len(servers.split())
+    return (
+        f'busybox sed "s/{EPOCH}/epoch=$epoch/" /words/$run/{number} >/tmp/$run/words{number}\n'
+        f"tasks /tmp/$run/words{number} /left/$run/ring{number} /tmp/$run/ready{number}"
+        f" {servers} &\n"
+        'tasks="$tasks $!"\n'
+    )
