@@ -12,6 +12,8 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import Whole, json_option, wide_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hyperperiod.experiments.sweep.result import SweepResult
 
 
@@ -68,6 +70,7 @@ def sweep(
         raise click.UsageError("found --workers and --scheduler; allowed: one of them")
     require("pyarrow", "sweep")
     from hyperperiod.experiments.sweep.folder import opened
+    from hyperperiod.experiments.sweep.page import write_sweep_page
     from hyperperiod.experiments.sweep.summary import summarize
     from hyperperiod.experiments.sweep.work import work
 
@@ -78,17 +81,18 @@ def sweep(
         with bar(name, total, rate="systems/s") as progress:
             interrupted = work(experiment, folder, progress, workers, scheduler)
         result = summarize(experiment, folder, interrupted=interrupted)
+        page = None if interrupted else write_sweep_page(experiment, folder, result)
     if as_json:
         print_json(result)
     else:
-        _show(result)
+        _show(result, page)
     if interrupted:
         ctx.exit(EXIT_INTERRUPTED)
     if result.contradictions:
         ctx.exit(EXIT_MISSED)
 
 
-def _show(result: SweepResult) -> None:
+def _show(result: SweepResult, page: Path | None) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import BAD, OPEN, Styled
     from hyperperiod.cli.tables.sweep import acceptance_table, weighted_table
@@ -103,3 +107,5 @@ def _show(result: SweepResult) -> None:
         text = f"{result.contradictions:,} systems that the analysis accepts missed a deadline"
         screen.line(Styled(text, BAD))
     screen.line(f"The rows are in {result.folder}: systems, domains and tasks.")
+    if page is not None:
+        screen.line(f"The page is {page}.")

@@ -5,6 +5,7 @@
     systems/part-00000.parquet  one row per system and judge
     domains/part-00000.parquet  one row per domain
     tasks/part-00000.parquet    one row per task
+    report.html                 the page, once all parts are done
 
 A part is done when its file in `systems` is there. The three files are written under other names,
 brought to the disk and renamed, that one last, so that whatever ends the work (Ctrl-C, a crash, a

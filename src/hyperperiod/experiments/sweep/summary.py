@@ -23,7 +23,7 @@ from hyperperiod.experiments.confidence import share_interval
 from hyperperiod.experiments.sweep.experiment import Experiment, Host, Point
 from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.result import Acceptance, SweepResult, WeightedAcceptance
-from hyperperiod.experiments.sweep.tables import axis_values, is_number, show_value
+from hyperperiod.experiments.sweep.tables import axis_values, is_number, value_text
 
 
 @dataclass
@@ -76,10 +76,14 @@ def x_key(experiment: Experiment) -> str | None:
 def series_of(point: Point, without: str | None) -> tuple[str, ...]:
     """The values of a point but that on the x axis: what curve it is on."""
     return tuple(
-        value if isinstance(value, str) else f"{path.rpartition('.')[2]} {show_value(value)}"
+        value if isinstance(value, str) else f"{_words(path)} {value_text(value)}"
         for path, value in point.values.items()
         if path != without
     )
+
+
+def _words(path: str) -> str:
+    return path.rpartition(".")[2].replace("_", " ")
 
 
 def _add_file(counts: defaultdict[tuple[int, str], Count], file: Path) -> int:

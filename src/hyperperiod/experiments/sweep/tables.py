@@ -53,16 +53,20 @@ def axis_values(values: Sequence[Any]) -> list[float] | list[str]:
     """The values of a key of the grid as a column holds them."""
     if all(is_number(value) for value in values):
         return [float(value) for value in values]
-    return [value if isinstance(value, str) else show_value(value) for value in values]
+    return [value_text(value) for value in values]
 
 
-def show_value(value: Any) -> str:
-    """A value of the grid as the file has it, tables included."""
+def value_text(value: Any) -> str:
+    """A value of the grid in words: a text as it is, a table or list as files have it."""
+    return value if isinstance(value, str) else _in_files(value)
+
+
+def _in_files(value: Any) -> str:
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{name} = {show_value(one)}" for name, one in value.items())
+        inside = ", ".join(f"{name} = {_in_files(one)}" for name, one in value.items())
         return f"{{ {inside} }}"
     if isinstance(value, list):
-        return f"[{', '.join(show_value(one) for one in value)}]"
+        return f"[{', '.join(_in_files(one) for one in value)}]"
     return show(value)
 
 

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page of a sweep: acceptance ratios with their intervals, one number a curve, responses.
+
+A curve is what the grid varies beside the x axis, and a judge. Up to MAX_CURVES of them share a
+chart; more are drawn in a chart for each judge, or for each value of the grid if these are fewer.
+Responses are those of tasks in the simulator,
+relative to their deadlines: for each share of the deadline, how many tasks stayed within it in
+their longest response, and in the mean of all their jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hyperperiod.experiments.sweep.experiment import Experiment
+from hyperperiod.experiments.sweep.folder import SweepFolder
+from hyperperiod.experiments.sweep.result import Acceptance, SweepResult
+from hyperperiod.experiments.sweep.summary import series_of, x_key
+from hyperperiod.experiments.sweep.tables import value_text
+from hyperperiod.report.lines import ACCEPTED, Curve, LineChart, Ruler, Scale, line_svg
+from hyperperiod.report.page import render
+
+MAX_CURVES = 7
+"""There are as many hues."""
+CLASSES = 400
+LARGEST = 2.0
+"""Responses are counted in so many classes up to so many deadlines; later ones in the last."""
+SHARE = Scale("tasks", "%", 0.01)
+RESPONSES = {"max_ns": "longest response", "mean_ns": "mean response"}
+
+Key = tuple[str, str]
+"""A curve: its series, which is what the grid varies beside the x axis, and its judge."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table of points."""
+
+    values: tuple[str, ...]
+    found: Acceptance
+
+
+def write_sweep_page(experiment: Experiment, folder: SweepFolder, result: SweepResult) -> Path:
+    """Writes the page into the sweep's folder; where it is."""
+    path = folder.path / "report.html"
+    draft = path.with_name(f".{path.name}")
+    points = {point.number: point for point in experiment.points}
+    acceptance, responses = charts_of(experiment, folder, result)
+    render(
+        draft,
+        "sweep.html.j2",
+        title=experiment.sweep.title or experiment.sweep.name,
+        sweep=experiment.sweep,
+        result=result,
+        systems=sum(part.systems for part in experiment.parts()),
+        acceptance=[line_svg(chart) for chart in acceptance],
+        responses=[line_svg(chart) for chart in responses],
+        keys=[path.rpartition(".")[2].replace("_", " ") for path in experiment.sweep.grid],
+        rows=[
+            Row(tuple(value_text(one) for one in points[row.point].values.values()), row)
+            for row in result.points
+        ],
+    )
+    draft.replace(path)
+    return path
+
+
+def charts_of(
+    experiment: Experiment, folder: SweepFolder, result: SweepResult
+) -> tuple[list[LineChart], list[LineChart]]:
+    """What is drawn: acceptance ratios, and responses."""
+    return list(_acceptance(experiment, result)), list(_responses(experiment, folder))
+
+
+def _acceptance(experiment: Experiment, result: SweepResult) -> Iterator[LineChart]:
+    """Charts of the ratios over the x axis; none without one."""
+    x = x_key(experiment)
+    if x is None:
+        return
+    curves: dict[Key, list[tuple[float, Acceptance]]] = {}
+    for row in result.points:
+        point = experiment.points[row.point]
+        name = ", ".join(series_of(point, x))
+        curves.setdefault((name, row.judge), []).append((float(point.values[x]), row))
+    for about, group in _charts(list(curves)):
+        yield LineChart(
+            f"Accepted systems: {about}" if about else "Accepted systems",
+            Scale(x.rpartition(".")[2].replace("_", " ")),
+            ACCEPTED,
+            [_curve(_name(curve, about), curves[curve]) for curve in group],
+            subtitle="with intervals of 95 %",
+            x_min=min(at for points in curves.values() for at, _ in points),
+            y_max=1.0,
+        )
+
+
+def _charts(curves: Sequence[Key]) -> Iterator[tuple[str, list[Key]]]:
+    """The curves of each chart, and what they have in common: a judge or a series."""
+    if len(curves) <= MAX_CURVES:
+        yield "", list(curves)
+        return
+    kinds = [list(dict.fromkeys(curve[at] for curve in curves)) for at in (0, 1)]
+    at = int(len(kinds[1]) < len(kinds[0]))
+    for kind in kinds[at]:
+        yield kind, [curve for curve in curves if curve[at] == kind]
+
+
+def _name(curve: Key, about: str) -> str:
+    """What a curve is called in a chart about something that its name need not repeat."""
+    series, judge = curve
+    if about:
+        return judge if series == about else series
+    return f"{series} ({judge})" if series else judge
+
+
+def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
+    ordered = sorted(points, key=lambda point: point[0])
+    return Curve(
+        name,
+        [(at, row.ratio) for at, row in ordered],
+        dots=True,
+        whiskers=[
+            (at, row.ratio_interval.low, row.ratio_interval.high)
+            for at, row in ordered
+            if row.ratio_interval is not None
+        ],
+    )
+
+
+def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChart]:
+    """Charts of how response times are distributed over tasks; none where nothing ran."""
+    counts = _counted(experiment, folder)
+    if not counts["max_ns"]:
+        return
+    edges = np.linspace(0, LARGEST, CLASSES + 1)[1:]
+    for column, title in RESPONSES.items():
+        curves = [
+            Curve(name or "all", _staircase(edges, found), steps=True)
+            for name, found in list(counts[column].items())[:MAX_CURVES]
+        ]
+        yield LineChart(
+            f"Tasks by their {title}",
+            Scale("response / deadline"),
+            SHARE,
+            curves,
+            subtitle="of all points, in the simulator",
+            rulers=[Ruler(1.0, "deadline")],
+            x_max=LARGEST,
+            y_max=1.0,
+        )
+
+
+def _counted(
+    experiment: Experiment, folder: SweepFolder
+) -> Mapping[str, dict[str, NDArray[np.int64]]]:
+    """Tasks by series and by their response in parts of the deadline, file after file."""
+    x = x_key(experiment)
+    names = {point.number: ", ".join(series_of(point, x)) for point in experiment.points}
+    counts: dict[str, dict[str, NDArray[np.int64]]] = {column: {} for column in RESPONSES}
+    for file in folder.files("tasks"):
+        columns = pq.read_table(file, columns=["point", "deadline_ns", *RESPONSES]).drop_null()
+        if not len(columns):
+            continue
+        series = names[columns.column("point")[0].as_py()]
+        deadlines = columns.column("deadline_ns").to_numpy()
+        for column in RESPONSES:
+            ratios = columns.column(column).to_numpy() / deadlines
+            classes = np.minimum(np.ceil(ratios * (CLASSES / LARGEST)), CLASSES + 1) - 1
+            found = np.bincount(np.maximum(classes, 0).astype(np.int64), minlength=CLASSES + 1)
+            known: Any = counts[column].get(series, 0)
+            counts[column][series] = known + found
+    return counts
+
+
+def _staircase(edges: NDArray[Any], found: NDArray[np.int64]) -> list[tuple[float, float]]:
+    """The share of tasks up to each edge; what lies beyond the last is in the whole only."""
+    shares = np.cumsum(found)[:-1] / found.sum()
+    return [(0.0, 0.0), *zip(edges.tolist(), shares.tolist(), strict=True)]
