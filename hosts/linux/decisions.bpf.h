@@ -388,4 +388,91 @@ VERB hp_u64 pick(hp_u32 number) {
     return kicks;
 }
 
+/* --- cpus of a global policy come and go ------------------------------------------------------ */
+
+/* What is known of a pcpu is known of the one whose number it gets. With the lock held. */
+static __always_inline void rename_pcpu(struct lock_domain *domain, hp_u32 from, hp_u32 to) {
+    const hp_u32 old = HP_INDEX(from, HP_PCPUS), new = HP_INDEX(to, HP_PCPUS);
+    struct managed *moved = any_cpu(cpu_at(from));
+
+    domain->picked_ns[new] = domain->picked_ns[old];
+    domain->theft[new].from_ns = domain->theft[old].from_ns;
+    domain->theft[new].victim = domain->theft[old].victim;
+    lx.cpu_at[HP_INDEX(to, LX_CPUS)] = cpu_at(from);
+    if (moved)
+        moved->place = to;
+}
+
+/* This cpu is no pcpu any more; the last one takes over its number. The only one stays. */
+VERB hp_u64 drop_cpu(hp_u32 number) {
+    struct lock_domain *domain = domain_by(0);
+    struct managed *cpu = cpu_by(number);
+    const hp_u64 now_ns = core_time();
+    hp_u32 pcpu, before;
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!cpu || !domain || !ENTER(domain, flags))
+        return 0;
+    pcpu = cpu->place;
+    before = hp_running(&domain->core, pcpu);
+    account(domain, pcpu, now_ns);
+    if (hp_drop_pcpu(&domain->core, pcpu, now_ns) == HP_OK) {
+        record_call(0, HP_RECORD_DROP_PCPU, HP_NONE, pcpu);
+        lx.places--;
+        if (pcpu != lx.places)
+            rename_pcpu(domain, lx.places, pcpu);
+        cpu->place = LX_NOBODY;
+        cpu->is_stolen = 0;
+        cpu->granted = LX_NOBODY;
+        release_if_absent(domain, 0, cpu, before);
+        kicks = kicks_of(domain);
+    }
+    LEAVE(domain, flags);
+    return kicks;
+}
+
+/* Who is on the first pcpu while that is not alone any more is held there: the switch that takes it
+ * away says that it is saved, and waits for the lock if it is under way. With the lock held. */
+static __always_inline void hold_running(struct lock_domain *domain) {
+    const struct managed *first = any_cpu(cpu_at(0));
+    hp_u32 vcpu;
+
+    if (!first || first->context == LX_NOBODY)
+        return;
+    vcpu = LX_NUMBER_OF(first->context);
+    if (!hp_present(&domain->core, vcpu) || hp_running(&domain->core, 0) == vcpu)
+        return;
+    hp_hold(&domain->core, vcpu, 0);
+    record_call(0, HP_RECORD_HOLD, vcpu, 0);
+}
+
+/* This cpu is the last pcpu. */
+VERB hp_u64 add_cpu(hp_u32 number) {
+    struct lock_domain *domain = domain_by(0);
+    struct managed *cpu = any_cpu(number);
+    const hp_u64 now_ns = core_time();
+    unsigned long flags;
+    hp_u64 kicks = 0;
+
+    if (!cpu || !domain || !ENTER(domain, flags))
+        return 0;
+    if (cpu->place == LX_NOBODY && hp_add_pcpu(&domain->core, now_ns) == HP_OK) {
+        const hp_u32 pcpu = lx.places;
+
+        record_call(0, HP_RECORD_ADD_PCPU, HP_NONE, pcpu);
+        domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)] = hp_now_ns(&domain->core);
+        lx.cpu_at[HP_INDEX(pcpu, LX_CPUS)] = number;
+        lx.places++;
+        cpu->is_stolen = 0;
+        cpu->granted = LX_NOBODY;
+        cpu->place = pcpu;
+        if (pcpu == 1)
+            hold_running(domain);
+        kicks = kicks_of(domain);
+    }
+    LEAVE(domain, flags);
+    return kicks;
+}
+
 #endif

@@ -186,7 +186,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
 SEC("struct_ops/hyperperiod_running")
 void BPF_PROG(hyperperiod_running, struct task_struct *p) {
     const s32 number = scx_bpf_task_cpu(p);
-    struct managed *cpu = cpu_by((hp_u32)number);
+    struct managed *cpu = any_cpu((hp_u32)number);
     const struct thread *thread = thread_of(p);
 
     if (!cpu || !thread)
@@ -199,27 +199,37 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
 
 SEC("struct_ops/hyperperiod_stopping")
 void BPF_PROG(hyperperiod_stopping, struct task_struct *p, bool runnable) {
-    struct managed *cpu = cpu_by((hp_u32)scx_bpf_task_cpu(p));
+    struct managed *cpu = any_cpu((hp_u32)scx_bpf_task_cpu(p));
 
     if (cpu)
         cpu->running = LX_NOBODY;
 }
 
-/* Who runs from here on: a higher class and the kernel's own take what was granted to others. */
+/* Whether the cpu is the kernel's while this thread runs: it is of a higher class, or its own. */
+static __always_inline bool is_alien(const struct task_struct *p) {
+    return p->pid != 0 && (p->prio < FIRST_ORDINARY_PRIO || is_kernels_own(p));
+}
+
+/* Who runs from here on. A theft from nobody is told where another pcpu may help out. */
+static __always_inline void watch_thefts(const struct managed *cpu, hp_u32 number,
+                                         const struct task_struct *next) {
+    if (cpu->place == LX_NOBODY)
+        return;
+    if (is_alien(next) && !cpu->is_stolen && (lx.global || cpu->granted != LX_NOBODY))
+        ask_all(lock_at(cpu->place), steal(number));
+    else if (!is_alien(next) && cpu->is_stolen)
+        ask_all(lock_at(cpu->place), give_back(number));
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(hyperperiod_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     const hp_u32 number = bpf_get_smp_processor_id();
-    struct managed *cpu = cpu_by(number);
+    struct managed *cpu = any_cpu(number);
     hp_u32 before;
-    bool is_alien;
 
     if (!cpu || !lx.attached)
         return 0;
-    is_alien = next->pid != 0 && (next->prio < FIRST_ORDINARY_PRIO || is_kernels_own(next));
-    if (is_alien && !cpu->is_stolen && (lx.global || cpu->granted != LX_NOBODY))
-        ask_all(lock_at(cpu->place), steal(number));
-    else if (!is_alien && cpu->is_stolen)
-        ask_all(lock_at(cpu->place), give_back(number));
+    watch_thefts(cpu, number, next);
     before = cpu->context;
     cpu->context = cpu->running;
     if (lx.global && before != LX_NOBODY && before != cpu->context)
@@ -266,6 +276,36 @@ void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task
     const hp_u32 id = (hp_u32)p->pid;
 
     bpf_map_delete_elem(&server_of_thread, &id);
+}
+
+/*
+ * A cpu goes. What waits for it is put into the queues anew: its servers' threads are background
+ * under a partitioned policy, and elsewhere under a global one.
+ */
+SEC("struct_ops/hyperperiod_cpu_offline")
+void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
+    const struct managed *cpu = cpu_by((hp_u32)number);
+
+    if (!cpu)
+        return;
+    if (lx.global)
+        ask_all(0, drop_cpu((hp_u32)number));
+    else
+        __sync_fetch_and_or(&lx.parked, 1ull << (cpu->place % LX_CPUS));
+    refresh();
+}
+
+SEC("struct_ops/hyperperiod_cpu_online")
+void BPF_PROG(hyperperiod_cpu_online, s32 number) {
+    const hp_u32 place = lx.place_of[HP_INDEX((hp_u32)number, LX_CPUS)];
+
+    if ((hp_u32)number >= LX_CPUS || place == LX_NOBODY)
+        return;
+    if (lx.global)
+        ask_all(0, add_cpu((hp_u32)number));
+    else
+        __sync_fetch_and_and(&lx.parked, ~(1ull << (place % LX_CPUS)));
+    refresh();
 }
 
 /* The timer is there already if the scheduler was in force before. */
@@ -331,6 +371,8 @@ struct sched_ext_ops hyperperiod_ops = {
     .init_task = (void *)hyperperiod_init_task,
     .exit_task = (void *)hyperperiod_exit_task,
     .cgroup_move = (void *)hyperperiod_cgroup_move,
+    .cpu_online = (void *)hyperperiod_cpu_online,
+    .cpu_offline = (void *)hyperperiod_cpu_offline,
     .init = (void *)hyperperiod_init,
     .exit = (void *)hyperperiod_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING,

@@ -68,12 +68,18 @@ enum lx_inside {
 /* The length of a turn, of background too. It ends at a tick of the kernel. */
 #define LX_TURN_NS 1000000ull
 
-/* The state, which is mapped. */
+/*
+ * The state, which is mapped.
+ *
+ * When a cpu goes offline, a partitioned lock domain is parked: the threads of its servers are
+ * background, and the servers' again when the cpu is back. A global one goes on with a place less,
+ * the last of which takes over the number of the one that is gone; so cpu_at changes.
+ */
 struct lx_state {
     /* Set by user space before the first request. */
     unsigned long long base_ns;   /* CLOCK_MONOTONIC at the core's time 0, which lasts until then */
     unsigned int global;          /* all managed cpus are one lock domain */
-    unsigned int places;          /* how many cpus are managed */
+    unsigned int places;          /* how many cpus are managed; if global: and online */
     unsigned int cpu_at[LX_CPUS]; /* the cpu at a place */
     unsigned int place_of[LX_CPUS]; /* the place of a cpu, or LX_NOBODY */
 
@@ -82,8 +88,9 @@ struct lx_state {
 
     /* Set by the programs. */
     unsigned int attached;
-    unsigned int generation;   /* of what threads belong to: counted up by lx_refresh */
-    unsigned int parked;       /* partitioned lock domains whose cpu is offline */
+    unsigned int generation; /* of what threads belong to: counted up by lx_refresh */
+    unsigned int unused;
+    unsigned long long parked; /* lock domains whose cpu is offline, as a mask; none if global */
     unsigned long long strays; /* times that a thread was found to be kept from its server's cpu */
     unsigned long long rounds; /* most that anybody waited for a lock, in looks at it */
     unsigned long long exit_kind; /* why the kernel has ended it: enum scx_exit_kind, or 0 */

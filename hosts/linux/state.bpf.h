@@ -127,9 +127,14 @@ static __always_inline struct lock_domain *domain_by(hp_u32 lock) {
     return bpf_map_lookup_elem(&lock_domains, &lock);
 }
 
-/* The cpu of this number, if it is managed. */
+/* The cpu of this number, which may have no place: it is not managed, or offline. */
+static __always_inline struct managed *any_cpu(hp_u32 number) {
+    return bpf_map_lookup_elem(&cpus, &number);
+}
+
+/* The cpu of this number, if it has a place. */
 static __always_inline struct managed *cpu_by(hp_u32 number) {
-    struct managed *cpu = bpf_map_lookup_elem(&cpus, &number);
+    struct managed *cpu = any_cpu(number);
 
     return cpu && cpu->place != LX_NOBODY ? cpu : 0;
 }

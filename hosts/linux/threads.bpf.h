@@ -41,7 +41,7 @@ static __noinline hp_u32 server_of_group(struct cgroup *group) {
 /* Whether a thread may run where this server is. */
 static __always_inline bool may_run_there(const struct task_struct *p, hp_u32 id) {
     if (!lx.global)
-        return !(lx.parked >> (LX_LOCK_OF(id) & 63) & 1)
+        return !(lx.parked >> (LX_LOCK_OF(id) % LX_CPUS) & 1)
                && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), p->cpus_ptr);
     HP_FOR (place, LX_CPUS) {
         if (place >= lx.places)

@@ -83,7 +83,7 @@ void add_status(struct text *answer, const struct system *system) {
         truth(system->recording));
     if (state != NULL) {
         add(answer,
-            ", \"base_ns\": %llu, \"parked\": %u, \"strays\": %llu, \"exit_kind\": %llu, "
+            ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"exit_kind\": %llu, "
             "\"exit_reason\": ",
             state->base_ns, state->parked, state->strays, state->exit_kind);
         add_quoted(answer, state->exit_reason);
