@@ -16,7 +16,7 @@ COMMANDS = {
     "export": "Write SYSTEM for a host of yours, or for another tool.",
     "fit": "Choose interfaces, pcpus and priorities for SYSTEM.",
     "latency": "Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.",
-    "linux": "Build what runs on Linux need.",
+    "linux": "Give threads, containers and VMs of this Linux machine servers.",
     "man": "Print the manual page of all commands.",
     "reproduce": "Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.",
     "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",

@@ -60,7 +60,9 @@ const char *refusal(enum hp_error error) {
     case HP_ERROR_PRIORITY:
         return "priority: found one above 16777215, allowed: 0 to 16777215";
     case HP_ERROR_SPARE:
-        return "spare_budget_ns: found more than spare_period_ns, or none of that, allowed: less";
+        return "spare_period_ns: found none, less than spare_budget_ns, or one so short that "
+               "deciding "
+               "would take more than a quarter of the time, allowed: a longer one";
     case HP_ERROR_FLAGS:
         return "best_effort: found a period or a budget with it, or a server that was not best "
                "effort, allowed: a weight alone, from the beginning";

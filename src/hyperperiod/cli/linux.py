@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod linux`: what Linux with sched_ext needs to be a host."""
+"""`hyperperiod linux`: servers on this machine; and builds the machine that runs on Linux boot."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED
-from hyperperiod.cli.options import json_option
+from hyperperiod.cli.options import (
+    Whole,
+    json_option,
+    policy_option,
+    read_policy,
+    read_time,
+    system_argument,
+    wide_option,
+)
+
+if TYPE_CHECKING:
+    from hyperperiod.model import Policy
+
+SOCKET = "/run/hyperperiod/control"
+METRICS_PORT = 9746
+
+socket_option = click.option(
+    "socket_path",
+    "--socket",
+    type=click.Path(path_type=Path),
+    default=SOCKET,
+    show_default=True,
+    metavar="PATH",
+    help="Where hyperperiodd listens.",
+)
+force_option = click.option(
+    "--force", is_flag=True, help="Also if servers leave nothing to threads outside of them."
+)
 
 
 @click.group()
 def linux() -> None:
-    """Build what runs on Linux need."""
+    """Give threads, containers and VMs of this Linux machine servers.
+
+    The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For systems that
+    `run --on linux` boots in QEMU, only `build` is needed.
+    """
 
 
 @linux.command()
@@ -54,3 +86,226 @@ def build(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     click.echo(f"linux: {built}")
     if job.root != build_folder():
         click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
+
+
+@linux.command()
+@system_argument
+@policy_option
+@click.option(
+    "--cpus", "cpu_list", metavar="LIST", help="Which cpus are its pcpus, such as 2-3 (from 0 on)."
+)
+@click.option(
+    "members",
+    "--attach",
+    multiple=True,
+    metavar="SERVER=KIND:WHAT",
+    help="Who belongs to a server, as for `linux attach`; may be given several times.",
+)
+@force_option
+@socket_option
+@json_option
+def start(
+    system_file: str,
+    policy: Policy | None,
+    cpu_list: str | None,
+    members: tuple[str, ...],
+    force: bool,
+    socket_path: Path,
+    as_json: bool,
+) -> None:
+    """Put the servers of SYSTEM in force, with interfaces as `run` computes them.
+
+    A server is called as its domain, or DOMAIN.0, DOMAIN.1 and so on where that has several vcpus.
+    Tasks are not started: attach the threads that do the work.
+    """
+    from hyperperiod.analysis import Analysis
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.systems import about, read_system, require_host_levels
+    from hyperperiod.hosts.linux import live
+    from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.hosts.linux.members import requests
+    from hyperperiod.model import vcpus_of
+    from hyperperiod.runs import complete
+
+    system = read_system(system_file, policy)
+    require_host_levels(system, system_file)
+    with about(system_file):
+        completed = complete(Analysis(system))
+    cpus = _cpus(cpu_list, completed.pcpus)
+    names = [live.server_name(vcpu) for vcpu in vcpus_of(completed)]
+    attached = [
+        request
+        for member in members
+        for request in requests(*_server_and_member(member), servers=names)
+    ]
+    with Client(socket_path) as daemon:
+        warnings = live.start(daemon, completed, cpus, attached, force=force)
+        status = daemon.status()
+    if as_json:
+        print_json({**live.totals(status), "warnings": warnings})
+        return
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    _show(status)
+
+
+@linux.command()
+@socket_option
+def stop(socket_path: Path) -> None:
+    """Hand this machine back to the kernel's own scheduler."""
+    _ask(socket_path, "stop", "the kernel's own scheduler goes on")
+
+
+@linux.command()
+@wide_option
+@socket_option
+@json_option
+def status(socket_path: Path, as_json: bool) -> None:
+    """Show servers: what they are promised, what they have had, and who belongs to them."""
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.hosts.linux import live
+    from hyperperiod.hosts.linux.client import Client
+
+    with Client(socket_path) as daemon:
+        found = daemon.status()
+    if as_json:
+        print_json(live.totals(found))
+    else:
+        _show(found)
+
+
+@linux.command()
+@click.argument("server")
+@click.argument("members", nargs=-1, required=True, metavar="KIND:WHAT...")
+@click.option(
+    "--key",
+    type=Whole(0, 2**62 - 1),
+    metavar="N",
+    help="Place among the threads of the server: its priority (fp), or its deadline in ns (edf).",
+)
+@socket_option
+def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: Path) -> None:
+    """Let threads belong to SERVER.
+
+    \b
+    cgroup:PATH     all threads of a cgroup and below it, also those to come
+    pid:N           all threads of a process, also those to come
+    thread:N        one thread
+    name:PATTERN    the threads whose name matches now, such as name:worker-*
+    container:NAME  a container or service, by id or name
+    vm:NAME         the vcpus of a VM of QEMU or libvirt; vcpu i goes to SERVER.i if there is one
+    emulator:NAME   all other threads of that VM
+    """
+    from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.hosts.linux.members import requests
+
+    ending = "" if key is None else f" key={key}"
+    with Client(socket_path) as daemon:
+        names = [each["name"] for each in daemon.status().get("servers", [])]
+        asked = [one for member in members for one in requests(server, member, names)]
+        for request in asked:
+            daemon.ask(f"{request}{ending}")
+    click.echo(f"attached: {len(asked)}")
+
+
+@linux.command()
+@click.argument("server")
+@click.argument("members", nargs=-1, required=True, metavar="KIND:WHAT...")
+@socket_option
+def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
+    """Let threads not belong to SERVER any more; KIND:WHAT is as for `attach`."""
+    from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.hosts.linux.members import requests
+
+    with Client(socket_path) as daemon:
+        names = [each["name"] for each in daemon.status().get("servers", [])]
+        asked = [one for member in members for one in requests(server, member, names)]
+        for request in asked:
+            daemon.ask(request.replace("attach", "detach", 1))
+    click.echo(f"detached: {len(asked)}")
+
+
+def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    return None if text is None else read_time(ctx, param, text)
+
+
+@linux.command("set")
+@click.argument("server")
+@click.option("--period", "period_ns", callback=_time, metavar="TIME", help="Its new period.")
+@click.option("--budget", "budget_ns", callback=_time, metavar="TIME", help="Its new budget.")
+@click.option(
+    "--priority", type=Whole(0, 2**24 - 1), metavar="N", help="Its new priority; 0 is the highest."
+)
+@force_option
+@socket_option
+def set_server(
+    server: str,
+    period_ns: int | None,
+    budget_ns: int | None,
+    priority: int | None,
+    force: bool,
+    socket_path: Path,
+) -> None:
+    """Give SERVER other parameters; they take effect at its next refill."""
+    asked = {"period_ns": period_ns, "budget_ns": budget_ns, "priority": priority}
+    words = [f"{key}={value}" for key, value in asked.items() if value is not None]
+    if not words:
+        raise click.UsageError("nothing to set: give --period, --budget or --priority")
+    _ask(socket_path, " ".join(["set", server, *words, f"force={int(force)}"]), f"set: {server}")
+
+
+@linux.command()
+@click.argument("policy", callback=read_policy)
+@socket_option
+def swap(policy: Policy, socket_path: Path) -> None:
+    """Let POLICY be in force from now on; servers and their budgets stay."""
+    from hyperperiod.hosts.linux.live import policy_words
+
+    _ask(socket_path, f"swap name={policy_words(policy)}", f"policy: {policy}")
+
+
+def _ask(socket_path: Path, request: str, said: str) -> None:
+    """Asks, says the daemon's warnings, and then what was done."""
+    from hyperperiod.hosts.linux.client import Client
+
+    with Client(socket_path) as daemon:
+        answer = daemon.ask(request)
+    for warning in answer.get("warnings", []):
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(said)
+
+
+def _server_and_member(text: str) -> tuple[str, str]:
+    from hyperperiod.model.errors import InputError
+
+    server, separator, member = text.partition("=")
+    if not separator:
+        raise InputError("", None, "--attach", repr(text), "SERVER=KIND:WHAT")
+    return server, member
+
+
+def _cpus(text: str | None, pcpus: int) -> list[int]:
+    """The cpus of a list such as 0,2-3; the first ones where none is given."""
+    from hyperperiod.model.errors import InputError
+
+    if text is None:
+        return list(range(pcpus))
+    cpus: list[int] = []
+    for piece in text.split(","):
+        first, dash, last = piece.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise InputError("", None, "--cpus", repr(text), "cpus such as 0,2-3")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def _show(status: dict[str, Any]) -> None:
+    """Prints a status for people."""
+    from hyperperiod.cli.screen import Screen
+    from hyperperiod.cli.tables.linux import servers_table, summary
+
+    screen = Screen()
+    screen.line(summary(status))
+    if status.get("servers"):
+        screen.line("")
+        screen.table(servers_table(status))

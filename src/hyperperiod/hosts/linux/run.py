@@ -23,7 +23,7 @@ import numpy as np
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux import live, script
 from hyperperiod.hosts.linux.build import Images, images
 from hyperperiod.hosts.linux.machine import Machine, Running, boot
 from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
@@ -187,8 +187,8 @@ def _refuse(system: System) -> None:
             raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
     for domain in system.domains:
         where = f"domain {domain.name}: "
-        if domain.scheduler not in script.INSIDE:
-            allowed = f"{', '.join(script.INSIDE)}, where tasks stay on their vcpu,"
+        if domain.scheduler not in live.INSIDE:
+            allowed = f"{', '.join(live.INSIDE)}, where tasks stay on their vcpu,"
             raise wrong(f"{where}scheduler", str(domain.scheduler), allowed)
         if len(domain.tasks) > TASK_LIMIT:
             raise wrong(f"{where}task", str(len(domain.tasks)), f"at most {TASK_LIMIT}")

@@ -12,28 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hyperperiod.hosts.priorities import Priorities
+from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
 from hyperperiod.hosts.xen.plan import guest_ring_bytes
-from hyperperiod.model import Policy, Scheduler, Scope, Slack, System, Vcpu, vcpus_of
+from hyperperiod.model import Scope, System, Vcpu, vcpus_of
 from hyperperiod.model.units import NS_PER_UNIT
 
 BEGUN, DONE, COMPLAINT = "hyperperiod: begins at", "hyperperiod: done", "hyperperiod: error:"
 EPOCH = "epoch=0"
 """In the words of a domain, where the script puts the epoch."""
-
-INSIDE = {
-    Scheduler.RM: "fp",
-    Scheduler.DM: "fp",
-    Scheduler.FP: "fp",
-    Scheduler.EDF: "edf",
-    Scheduler.FIFO: "fifo",
-    Scheduler.FAIR: "turns",
-}
-"""What hyperperiodd calls the schedulers of domains."""
-NO_SPARE = "spare_period_ns=1000000000 spare_budget_ns=0"
-"""The spare of a system that has none, under a policy with a spare: any period will do."""
 
 SCRIPT = """\
 #!/bin/busybox sh
@@ -144,11 +132,8 @@ def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bo
 
 def requests(system: System) -> Iterator[str]:
     """What hyperperiodd is asked for before the start."""
-    yield _policy(system)
+    yield from live.requests(system, range(system.pcpus), name_of)
     yield "record on"
-    priorities = Priorities(system)
-    for vcpu in vcpus_of(system):
-        yield " ".join(["server", name_of(vcpu), *_server(system, vcpu, priorities)])
 
 
 def name_of(vcpu: Vcpu) -> str:
@@ -162,43 +147,6 @@ def lock_domains(system: System) -> Sequence[Sequence[int]]:
     if system.policy.scope is Scope.GLOBAL:
         return [[vcpu.id for vcpu in vcpus]]
     return [[vcpu.id for vcpu in vcpus if (vcpu.pcpu or 0) == pcpu] for pcpu in range(system.pcpus)]
-
-
-def policy_words(policy: Policy) -> str:
-    """A policy as hyperperiodd takes it."""
-    return policy.name or f"{policy.budget}+{policy.order}+{policy.slack}"
-
-
-def _policy(system: System) -> str:
-    policy = system.policy
-    is_global = int(policy.scope is Scope.GLOBAL)
-    parts = ["policy", f"name={policy_words(policy)}", f"pcpus=0-{system.pcpus - 1}"]
-    parts.append(f"global={is_global}")
-    if system.quantum_ns is not None:
-        parts.append(f"quantum_ns={system.quantum_ns}")
-    if system.spare is not None:
-        parts.append(f"spare_period_ns={system.spare.period_ns}")
-        parts.append(f"spare_budget_ns={system.spare.budget_ns}")
-    elif policy.slack is Slack.SPARE:
-        parts.append(NO_SPARE)
-    return " ".join(parts)
-
-
-def _server(system: System, vcpu: Vcpu, priorities: Priorities) -> Iterator[str]:
-    is_global = system.policy.scope is Scope.GLOBAL
-    yield "pcpu=global" if is_global else f"pcpu={vcpu.pcpu or 0}"
-    yield f"inside={INSIDE[vcpu.domain.scheduler]}"
-    if vcpu.best_effort:
-        yield "best_effort=1"
-        if vcpu.weight is not None:
-            yield f"weight={vcpu.weight}"
-        return
-    assert vcpu.interface is not None, "interfaces must be known"
-    yield f"period_ns={vcpu.interface.period_ns}"
-    yield f"budget_ns={vcpu.interface.budget_ns}"
-    yield f"priority={priorities.of(vcpu)}"
-    if vcpu.extra:
-        yield "extra=1"
 
 
 def _process(system: System, number: int) -> str:

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who belongs to a server: cgroups, processes, threads, containers and virtual machines by name.
+
+A member is written KIND:WHAT:
+
+    cgroup:PATH      all threads of a cgroup (version 2) and below it, also those to come
+    pid:N            all threads of a process, also those to come
+    thread:N         one thread
+    name:PATTERN     the threads whose name matches now, such as name:worker-*
+    container:NAME   a container's or a service's cgroup: an id, or a name, of Docker, Podman,
+                     containerd, CRI-O, LXC or systemd
+    vm:NAME          the vcpus of a virtual machine of QEMU or libvirt: vcpu i belongs to the server
+                     SERVER.i if there is one, else to SERVER
+    emulator:NAME    all other threads of that virtual machine
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from hyperperiod.model import InputError
+
+KINDS: Final = ("cgroup", "pid", "thread", "name", "container", "vm", "emulator")
+VCPU_THREAD: Final = re.compile(r"CPU (\d+)/\w+")
+"""How QEMU calls the thread of a vcpu, if it names its threads (libvirt has it do so)."""
+CONTAINER_FOLDER: Final = re.compile(
+    r"(?:(?:docker|libpod|crio|cri-containerd|nspawn|lxc\.payload|machine)[-.])?(.+?)"
+    r"(?:\.scope|\.service|\.slice)?"
+)
+"""How runtimes and systemd call the cgroup of a container or service: its id or name within."""
+SHORTEST_ID: Final = 6
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine: its processes and its cgroups."""
+
+    proc: Path = Path("/proc")
+    cgroups: Path = field(default=Path("/sys/fs/cgroup"))
+
+    def processes(self) -> Iterator[int]:
+        """The numbers of all processes that are there now."""
+        for folder in self.proc.iterdir():
+            if folder.name.isdecimal():
+                yield int(folder.name)
+
+    def threads(self, process: int) -> Iterator[tuple[int, str]]:
+        """The threads of a process, with their names; one that ends meanwhile is left out."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for folder in sorted((self.proc / str(process) / "task").iterdir()):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    yield int(folder.name), (folder / "comm").read_text().rstrip("\n")
+
+    def words(self, process: int) -> list[str]:
+        """The command line of a process; empty for one of the kernel or one that has ended."""
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            data = (self.proc / str(process) / "cmdline").read_bytes()
+            return data.decode("utf-8", "replace").rstrip("\0").split("\0") if data else []
+        return []
+
+
+def requests(
+    server: str, member: str, servers: Sequence[str], host: Host | None = None
+) -> list[str]:
+    """The requests that attach a member to a server; `servers` are all that there are.
+
+    InputError for a member that cannot be found.
+    """
+    host = host or Host()
+    kind, separator, what = member.partition(":")
+    if kind not in KINDS or not separator or not what:
+        raise InputError("", None, "member", repr(member), f"KIND:WHAT, KIND: {', '.join(KINDS)}")
+    if kind == "vm":
+        return [
+            f"attach {_of_vcpu(server, index, servers)} thread={thread}"
+            for index, thread in _vcpus(what, host)
+        ]
+    return [f"attach {server} {words}" for words in _words(kind, what, host)]
+
+
+def _words(kind: str, what: str, host: Host) -> list[str]:
+    if kind == "cgroup":
+        return [f"cgroup={what}"]
+    if kind in ("pid", "thread"):
+        if not what.isdecimal():
+            raise InputError("", None, f"member {kind}", repr(what), "a number")
+        return [f"{kind}={what}"]
+    if kind == "container":
+        return [f"cgroup={_container(what, host)}"]
+    if kind == "emulator":
+        process = _virtual_machine(what, host)
+        vcpus = {thread for _, thread in _vcpus(what, host)}
+        return [f"thread={number}" for number, _ in host.threads(process) if number not in vcpus]
+    found = [
+        number
+        for process in sorted(host.processes())
+        for number, name in host.threads(process)
+        if fnmatchcase(name, what)
+    ]
+    if not found:
+        allowed = "the name of a thread that is there (/proc/*/task/*/comm)"
+        raise InputError("", None, "member name", repr(what), allowed)
+    return [f"thread={number}" for number in found]
+
+
+def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
+    own = f"{server}.{index}"
+    return own if own in servers else server
+
+
+def _virtual_machine(name: str, host: Host) -> int:
+    """The process of QEMU that has this name."""
+    machines: dict[str, list[int]] = {}
+    for process in sorted(host.processes()):
+        words = host.words(process)
+        if words and re.match(r"(?:qemu|kvm)", Path(words[0]).name):
+            machines.setdefault(_name_in(words), []).append(process)
+    if len(machines.get(name, [])) != 1:
+        others = ", ".join(sorted(each for each in machines if each)) or "none is there"
+        found = f"{len(machines.get(name, []))} called {name!r}"
+        raise InputError("", None, "member vm", found, f"one virtual machine: {others}")
+    return machines[name][0]
+
+
+def _name_in(words: Sequence[str]) -> str:
+    """What `-name` says in a command line of QEMU: NAME,... or guest=NAME,..."""
+    for option, value in pairwise(words):
+        if option in ("-name", "--name"):
+            return value.split(",")[0].removeprefix("guest=")
+    return ""
+
+
+def _vcpus(name: str, host: Host) -> list[tuple[int, int]]:
+    """The vcpus of a virtual machine: index and thread."""
+    found = [
+        (int(match[1]), number)
+        for number, comm in host.threads(_virtual_machine(name, host))
+        if (match := VCPU_THREAD.match(comm))
+    ]
+    if not found:
+        allowed = "threads that QEMU names: -name NAME,debug-threads=on, as libvirt has it"
+        raise InputError("", None, "member vm", f"no vcpus of {name!r}", allowed)
+    return sorted(found)
+
+
+def _container(name: str, host: Host) -> str:
+    """The cgroup of a container or service, below the root of cgroups."""
+    found: list[Path] = []
+    for folder in sorted(path for path in host.cgroups.rglob("*") if path.is_dir()):
+        match = CONTAINER_FOLDER.fullmatch(folder.name)
+        own = match[1] if match else folder.name
+        is_short_id = len(name) >= SHORTEST_ID and own.startswith(name)
+        if own != name and folder.name != name and not is_short_id:
+            continue
+        # Below the cgroup of a container are others that it made itself.
+        if not any(folder.is_relative_to(outer) for outer in found):
+            found.append(folder)
+    if len(found) != 1:
+        listed = ", ".join(str(path.relative_to(host.cgroups)) for path in found)
+        what = f"{len(found)} of {name!r}" + (f" ({listed})" if found else "")
+        raise InputError("", None, "member container", what, "one; or cgroup:PATH")
+    return f"/{found[0].relative_to(host.cgroups)}"

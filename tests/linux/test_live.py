@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod linux`: a system goes to the daemon as it was analysed, and members are found."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.building import TOP
+from tests.linux.daemons import Daemon, daemon_in
+
+from hyperperiod.analysis import Analysis
+from hyperperiod.cli import main
+from hyperperiod.hosts.linux import live
+from hyperperiod.hosts.linux.client import Client
+from hyperperiod.hosts.linux.members import Host, requests
+from hyperperiod.model import InputError, MissingError, load_system, vcpus_of
+from hyperperiod.runs import complete
+
+SYSTEMS = TOP / "systems"
+
+
+UNFITTED = "-unfitted"
+"""What a system without interfaces that can be computed ends in: fit comes first."""
+TOO_SHORT = ("ertds-example3", "late-packets-sedf", "late-packets-sedf-prime", "late-packets-psedf")
+"""Systems with periods of some microseconds, in which a Linux would do nothing but decide."""
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with daemon_in(tmp_path) as one:
+        yield one
+
+
+def command(daemon: Daemon, *words: str, code: int = 0) -> Result:
+    socket = ("--socket", str(daemon.folder / "control"))
+    done = CliRunner().invoke(main, ["linux", *words, *socket])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def shown(daemon: Daemon) -> Any:
+    return json.loads(command(daemon, "status", "--json").stdout)
+
+
+def example_systems() -> list[str]:
+    names = (path.stem for path in SYSTEMS.glob("*.toml"))
+    return sorted(name for name in names if not name.endswith(UNFITTED))
+
+
+@pytest.mark.parametrize("name", example_systems())
+def test_every_system_goes_to_the_daemon_as_it_was_analysed(tmp_path: Path, name: str) -> None:
+    """The daemon, which asks the core, takes the servers of each example that has no events."""
+    completed = complete(Analysis(load_system(str(SYSTEMS / f"{name}.toml"))))
+    cpus = range(completed.pcpus)
+    with daemon_in(tmp_path) as daemon, Client(tmp_path / "control") as client:
+        if completed.swaps or completed.changes or name in TOO_SHORT:
+            with pytest.raises(InputError, match=r"hyperperiod linux|deci"):
+                live.start(client, completed, cpus, [], force=True)
+            assert "servers" not in daemon.does("status")
+            return
+        live.start(client, completed, cpus, [], force=True)
+        servers = {each["name"]: each for each in daemon.does("status")["servers"]}
+    assert servers.pop("hyperperiodd")["best_effort"] is True
+    assert set(servers) == {live.server_name(vcpu) for vcpu in vcpus_of(completed)}
+    for vcpu in vcpus_of(completed):
+        server = servers[live.server_name(vcpu)]
+        if vcpu.interface is None:
+            assert server["best_effort"] is True
+        else:
+            assert server["period_ns"] == vcpu.interface.period_ns
+            assert server["budget_ns"] == vcpu.interface.budget_ns
+
+
+def test_a_system_is_started_changed_and_stopped(daemon: Daemon, tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text((SYSTEMS / "flight-control.toml").read_text())
+    names = [domain.name for domain in load_system(str(file)).domains]
+    me = os.getpid()
+    started = command(daemon, "start", str(file), "--attach", f"{names[0]}=pid:{me}", "--json")
+    assert json.loads(started.stdout)["running"] is True
+    assert f"attach 0 pid={me} key=-1" in daemon.calls
+    assert "found a system in force" in command(daemon, "start", str(file), code=2).output
+    command(daemon, "set", names[0], "--budget", "1ms", "--priority", "7")
+    first = next(each for each in shown(daemon)["servers"] if each["name"] == names[0])
+    assert (first["budget_ns"], first["priority"]) == (1_000_000, 7)
+    command(daemon, "attach", names[1], f"thread:{me}", "--key", "3")
+    command(daemon, "detach", names[1], f"thread:{me}")
+    assert [call.split()[0] for call in daemon.calls[-3:]] == ["change", "attach", "detach"]
+    table = command(daemon, "status").stdout
+    assert all(name in table for name in names)
+    command(daemon, "stop")
+    assert shown(daemon)["running"] is False
+
+
+def test_what_is_refused_leaves_nothing_in_force(daemon: Daemon) -> None:
+    file = str(SYSTEMS / "flight-control.toml")
+    done = command(daemon, "start", file, "--attach", "nobody=pid:1", code=2)
+    assert "'nobody'" in done.output
+    assert "servers" not in shown(daemon)
+    with Client(daemon.folder / "control") as client:
+        system = complete(Analysis(load_system(file)))
+        with pytest.raises(InputError, match="--cpus"):
+            live.start(client, system, range(system.pcpus + 1), [], force=False)
+
+
+def test_without_a_daemon_it_is_said_what_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First whether the kernel could have one at all."""
+    kernel = tmp_path / "state"
+    monkeypatch.setattr("hyperperiod.hosts.linux.client.KERNEL", kernel)
+    with pytest.raises(MissingError, match="this kernel has no sched_ext"):
+        Client(tmp_path / "control")
+    kernel.touch()
+    with pytest.raises(MissingError, match="hyperperiodd does not run"):
+        Client(tmp_path / "control")
+
+
+# --- members ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """A machine with two VMs of QEMU, a program with workers, and containers."""
+    proc, cgroups = tmp_path / "proc", tmp_path / "cgroup"
+    processes = {
+        100: (["/usr/bin/qemu-system-x86_64", "-name", "guest=web,debug-threads=on", "-smp", "2"],
+              {100: "qemu-system-x86", 101: "CPU 0/KVM", 102: "CPU 1/KVM", 103: "worker"}),
+        200: (["/usr/bin/kvm", "-smp", "1", "-name", "old"], {200: "kvm", 201: "kvm"}),
+        300: (["./server"], {300: "server", 301: "worker-0", 302: "worker-1"}),
+        400: ([], {400: "kthreadd"}),
+    }  # fmt: skip
+    for process, (words, threads) in processes.items():
+        for thread, comm in threads.items():
+            folder = proc / str(process) / "task" / str(thread)
+            folder.mkdir(parents=True)
+            (folder / "comm").write_text(f"{comm}\n")
+        (proc / str(process) / "cmdline").write_bytes(b"".join(f"{w}\0".encode() for w in words))
+    (proc / "self").mkdir()
+    for name in (
+        "system.slice/docker-0123456789abcdef.scope/inner",
+        "system.slice/nginx.service",
+        "machine.slice/libpod-0123fedcba.scope",
+        "lxc.payload.db",
+        "a/nginx",
+    ):
+        (cgroups / name).mkdir(parents=True)
+    return Host(proc, cgroups)
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        ("cgroup:/a/b", ["attach s cgroup=/a/b"]),
+        ("pid:7", ["attach s pid=7"]),
+        ("thread:7", ["attach s thread=7"]),
+        ("name:worker-*", ["attach s thread=301", "attach s thread=302"]),
+        ("name:worker", ["attach s thread=103"]),
+        ("vm:web", ["attach s.0 thread=101", "attach s thread=102"]),
+        ("emulator:web", ["attach s thread=100", "attach s thread=103"]),
+        (
+            "container:0123456789abcdef",
+            ["attach s cgroup=/system.slice/docker-0123456789abcdef.scope"],
+        ),
+        ("container:012345", ["attach s cgroup=/system.slice/docker-0123456789abcdef.scope"]),
+        ("container:nginx.service", ["attach s cgroup=/system.slice/nginx.service"]),
+        ("container:db", ["attach s cgroup=/lxc.payload.db"]),
+    ],
+)
+def test_members_are_found(host: Host, member: str, expected: list[str]) -> None:
+    assert requests("s", member, ["s", "s.0"], host) == expected
+
+
+@pytest.mark.parametrize(
+    ("member", "found"),
+    [
+        ("web", "'web'"),
+        ("vm:", "'vm:'"),
+        ("pid:x", "'x'"),
+        ("name:nobody", "'nobody'"),
+        ("vm:db", "0 called 'db'; allowed: one virtual machine: old, web"),
+        ("vm:old", "no vcpus of 'old'; allowed: threads that QEMU names"),
+        ("container:nginx", "2 of 'nginx' (a/nginx, system.slice/nginx.service)"),
+        ("container:0123", "0 of '0123'"),
+    ],
+)
+def test_members_that_are_not_there_are_refused(host: Host, member: str, found: str) -> None:
+    with pytest.raises(InputError) as refused:
+        requests("s", member, ["s"], host)
+    assert found in str(refused.value)
