@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce.on_host import Host
 
 NAMES = (
+    "csa-fig4",
+    "csa-fig5",
+    "csa-fig6",
+    "csa-fig7",
+    "csa-table1",
+    "csa-table2",
     "ertds-fig6",
     "ertds-fig7",
     "ertds-fig8",
@@ -56,7 +62,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--sets",
     type=Whole(1, 10_000),
-    help="Draws per point, each with a seed of its own (20, on Xen 1).",
+    help="Draws per point, each with a seed of its own (20 or more, on Xen 1).",
 )
 @click.option(
     "--horizon",

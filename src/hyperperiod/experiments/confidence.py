@@ -65,6 +65,12 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
     return Interval(low=middle - reach, high=middle + reach)
 
 
+def mean_share_interval(shares: Sequence[float]) -> Interval | None:
+    """The same for shares, which are never below 0 nor above 1, and so no mean of them is."""
+    found = mean_interval(shares)
+    return found and Interval(low=max(found.low, 0.0), high=min(found.high, 1.0))
+
+
 def ratio_interval(tops: Sequence[float], bottoms: Sequence[float]) -> Interval | None:
     """Where the ratio of two means lies, each pair of values being of the same draw.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hyperperiod.experiments.files import read_experiment
+from hyperperiod.experiments.reproduce.arinc import ArincDomains, ArincResponses, ArincTable
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.requests import Requests
 from hyperperiod.experiments.reproduce.server_overhead import (
@@ -16,6 +17,7 @@ from hyperperiod.experiments.reproduce.server_overhead import (
 from hyperperiod.experiments.reproduce.server_trace import ServerTrace
 from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.experiments.reproduce.stability_control import StabilityControl
+from hyperperiod.experiments.reproduce.synthetic import Synthetic
 from hyperperiod.experiments.reproduce.worst_packets import WorstPackets
 from hyperperiod.resources import EXPERIMENTS
 
@@ -28,9 +30,19 @@ _Kind = (
     | ServerTests
     | ServerAllocations
     | ServerTrace
+    | Synthetic
+    | ArincTable
+    | ArincResponses
+    | ArincDomains
 )
 
 NAMES: dict[str, type[_Kind]] = {
+    "csa-fig4": Synthetic,
+    "csa-fig5": Synthetic,
+    "csa-fig6": Synthetic,
+    "csa-fig7": ArincResponses,
+    "csa-table1": ArincTable,
+    "csa-table2": ArincDomains,
     "ertds-fig6": SpareGain,
     "ertds-fig7": SpareGain,
     "ertds-fig8": SpareGain,

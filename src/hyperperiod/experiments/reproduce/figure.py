@@ -17,8 +17,7 @@ from hyperperiod.experiments.reproduce.result import (
 )
 from hyperperiod.model import InputError
 from hyperperiod.model.result_object import ResultObject
-from hyperperiod.report.groups import GroupChart, group_svg
-from hyperperiod.report.lines import LineChart, line_svg
+from hyperperiod.report.panels import Chart, Panels, chart_svg
 
 Progress = Callable[[int], None]
 
@@ -63,7 +62,7 @@ class Figure:
     source: str
     rows: Sequence[Row]
     claims: Sequence[Claim]
-    chart: LineChart | GroupChart
+    chart: Chart | Panels
     columns: Sequence[str]
     """Those keys of a row that people want to see."""
     interrupted: bool = False
@@ -77,9 +76,7 @@ class Figure:
     @property
     def picture(self) -> str:
         """The chart as SVG."""
-        if isinstance(self.chart, LineChart):
-            return line_svg(self.chart)
-        return group_svg(self.chart)
+        return chart_svg(self.chart)
 
     @property
     def result(self) -> ReproductionResult:

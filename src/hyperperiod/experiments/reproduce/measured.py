@@ -8,13 +8,21 @@ from typing import Generic, TypeVar
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
-from hyperperiod.experiments.reproduce.result import RequestRow, ServerEventsRow, SpareGainRow
+from hyperperiod.experiments.reproduce.result import (
+    ArincRow,
+    DomainMissRow,
+    RequestRow,
+    ResponseRow,
+    ServerEventsRow,
+    SpareGainRow,
+)
 from hyperperiod.model.part import Part
-from hyperperiod.report.groups import GroupChart
-from hyperperiod.report.lines import LineChart
+from hyperperiod.report.panels import Chart, Panels
 
-Row = TypeVar("Row", SpareGainRow, RequestRow, ServerEventsRow)
-Judged = tuple[list[Claim], LineChart | GroupChart]
+Row = TypeVar(
+    "Row", SpareGainRow, RequestRow, ServerEventsRow, ResponseRow, ArincRow, DomainMissRow
+)
+Judged = tuple[list[Claim], Chart | Panels]
 
 
 class MeasuredFigure(Part, Generic[Row]):

@@ -137,7 +137,66 @@ class ServerRunRow(ResultObject):
     longest_ns: int
 
 
-Row = SpareGainRow | RequestRow | PacketRow | ServerEventsRow | ServerRunRow
+class ResponseRow(ResultObject):
+    """Responses over deadlines, and deadline misses, in a setting under a policy.
+
+    `dmr` is the mean over draws; `less` by how much it is below that of the policy before it, draw
+    by draw, and `worse_draws` in how many it is above. Ratios are clipped at 3.
+    """
+
+    setting: str
+    policy: str
+    host: str
+    draws: int
+    jobs: int
+    overhead: float
+    overhead_interval: Interval | None
+    dmr: float
+    dmr_interval: Interval | None
+    paper_dmr: float | None
+    less: float | None
+    less_interval: Interval | None
+    worse_draws: int
+    median: float
+    percentiles: tuple[float, ...]
+
+
+class ArincRow(ResultObject):
+    """What interfaces and tasks of a drawn workload take of the pcpu, and the paper's numbers."""
+
+    workload: int
+    draws: int
+    interfaces: float
+    paper_interfaces: float
+    tasks: float
+    paper_tasks: float
+    overhead: float
+    paper_overhead: float
+
+
+class DomainMissRow(ResultObject):
+    """A domain's interface overhead and its deadline miss ratios under PTPS and CRPS."""
+
+    domain: int
+    draws: int
+    overhead: float
+    dmr: float
+    dmr_interval: Interval | None
+    paper_dmr: float
+    crps_dmr: float
+    crps_dmr_interval: Interval | None
+
+
+Row = (
+    SpareGainRow
+    | RequestRow
+    | PacketRow
+    | ServerEventsRow
+    | ServerRunRow
+    | ResponseRow
+    | ArincRow
+    | DomainMissRow
+)
 
 
 class ReproductionResult(ResultObject):

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The seven ARINC-653 workloads of the CSA paper: Table I, Fig. 7 and Table II.
+
+Their tasks are in no public document. All that is measured here is measured on harmonic workloads
+drawn to have the utilizations that the paper prints (`hyperperiod.model.arinc`), and titles say so.
+Budgets have no room for what switches cost, as in the paper, so deadlines are missed only because
+switches take time: how long is a free parameter, since the paper does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from statistics import fmean
+from typing import Annotated
+
+from hyperperiod.analysis import resolve
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import ends, mean_share_interval, with_interval
+from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse, refuse_host
+from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
+from hyperperiod.experiments.reproduce.responsiveness import (
+    COLUMNS,
+    POLICIES,
+    Ratios,
+    cdf_chart,
+    interface_overhead,
+    response_rows,
+    simulated,
+    tasks_with_deadlines,
+)
+from hyperperiod.experiments.reproduce.result import ArincRow, DomainMissRow, ResponseRow
+from hyperperiod.model import Overheads, System, format_time, parse_policy
+from hyperperiod.model.arinc import TABLE_1, TABLE_2, arinc_workload
+from hyperperiod.model.part import AtLeast, Part, key
+from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.report.groups import Group, GroupChart, Mark
+from hyperperiod.report.lines import Curve, LineChart, Scale
+from hyperperiod.report.panels import Panels
+
+ROUNDED = 0.000_51
+"""How far a number may be from one that the paper prints with three decimals."""
+ALIKE = 0.001
+"""Deadline miss ratios that differ by less are the same."""
+
+Count = Annotated[int, Whole(1)]
+
+
+def workload(number: int, seed: int) -> System:
+    """A drawn workload with its interfaces."""
+    return resolve(arinc_workload(number, parse_policy(POLICIES[0]), seed=seed))
+
+
+def with_switches(system: System, policy: str, switch_ns: int) -> System:
+    """The system under a policy, with switches of which no budget knows."""
+    overheads = Overheads(context_switch_ns=switch_ns)
+    return system.replace(policy=parse_policy(policy), overheads=overheads)
+
+
+class TableFindings(Part):
+    """What the paper says of Table I."""
+
+    overhead: str
+
+
+class ArincTable(MeasuredFigure[ArincRow]):
+    """Table I: what interfaces of the workloads take, and what of it rounding up has added."""
+
+    sets: Count
+    paper: TableFindings
+
+    def steps(self, asked: Asked) -> int:
+        return len(TABLE_1) * (asked.sets or self.sets)
+
+    def _columns(self) -> tuple[Sequence[str], int]:
+        columns = (
+            *("workload", "draws", "interfaces", "paper_interfaces", "tasks", "paper_tasks"),
+            *("overhead", "paper_overhead"),
+        )
+        return columns, columns.index("interfaces")
+
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[ArincRow]:
+        refuse(asked, self.name, "horizon_ns")
+        refuse_host(asked, self.name, "nothing runs here")
+        done, sets = 0, asked.sets or self.sets
+        for number, (interfaces, tasks) in TABLE_1.items():
+            overheads, asks = [], []
+            for draw in range(sets):
+                system = workload(number, asked.seed + draw)
+                asks.append(float(sum((d.utilization for d in system.domains), Fraction(0))))
+                overheads.append(interface_overhead(system))
+                done += 1
+                progress(done)
+            yield ArincRow(
+                workload=number,
+                draws=sets,
+                interfaces=fmean(asks) + fmean(overheads),
+                paper_interfaces=interfaces / 1000,
+                tasks=fmean(asks),
+                paper_tasks=tasks / 1000,
+                overhead=fmean(overheads),
+                paper_overhead=(interfaces - tasks) / 1000,
+            )
+
+    def _judged(self, rows: Sequence[ArincRow], asked: Asked) -> Judged:  # noqa: ARG002
+        far = [
+            max(abs(row.interfaces - row.paper_interfaces), abs(row.tasks - row.paper_tasks))
+            for row in rows
+        ]
+        claim = Claim(
+            "The drawn workloads have the paper's utilizations, with interfaces that are computed.",
+            self.paper.overhead,
+            f"the furthest is off by {max(far, default=0):.5f}",
+            bool(far) and max(far) <= ROUNDED,
+        )
+        chart = GroupChart(
+            self.title,
+            Scale("share of the pcpu", "%", 0.01),
+            ("tasks", "interfaces", "interfaces, paper"),
+            [
+                Group(
+                    f"workload {row.workload}",
+                    [Mark(row.tasks), Mark(row.interfaces), Mark(row.paper_interfaces)],
+                )
+                for row in rows
+            ],
+            subtitle=self.source,
+        )
+        return [claim] if len(rows) == len(TABLE_1) else [], chart
+
+
+class Shown(Part):
+    """A workload that is drawn in the figure, and what it stands for."""
+
+    workload: Annotated[int, Whole(1, 7)]
+    what: str
+
+
+class ArincFindings(Part):
+    """What the paper says of Fig. 7."""
+
+    better: str
+    reclaims: str
+    alone: str
+    cause: str
+
+
+class ArincResponses(MeasuredFigure[ResponseRow]):
+    """Fig. 7: responses of drawn workloads, whose budgets know nothing of what switches take."""
+
+    sets: Count
+    horizon_ns: PositiveTime
+    switch_ns: PositiveTime
+    shown: Annotated[tuple[Shown, ...], AtLeast(1)]
+    paper: ArincFindings
+
+    def steps(self, asked: Asked) -> int:
+        return len(TABLE_1) * (asked.sets or self.sets)
+
+    def _columns(self) -> tuple[Sequence[str], int]:
+        return COLUMNS, COLUMNS.index("draws")
+
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[ResponseRow]:
+        refuse_host(asked, self.name, "minutes of many systems")
+        horizon_ns, sets = asked.horizon_ns or self.horizon_ns, asked.sets or self.sets
+        done = 0
+        for number in TABLE_1:
+            found = {policy: Ratios() for policy in POLICIES}
+            overheads = []
+            for draw in range(sets):
+                system = workload(number, asked.seed + draw)
+                overheads.append(interface_overhead(system))
+                for policy in POLICIES:
+                    costly = with_switches(system, policy, self.switch_ns)
+                    run = simulated(costly, horizon_ns, asked.seed + draw)
+                    found[policy].add(tasks_with_deadlines(system, run, None))
+                done += 1
+                progress(done)
+            yield from response_rows(_name(number), list(found.items()), overheads, {})
+
+    def _judged(self, rows: Sequence[ResponseRow], asked: Asked) -> Judged:
+        whole = len(rows) == len(TABLE_1) * len(POLICIES)
+        panels = [
+            cdf_chart(
+                f"{self.title}: {one.what}, {_name(one.workload)}",
+                self.source,
+                [row for row in rows if row.setting == _name(one.workload)],
+            )
+            for one in self.shown
+        ]
+        return list(self._claims(rows, asked)) if whole else [], Panels(panels)
+
+    def _claims(self, rows: Sequence[ResponseRow], asked: Asked) -> Iterator[Claim]:
+        worse = {row.setting: row.worse_draws for row in rows if row.policy == "wcps"}
+        draws = rows[0].draws
+        yield Claim(
+            f"In every draw WCPS misses no more deadlines than PTPS, with"
+            f" {format_time(self.switch_ns)} a switch.",
+            self.paper.better,
+            "; ".join(
+                f"{name}: more in {count} of {draws} draws"
+                for name, count in worse.items()
+                if count
+            )
+            or f"in all {draws} draws of each workload",
+            not any(worse.values()),
+        )
+        most = [row for row in rows if row.policy == "crps"]
+        least = {row.setting: row for row in rows if row.policy == "ptps"}
+        yield Claim(
+            "CRPS misses the fewest deadlines on average, with every workload.",
+            self.paper.reclaims,
+            "; ".join(
+                f"{row.setting}: {row.dmr:.3%} of {least[row.setting].dmr:.3%} under PTPS"
+                for row in most
+            ),
+            all(
+                row.dmr <= other.dmr
+                for row in most
+                for other in rows
+                if other.setting == row.setting
+            ),
+        )
+        alone = [row for row in rows if row.setting == _name(7)]
+        yield Claim(
+            "With a single domain the three are the same.",
+            self.paper.alone,
+            ", ".join(f"{row.dmr:.3%} missed under {row.policy}" for row in alone),
+            len({(row.dmr, row.percentiles) for row in alone}) == 1,
+        )
+        number = asked.seed
+        free = [
+            simulated(
+                with_switches(workload(one, number), policy, 0),
+                asked.horizon_ns or self.horizon_ns,
+                number,
+            ).misses
+            for one in TABLE_1
+            for policy in POLICIES
+        ]
+        yield Claim(
+            "Without cost nothing misses: it is switches of which the budgets know nothing.",
+            self.paper.cause,
+            f"{sum(free)} misses in the first draws of all workloads under all three",
+            not any(free),
+        )
+
+
+class DomainFindings(Part):
+    """What the paper says of Table II."""
+
+    less: str
+    reclaims: str
+
+
+class DomainDmr(Part):
+    """The paper's row for a domain of workload 2; its deadline miss ratio in thousandths."""
+
+    domain: Annotated[int, Whole(1, 6)]
+    dmr: Annotated[int, Whole(0, 1000)]
+
+
+class ArincDomains(MeasuredFigure[DomainMissRow]):
+    """Table II: which of the domains of workload 2 miss deadlines under PTPS, and under CRPS."""
+
+    sets: Count
+    horizon_ns: PositiveTime
+    switch_ns: PositiveTime
+    domains: tuple[DomainDmr, ...] = key(name="domain")
+    paper: DomainFindings
+
+    def steps(self, asked: Asked) -> int:
+        return asked.sets or self.sets
+
+    def _columns(self) -> tuple[Sequence[str], int]:
+        columns = (
+            *("domain", "draws", "overhead", "dmr", "dmr_interval", "paper_dmr"),
+            *("crps_dmr", "crps_dmr_interval"),
+        )
+        return columns, columns.index("overhead")
+
+    def _measured(self, asked: Asked, progress: Progress) -> Iterator[DomainMissRow]:
+        refuse_host(asked, self.name, "minutes of many systems")
+        horizon_ns, sets = asked.horizon_ns or self.horizon_ns, asked.sets or self.sets
+        found: dict[str, dict[int, list[float]]] = {
+            policy: {domain: [] for domain in TABLE_2} for policy in ("ptps", "crps")
+        }
+        for draw in range(sets):
+            system = workload(2, asked.seed + draw)
+            for policy, missed in found.items():
+                costly = with_switches(system, policy, self.switch_ns)
+                run = simulated(costly, horizon_ns, asked.seed + draw)
+                for number, domain in enumerate(run.domains, start=1):
+                    jobs = sum(task.jobs for task in domain.tasks)
+                    missed[number].append(sum(task.misses for task in domain.tasks) / jobs)
+            progress(draw + 1)
+        for one in self.domains:
+            ptps, crps = found["ptps"][one.domain], found["crps"][one.domain]
+            yield DomainMissRow(
+                domain=one.domain,
+                draws=sets,
+                overhead=TABLE_2[one.domain] / 1000,
+                dmr=fmean(ptps),
+                dmr_interval=mean_share_interval(ptps),
+                paper_dmr=one.dmr / 1000,
+                crps_dmr=fmean(crps),
+                crps_dmr_interval=mean_share_interval(crps),
+            )
+
+    def _judged(self, rows: Sequence[DomainMissRow], asked: Asked) -> Judged:  # noqa: ARG002
+        curves = [
+            Curve(
+                name,
+                [(1000 * row.overhead, getattr(row, field)) for row in rows],
+                dots=True,
+                whiskers=[
+                    (1000 * row.overhead, interval.low, interval.high)
+                    for row in rows
+                    if (interval := getattr(row, f"{field}_interval", None))
+                ],
+            )
+            for name, field in (
+                ("PTPS", "dmr"),
+                ("CRPS", "crps_dmr"),
+                ("PTPS, paper", "paper_dmr"),
+            )
+        ]
+        chart = LineChart(
+            self.title,
+            Scale("interface overhead of a domain", "thousandths of the pcpu"),
+            Scale("deadlines missed", "%", 0.01),
+            curves,
+            subtitle=self.source,
+        )
+        return list(self._claims(rows)) if rows else [], chart
+
+    def _claims(self, rows: Sequence[DomainMissRow]) -> Iterator[Claim]:
+        none, most = (pick(rows, key=lambda row: row.overhead) for pick in (min, max))
+        yield Claim(
+            "The domain without overhead misses most, the one with the largest least.",
+            self.paper.less,
+            f"{_dmr_text(none)} with {none.overhead:.3f}, {_dmr_text(most)} with"
+            f" {most.overhead:.3f}",
+            all(
+                ends(none.dmr, none.dmr_interval)[0] > ends(row.dmr, row.dmr_interval)[1]
+                for row in rows
+                if row is not none
+            )
+            and all(most.dmr <= row.dmr for row in rows),
+        )
+        yield Claim(
+            "Under CRPS the domains without overhead miss less: they reclaim of the others.",
+            self.paper.reclaims,
+            f"{with_interval(_share, none.crps_dmr, none.crps_dmr_interval)} instead of"
+            f" {_dmr_text(none)} with {none.overhead:.3f}",
+            ends(none.crps_dmr, none.crps_dmr_interval)[1] < ends(none.dmr, none.dmr_interval)[0],
+        )
+
+
+def _name(number: int) -> str:
+    return f"workload {number}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.2%}"
+
+
+def _dmr_text(row: DomainMissRow) -> str:
+    return with_interval(_share, row.dmr, row.dmr_interval)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Responsiveness, a job's response over its deadline: its distribution and the deadline misses.
+
+As in the CSA paper ratios are clipped at 3. Responses come in the classes of the host's histograms,
+narrow ones (`response_error`), so a ratio is exact to some percent of itself; deadline misses are
+counted exactly. A job that was never finished although its deadline has passed counts as clipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from statistics import fmean
+
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import mean_interval, mean_share_interval, with_interval
+from hyperperiod.experiments.reproduce.result import ResponseRow
+from hyperperiod.hosts.result import RunResult, RunTask
+from hyperperiod.model import System
+from hyperperiod.report.groups import Mark
+from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
+from hyperperiod.runs import simulate
+
+CLIPPED = 3.0
+_BINS = 600
+POLICIES = ("ptps", "wcps", "crps")
+COLUMNS = (
+    "setting",
+    "policy",
+    "host",
+    "draws",
+    "jobs",
+    "overhead",
+    "dmr",
+    "dmr_interval",
+    "paper_dmr",
+    "median",
+    "worse_draws",
+)
+
+
+class Ratios:
+    """How many jobs had which ratio, and how many missed their deadlines, draw by draw."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+        self.missed: list[float] = []
+        self._bins = [0] * (_BINS + 1)
+
+    def add(self, tasks: Iterable[tuple[RunTask, int]]) -> None:
+        """Counts the jobs of a draw: its tasks with their deadlines (ns)."""
+        jobs = misses = 0
+        for task, deadline_ns in tasks:
+            jobs += task.jobs
+            misses += task.misses
+            finished = 0
+            for low, high, count in task.histogram or ():
+                ratio = (low + high) / 2 / deadline_ns
+                self._bins[min(int(ratio / CLIPPED * _BINS), _BINS)] += count
+                finished += count
+            self._bins[_BINS] += min(task.jobs - finished, task.misses)
+        self.jobs += jobs
+        self.missed.append(misses / jobs if jobs else 0.0)
+
+    @property
+    def percentiles(self) -> tuple[float, ...]:
+        """The ratios below which 0, 1, ... 100 percent of the jobs are."""
+        total = sum(self._bins)
+        found: list[float] = []
+        seen = at = 0
+        for percent in range(101):
+            while at < _BINS and seen + self._bins[at] < percent * total / 100:
+                seen += self._bins[at]
+                at += 1
+            found.append(at * CLIPPED / _BINS)
+        return tuple(found)
+
+
+def lowest_domain(system: System) -> str:
+    """The domain of the lowest rate-monotonic priority: the longest period, of equals the last."""
+    numbered = [
+        (domain.interface.period_ns, index, domain.name)
+        for index, domain in enumerate(system.domains)
+        if domain.interface is not None
+    ]
+    return max(numbered)[2]
+
+
+def domains_by_priority(system: System) -> list[str]:
+    """The names of the domains, the highest rate-monotonic priority first."""
+    numbered = sorted(
+        (domain.interface.period_ns, index, domain.name)
+        for index, domain in enumerate(system.domains)
+        if domain.interface is not None
+    )
+    return [name for _, _, name in numbered]
+
+
+def interface_overhead(system: System) -> float:
+    """What the interfaces take of a pcpu beyond what the tasks inside ask for."""
+    asked = sum((domain.utilization for domain in system.domains), Fraction(0))
+    given = sum(
+        (domain.interface.bandwidth for domain in system.domains if domain.interface), Fraction(0)
+    )
+    return float(given - asked)
+
+
+def simulated(system: System, horizon_ns: int, seed: int) -> RunResult:
+    """A run with histograms of responses. KeyboardInterrupt if Ctrl-C ended it."""
+    found = simulate(system, horizon_ns, seed, histograms=True)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def tasks_with_deadlines(
+    system: System, found: RunResult, domain: str | None
+) -> Iterator[tuple[RunTask, int]]:
+    """The tasks of a run, of one domain or of all, with their deadlines (ns)."""
+    deadlines = {
+        (one.name, task.name): task.deadline_ns for one in system.domains for task in one.tasks
+    }
+    for one in found.domains:
+        for task in one.tasks:
+            if domain in (None, one.name):
+                deadline_ns = deadlines[one.name, task.name]
+                assert deadline_ns is not None, "tasks here are periodic"
+                yield task, deadline_ns
+
+
+def response_rows(
+    setting: str,
+    found: Sequence[tuple[str, Ratios]],
+    overheads: Sequence[float],
+    paper: dict[str, float],
+) -> Iterator[ResponseRow]:
+    """A row for each policy, compared draw by draw with the one before it."""
+    before: Ratios | None = None
+    for policy, ratios in found:
+        less = (
+            []
+            if before is None
+            else [theirs - ours for theirs, ours in zip(before.missed, ratios.missed, strict=True)]
+        )
+        percentiles = ratios.percentiles
+        yield ResponseRow(
+            setting=setting,
+            policy=policy,
+            host="sim",
+            draws=len(ratios.missed),
+            jobs=ratios.jobs,
+            overhead=fmean(overheads),
+            overhead_interval=mean_interval(overheads),
+            dmr=fmean(ratios.missed),
+            dmr_interval=mean_share_interval(ratios.missed),
+            paper_dmr=paper.get(policy),
+            less=fmean(less) if less else None,
+            less_interval=mean_interval(less) if less else None,
+            worse_draws=sum(one < 0 for one in less),
+            median=percentiles[50],
+            percentiles=percentiles,
+        )
+        before = ratios
+
+
+def order_claims(rows: Sequence[ResponseRow], setting: str, paper: str) -> Iterator[Claim]:
+    """Each policy misses fewer deadlines than the one before it, on average over draws."""
+    here = [row for row in rows if row.setting == setting]
+    said = [
+        f"{after.policy} {with_interval(_percent, after.less, after.less_interval)} less than"
+        f" {before.policy}"
+        for before, after in pairwise(here)
+        if after.less is not None
+    ]
+    fewer = all(
+        row.less is not None and (row.less_interval.low if row.less_interval else row.less) > 0
+        for row in here[1:]
+    )
+    yield Claim(
+        f"{setting}: WCPS misses fewer deadlines than PTPS, and CRPS fewer than WCPS.",
+        paper,
+        "; ".join(said),
+        fewer,
+    )
+
+
+def cdf_chart(title: str, source: str, rows: Sequence[ResponseRow]) -> LineChart:
+    """The distribution of ratios under each policy, with the deadline as a ruler."""
+    return LineChart(
+        title,
+        Scale("response / deadline"),
+        Scale("jobs", "%"),
+        [
+            Curve(
+                f"{row.policy.upper()}, {row.dmr:.1%} missed",
+                [(ratio, float(percent)) for percent, ratio in enumerate(row.percentiles)],
+            )
+            for row in rows
+        ],
+        subtitle=source,
+        rulers=[Ruler(1.0, "deadline")],
+        x_max=CLIPPED,
+        y_max=100.0,
+    )
+
+
+def box_mark(row: ResponseRow) -> Mark:
+    """The quartiles of the ratios; whiskers as far as percentiles within 1.5 times the box."""
+    low, high = row.percentiles[25], row.percentiles[75]
+    inside = [
+        one
+        for one in row.percentiles
+        if low - 1.5 * (high - low) <= one <= high + 1.5 * (high - low)
+    ]
+    return Mark(
+        row.median, inside[0], inside[-1], (low, high), (row.percentiles[0], row.percentiles[-1])
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %"

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The CSA paper's evaluation: ratios and misses are counted right, and its order comes out."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+from tests.reproduce.rows import rows_of
+
+from hyperperiod.analysis import resolve
+from hyperperiod.cli import main
+from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
+from hyperperiod.experiments.reproduce.arinc import with_switches, workload
+from hyperperiod.experiments.reproduce.responsiveness import (
+    CLIPPED,
+    POLICIES,
+    Ratios,
+    box_mark,
+    domains_by_priority,
+    lowest_domain,
+    order_claims,
+    response_rows,
+    simulated,
+    tasks_with_deadlines,
+)
+from hyperperiod.experiments.reproduce.result import ArincRow, DomainMissRow, ResponseRow
+from hyperperiod.experiments.reproduce.synthetic import Synthetic, beside_dom0
+from hyperperiod.hosts.result import RunTask
+from hyperperiod.model import InputError, parse_policy
+from hyperperiod.runs import simulate
+from hyperperiod.trace.format import read
+from hyperperiod.trace.jobs import jobs
+
+S = 1_000_000_000
+FEW = {
+    "csa-fig4": Asked(sets=4, horizon_ns=60 * S),
+    "csa-fig5": Asked(sets=4, horizon_ns=60 * S),
+    "csa-fig6": Asked(sets=2, horizon_ns=30 * S),
+    "csa-fig7": Asked(sets=3, horizon_ns=2 * S),
+    "csa-table1": Asked(sets=2),
+    "csa-table2": Asked(sets=3, horizon_ns=2 * S),
+}
+
+
+@cache
+def reproduced(name: str) -> Figure:
+    return load_experiment(name).reproduce(FEW[name], lambda _done: None)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_rows_claims_and_picture(name: str) -> None:
+    figure = reproduced(name)
+    assert figure.claims
+    ET.fromstring(figure.picture)
+    if name in ("csa-fig4", "csa-fig5", "csa-fig6"):
+        rows = rows_of(ResponseRow, figure.rows)
+        assert [row.policy for row in rows] == list(POLICIES) * (len(rows) // 3)
+        for ptps, wcps, crps in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
+            assert ptps.jobs == wcps.jobs == crps.jobs
+            assert ptps.overhead == crps.overhead > 0
+            assert ptps.dmr >= wcps.dmr >= crps.dmr
+        assert not any("dom0" in claim.text and not claim.holds for claim in figure.claims)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW)
+def test_in_full(name: str) -> None:
+    """What is said of every draw under WCPS is the one thing that does not come out."""
+    figure = load_experiment(name).reproduce(Asked(), lambda _done: None)
+    failed = [claim.text for claim in figure.claims if not claim.holds]
+    expected = 1 if name == "csa-fig7" else 0
+    assert len(failed) == expected, failed
+    assert all("every draw WCPS" in text for text in failed)
+
+
+def task(jobs_: int, misses: int, histogram: tuple[tuple[int, int, int], ...]) -> RunTask:
+    return RunTask(
+        name="t", jobs=jobs_, misses=misses, dmr=None, response_ns=None, histogram=histogram
+    )
+
+
+def test_ratios_are_those_of_the_jobs() -> None:
+    """Ten jobs of ratio 0.5, nine of 2, one that never came, of 20: 3 at the end."""
+    ratios = Ratios()
+    ratios.add([(task(20, 10, ((50, 50, 10), (200, 200, 9))), 100)])
+    found = ratios.percentiles
+    assert len(found) == 101
+    assert found[0] == 0
+    assert found[1] == found[50] == pytest.approx(0.5, abs=CLIPPED / 600)
+    assert found[51] == found[95] == pytest.approx(2, abs=CLIPPED / 600)
+    assert found[96] == found[100] == CLIPPED
+    assert (ratios.jobs, ratios.missed) == (20, [0.5])
+    ratios.add([(task(10, 0, ((10, 10, 10),)), 1000)])
+    assert (ratios.jobs, ratios.missed) == (30, [0.5, 0.0])
+
+
+def test_ratios_of_a_run_are_those_of_its_trace(tmp_path: Path) -> None:
+    """A job's ratio from its release and finish, against the percentiles; misses counted."""
+    experiment = load_experiment("csa-fig5")
+    assert isinstance(experiment, Synthetic)
+    system = experiment.drawn(experiment.settings[0], 2)
+    lowest = lowest_domain(system)
+    found = simulated(system, 30 * S, 1)
+    ratios = Ratios()
+    ratios.add(tasks_with_deadlines(system, found, lowest))
+    simulate(system, 30 * S, 1, tmp_path / "run.hpt")
+    traced = [one for one in jobs(*read(tmp_path / "run.hpt")) if one.domain == lowest]
+    late = [
+        one
+        for one in traced
+        if one.deadline_ns is not None
+        and one.deadline_ns <= 30 * S
+        and (one.finish_ns is None or one.finish_ns > one.deadline_ns)
+    ]
+    assert ratios.missed == [len(late) / len(traced)]
+    finished = sorted(
+        (one.finish_ns - one.release_ns) / (one.deadline_ns - one.release_ns)
+        for one in traced
+        if one.finish_ns is not None and one.deadline_ns is not None
+    )
+    for percent in (10, 30):
+        exact = finished[percent * len(traced) // 100]
+        assert ratios.percentiles[percent] == pytest.approx(min(exact, CLIPPED), rel=0.1, abs=0.02)
+
+
+def test_the_lowest_domain_has_the_longest_period() -> None:
+    experiment = load_experiment("csa-fig6")
+    assert isinstance(experiment, Synthetic)
+    half = next(one for one in experiment.settings if one.etf == 50)
+    for seed in range(5):
+        system = experiment.drawn(half, seed)
+        order = domains_by_priority(system)
+        assert order[-1] == lowest_domain(system)
+        periods = {one.name: one.interface.period_ns for one in system.domains if one.interface}
+        assert [periods[name] for name in order] == sorted(periods.values())
+        for domain in system.domains:
+            factor = 0.5 if domain.name in order[:3] else 1
+            assert {float(one.etf) for one in domain.tasks} == {factor}
+
+
+def test_interfaces_are_those_of_algorithm_1() -> None:
+    experiment = load_experiment("csa-fig4")
+    assert isinstance(experiment, Synthetic)
+    system = experiment.drawn(experiment.settings[0], 3)
+    given = {one.name: one.interface for one in system.domains}
+    left_out = system.replace(domains=tuple(one.replace(interface=None) for one in system.domains))
+    assert {one.name: one.interface for one in resolve(left_out).domains} == given
+
+
+def test_dom0_is_busy_and_elsewhere() -> None:
+    system = beside_dom0(workload(3, 1))
+    found = simulate(system.replace(policy=parse_policy("crps")), S)
+    dom0 = found.domains[0]
+    assert (dom0.name, dom0.supply_ns, found.pcpus[0].busy_ns) == ("dom0", S, S)
+    assert {one.pcpu for one in system.domains[1:]} == {1}
+
+
+def test_switches_are_what_the_workloads_miss_by() -> None:
+    for number in (2, 6):
+        system = workload(number, 1)
+        for policy in POLICIES:
+            assert simulated(with_switches(system, policy, 0), 2 * S, 1).misses == 0
+        assert simulated(with_switches(system, "ptps", 200_000), 2 * S, 1).misses > 0
+
+
+def test_tables_have_the_papers_numbers_beside_ours() -> None:
+    for row in rows_of(ArincRow, reproduced("csa-table1").rows):
+        assert row.interfaces == pytest.approx(row.paper_interfaces, abs=0.000_51)
+        assert row.tasks == pytest.approx(row.paper_tasks, abs=0.000_51)
+    rows = rows_of(DomainMissRow, reproduced("csa-table2").rows)
+    assert [row.domain for row in rows] == [2, 4, 6, 3, 5, 1]
+    assert [row.paper_dmr for row in rows] == [0.844, 0.4, 0.459, 0.0, 0.141, 0.001]
+    assert rows[0].dmr > 0 == rows[-1].dmr
+
+
+def test_rows_compare_draw_by_draw_and_claims_can_fail() -> None:
+    def of(*missed: float) -> Ratios:
+        ratios = Ratios()
+        ratios.missed += missed
+        return ratios
+
+    found = [("ptps", of(0.5, 0.4, 0.3)), ("wcps", of(0.2, 0.1, 0.1)), ("crps", of(0.1, 0.2, 0.0))]
+    rows = list(response_rows("s", found, [0.1, 0.1, 0.1], {"wcps": 0.25}))
+    assert [row.less and round(row.less, 9) for row in rows] == [None, 0.266666667, 0.033333333]
+    assert [row.worse_draws for row in rows] == [0, 0, 1]
+    assert [row.paper_dmr for row in rows] == [None, 0.25, None]
+    (claim,) = order_claims(rows, "s", "paper")
+    assert not claim.holds
+    (claim,) = order_claims(rows[:2], "s", "paper")
+    assert claim.holds
+
+
+def test_a_box_is_between_the_quartiles() -> None:
+    row = rows_of(ResponseRow, reproduced("csa-fig6").rows)[0]
+    even = row.replace(percentiles=tuple(one / 100 for one in range(101)), median=0.5)
+    mark = box_mark(even)
+    assert (mark.value, mark.box, mark.low, mark.high) == (0.5, (0.25, 0.75), 0.0, 1.0)
+    long = even.replace(percentiles=(*even.percentiles[:-1], 3.0))
+    assert (box_mark(long).high, box_mark(long).ends) == (0.99, (0.0, 3.0))
+
+
+def test_interrupted_and_refused() -> None:
+    def at_once(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    for name in FEW:
+        figure = load_experiment(name).reproduce(FEW[name], at_once)
+        assert figure.interrupted
+        assert not figure.claims
+        with pytest.raises(InputError, match="--on"):
+            load_experiment(name).reproduce(Asked(host="xen"), lambda _done: None)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    picture = tmp_path / "figure.svg"
+    few = ["--sets", "2", "--horizon", "2s", "--plot", str(picture), "--json"]
+    said = CliRunner().invoke(main, ["reproduce", "csa-fig5", *few])
+    document = json.loads(said.stdout)
+    assert len(document["rows"][0]["percentiles"]) == 101
+    assert picture.read_text().count("<svg") == 4
