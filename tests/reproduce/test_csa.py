@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,10 +13,15 @@ import pytest
 from click.testing import CliRunner
 from tests.reproduce.rows import rows_of
 
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis import resolve
+from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
+from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
 from hyperperiod.experiments.reproduce.arinc import with_switches, workload
+from hyperperiod.experiments.reproduce.hot_swap import HotSwap
+from hyperperiod.experiments.reproduce.interface_search import search
 from hyperperiod.experiments.reproduce.responsiveness import (
     CLIPPED,
     POLICIES,
@@ -32,16 +38,19 @@ from hyperperiod.experiments.reproduce.result import ArincRow, DomainMissRow, Re
 from hyperperiod.experiments.reproduce.synthetic import Synthetic, beside_dom0
 from hyperperiod.hosts.result import RunTask
 from hyperperiod.model import InputError, parse_policy
+from hyperperiod.model.generate import csa_system
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.jobs import jobs
 
-S = 1_000_000_000
+S, MS = 1_000_000_000, 1_000_000
 FEW = {
     "csa-fig4": Asked(sets=4, horizon_ns=60 * S),
     "csa-fig5": Asked(sets=4, horizon_ns=60 * S),
     "csa-fig6": Asked(sets=2, horizon_ns=30 * S),
     "csa-fig7": Asked(sets=3, horizon_ns=2 * S),
+    "csa-algorithm1": Asked(sets=1),
+    "csa-hot-swap": Asked(sets=1),
     "csa-table1": Asked(sets=2),
     "csa-table2": Asked(sets=3, horizon_ns=2 * S),
 }
@@ -202,6 +211,41 @@ def test_a_box_is_between_the_quartiles() -> None:
     assert (mark.value, mark.box, mark.low, mark.high) == (0.5, (0.25, 0.75), 0.0, 1.0)
     long = even.replace(percentiles=(*even.percentiles[:-1], 3.0))
     assert (box_mark(long).high, box_mark(long).ends) == (0.99, (0.0, 3.0))
+
+
+def test_a_bound_chosen_by_hand_finds_the_best_below_it() -> None:
+    """The search of every period against Algorithm 1 itself, held to the same bound."""
+    system = csa_system(
+        "drawn", parse_policy("ptps"), seed=5, utilization=Fraction(9, 10), periods_ms=(60, 90)
+    )
+    for domain in system.domains:
+        found = search(system, domain)
+        assert len(found.by_period) == max(one.period_ns or 0 for one in domain.tasks) // MS
+        assert found.found == min(found.by_period)
+        assert found.tried < len(found.by_period)
+        for bound in (3, 10, 40):
+            grid = Grid(MS, MS, MS, bound * MS)
+            held = optimal_interface(components_of(domain), Shape.GENERAL, grid)
+            assert held.budget_ns is not None
+            assert found.best(bound) == Fraction(held.budget_ns, held.period_ns)
+
+
+def test_each_stage_of_a_hot_swap_is_under_its_policy() -> None:
+    """Until the first swap one draw with short stages goes as without any."""
+    experiment = load_experiment("csa-hot-swap")
+    assert isinstance(experiment, HotSwap)
+    short = experiment.replace(stage_ns=20 * S, window_ns=10 * S)
+    system = short.system(1)
+    assert [(one.at_ns, str(one.policy)) for one in system.swaps] == [
+        (20 * S, "wcps"),
+        (40 * S, "crps"),
+        (60 * S, "ptps"),
+    ]
+    plain = short.replace(policies=("ptps",) * 4)
+    swapped, alone = short._draw(1, 8), plain._draw(1, 8)
+    assert swapped[0] == alone[0]
+    assert swapped[1][0] == alone[1][0]
+    assert sum(swapped[1][4:6]) < sum(alone[1][4:6])
 
 
 def test_interrupted_and_refused() -> None:

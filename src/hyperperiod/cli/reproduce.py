@@ -29,6 +29,8 @@ NAMES = (
     "csa-fig5",
     "csa-fig6",
     "csa-fig7",
+    "csa-algorithm1",
+    "csa-hot-swap",
     "csa-table1",
     "csa-table2",
     "ertds-fig6",

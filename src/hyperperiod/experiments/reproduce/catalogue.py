@@ -8,6 +8,8 @@ from pathlib import Path
 from hyperperiod.experiments.files import read_experiment
 from hyperperiod.experiments.reproduce.arinc import ArincDomains, ArincResponses, ArincTable
 from hyperperiod.experiments.reproduce.figure import Experiment
+from hyperperiod.experiments.reproduce.hot_swap import HotSwap
+from hyperperiod.experiments.reproduce.interface_search import InterfaceSearch
 from hyperperiod.experiments.reproduce.requests import Requests
 from hyperperiod.experiments.reproduce.server_overhead import (
     ServerAllocations,
@@ -34,6 +36,8 @@ _Kind = (
     | ArincTable
     | ArincResponses
     | ArincDomains
+    | InterfaceSearch
+    | HotSwap
 )
 
 NAMES: dict[str, type[_Kind]] = {
@@ -41,6 +45,8 @@ NAMES: dict[str, type[_Kind]] = {
     "csa-fig5": Synthetic,
     "csa-fig6": Synthetic,
     "csa-fig7": ArincResponses,
+    "csa-algorithm1": InterfaceSearch,
+    "csa-hot-swap": HotSwap,
     "csa-table1": ArincTable,
     "csa-table2": ArincDomains,
     "ertds-fig6": SpareGain,

@@ -11,6 +11,8 @@ from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, re
 from hyperperiod.experiments.reproduce.result import (
     ArincRow,
     DomainMissRow,
+    HotSwapRow,
+    InterfaceSearchRow,
     RequestRow,
     ResponseRow,
     ServerEventsRow,
@@ -20,7 +22,15 @@ from hyperperiod.model.part import Part
 from hyperperiod.report.panels import Chart, Panels
 
 Row = TypeVar(
-    "Row", SpareGainRow, RequestRow, ServerEventsRow, ResponseRow, ArincRow, DomainMissRow
+    "Row",
+    SpareGainRow,
+    RequestRow,
+    ServerEventsRow,
+    ResponseRow,
+    ArincRow,
+    DomainMissRow,
+    InterfaceSearchRow,
+    HotSwapRow,
 )
 Judged = tuple[list[Claim], Chart | Panels]
 

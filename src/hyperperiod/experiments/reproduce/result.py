@@ -187,6 +187,32 @@ class DomainMissRow(ResultObject):
     crps_dmr_interval: Interval | None
 
 
+class InterfaceSearchRow(ResultObject):
+    """What a bound on periods finds: periods tried, bandwidth above the least, how often least."""
+
+    periods: str
+    bound: str
+    draws: int
+    components: int
+    tried: float
+    tried_interval: Interval | None
+    extra: float
+    extra_interval: Interval | None
+    optimal: float
+
+
+class HotSwapRow(ResultObject):
+    """The lowest domain's jobs released from `start_ns` on, and the share that was late."""
+
+    policy: str
+    host: str
+    draws: int
+    start_ns: int
+    jobs: int
+    dmr: float
+    dmr_interval: Interval | None
+
+
 Row = (
     SpareGainRow
     | RequestRow
@@ -196,6 +222,8 @@ Row = (
     | ResponseRow
     | ArincRow
     | DomainMissRow
+    | InterfaceSearchRow
+    | HotSwapRow
 )
 
 
