@@ -235,8 +235,12 @@ int lx_look(struct lx_look *to) {
         return WRONG;
     if (!ENTER(domain, flags))
         return BUSY;
-    HP_FOR (pcpu, lx.global ? lx.places : 1)
+    to->runs_at = LX_NOBODY;
+    HP_FOR (pcpu, lx.global ? lx.places : 1) {
         account(domain, pcpu, now_ns);
+        if (hp_running(&domain->core, pcpu) == vcpu)
+            to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
+    }
     to->present = server_by(id) != 0;
     to->now_ns = hp_now_ns(&domain->core);
     to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);

@@ -177,6 +177,8 @@ struct lx_look {
     unsigned int present;
     unsigned long long now_ns; /* of the core */
     long long remaining_ns;    /* of its budget; below 0: its debt */
+    unsigned int runs_at;      /* the cpu that is granted to it now, or LX_NOBODY */
+    unsigned int unused;
     struct lx_usage usage;
 };
 

@@ -162,7 +162,8 @@ const struct lx_state *kernel_state(void) {
 bool kernel_look(const struct system *system, uint32_t server, struct lx_look *look) {
     const uint32_t id = id_of(system, server);
 
-    *look = (struct lx_look){.server = id, .present = 1, .usage.used_ns = USED_NS * (1 + id)};
+    *look = (struct lx_look){
+        .server = id, .present = 1, .runs_at = id, .usage.used_ns = USED_NS * (1 + id)};
     return loaded;
 }
 

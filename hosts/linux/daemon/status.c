@@ -34,6 +34,8 @@ static void add_usage(struct text *answer, const struct lx_look *look) {
         usage->used_ns, usage->donated_ns, usage->extra_ns, usage->stolen_ns, usage->overrun_ns,
         usage->overrun_ns_max, usage->overruns, usage->thefts, usage->arrivals, usage->threads,
         look->remaining_ns, look->now_ns);
+    if (look->runs_at != LX_NOBODY)
+        add(answer, ", \"runs_at\": %u", look->runs_at);
 }
 
 static void add_server_of(struct text *answer, const struct system *system, uint32_t number) {

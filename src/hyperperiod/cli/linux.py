@@ -264,6 +264,52 @@ def swap(policy: Policy, socket_path: Path) -> None:
     _ask(socket_path, f"swap name={policy_words(policy)}", f"policy: {policy}")
 
 
+@linux.command()
+@click.option(
+    "every_ns",
+    "--every",
+    callback=read_time,
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    help="Look this often.",
+)
+@click.option(
+    "--looks", type=Whole(1, 10**9), metavar="N", help="End after so many looks (at Ctrl-C)."
+)
+@socket_option
+def top(every_ns: int, looks: int | None, socket_path: Path) -> None:
+    """Show live how servers use their budgets, who runs where, and what was stolen."""
+    from hyperperiod.cli.top import watch
+    from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.model.units import NS_PER_UNIT
+
+    with Client(socket_path) as daemon:
+        watch(daemon, every_ns / NS_PER_UNIT["s"], looks)
+
+
+@linux.command()
+@click.option(
+    "--port",
+    type=Whole(0, 65535),
+    default=METRICS_PORT,
+    show_default=True,
+    metavar="N",
+    help="Listen at this port of the loopback address; 0: at one that is free.",
+)
+@socket_option
+def metrics(port: int, socket_path: Path) -> None:
+    """Serve the numbers of all servers to Prometheus, at 127.0.0.1 alone, until Ctrl-C.
+
+    hosts/linux/grafana.json is a dashboard of Grafana for them.
+    """
+    from hyperperiod.hosts.linux.exporter import exporter
+
+    with exporter(port, socket_path) as server:
+        click.echo(f"http://127.0.0.1:{server.server_port}/metrics")
+        server.serve_forever()
+
+
 def _ask(socket_path: Path, request: str, said: str) -> None:
     """Asks, says the daemon's warnings, and then what was done."""
     from hyperperiod.hosts.linux.client import Client

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `linux top` shows and `linux metrics` serves is what the daemon said."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+from tests.building import TOP
+from tests.linux.daemons import Daemon, daemon_in
+
+from hyperperiod.cli import main
+from hyperperiod.cli.top import bar, view
+from hyperperiod.hosts.linux.exporter import exporter
+from hyperperiod.hosts.linux.rates import METRICS, PREFIX, Rate, metrics, rates
+
+MS = 1_000_000
+
+
+def server(**changed: Any) -> dict[str, Any]:
+    return {
+        "name": "control", "pcpu": 0, "period_ns": 10 * MS, "budget_ns": 4 * MS, "priority": 0,
+        "extra": False, "inside": "fp", "used_ns": 0, "donated_ns": 0, "extra_ns": 0,
+        "stolen_ns": 0, "overrun_ns": 0, "overrun_ns_max": 0, "overruns": 0, "thefts": 0,
+        "arrivals": 1, "runnable": 2, "remaining_ns": MS, "now_ns": 1000 * MS, "members": [],
+        **changed,
+    }  # fmt: skip
+
+
+def look(*servers: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    policy = {"rules": "deferrable+fp+none", "global": False}
+    return {
+        "running": True, "base_ns": 5, "policy": policy, "cpus": [0], "servers": [*servers],
+        **changed,
+    }  # fmt: skip
+
+
+def test_rates_are_differences() -> None:
+    """In 100 ms, of 40 that it was promised, it had 30 and 5 more; others had 2 of that."""
+    after = server(
+        now_ns=1100 * MS, used_ns=30 * MS, extra_ns=5 * MS, donated_ns=2 * MS, stolen_ns=MS,
+        overruns=3, remaining_ns=-2 * MS, runs_at=0,
+    )  # fmt: skip
+    (rate,) = rates(look(server()), look(after))
+    assert rate == Rate(
+        name="control", share=0.33, used=0.75, remaining=-0.5, stolen=0.01, overruns=3,
+        runnable=2, runs_at=0,
+    )  # fmt: skip
+
+
+def test_what_has_no_difference_is_left_out() -> None:
+    """A server that is new, one that was not in force, and one that began anew."""
+    new = server(name="new", now_ns=1100 * MS)
+    idle = {"name": "idle", "period_ns": 1, "budget_ns": 1, "members": []}
+    assert rates(look(idle), look(new, server(name="idle", now_ns=1100 * MS))) == []
+    assert rates(look(server()), look(server(now_ns=1100 * MS), base_ns=6)) == []
+    assert rates(look(server()), look(server())) == []
+
+
+def test_the_view_shows_budgets_who_runs_and_what_was_stolen() -> None:
+    after = server(now_ns=1100 * MS, used_ns=20 * MS, stolen_ns=MS, overruns=3, runs_at=2)
+    rest = {**server(name="rest", now_ns=1100 * MS), "best_effort": True}
+    before = look(server(), {**rest, "now_ns": 1000 * MS})
+    output = io.StringIO()
+    Console(file=output, width=140).print(view(before, look(after, rest)))
+    text = output.getvalue()
+    assert "in force: deferrable+fp+none on cpus 0" in text
+    row = next(line for line in text.splitlines() if "control" in line and "in 10ms" in line)
+    assert "██████████··········" in row
+    assert "50.0%" in row
+    assert "1.00 %" in row
+    assert "granted now: cpu 2 to control" in text
+    assert next(line for line in text.splitlines() if "rest" in line).split()[1:3] == [
+        "best",
+        "effort",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(0.0, "·" * 20 + " 0.0%"), (0.525, "█" * 10 + "▌" + "·" * 9 + " 52.5%"),
+     (1.2, "█" * 20 + " 120.0%"), (-0.1, "debt 10.0%"), (None, "-")],
+)  # fmt: skip
+def test_bars(part: float | None, text: str) -> None:
+    assert bar(part).plain == text
+
+
+def parsed(text: str) -> dict[tuple[str, str], str]:
+    """The samples of Prometheus's text format; each must have its type before it."""
+    found: dict[tuple[str, str], str] = {}
+    types: set[str] = set()
+    for line in text.splitlines():
+        if match := re.fullmatch(r"# TYPE (\w+) (?:gauge|counter)", line):
+            types.add(match[1])
+        elif not line.startswith("# HELP "):
+            match = re.fullmatch(r'(\w+)(?:\{server="([^"]*)",cpu="\w+"\})? (-?[\d.]+)', line)
+            assert match, line
+            assert match[1] in types
+            found[match[1], match[2] or ""] = match[3]
+    return found
+
+
+def test_metrics_are_the_numbers_of_the_status() -> None:
+    text = metrics(look(server(used_ns=12_345_678_901, remaining_ns=-5), server(name="b")))
+    found = parsed(text)
+    assert found["hyperperiod_running", ""] == "1"
+    assert found[f"{PREFIX}used_seconds_total", "control"] == "12.345678901"
+    assert found[f"{PREFIX}remaining_seconds", "control"] == "-0.000000005"
+    assert found[f"{PREFIX}budget_seconds", "b"] == "0.004000000"
+    assert len(found) == 1 + 2 * len(METRICS)
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    dashboard = json.loads((TOP / "hosts/linux/grafana.json").read_text())
+    asked = {
+        name
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"hyperperiod_\w+", target["expr"])
+    }
+    assert asked
+    assert asked <= {PREFIX + metric.name for metric in METRICS}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with daemon_in(tmp_path) as one:
+        one.does("policy name=ptps pcpus=0", "server a pcpu=0 period_ns=9000000 budget_ns=1000000")
+        one.does("start")
+        yield one
+
+
+def test_the_exporter_answers_at_loopback_alone(daemon: Daemon) -> None:
+    with exporter(0, daemon.folder / "control") as web:
+        assert web.server_address[0] == "127.0.0.1"
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        at = f"http://127.0.0.1:{web.server_port}"
+        with urllib.request.urlopen(f"{at}/metrics", timeout=60) as answer:
+            found = parsed(answer.read().decode())
+        assert found[f"{PREFIX}used_seconds_total", "a"] == "0.001000000"
+        with pytest.raises(urllib.error.HTTPError) as wrong:
+            urllib.request.urlopen(f"{at}/other", timeout=60)
+        assert wrong.value.code == 404
+        wrong.value.close()
+        daemon.end()
+        with pytest.raises(urllib.error.HTTPError) as gone:
+            urllib.request.urlopen(f"{at}/metrics", timeout=60)
+        assert gone.value.code == 503
+        gone.value.close()
+        web.shutdown()
+
+
+def test_top_looks_at_the_daemon(daemon: Daemon) -> None:
+    words = ["linux", "top", "--every", "1ms", "--looks", "2", "--socket"]
+    done = CliRunner().invoke(main, [*words, str(daemon.folder / "control")])
+    assert done.exit_code == 0, done.exception
+    assert "in force: periodic+fp+none on cpus 0" in done.output
