@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod compare`: one system under several policies or on several hosts, same draws."""
+"""`hyperperiod compare`: one system under several policies or on several hosts, or kept results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
@@ -18,7 +19,6 @@ from hyperperiod.cli.options import (
     read_policies,
     report_option,
     seed_option,
-    system_argument,
     wide_option,
 )
 
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@system_argument
+@click.argument(
+    "files",
+    metavar="SYSTEM | RESULT.json RESULT.json ...",
+    nargs=-1,
+    required=True,
+    shell_complete=complete.files,
+)
 @click.option(
     "--policies",
     callback=read_policies,
@@ -44,6 +50,14 @@ if TYPE_CHECKING:
     metavar="H,H,...",
     help="Which hosts, such as sim,xen: prediction beside measurement.",
 )
+@click.option(
+    "--fail-on",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit code 1 if this holds of a task or flow, and only then: dmr>0, max>8ms, or p99>+5%,"
+    " which is more than in the first run. Several may be given.",
+)
 @horizon_option
 @seed_option
 @report_option
@@ -52,9 +66,10 @@ if TYPE_CHECKING:
 @click.pass_context
 def compare(
     ctx: click.Context,
-    system_file: str,
+    files: tuple[str, ...],
     policies: list[Policy] | None,
     hosts: list[str] | None,
+    conditions: tuple[str, ...],
     horizon_ns: int,
     seed: int,
     report_file: str | None,
@@ -65,26 +80,81 @@ def compare(
     Interfaces are computed once, under the system's own policy, so that only the policy or
     the host differs; releases and execution times are the same for all. The exit code is 1 when
     a deadline is missed in any of them.
+
+    Or put side by side what `simulate --json` and `run --json` have written, of the same tasks.
     """
-    from hyperperiod.cli.output import print_json, require_different, whole_file
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.hosts.guard import parse_guard, tripped
+    from hyperperiod.hosts.result import ComparisonResult, series_names
+
+    guards = [parse_guard(condition) for condition in conditions]
+    kept = all(file.endswith(".json") for file in files)
+    if kept:
+        _refuse_with_files(ctx, report_file)
+        results, names = _kept(files), [Path(file).name for file in files]
+    elif len(files) == 1:
+        results = _ran(files[0], policies, hosts, horizon_ns, seed, report_file)
+        names = series_names(results)
+    else:
+        raise click.UsageError(
+            f"found {len(files)} files; allowed: one system, or several results that end in .json"
+        )
+    found = ComparisonResult(
+        system=results[0].system, interrupted=results[-1].interrupted, results=tuple(results)
+    )
+    fired = tripped(guards, results, names)
+    if as_json:
+        print_json(found)
+    else:
+        _show(results, names, kept=kept)
+    for one in fired:
+        click.echo(one.text, err=True)
+    if found.interrupted:
+        ctx.exit(EXIT_INTERRUPTED)
+    if fired or not (guards or all(result.is_well for result in results)):
+        ctx.exit(EXIT_MISSED)
+
+
+def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
+    """UsageError if an option for runs is given with results, which are there already."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ("policies", "hosts", "horizon_ns", "seed")
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if report_file is not None:
+        given.append("--report")
+    if given:
+        option = given[0].replace("-ns", "")
+        raise click.UsageError(f"found {option} with results; allowed: with a system")
+
+
+def _kept(files: tuple[str, ...]) -> list[RunResult]:
+    """The results in files, all of the same tasks."""
+    from hyperperiod.hosts.guard import require_same_tasks
+    from hyperperiod.hosts.result import RunResult
+    from hyperperiod.model.result_kinds import load_result
+
+    results = [load_result(RunResult, file) for file in files]
+    require_same_tasks(results, files)
+    return results
+
+
+def _ran(
+    system_file: str,
+    policies: list[Policy] | None,
+    hosts: list[str] | None,
+    horizon_ns: int,
+    seed: int,
+    report_file: str | None,
+) -> list[RunResult]:
+    from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.cli.systems import about
-    from hyperperiod.hosts.result import ComparisonResult
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
-        results = _results(systems, hosts or ["sim"], horizon_ns, seed, report_path)
-    found = ComparisonResult(
-        system=systems[0].name, interrupted=results[-1].interrupted, results=tuple(results)
-    )
-    if as_json:
-        print_json(found)
-    else:
-        _show(systems[0].name, results)
-    if found.interrupted:
-        ctx.exit(EXIT_INTERRUPTED)
-    if not all(result.is_well for result in results):
-        ctx.exit(EXIT_MISSED)
+        return _results(systems, hosts or ["sim"], horizon_ns, seed, report_path)
 
 
 def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool) -> list[System]:
@@ -129,15 +199,15 @@ def _results(
     return results
 
 
-def _show(name: str, results: list[RunResult]) -> None:
+def _show(results: list[RunResult], names: list[str], *, kept: bool) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.compare import comparison_tables
     from hyperperiod.cli.tables.run import misses_text
 
     screen = Screen()
-    several = len({result.host for result in results}) > 1
-    for result in results:
-        where = f" on {result.host}" if several else ""
-        screen.line(f"{name} under {result.policy}{where}: ", misses_text(result))
-    for table in comparison_tables(results):
+    several = kept or len({result.host for result in results}) > 1
+    for name, result in zip(names, results, strict=True):
+        file, where = f"{name}: " if kept else "", f" on {result.host}" if several else ""
+        screen.line(f"{file}{result.system} under {result.policy}{where}: ", misses_text(result))
+    for table in comparison_tables(results, names):
         screen.table(table)

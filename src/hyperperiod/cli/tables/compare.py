@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hyperperiod.cli.table import Table, numbers, words
 from hyperperiod.cli.tables.cells import share_text, time_text
-from hyperperiod.hosts.result import RunFlow, RunResult, RunTask, series_names
+from hyperperiod.hosts.result import RunFlow, RunResult, RunTask
 
 
-def comparison_tables(results: Sequence[RunResult]) -> Iterable[Table]:
-    """Miss ratio, mean and longest response."""
-    yield _comparison("deadline miss ratio", results, lambda task: share_text(task.dmr))
+def comparison_tables(results: Sequence[RunResult], names: Sequence[str]) -> Iterable[Table]:
+    """Miss ratio, mean and longest response; each run under its name."""
+    yield _comparison("deadline miss ratio", results, names, lambda task: share_text(task.dmr))
     for key, title in (("mean", "mean response"), ("max", "longest response")):
-        yield _comparison(title, results, _response_cell(key))
+        yield _comparison(title, results, names, _response_cell(key))
 
 
 def _response_cell(key: str) -> Callable[[RunTask | RunFlow], str]:
@@ -22,9 +22,12 @@ def _response_cell(key: str) -> Callable[[RunTask | RunFlow], str]:
 
 
 def _comparison(
-    title: str, results: Sequence[RunResult], cell: Callable[[RunTask | RunFlow], str]
+    title: str,
+    results: Sequence[RunResult],
+    names: Sequence[str],
+    cell: Callable[[RunTask | RunFlow], str],
 ) -> Table:
-    columns = [*words("domain", "task"), *numbers(*series_names(results))]
+    columns = [*words("domain", "task"), *numbers(*names)]
     table = Table(title, columns, in_blocks=True)
     for at, domain in enumerate(results[0].domains):
         for index, task in enumerate(domain.tasks):

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Limits that runs are held to, so that a build can fail where a design got worse.
+
+A guard is a quantity, a comparison and a value: it fires for every task and flow of which that is
+true. `dmr` and `misses` count late jobs; `min`, `mean`, `p50`, `p99` and `max` are response times.
+
+    dmr>0     misses>=3     max>8ms     p99<=200us     max>+5%     mean>+20us     misses>+0
+
+A value with a plus is on top of what the same task or flow had in the first of the runs. What has
+no value (no job finished, none was due) fires nothing; where the first run has none, a value with a
+plus fires nothing either.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from hyperperiod.hosts.result import RunFlow, RunResult, RunTask, series_names
+from hyperperiod.model import InputError
+from hyperperiod.model.units import TimeFormatError, format_time, parse_time
+
+RESPONSES: Final = ("min", "mean", "p50", "p99", "max")
+QUANTITIES: Final = ("dmr", "misses", *RESPONSES)
+COMPARISONS: Final[dict[str, Callable[[Fraction, Fraction], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+ALLOWED: Final = (
+    f"{', '.join(QUANTITIES)}, then {', '.join(COMPARISONS)}, then a number, a percentage or a"
+    " time, with + in front for more than in the first run: dmr>0, max>8ms, p99>+5%"
+)
+_GUARD: Final = re.compile(r"\s*(\w+)\s*(>=|<=|>|<)\s*(\+?)\s*(.*?)\s*")
+_NUMBER: Final = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
+
+
+class Guard(NamedTuple):
+    """A limit; `share` says that the value is a part of what the first run has."""
+
+    text: str
+    quantity: str
+    comparison: str
+    value: Fraction
+    on_top: bool = False
+    share: bool = False
+
+    def fires(self, found: Fraction | None, first: Fraction | None) -> bool:
+        """Whether a value of a run is one that this guard is against."""
+        if found is None or (self.on_top and first is None):
+            return False
+        limit = self.value
+        if self.on_top and first is not None:
+            limit = first + (first * self.value if self.share else self.value)
+        return COMPARISONS[self.comparison](found, limit)
+
+
+class Tripped(NamedTuple):
+    """What fired: the guard, in which run, of which task or flow, on what value (ns or count)."""
+
+    guard: Guard
+    run: str
+    where: str
+    found: Fraction
+
+    @property
+    def text(self) -> str:
+        """The line that is shown for it."""
+        is_time = self.guard.quantity in RESPONSES
+        shown = format_time(int(self.found)) if is_time else f"{float(self.found):.6g}"
+        return f"{self.guard.text}: {self.where} has {self.guard.quantity} {shown} in {self.run}"
+
+
+def parse_guard(text: str) -> Guard:
+    """The guard that `text` says; InputError if it says none."""
+    match = _GUARD.fullmatch(text)
+    if match is None or match[1] not in QUANTITIES:
+        raise _refused(text)
+    quantity, comparison, plus, said = match.groups()
+    share = said.endswith("%")
+    if quantity in RESPONSES and not share:
+        try:
+            value = Fraction(parse_time(said))
+        except TimeFormatError:
+            raise _refused(text) from None
+    else:
+        number = said.removesuffix("%").rstrip()
+        if _NUMBER.fullmatch(number) is None:
+            raise _refused(text)
+        value = Fraction(number) / (100 if share else 1)
+    # A percentage without a plus is a plain ratio, which only dmr is.
+    if share and not plus and quantity != "dmr":
+        raise _refused(text)
+    is_part = share and bool(plus) and quantity != "dmr"
+    return Guard(text.strip(), quantity, comparison, value, bool(plus), is_part)
+
+
+def tripped(
+    guards: Sequence[Guard], results: Sequence[RunResult], names: Sequence[str] | None = None
+) -> list[Tripped]:
+    """All that fires in these runs of the same tasks; a value with a plus not in the first run."""
+    runs = list(zip(names or series_names(results), results, strict=True))
+    first = dict(_entries(results[0]))
+    return [
+        Tripped(guard, name, where, found)
+        for guard in guards
+        for name, result in (runs[1:] if guard.on_top else runs)
+        for where, entry in _entries(result)
+        if (found := _value(entry, guard.quantity)) is not None
+        and guard.fires(found, _value(first[where], guard.quantity) if guard.on_top else None)
+    ]
+
+
+def require_same_tasks(results: Sequence[RunResult], names: Sequence[str]) -> None:
+    """InputError about the first of the runs whose tasks or flows are not those of the first."""
+    wanted = [where for where, _ in _entries(results[0])]
+    for name, result in zip(names, results, strict=True):
+        found = [where for where, _ in _entries(result)]
+        if found != wanted:
+            raise InputError(name, None, "domains", _listed(found), _listed(wanted))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"the tasks {', '.join(names)}" if names else "no tasks"
+
+
+def _entries(result: RunResult) -> Iterator[tuple[str, RunTask | RunFlow]]:
+    for domain in result.domains:
+        for task in domain.tasks:
+            yield f"{domain.name}.{task.name}", task
+    for flow in result.flows:
+        yield f"flow {flow.name}", flow
+
+
+def _value(entry: RunTask | RunFlow, quantity: str) -> Fraction | None:
+    found = getattr(entry.response_ns if quantity in RESPONSES else entry, quantity, None)
+    return None if found is None else Fraction(found)
+
+
+def _refused(text: str) -> InputError:
+    return InputError("--fail-on", None, "", repr(text), ALLOWED)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kept results side by side, and the limits that a build fails on."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hyperperiod.cli import main
+from hyperperiod.hosts.guard import parse_guard
+from hyperperiod.model import InputError
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+OVERLOAD = str(SYSTEMS / "overload.toml")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two results of one system, the second with responses that are a quarter longer."""
+    folder = tmp_path_factory.mktemp("kept")
+    done = run("simulate", OVERLOAD, "--horizon", "1s", "--json")
+    (folder / "before.json").write_text(done.stdout)
+    result = json.loads(done.stdout)
+    for task in tasks_of(result):
+        if task["response_ns"] is not None:
+            task["response_ns"]["max"] += task["response_ns"]["max"] // 4
+    (folder / "after.json").write_text(json.dumps(result))
+    return [str(folder / name) for name in ("before.json", "after.json")]
+
+
+def tasks_of(result: Any) -> list[Any]:
+    return [task for domain in result["domains"] for task in domain["tasks"]]
+
+
+def test_a_column_for_each_file(kept: list[str]) -> None:
+    done = run("compare", *kept)
+    assert "before.json" in done.stdout
+    assert "after.json" in done.stdout
+    assert "longest response" in done.stdout
+
+
+def test_without_a_limit_a_miss_is_one(kept: list[str]) -> None:
+    assert any(task["misses"] for task in tasks_of(json.loads(Path(kept[0]).read_text())))
+    assert run("compare", *kept).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "exit_code"),
+    [
+        ("max>+20%", 1),
+        ("max>+25%", 0),  # it is a quarter, rounded down
+        ("mean>+0%", 0),
+        ("misses>+0", 0),
+        ("misses>0", 1),
+        ("misses>1000000", 0),
+        ("dmr>100%", 0),
+        ("max>1ns", 1),
+        ("max<1ns", 0),
+    ],
+)
+def test_the_exit_code_is_that_of_the_limits(kept: list[str], limit: str, exit_code: int) -> None:
+    done = run("compare", *kept, "--fail-on", limit)
+    assert done.exit_code == exit_code
+    assert done.stderr.startswith(f"{limit}: ") == bool(exit_code)
+
+
+def test_limits_of_runs_that_are_made_now() -> None:
+    asked = ("compare", OVERLOAD, "--policies", "ptps", "--horizon", "200ms")
+    assert run(*asked, "--fail-on", "max>10s").exit_code == 0
+    assert run(*asked, "--fail-on", "max>10s", "--fail-on", "min>0ns").exit_code == 1
+
+
+def test_results_of_other_tasks_are_refused(kept: list[str], tmp_path: Path) -> None:
+    result = json.loads(Path(kept[0]).read_text())
+    tasks_of(result)[0]["name"] = "another"
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(result))
+    done = run("compare", kept[0], str(other))
+    assert done.exit_code == 2
+    assert "another" in done.stderr
+    assert "allowed: the tasks" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "more", [("--seed", "3"), ("--hosts", "sim"), ("--horizon", "1s"), ("--report", "x.html")]
+)
+def test_options_of_runs_are_refused_with_results(kept: list[str], more: tuple[str, str]) -> None:
+    done = run("compare", *kept, *more)
+    assert done.exit_code == 2
+    assert f"found {more[0]} with results" in done.stderr
+
+
+def test_systems_and_results_are_not_mixed(kept: list[str]) -> None:
+    done = run("compare", kept[0], OVERLOAD)
+    assert done.exit_code == 2
+    assert "allowed: one system, or several results" in done.stderr
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    done = run("compare", str(tmp_path / "x.json"))
+    assert done.exit_code == 2
+    assert "x.json" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "dmr", "dmr>", "slow>1", "max>8", "max>5%", "dmr>x", "dmr=0", "misses>-1", "max>+1e3us"],
+)
+def test_what_is_no_limit_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="allowed: dmr, misses"):
+        parse_guard(text)
+
+
+def test_what_a_limit_says() -> None:
+    assert parse_guard("dmr > 1%").value == Fraction(1, 100)
+    assert parse_guard("dmr>0.25").value == Fraction(1, 4)
+    assert parse_guard("p99<=+5%") == ("p99<=+5%", "p99", "<=", Fraction(1, 20), True, True)
+    assert parse_guard("max>+20us") == ("max>+20us", "max", ">", Fraction(20_000), True, False)
+
+
+def test_what_has_no_value_fires_nothing() -> None:
+    """No job was due: there is no ratio, and nothing that it could be above or below."""
+    assert not parse_guard("dmr<1").fires(None, None)
+    assert not parse_guard("max>+0us").fires(Fraction(5), None)
+    assert parse_guard("max>+0us").fires(Fraction(5), Fraction(4))
