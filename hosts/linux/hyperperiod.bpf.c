@@ -114,7 +114,9 @@ void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
     scx_bpf_dsq_insert_vtime(p, thread->counted,
                              server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF, thread->place,
                              enq_flags);
-    ask_for(thread->counted, thread->place);
+    /* Who is put back because another one runs now has been seen by the pick that said so. */
+    if ((struct task_struct *)bpf_get_current_task_btf() != p)
+        ask_for(thread->counted, thread->place);
 }
 
 /* The last thread of a server may sleep now, or change its class, its cgroup, its affinity. */
@@ -270,6 +272,29 @@ void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *fro
         thread->generation = lx.generation - 1;
 }
 
+/*
+ * What is written to the cpu.max of a cgroup that has a server is what the server has from its next
+ * refill on; "max" leaves it as it is. A server has one cpu at a time, so more is refused.
+ */
+SEC("struct_ops/hyperperiod_cgroup_set_bandwidth")
+void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period_us, u64 quota_us,
+              u64 burst_us) {
+    hp_u64 id = group->kn->id;
+    const hp_u32 *number = bpf_map_lookup_elem(&server_of_cgroup, &id);
+    const struct server *server = number ? server_by(*number) : 0;
+    struct hp_params params;
+
+    if (!server || quota_us == ~0ull || server->flags & HP_BEST_EFFORT)
+        return;
+    params.period_ns = period_us * 1000;
+    params.budget_ns = quota_us * 1000;
+    params.priority = server->priority;
+    params.flags = server->flags;
+    params.weight = 0;
+    if (quota_us > period_us || change_server(*number, server->inside, &params))
+        __sync_fetch_and_add(&lx.refused, 1);
+}
+
 /* Another thread may get its id: that one does not belong where this one did. */
 SEC("struct_ops/hyperperiod_exit_task")
 void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task_args *args) {
@@ -371,6 +396,7 @@ struct sched_ext_ops hyperperiod_ops = {
     .init_task = (void *)hyperperiod_init_task,
     .exit_task = (void *)hyperperiod_exit_task,
     .cgroup_move = (void *)hyperperiod_cgroup_move,
+    .cgroup_set_bandwidth = (void *)hyperperiod_cgroup_set_bandwidth,
     .cpu_online = (void *)hyperperiod_cpu_online,
     .cpu_offline = (void *)hyperperiod_cpu_offline,
     .init = (void *)hyperperiod_init,

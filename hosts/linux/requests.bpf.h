@@ -109,6 +109,8 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
         return error;
     record_server(lock, is_new ? HP_RECORD_ADD : HP_RECORD_UPDATE, vcpu, params);
     server->period_ns = params->period_ns;
+    server->priority = params->priority;
+    server->flags = params->flags;
     if (is_new) {
         __builtin_memset(usage_of(domain, vcpu), 0, sizeof(struct lx_usage));
         server->birth++;
@@ -117,34 +119,40 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
     return HP_OK;
 }
 
-SEC("syscall")
-int lx_set(struct lx_set *to) {
-    const hp_u32 id = to->server, lock = LX_LOCK_OF(to->server);
+/* Adds the server, or changes it: one of the core's errors, or an errno, or 0. */
+VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params HP_NOT_NULL) {
+    const hp_u32 lock = LX_LOCK_OF(id);
     struct lock_domain *domain = domain_by(lock);
     struct server *server = bpf_map_lookup_elem(&servers, &id);
     const hp_u64 now_ns = core_time();
-    struct hp_params params;
     unsigned long flags;
     hp_u64 kicks = 0;
     hp_u32 error;
 
-    if (!domain || !server || to->inside >= LX_INSIDES)
+    if (!domain || !server || inside >= LX_INSIDES)
         return WRONG;
-    params.period_ns = to->period_ns;
-    params.budget_ns = to->budget_ns;
-    params.priority = to->priority;
-    params.flags = to->flags;
-    params.weight = to->weight;
     if (!ENTER(domain, flags))
         return BUSY;
-    error = give(domain, server, id, &params, now_ns);
+    error = give(domain, server, id, params, now_ns);
     if (!error) {
-        server->inside = to->inside;
+        server->inside = inside;
         kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
     ask_all(lock, kicks);
     return (int)error;
+}
+
+SEC("syscall")
+int lx_set(struct lx_set *to) {
+    struct hp_params params;
+
+    params.period_ns = to->period_ns;
+    params.budget_ns = to->budget_ns;
+    params.priority = to->priority;
+    params.flags = to->flags;
+    params.weight = to->weight;
+    return change_server(to->server, to->inside, &params);
 }
 
 SEC("syscall")

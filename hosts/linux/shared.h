@@ -29,6 +29,8 @@
  * a cgroup's id (the inode of its folder) to a server's id, for all threads in it and below; and
  * `server_of_thread`, from a thread's id to a struct lx_thread, which comes first. A thread looks
  * there when it wakes up, or is put back into a queue; after lx_refresh all threads do at once.
+ * Period and quota that somebody writes to cpu.max of a cgroup in that map are its server's new
+ * parameters.
  *
  * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
  * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
@@ -90,9 +92,10 @@ struct lx_state {
     unsigned int attached;
     unsigned int generation; /* of what threads belong to: counted up by lx_refresh */
     unsigned int unused;
-    unsigned long long parked; /* lock domains whose cpu is offline, as a mask; none if global */
-    unsigned long long strays; /* times that a thread was found to be kept from its server's cpu */
-    unsigned long long rounds; /* most that anybody waited for a lock, in looks at it */
+    unsigned long long parked;  /* lock domains whose cpu is offline, as a mask; none if global */
+    unsigned long long strays;  /* times that a thread was found to be kept from its server's cpu */
+    unsigned long long rounds;  /* most that anybody waited for a lock, in looks at it */
+    unsigned long long refused; /* values of cpu.max that no server could have */
     unsigned long long exit_kind; /* why the kernel has ended it: enum scx_exit_kind, or 0 */
     char exit_reason[128];
     char exit_text[1024];

@@ -70,6 +70,8 @@ struct server {
     hp_u32 present;
     hp_u32 inside;
     hp_u32 birth; /* which of those that have had this id */
+    hp_u32 priority;
+    hp_u32 flags;
     hp_u32 unused;
     hp_u64 period_ns;
 };
