@@ -85,9 +85,10 @@ void add_status(struct text *answer, const struct system *system) {
         truth(system->recording));
     if (state != NULL) {
         add(answer,
-            ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"exit_kind\": %llu, "
+            ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"refused\": %llu, "
+            "\"exit_kind\": %llu, "
             "\"exit_reason\": ",
-            state->base_ns, state->parked, state->strays, state->exit_kind);
+            state->base_ns, state->parked, state->strays, state->refused, state->exit_kind);
         add_quoted(answer, state->exit_reason);
     }
     if (!system->has_policy)

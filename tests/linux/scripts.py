@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Phases of a script on one machine with Linux's scheduler, and what each of them left.
+
+A phase is shell: it makes servers, starts the scheduler, lets loads run (`load.c`) and keeps the
+rings. The machine is booted, and the programs are loaded, once for all phases.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tests.linux.on_linux import TOP, need_linux
+
+from hyperperiod.hosts import rings
+from hyperperiod.hosts.linux.build import Images
+from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.run import require_no_complaint
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
+from hyperperiod.hosts.replay import Replayed, replay
+from hyperperiod.trace.format import Kind
+
+END_OF_TIME_NS = 1 << 62
+PRELUDE = """\
+# A load in the background, whose number is in $it.
+load() {
+    /bin/load "$@" &
+    it=$!
+    loads="$loads $it"
+}
+begin() {
+    phase=$1
+    loads=
+    busybox mkdir -p /left/$phase
+}
+# What was recorded, and what hyperperiodd says; then the next phase finds nothing.
+end() {
+    ask rings path=/left/$phase/rings
+    ask status
+    busybox cp /tmp/answer /left/$phase/status
+    ask stop
+    ask clear
+    kill $loads
+}
+"""
+
+
+class Left(NamedTuple):
+    """What a phase left: the daemon's status, and each lock domain played again."""
+
+    status: dict[str, Any]
+    domains: list[Replayed]
+
+    def paid_ns(self, number: int, period_ns: int, domain: int = 0) -> np.ndarray:
+        """What a server paid in each period of its own, from the first to the last whole one."""
+        records = self.domains[domain].records
+        charges = records[(records["kind"] == Kind.CHARGE) & (records["payer"] == number)]
+        arrived = records[(records["kind"] == Kind.ARRIVE) & (records["vcpu"] == number)]
+        first = int(arrived["time_ns"][0]) // period_ns + 1
+        last = int(records["time_ns"].max()) // period_ns
+        paid = np.zeros(last - first, np.int64)
+        for end_ns, span_ns in zip(charges["time_ns"], charges["value"], strict=True):
+            at_ns, end = int(end_ns) - int(span_ns), int(end_ns)
+            while at_ns < end:
+                period = at_ns // period_ns
+                until_ns = min(end, (period + 1) * period_ns)
+                if first <= period < last:
+                    paid[period - first] += until_ns - at_ns
+                at_ns = until_ns
+        return paid
+
+
+def run_phases(phases: Mapping[str, str], folder: Path, *, cpus: int = 1) -> dict[str, Left]:
+    """Run the phases, one after the other; every decision is played again, with the core's laws.
+
+    One cpu counts instructions; several run as they can.
+    """
+    built = need_linux()
+    load = folder / "load"
+    source = TOP / "tests/linux/load.c"
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(load), str(source)]
+    subprocess.run(command, check=True)
+    said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus={cpus}\n'
+    parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
+    script = "".join([SCRIPT, said, START, PRELUDE, *parts, END])
+    files = {"init": script.encode(), "bin/load": load.read_bytes()}
+    images = Images(built / "vmlinuz", built / "initramfs.cpio")
+    machine = Machine(images, files, cpus=cpus, icount=cpus == 1)
+    with boot(machine, folder / "console.log") as running:
+        running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
+        require_no_complaint(running.console())
+        running.wait_for_end()
+        files_left = running.files()
+    return {name: _left(name, files_left) for name in phases}
+
+
+def _left(name: str, files: Mapping[str, bytes]) -> Left:
+    status = json.loads(files[f"{name}/status"])
+    data = files[f"{name}/rings"]
+    found = []
+    while data:
+        ring = rings.read_ring(_reader(data), 0, name)
+        found.append(replay(ring, END_OF_TIME_NS, "Linux"))
+        data = data[ring.header.header_bytes + ring.records.nbytes :]
+    return Left(status, found)
+
+
+def _reader(data: bytes) -> rings.Read:
+    return lambda start, size: data[start : start + size]

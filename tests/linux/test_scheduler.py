@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Budgets on a machine that counts instructions: the scheduler in Linux, to the microsecond.
+
+Two servers of 3 and 2 ms in 10, with threads that never sleep in them and beside them. Each phase
+is recorded and played again with the core built here: whole periods are summed from that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.linux.scripts import Left, run_phases
+
+PERIOD_NS = 10_000_000
+FIRST_NS, SECOND_NS = 3_000_000, 2_000_000
+LATE_NS = 20_000
+"""At most so much later than it should a grant ends; its payer has that less in the next period."""
+
+SERVERS = """\
+ask policy name=ds pcpus=0
+ask record on
+ask server first pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=turns
+ask server second pcpu=0 period_ns=10000000 budget_ns=2000000 priority=2 inside=turns
+"""
+HOGS = """\
+load hog
+ask attach first pid=$it
+load hog
+ask attach second pid=$it
+load hog
+ask start force=1
+"""
+PHASES = {
+    "shares": f"{SERVERS}{HOGS}busybox sleep 2\n",
+    "policies": f"{SERVERS}{HOGS}"
+    + "".join(f"ask swap name={name}\nbusybox sleep 0.5\n" for name in ("cbs", "ptps", "sporadic")),
+    "robbed": f"{SERVERS}{HOGS}load fifo 2000 7700\nbusybox sleep 3\n",
+    "moved": f"""{SERVERS}
+load hog
+one=$it
+load hog
+ask start force=1
+ask attach first pid=$one
+busybox sleep 1
+ask detach first pid=$one
+ask attach second pid=$one
+busybox sleep 1
+""",
+    "grouped": f"""{SERVERS}
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+busybox mkdir -p /sys/fs/cgroup/outer
+echo +cpu >/sys/fs/cgroup/outer/cgroup.subtree_control
+busybox mkdir -p /sys/fs/cgroup/outer/inner
+ask attach first cgroup=outer
+load hog
+one=$it
+load hog
+ask start force=1
+echo $one >/sys/fs/cgroup/outer/inner/cgroup.procs
+busybox sleep 1
+echo 4000 10000 >/sys/fs/cgroup/outer/cpu.max
+busybox sleep 1
+echo $one >/sys/fs/cgroup/cgroup.procs
+busybox sleep 0.5
+""",
+    "stormy": f"""{SERVERS}
+load hog
+ask attach second pid=$it
+echo $it >/sys/fs/cgroup/cgroup.procs
+busybox mkdir -p /sys/fs/cgroup/storm
+ask attach first cgroup=storm
+ask start force=1
+load storm 50
+echo $it >/sys/fs/cgroup/storm/cgroup.procs
+busybox sleep 2
+echo 1 >/sys/fs/cgroup/storm/cgroup.kill
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
+    """What each phase left."""
+    return run_phases(PHASES, tmp_path_factory.mktemp("scheduler"))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_kernel_ends_nothing(phase: str, left: dict[str, Left]) -> None:
+    assert left[phase].status["exit_kind"] == 0
+    assert left[phase].status["exit_reason"] == ""
+
+
+def require_budgets(paid_ns: np.ndarray, budget_ns: int, periods: int) -> None:
+    """In all whole periods, of which there are so many at least, this much was paid."""
+    assert len(paid_ns) >= periods
+    assert paid_ns.min() >= budget_ns - LATE_NS
+    assert paid_ns.max() <= budget_ns + LATE_NS
+    assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 1000
+
+
+@pytest.mark.parametrize("phase", ["shares", "robbed"])
+def test_every_period_has_its_budget(phase: str, left: dict[str, Left]) -> None:
+    """Also beside a thread of a higher class that takes a fifth of the cpu, whenever it likes."""
+    require_budgets(left[phase].paid_ns(0, PERIOD_NS), FIRST_NS, 180)
+    require_budgets(left[phase].paid_ns(1, PERIOD_NS), SECOND_NS, 180)
+
+
+def test_budgets_outlive_other_policies(left: dict[str, Left]) -> None:
+    """A server that is brought under other rules has no more than its budget in that period."""
+    for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):
+        paid_ns = left["policies"].paid_ns(number, PERIOD_NS)
+        assert (abs(paid_ns - budget_ns) > LATE_NS).sum() <= 6
+        assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 50
+
+
+def test_what_was_stolen_is_counted_and_nobody_pays_for_it(left: dict[str, Left]) -> None:
+    servers = {server["name"]: server for server in left["robbed"].status["servers"]}
+    for name, overrun in (("first", FIRST_NS), ("second", SECOND_NS)):
+        assert servers[name]["stolen_ns"] > overrun
+        assert servers[name]["overrun_ns_max"] <= LATE_NS
+
+
+def test_a_thread_that_never_sleeps_changes_its_server_at_once(left: dict[str, Left]) -> None:
+    first = left["moved"].paid_ns(0, PERIOD_NS)
+    second = left["moved"].paid_ns(1, PERIOD_NS)
+    require_budgets(first[: np.flatnonzero(first)[-1]], FIRST_NS, 95)
+    assert np.count_nonzero(first) <= 110
+    require_budgets(second[:-1], SECOND_NS, 90)
+
+
+def test_a_cgroup_inside_another_has_its_server_and_cpu_max_its_parameters(
+    left: dict[str, Left],
+) -> None:
+    paid_ns = left["grouped"].paid_ns(0, PERIOD_NS)
+    with_three = np.flatnonzero(abs(paid_ns - FIRST_NS) <= LATE_NS)
+    with_four = np.flatnonzero(abs(paid_ns - 4_000_000) <= LATE_NS)
+    assert len(with_three) >= 90
+    assert len(with_four) >= 90
+    assert with_three.max() < with_four.min()
+    assert not paid_ns[with_four.max() + 3 :].any()
+
+
+def test_a_storm_of_processes_stays_in_its_server(left: dict[str, Left]) -> None:
+    stormy = left["stormy"].paid_ns(0, PERIOD_NS)
+    assert stormy.max() <= FIRST_NS + LATE_NS
+    assert stormy.sum() > 100 * FIRST_NS
+    require_budgets(left["stormy"].paid_ns(1, PERIOD_NS)[1:-1], SECOND_NS, 150)
