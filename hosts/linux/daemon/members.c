@@ -64,15 +64,12 @@ static uint64_t birth_of(uint64_t id) {
     return born + 1; /* what began with the machine began at 0 */
 }
 
-static bool has_ended(const struct member *member) {
-    return member->kind == BY_CGROUP ? access(member->path, F_OK) != 0
-                                     : birth_of(member->id) != member->born;
-}
+bool has_ended(const struct member *member) {
+    struct stat folder;
 
-void drop_ended(struct system *system) {
-    for (uint32_t i = system->member_count; i > 0; i--)
-        if (has_ended(&system->member[i - 1]))
-            system->member[i - 1] = system->member[--system->member_count];
+    if (member->kind == BY_CGROUP)
+        return stat(member->path, &folder) != 0 || folder.st_ino != member->id;
+    return birth_of(member->id) != member->born;
 }
 
 static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {

@@ -20,8 +20,8 @@ struct peer {
 /* The member that a request names by cgroup=, pid= or thread=; exactly one of these. */
 bool find_member(const struct request *request, struct member *member, struct text *problem);
 
-/* Forgets those that have ended. */
-void drop_ended(struct system *system);
+/* Whether it is there no more; another may have its id or its path. */
+bool has_ended(const struct member *member);
 
 /* Whether the thread is one of the process. */
 bool is_thread_of(uint64_t thread, pid_t process);

@@ -165,6 +165,18 @@ static bool has_key(struct doing *doing, const struct member *member) {
     return false;
 }
 
+/* Forgets members that have ended. The kernel's half notices that by itself for threads only. */
+static void drop_ended(struct system *system) {
+    for (uint32_t i = system->member_count; i > 0; i--) {
+        struct member *member = &system->member[i - 1];
+        if (!has_ended(member))
+            continue;
+        if (system->running && member->kind == BY_CGROUP)
+            kernel_detach(system, member);
+        *member = system->member[--system->member_count];
+    }
+}
+
 /* Makes it a member of its server, or changes its key or server if it is one. */
 static bool put_member(struct doing *doing, const struct member *member) {
     struct system *system = doing->system;

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scheduler on Linux bears what goes wrong, and its accounts are right afterwards.
+
+All of it happens on one machine that counts instructions. After each hardship every decision is
+played again (0 may differ), the core's laws hold after each, and what the daemon says that servers
+used is what the record says.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from tests.linux.hardships import Left, per_period, require_right, run
+
+from hyperperiod.model import Scope
+from hyperperiod.model.policy import PRESETS
+
+SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
+MS = 1_000_000
+OVERRUN_NS = 20_000
+"""How much longer than its budget a server may run in a period."""
+
+TWO = """\
+server a pcpu=0 period_ns=10000000 budget_ns=3000000 priority=0
+server b pcpu=0 period_ns=20000000 budget_ns=4000000 priority=1
+spin; one=$spinning
+spin; two=$spinning
+ask attach a pid=$one
+ask attach b pid=$two
+ask start
+"""
+GONE = """\
+kill -9 $one $two
+wait $one $two
+"""
+
+
+def requests(scope: Scope) -> list[str]:
+    """A change of a server each time, and every tenth time another policy of the scope."""
+    lines = []
+    policies = [name for name, policy in PRESETS.items() if policy.scope is scope]
+    for turn, policy in enumerate(policies):
+        lines.append(f"swap name={policy}")
+        for step in range(1, 10):
+            server, most = ("a", 2_000) if (turn + step) % 2 else ("b", 3_000)
+            lines.append(f"set {server} budget_ns={most * 500 + step * 100_000}")
+    return lines
+
+
+def changed(name: str, scope: Scope, count: int) -> str:
+    """A request each millisecond, so many, while two servers always have work."""
+    first = requests(scope)[0].removeprefix("swap ")
+    said = "\n".join(requests(scope))
+    where = "pcpu=global" if scope is Scope.GLOBAL else "pcpu=0"
+    return f"""\
+begin {name} "{first} pcpus=0"
+busybox cat >/tmp/requests <<'REQUESTS'
+{said}
+REQUESTS
+{TWO.replace("pcpu=0", where)}
+faults requests /tmp/requests {count} 1000 >/left/{name}/said || give_up "requests of {name}"
+all_run $one $two
+finish
+{GONE}
+"""
+
+
+def cgroups() -> str:
+    """Cgroups come, go and are nested, and a thread that never sleeps is moved between them."""
+    return """\
+begin cgroups "name=ds pcpus=0"
+server a pcpu=0 period_ns=10000000 budget_ns=3000000 priority=0
+server b pcpu=0 period_ns=20000000 budget_ns=4000000 priority=1
+groups=/sys/fs/cgroup
+busybox mkdir -p $groups/a/x/y $groups/b
+ask attach a cgroup=/a
+ask attach b cgroup=/b
+ask start
+spin; one=$spinning
+for group in a b a/x b a/x/y b a; do
+    echo $one >$groups/$group/cgroup.procs
+    busybox usleep 23000
+done
+echo $one >$groups/cgroup.procs
+busybox rmdir $groups/a/x/y $groups/a/x $groups/a
+ask status
+fact gone "$(faults entries server_of_cgroup)"
+busybox mkdir $groups/a
+echo $one >$groups/a/cgroup.procs
+busybox usleep 20000
+ask attach a cgroup=/a
+busybox usleep 20000
+ask attach a cgroup=/b
+busybox rmdir $groups/b
+busybox mkdir $groups/b
+ask attach b cgroup=/b
+all_run $one
+ask status
+fact again "$(faults entries server_of_cgroup)"
+finish
+kill -9 $one
+wait $one
+busybox rmdir $groups/a $groups/b
+"""
+
+
+def storm(ms: int) -> str:
+    """A server whose threads fork and end without a pause, beside another."""
+    return f"""\
+begin storm "name=cbs pcpus=0"
+server a pcpu=0 period_ns=10000000 budget_ns=3000000
+server b pcpu=0 period_ns=20000000 budget_ns=4000000
+busybox mkdir /sys/fs/cgroup/storm
+spin; one=$spinning
+ask attach a cgroup=/storm
+ask attach b pid=$one
+ask start
+(echo 0 >/sys/fs/cgroup/storm/cgroup.procs; exec faults storm {ms}) >/left/storm/children
+all_run $one
+finish
+kill -9 $one
+wait $one
+busybox rmdir /sys/fs/cgroup/storm
+"""
+
+
+def changes_server(seed: int) -> str:
+    """Threads that never sleep change server at random instants."""
+    rng = random.Random(seed)
+    moves = "".join(
+        f"busybox usleep {rng.randrange(1000, 30000)}\nask attach {rng.choice('ab')}"
+        f" pid=${rng.choice(['one', 'two'])}\n"
+        for _ in range(12)
+    )
+    return f"""\
+begin changes "name=ptps pcpus=0"
+{TWO}
+{moves}
+ask attach b pid=$one
+ask attach b pid=$two
+ask status
+busybox cp /tmp/answer /left/changes/before
+busybox usleep 100000
+finish
+{GONE}
+"""
+
+
+def fifo() -> str:
+    """A process of SCHED_FIFO takes a fifth of the cpu."""
+    return f"""\
+begin fifo "name=ds pcpus=0"
+{TWO}
+faults fifo 2000 10000 & above=$!
+busybox usleep 400000
+finish
+kill -9 $above
+{GONE}
+"""
+
+
+def memory() -> str:
+    """A process of a server takes all memory until the kernel ends it; the others go on."""
+    return f"""\
+begin memory "name=ds pcpus=0"
+{TWO}
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+busybox mkdir /sys/fs/cgroup/m
+echo 33554432 >/sys/fs/cgroup/m/memory.max
+ask attach a cgroup=/m
+for time in 1 2 3; do
+    (echo 0 >/sys/fs/cgroup/m/cgroup.procs; exec faults memory)
+    fact ended $?
+done
+all_run $one $two
+finish
+{GONE}
+busybox rmdir /sys/fs/cgroup/m
+"""
+
+
+def workload_killed(seed: int, times: int) -> str:
+    """A server's processes are killed at random instants, and others take their places."""
+    rng = random.Random(seed)
+    kills = "".join(
+        f"busybox usleep {rng.randrange(1000, 20000)}\nkill -9 $one\nspin; one=$spinning\n"
+        f"ask attach {rng.choice('ab')} pid=$one\n"
+        for _ in range(times)
+    )
+    return f"""\
+begin killed "name=sporadic pcpus=0"
+{TWO}
+{kills}
+all_run $one $two
+fact members "$(faults entries server_of_thread)"
+finish
+{GONE}
+"""
+
+
+def daemon_killed(instants_us: list[int]) -> str:
+    """The daemon is killed while its system is in force, and a new one starts it again."""
+    text = ""
+    for number, instant_us in enumerate(instants_us):
+        text += f"""\
+begin daemon{number} "name=ptps pcpus=0"
+{TWO}
+state_is enabled
+busybox usleep {instant_us}
+kill -9 $daemon
+objects_are "$none"
+state_is disabled
+all_run $one $two
+start_daemon
+ask policy name=ptps pcpus=0
+server a pcpu=0 period_ns=10000000 budget_ns=3000000 priority=0
+server b pcpu=0 period_ns=20000000 budget_ns=4000000 priority=1
+ask attach a pid=$one
+ask attach b pid=$two
+ask record on
+ask start
+busybox usleep 100000
+all_run $one $two
+finish
+state_is disabled
+{GONE}
+"""
+    return text
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
+    """What all hardships left."""
+    hardships = [
+        changed("changed", Scope.PARTITIONED, 400),
+        changed("changed_global", Scope.GLOBAL, 200),
+        cgroups(),
+        storm(200),
+        changes_server(SEED),
+        fifo(),
+        memory(),
+        workload_killed(SEED, 12),
+        daemon_killed([random.Random(SEED).randrange(50_000)]),
+    ]
+    return run("".join(hardships), tmp_path_factory.mktemp("faults"))
+
+
+NAMES = ("changed", "changed_global", "cgroups", "storm", "changes", "fifo", "memory", "killed",
+         "daemon0")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decisions_and_accounts_are_right_afterwards(name: str, left: dict[str, Left]) -> None:
+    require_right(left[name])
+
+
+@pytest.mark.parametrize("name", ["changed", "changed_global"])
+def test_a_change_each_millisecond_is_performed(name: str, left: dict[str, Left]) -> None:
+    said = left[name].fact("said")
+    assert said["refused"] == 0
+
+
+def test_cgroups_that_are_removed_leave_nothing_behind(left: dict[str, Left]) -> None:
+    """The kernel's half forgets them, and a new one of the same name is another one."""
+    assert left["cgroups"].number("gone") == 1
+    assert left["cgroups"].number("again") == 2
+
+
+def test_a_storm_of_forks_has_its_server_alone(left: dict[str, Left]) -> None:
+    done = left["storm"]
+    assert done.number("children") > 20
+    require_promises(done, "b", 1, 4 * MS, 20 * MS)
+
+
+def test_threads_that_never_sleep_change_server_at_once(left: dict[str, Left]) -> None:
+    """From then on the server without threads uses nothing, or pays for nobody."""
+    done = left["changes"]
+    (before,) = (s for s in done.fact("before")["servers"] if s["name"] == "b")
+    assert before["runnable"] == 2
+    assert done.server("b")["runnable"] == 2
+    assert done.server("a")["runnable"] == 0
+
+
+def test_servers_keep_their_promises_beside_a_higher_class(left: dict[str, Left]) -> None:
+    done = left["fifo"]
+    assert done.server("a")["stolen_ns"] + done.server("b")["stolen_ns"] > 0
+    require_promises(done, "a", 0, 3 * MS, 10 * MS)
+    require_promises(done, "b", 1, 4 * MS, 20 * MS)
+
+
+def require_promises(left: Left, name: str, number: int, budget_ns: int, period_ns: int) -> None:
+    """In each whole period the server ran for its budget, and no longer than late decisions are."""
+    server = left.server(name)
+    first_ns = 2 * period_ns
+    used = per_period(left.rings[0], number, period_ns, first_ns, server["now_ns"])
+    assert len(used) > 2
+    assert min(used) >= budget_ns - OVERRUN_NS, (name, used)
+    assert max(used) <= budget_ns + OVERRUN_NS, (name, used)
+
+
+def test_memory_ends_and_servers_go_on(left: dict[str, Left]) -> None:
+    assert left["memory"].number("ended") == 137
+    require_promises(left["memory"], "b", 1, 4 * MS, 20 * MS)
+
+
+def test_who_was_killed_is_forgotten(left: dict[str, Left]) -> None:
+    assert left["killed"].number("members") == 2
