@@ -236,11 +236,19 @@ def test_a_driver_loop(tmp_path: Path) -> None:
 def test_a_driver_loop_by_the_paper(tmp_path: Path) -> None:
     """Its slices are written, and the exit code says whether they are proved.
 
-    Under SEDF that is so but for the first wake of all, which waits for a slice.
+    Under SEDF on two pcpus they are those of the paper's case study. On one its p_N does not fit,
+    and the first wake of all, which waits for a slice, is late.
     """
     file = tmp_path / "fitted.toml"
-    result = run("fit", WHEELS, "--rule", "paper", "--policy", "sedf", "-o", str(file))
+    result = run("fit", WHEELS, "--rule", "paper", "--policy", "sedf")
+    assert result.exit_code == 0
+    assert "80us in 300us" in result.stdout
+    assert "60us in 300us" in result.stdout
+    assert "d_min / 5" not in result.stdout
+    one = ["--pcpus", "1", "-o", str(file)]
+    result = run("fit", WHEELS, "--rule", "paper", "--policy", "sedf", *one)
     assert result.exit_code == 1
+    assert "p_N is 290us where the paper has d_min / 5 = 300us: pcpu 0: " in result.stdout
     assert "not proved, by the paper's inequalities" in result.stdout
     assert "4 p_N + p_i <= d_i: 1.5ms <= 1.5ms" in result.stdout
     assert file.read_text().startswith("# Fitted by hyperperiod fit: by the paper's inequalities, ")

@@ -41,6 +41,7 @@ NAMES = (
     "psedf-fig6",
     "psedf-fig7",
     "psedf-worst",
+    "rt-xen-fig1",
     "exsched-fig7",
     "exsched-fig8",
     "exsched-table1",

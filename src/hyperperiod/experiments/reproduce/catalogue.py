@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hyperperiod.experiments.files import read_experiment
 from hyperperiod.experiments.reproduce.arinc import ArincDomains, ArincResponses, ArincTable
+from hyperperiod.experiments.reproduce.bare_machine import BareMachine
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.hot_swap import HotSwap
 from hyperperiod.experiments.reproduce.interface_search import InterfaceSearch
@@ -38,6 +39,7 @@ _Kind = (
     | ArincDomains
     | InterfaceSearch
     | HotSwap
+    | BareMachine
 )
 
 NAMES: dict[str, type[_Kind]] = {
@@ -57,6 +59,7 @@ NAMES: dict[str, type[_Kind]] = {
     "psedf-fig6": StabilityControl,
     "psedf-fig7": StabilityControl,
     "psedf-worst": WorstPackets,
+    "rt-xen-fig1": BareMachine,
     "exsched-fig7": ServerNumbers,
     "exsched-fig8": ServerTrace,
     "exsched-table1": ServerTests,

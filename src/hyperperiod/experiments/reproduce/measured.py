@@ -10,6 +10,7 @@ from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.result import (
     ArincRow,
+    BareLoopRow,
     DomainMissRow,
     HotSwapRow,
     InterfaceSearchRow,
@@ -31,6 +32,7 @@ Row = TypeVar(
     DomainMissRow,
     InterfaceSearchRow,
     HotSwapRow,
+    BareLoopRow,
 )
 Judged = tuple[list[Claim], Chart | Panels]
 

@@ -213,6 +213,17 @@ class HotSwapRow(ResultObject):
     dmr_interval: Interval | None
 
 
+class BareLoopRow(ResultObject):
+    """The busy loop on the bare machine: how many, how long without and with a tick."""
+
+    source: str
+    samples: int
+    shortest_ns: int
+    with_tick_ns: int | None
+    longest_ns: int
+    ticks: int | None
+
+
 Row = (
     SpareGainRow
     | RequestRow
@@ -224,6 +235,7 @@ Row = (
     | DomainMissRow
     | InterfaceSearchRow
     | HotSwapRow
+    | BareLoopRow
 )
 
 

@@ -21,7 +21,7 @@ from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit.answer import Fitted, Listener, LoopRule, Options, Progress
 from hyperperiod.analysis.fit.candidates import BudgetGrid, Tabulator
-from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper
+from hyperperiod.analysis.fit.loop.paper import Slices, by_the_paper, shorter_than_the_papers
 from hyperperiod.analysis.fit.loop.problem import (
     LoopSetting,
     loop_grid,
@@ -139,8 +139,12 @@ class _FitLoop:
     # -- the paper's -----------------------------------------------------------------------------
 
     def _by_the_paper(self, settings: list[LoopSetting]) -> None:
+        """Takes the placement whose driver has the paper's own period, or comes next to it.
+
+        Among several that do, the one with the least bandwidth. Where none does, it is said why.
+        """
         fitted = self.fitted
-        best: tuple[Fraction, LoopSetting, Slices] | None = None
+        best: tuple[tuple[int, Fraction], LoopSetting, Slices] | None = None
         first: Refusal | None = None
         for setting in settings:
             found = by_the_paper(setting)
@@ -149,9 +153,9 @@ class _FitLoop:
                 continue
             driver, services = found
             used = (driver, *services, *setting.others)
-            bandwidth = sum((one.bandwidth for one in used), Fraction(0))
-            if best is None or bandwidth < best[0]:
-                best = bandwidth, setting, found
+            rank = (-driver.period_ns, sum((one.bandwidth for one in used), Fraction(0)))
+            if best is None or rank < best[0]:
+                best = rank, setting, found
         if best is None:
             assert first is not None, "there is a placement"
             fitted.status, fitted.reason = "infeasible", first.reason
@@ -162,6 +166,8 @@ class _FitLoop:
         if result.schedulable is not True:
             doubt = why_not(setting, *found)
             fitted.status, fitted.reason = "not proved", doubt[1] if doubt else result.reason
+        shorter = shorter_than_the_papers(setting, found[0].period_ns)
+        fitted.reason = "; ".join(part for part in (fitted.reason, shorter) if part)
 
     # -- the sound ones --------------------------------------------------------------------------
 

@@ -59,6 +59,23 @@ def _by_hops(setting: LoopSetting, hops: int) -> Slices | Refusal:
     return Refusal(f"{first.reason}; with a shorter p_N something else fails")
 
 
+def shorter_than_the_papers(setting: LoopSetting, period_ns: int) -> str:
+    """Says why p_N is shorter than the paper's recipe has it; empty where it is not."""
+    hops, plant = setting.rule.hops, setting.loop.plant
+    if hops is None:
+        return ""
+    max_ns = plant.shortest_ns // (hops + 1)
+    longest_ns = setting.driver.periods.up_to(max_ns)
+    if longest_ns is None or period_ns >= longest_ns:
+        return ""
+    refused = _with(setting, hops, longest_ns)
+    reason = f": {refused.reason}" if isinstance(refused, Refusal) else ""
+    return (
+        f"p_N is {format_time(period_ns)} where the paper has d_min / {hops + 1} ="
+        f" {format_time(max_ns)}{reason}"
+    )
+
+
 def _down(slot: VcpuSlot, longest_ns: int) -> Iterator[int]:
     """Yields the periods that the vcpu may have, from the longest allowed one down to its slice."""
     here_ns: int | None = longest_ns
