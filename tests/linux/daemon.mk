@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# hyperperiodd over a kernel that is a log, under sanitizers, and hyperperiodctl:
+# hyperperiodd over a kernel that is a log, hyperperiodctl, and the task API, under sanitizers:
 # make -f tests/linux/daemon.mk, from the top of the repository, puts them into build/linux-fake.
 
 OUT := build/linux-fake
@@ -13,13 +13,17 @@ REAL := $(patsubst $(DAEMON)/%.c,$(OUT)/%.o,$(filter-out %/kernel.c,$(wildcard $
 
 .DEFAULT_GOAL := all
 .PHONY: all
-all: $(OUT)/hyperperiodd $(OUT)/hyperperiodctl $(OUT)/busy
+all: $(OUT)/hyperperiodd $(OUT)/hyperperiodctl $(OUT)/busy $(OUT)/rt_driver
 
 $(OUT)/hyperperiodd: $(REAL) $(OUT)/fake_kernel.o
 	$(CC) $(SANITIZE) -o $@ $^
 
 $(OUT)/busy: $(OUT)/busy.o $(OUT)/room.o $(OUT)/system.o $(OUT)/request.o $(OUT)/text.o
 	$(CC) $(SANITIZE) -o $@ $^
+
+$(OUT)/rt_driver: tests/linux/rt_driver.c hosts/linux/api/hyperperiod_rt.c $(wildcard hosts/linux/api/*.h)
+	@mkdir -p $(OUT)
+	$(CC) $(CFLAGS) -Ihosts/linux/api -o $@ $(filter %.c,$^)
 
 $(OUT)/hyperperiodctl: hosts/linux/control/hyperperiodctl.c
 	@mkdir -p $(OUT)

@@ -10,6 +10,7 @@ import signal
 import socket
 import stat
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -275,10 +276,10 @@ def test_a_thread_enters_a_server_that_is_open(daemon: Daemon) -> None:
     daemon.does(PTPS, A, f"{B} users=all", "start")
     client = daemon.connect("tasks")
     me = os.getpid()
-    assert daemon.ask(f"enter b thread={me} key=3", client)["ok"] is True
-    assert daemon.calls[-1] == f"attach 64 thread={me} key=3"
+    assert daemon.ask(f"enter b thread={me}", client)["ok"] is True
+    assert daemon.calls[-1] == f"attach 64 thread={me} key=-1"
     assert daemon.ask(f"leave thread={me}", client)["ok"] is True
-    assert daemon.calls[-1] == f"detach 64 thread={me} key=3"
+    assert daemon.calls[-1] == f"detach 64 thread={me} key=-1"
     for request, found in (
         ("status", "found one that changes or shows"),
         ("stop", "found one that changes or shows"),
@@ -289,6 +290,35 @@ def test_a_thread_enters_a_server_that_is_open(daemon: Daemon) -> None:
         answer = daemon.ask(request, client)
         assert answer["ok"] is False, answer
         assert found in answer["error"]
+    daemon.does(f"attach a thread={me}")
+    for request in (f"enter b thread={me}", f"leave thread={me}"):
+        assert "found one that was attached" in daemon.ask(request, client)["error"]
+
+
+def test_one_user_leaves_room_for_others(daemon: Daemon) -> None:
+    """Threads that end make room again."""
+    daemon.does(PTPS, f"{A} users=all")
+    client = daemon.connect("tasks")
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait) for _ in range(257)]
+    for thread in threads:
+        thread.start()
+    *inside, last = (f"enter a thread={thread.native_id}" for thread in threads)
+    assert all(daemon.ask(request, client)["ok"] for request in (*inside, inside[0]))
+    assert "found 256 of this user" in daemon.ask(last, client)["error"]
+    assert daemon.ask(last)["ok"] is True
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert daemon.ask(f"enter a thread={os.getpid()}", client)["ok"] is True
+
+
+@pytest.mark.parametrize(("inside", "key"), [("fp", 3), ("edf", 9000), ("fifo", -1), ("turns", -1)])
+def test_a_server_takes_what_it_goes_by(daemon: Daemon, inside: str, key: int) -> None:
+    daemon.does(PTPS, f"server c pcpu=0 best_effort=1 inside={inside} users=all", "start")
+    me = os.getpid()
+    daemon.does(f"enter c thread={me} priority=3 deadline_ns=9000")
+    assert daemon.calls[-1] == f"attach 0 thread={me} key={key}"
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")

@@ -89,6 +89,7 @@ bool find_member(const struct request *request, struct member *member, struct te
         request->given[KEY_CGROUP] + request->given[KEY_PID] + request->given[KEY_THREAD];
 
     memset(member, 0, sizeof(*member));
+    member->user = USERS_NONE;
     member->key = request->given[KEY_KEY] ? request->number[KEY_KEY] : LX_OWN;
     if (ways != 1) {
         add(problem, "member: found %u, allowed: one of cgroup=, pid= and thread=", ways);

@@ -224,12 +224,46 @@ static bool do_detach(struct doing *doing) {
     return drop_member(doing, &member);
 }
 
-/* A thread of the one who asks; others are no business of theirs. */
+/* A thread of the one who asks; others are no business of theirs, nor is one that was attached to a
+ * server by whoever controls the system. */
 static bool own_thread(struct doing *doing, struct member *member) {
+    const struct system *system = doing->system;
+
     if (!find_member(doing->request, member, &doing->problem))
         return false;
-    return is_thread_of(member->id, doing->peer->process)
-           || refuse(doing, "thread: found one of another process, allowed: one's own");
+    if (!is_thread_of(member->id, doing->peer->process))
+        return refuse(doing, "thread: found one of another process, allowed: one's own");
+    const uint32_t place = place_of(system, member);
+    return doing->peer->trusted || place == system->member_count
+           || system->member[place].user != USERS_NONE
+           || refuse(doing, "thread: found one that was attached, allowed: one that has entered by "
+                            "itself, or none of any server");
+}
+
+/* What the server goes by, of what the task says of itself. */
+static uint64_t own_key(const struct request *request, uint32_t inside) {
+    if (inside == LX_FP && request->given[KEY_PRIORITY])
+        return request->number[KEY_PRIORITY];
+    if (inside == LX_EDF && request->given[KEY_DEADLINE])
+        return request->number[KEY_DEADLINE];
+    return LX_OWN;
+}
+
+/* Whether this user has room for one more thread; who controls the system has. */
+static bool has_room(struct doing *doing, struct member *member) {
+    struct system *system = doing->system;
+    uint32_t count = 0;
+
+    if (doing->peer->trusted)
+        return true;
+    member->user = doing->peer->user;
+    drop_ended(system);
+    for (uint32_t i = 0; i < system->member_count; i++)
+        count += system->member[i].user == member->user;
+    if (count < USER_LIMIT || place_of(system, member) != system->member_count)
+        return true;
+    add(&doing->problem, "thread: found %u of this user, allowed: so many", count);
+    return false;
 }
 
 static bool do_enter(struct doing *doing) {
@@ -240,6 +274,9 @@ static bool do_enter(struct doing *doing) {
     if (!may_enter(doing->peer, doing->system->server[member.server].users))
         return refuse(doing, "server: found one that is not open to this user, allowed: one with "
                              "users=all or a group of theirs");
+    if (!has_room(doing, &member))
+        return false;
+    member.key = own_key(doing->request, doing->system->server[member.server].inside);
     return put_member(doing, &member);
 }
 

@@ -28,7 +28,7 @@ static const uint32_t keys_of[VERB_COUNT] = {
     [VERB_START] = BIT(FORCE) | BIT(EPOCH),
     [VERB_SET] = INTERFACE | BIT(FORCE),
     [VERB_SWAP] = BIT(NAME),
-    [VERB_ENTER] = BIT(THREAD) | BIT(KEY),
+    [VERB_ENTER] = BIT(THREAD) | BIT(PRIORITY) | BIT(DEADLINE),
     [VERB_LEAVE] = BIT(THREAD),
 };
 

@@ -50,7 +50,8 @@
     ROW("key", KEY, NUMBER, 0, TIME_LIMIT_NS - 1)                                                  \
     ROW("users", USERS, WORD, 0, 0)                                                                \
     ROW("force", FORCE, NUMBER, 0, 1)                                                              \
-    ROW("epoch_ns", EPOCH, NUMBER, 0, TIME_LIMIT_NS - 1)
+    ROW("epoch_ns", EPOCH, NUMBER, 0, TIME_LIMIT_NS - 1)                                           \
+    ROW("deadline_ns", DEADLINE, NUMBER, 1, TIME_LIMIT_NS - 1)
 
 /* What a verb takes: a server's name, the word on or off, or nothing of that kind. */
 #define REQUEST_VERBS(ROW)                                                                         \

@@ -15,6 +15,7 @@
 
 #define SERVER_LIMIT 256u
 #define MEMBER_LIMIT 1024u
+#define USER_LIMIT 256u /* threads that one user has enter, so that others have room too */
 #define PATH_BYTES 512u
 
 /* Under which the threads of other users may enter a server by themselves. */
@@ -40,6 +41,7 @@ struct member {
     uint32_t server;
     uint64_t id;           /* of the cgroup, process or thread */
     uint64_t born;         /* when the process or thread began, in ticks: another may get its id */
+    long long user;        /* who had it enter by the socket for tasks, or USERS_NONE */
     uint64_t key;          /* its place among the threads of its server, the lowest first */
     char path[PATH_BYTES]; /* of the cgroup, for people */
 };
