@@ -18,9 +18,9 @@
     HP_CASE(BUDGET_##NAME)                                                                         \
     hp_##catch_up##_catch_up(core, vcpu, now_ns);                                                  \
     break;
-HP_ONCE hp_u32 hp_catch_up(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 now_ns) {
+HP_ONCE HP_NOTHING hp_catch_up(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CATCH_UP) }
-    return 0;
+    HP_DONE();
 }
 
 #define HP_CHARGE(name, NAME, catch_up, charge, ...)                                               \
@@ -32,8 +32,8 @@ HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, h
 }
 
 /* A charge where refills or new parameters may come in between. */
-HP_RARE_ONCE hp_u32 hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 from_ns,
-                                     hp_u64 to_ns) {
+HP_RARE_ONCE HP_NOTHING hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu,
+                                         hp_u64 from_ns, hp_u64 to_ns) {
     const hp_u64 change_ns = hp_server_of(core, vcpu)->change_at_ns;
 
     if (change_ns < to_ns && change_ns > from_ns) {
@@ -42,7 +42,7 @@ HP_RARE_ONCE hp_u32 hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u32 vc
         from_ns = change_ns;
     }
     hp_charge_rule(core, vcpu, HP_FORGET(from_ns), HP_FORGET(to_ns));
-    return 0;
+    HP_DONE();
 }
 
 /* The server pays for the time from 'from' to 'to', with new parameters from their time on. */

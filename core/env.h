@@ -49,7 +49,7 @@ typedef long long hp_i64;
  *    it returns. Steps nest at most eight deep.
  *  - A step is walked anew for everything its callers may know. One that many paths lead to is
  *    walked once instead, for any numbers: HP_ONCE. Such a step is told which pointers it may rely
- *    on (HP_NOT_NULL), and has to return a number.
+ *    on (HP_NOT_NULL), and has to return a number: 0 if it has nothing to say (HP_DONE).
  *  - A loop's counter starts as a number the verifier does not know, is forgotten before every
  *    round, and the loop may be left at any time (may_goto): so the second round looks like the
  *    first and is not walked again. What else a loop carries is forgotten too: HP_FORGET.
@@ -67,6 +67,8 @@ typedef long long hp_i64;
 #endif
 #define HP_RARE_ONCE HP_ONCE
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
+#define HP_NOTHING hp_u32
+#define HP_DONE() return 0
 #define HP_COLD HP_FN
 
 /* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
@@ -126,6 +128,8 @@ extern volatile hp_u64 hp_zero;
 /* The same off the common path. */
 #define HP_RARE_ONCE HP_RARE
 #define HP_NOT_NULL
+#define HP_NOTHING void
+#define HP_DONE() ((void)0)
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)

@@ -94,14 +94,14 @@ HP_RARE void hp_replenish_due(struct hp_core *core) {
 }
 
 /* Charges, then the refills that are due. */
-HP_ONCE hp_u32 hp_do_settle(struct hp_core *core HP_NOT_NULL, hp_u64 now_ns) {
+HP_ONCE HP_NOTHING hp_do_settle(struct hp_core *core HP_NOT_NULL, hp_u64 now_ns) {
     hp_charge_all(core, now_ns);
     if (hp_first_due_ns(core) <= core->now_ns)
         hp_replenish_due(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_catch_up(core);
     core->overdue = 0;
-    return 0;
+    HP_DONE();
 }
 
 /* Brings the accounts up to now. Most calls at one instant find it done already. */
@@ -111,15 +111,15 @@ HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
 }
 
 /* When this payer has nothing left at the level that it is on, or gets new parameters. */
-HP_FN hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
+HP_SHARED hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
     hp_u64 change_ns = HP_NEVER;
     hp_i64 left_ns;
 
-    if (hp_is_spare(payer)) {
-        left_ns = core->spare.remaining_ns;
-    } else if (hp_is_vcpu(payer)) {
+    if (hp_is_vcpu(payer)) {
         left_ns = hp_left(hp_server_of(core, payer));
         change_ns = hp_server_of(core, payer)->change_at_ns;
+    } else if (hp_is_spare(payer)) {
+        left_ns = core->spare.remaining_ns;
     } else {
         return HP_NEVER;
     }
@@ -151,6 +151,8 @@ HP_ONCE hp_u64 hp_grant_end(struct hp_core *core HP_NOT_NULL, struct hp_seat *se
     hp_u64 end_ns = hp_turns_end(core, seat);
 
     end_ns = hp_least(end_ns, hp_pays_until(core, seat->grant.pay));
+    if (seat->grant.also == HP_NONE)
+        return end_ns;
     return hp_least(end_ns, hp_pays_until(core, seat->grant.also));
 }
 
@@ -215,6 +217,11 @@ HP_FN hp_u32 hp_also_pays(const struct hp_seat *seat, hp_u32 run) {
     return seat->plan_also == HP_NONE ? HP_NONE : run;
 }
 
+/* The level that this payer is on. */
+HP_FN hp_u32 hp_level_of(struct hp_core *core, hp_u32 payer) {
+    return hp_is_vcpu(payer) ? hp_server_of(core, payer)->level : 0;
+}
+
 /*
  * What this pcpu can be granted of its plan right now: what the others have not let go of yet
  * is left out, and follows when they have.
@@ -226,11 +233,11 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant
     grant->pay = waits ? HP_NONE : seat->plan_pay;
     grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);
     grant->also = hp_also_pays(seat, grant->run);
-    grant->level = hp_is_vcpu(grant->pay) ? hp_server_of(core, grant->pay)->level : 0;
+    grant->level = hp_level_of(core, grant->pay);
 }
 
 /* Records that this vcpu is now the last in its role here, and gives it a turn if it needs one. */
-HP_FN void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
+HP_SHARED void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
     const hp_u32 before = seat->last[slot];
     struct hp_server *server;
@@ -261,26 +268,14 @@ HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32
         hp_server_of(core, now)->held_on = HP_NONE;
 }
 
-/* The end of a grant on the only pcpu, where there is no spare, if this vcpu is one of its payers.
- */
-HP_FN hp_u64 hp_end_with(struct hp_core *core, hp_u32 payer, hp_u64 end_ns) {
-    const struct hp_server *server = hp_server_of(core, payer);
-    const hp_i64 left_ns = hp_left(server);
-
-    if (left_ns <= 0)
-        return core->now_ns;
-    end_ns = hp_least(end_ns, server->change_at_ns);
-    return hp_least(end_ns, core->now_ns + (hp_u64)left_ns);
-}
-
 /* Until when on the only pcpu, without turns: its payers' end, or the next alarm. */
 HP_FN hp_u64 hp_end_plain(struct hp_core *core, const struct hp_grant *grant) {
     hp_u64 end_ns = hp_first_due_ns(core);
 
     if (grant->pay != HP_NONE)
-        end_ns = hp_end_with(core, grant->pay, end_ns);
+        end_ns = hp_least(end_ns, hp_pays_until(core, grant->pay));
     if (grant->also != HP_NONE)
-        end_ns = hp_end_with(core, grant->also, end_ns);
+        end_ns = hp_least(end_ns, hp_pays_until(core, grant->also));
     return end_ns;
 }
 

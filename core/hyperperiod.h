@@ -119,8 +119,9 @@ HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
         return 1;
     if (seat->plan_new
         && (((grant->run ^ run) | (grant->pay ^ seat->plan_pay)
-             | (grant->also ^ hp_also_pays(seat, run)))
-            || hp_grant_wrong(core, 0)))
+             | (grant->also ^ hp_also_pays(seat, run))
+             | (grant->level ^ hp_level_of(core, seat->plan_pay)))
+            || hp_grant_end(core, seat) < grant->until_ns))
         return 1;
     return grant->until_ns > hp_next_alarm(core);
 }

@@ -70,6 +70,8 @@ HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving
     server->new_flags = moving->wanted.flags;
     server->change_at_ns = moving->waits ? core->now_ns : HP_NEVER;
     server->remaining_ns = moving->left_ns;
+    /* What it owes was explained where it came from. */
+    server->late_ns = moving->left_ns < 0 ? (hp_u64)-moving->left_ns : 0;
     server->deadline_ns = moving->refill_ns;
     hp_swap_in(core, vcpu);
     hp_queue_renew(core, &core->ready);

@@ -35,6 +35,11 @@ HP_FN hp_u64 hp_urgency(struct hp_core *core, hp_u32 vcpu) {
     return 0;
 }
 
+/* The same where it is asked seldom: of equals, on extra levels, and of those without budget. */
+HP_SHARED hp_u64 hp_rank(struct hp_core *core, hp_u32 vcpu) {
+    return hp_urgency(core, vcpu);
+}
+
 /* The role in which the servers are ordered: periodic servers pay even when they cannot run. */
 HP_FN hp_u32 hp_holder_role(const struct hp_core *core) {
     return hp_has(core, HP_PAYS_IDLE) ? HP_PAYER : HP_RUNNER;
@@ -62,21 +67,19 @@ HP_FN hp_u32 hp_was_last(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
 }
 
 /* Whether this vcpu was the last in that role on its pcpu, and may go on. */
-HP_FN hp_u32 hp_goes_on(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
+HP_SHARED hp_u32 hp_goes_on(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
     return hp_was_last(core, vcpu, role) && core->now_ns < hp_turn_end(core, vcpu, role);
 }
 
 /* Whether a comes before b, who are equal but for whose turn it is. */
 HP_FN hp_u32 hp_before_equal(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
-    const hp_u32 a_goes_on = hp_goes_on(core, a, role);
+    const hp_u32 goes_on = hp_goes_on(core, a, role);
     const struct hp_server *left = hp_server_of(core, a);
     const struct hp_server *right = hp_server_of(core, b);
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
 
-    if (hp_turn_length(core, role) == 0 && a > b && !a_goes_on)
-        return 0;
-    if (a_goes_on != hp_goes_on(core, b, role))
-        return a_goes_on;
+    if (goes_on != hp_goes_on(core, b, role))
+        return goes_on;
     if (hp_turn_length(core, role) == 0)
         return a < b;
     if (left->turn_ns[slot] != right->turn_ns[slot])
@@ -84,14 +87,4 @@ HP_FN hp_u32 hp_before_equal(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 ro
     if (left->turn_place[slot] != right->turn_place[slot])
         return left->turn_place[slot] < right->turn_place[slot];
     return a < b;
-}
-
-/* Whether server a comes before b. */
-HP_FN hp_u32 hp_before(struct hp_core *core, hp_u32 a, hp_u32 b, hp_u32 role) {
-    const hp_u64 left = hp_urgency(core, a);
-    const hp_u64 right = hp_urgency(core, b);
-
-    if (hp_server_of(core, a)->level != hp_server_of(core, b)->level)
-        return hp_server_of(core, a)->level < hp_server_of(core, b)->level;
-    return left != right ? left < right : hp_before_equal(core, a, b, role);
 }

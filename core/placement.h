@@ -142,7 +142,8 @@ HP_RARE_ONCE hp_u32 hp_choose(struct hp_core *core HP_NOT_NULL, hp_u32 limit, hp
 }
 
 /*
- * Gives the chosen, all of whom fit, pcpus that they may run on; returns the pcpus that are left.
+ * Gives the chosen, all of whom fit, pcpus that they may run on, and the other pcpus to nobody;
+ * returns the pcpus that are left.
  * Those that are seated are matched first, so that they move only where one has to make room.
  */
 HP_RARE_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_u64 free,
@@ -176,8 +177,10 @@ HP_RARE_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        if (core->matched >> (pcpu % 64u) & 1u)
-            hp_assign(core, pcpu, core->match[HP_INDEX(pcpu, HP_PCPUS)], role);
+        hp_assign(core, pcpu,
+                  core->matched >> (pcpu % 64u) & 1u ? core->match[HP_INDEX(pcpu, HP_PCPUS)]
+                                                     : HP_NONE,
+                  role);
     }
     return free & ~core->matched;
 }

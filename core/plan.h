@@ -31,11 +31,6 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
         hp_seat_of(core, 0)->plan_holder = hp_plan_alone(core, role);
         return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
-    HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= hp_pcpus(core))
-            break;
-        hp_seat_of(core, pcpu)->plan_holder = HP_NONE;
-    }
     count =
         hp_choose(core, hp_pcpus(core) - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
     return hp_place(core, count, hp_pcpu_mask(core), role);
@@ -138,14 +133,14 @@ HP_FN void hp_plan_plain(struct hp_core *core) {
     hp_plan_seat(core, seat);
 }
 
-HP_ONCE hp_u32 hp_make_plan(struct hp_core *core HP_NOT_NULL) {
+HP_ONCE HP_NOTHING hp_make_plan(struct hp_core *core HP_NOT_NULL) {
     if (core->plain)
         hp_plan_plain(core);
     else
         hp_plan_all(core);
     core->planned = 1;
     core->planned_ns = core->now_ns;
-    return 0;
+    HP_DONE();
 }
 
 HP_FN void hp_plan(struct hp_core *core) {

@@ -39,8 +39,8 @@ HP_FN hp_u32 hp_is_level(hp_u64 key) {
 
 /* Whether vcpu a comes before b on the same extra level, whoever ran last. */
 HP_ASIDE hp_u32 hp_leads_level(struct hp_core *core, hp_u32 a, hp_u32 b) {
-    const hp_u64 urgency = hp_urgency(core, a);
-    const hp_u64 other = hp_urgency(core, b);
+    const hp_u64 urgency = hp_rank(core, a);
+    const hp_u64 other = hp_rank(core, b);
 
     return urgency != other ? urgency < other : a < b;
 }
@@ -180,9 +180,15 @@ HP_FN hp_u64 hp_queue_lowest(struct hp_core *core, struct hp_queue *queue) {
     return queue->lowest;
 }
 
-/* Who comes first of two with the same key, among turns or on an extra level. */
+/*
+ * Whether vcpu a comes before b with the same key, among turns or on an extra level: only there may
+ * the order rule tell them apart. To it all best-effort vcpus are equal.
+ */
 HP_ONCE hp_u32 hp_break_tie(struct hp_core *core HP_NOT_NULL, hp_u32 a, hp_u32 b, hp_u32 role) {
-    return role == HP_EFFORT ? hp_before_equal(core, a, b, role) : hp_before(core, a, b, role);
+    const hp_u64 urgency = hp_rank(core, a);
+    const hp_u64 other = hp_rank(core, b);
+
+    return urgency != other ? urgency < other : hp_before_equal(core, a, b, role);
 }
 
 /* Whether vcpu a comes before b, which has the same key, in this role. */
@@ -258,7 +264,7 @@ HP_FN hp_u64 hp_ready_key(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u64 hp_depleted_key(struct hp_core *core, hp_u32 vcpu) {
     if (hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
         return HP_NEVER;
-    return HP_DEPLETED + hp_urgency(core, vcpu);
+    return HP_DEPLETED + hp_rank(core, vcpu);
 }
 
 /*

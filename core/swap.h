@@ -30,14 +30,14 @@ HP_FN hp_u32 hp_is_served(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /* The last word of the old rules on a server: its next refill is where its period ends. */
-HP_ONCE hp_u32 hp_swap_out(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+HP_ONCE HP_NOTHING hp_swap_out(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     hp_catch_up(core, vcpu, core->now_ns);
     hp_server_of(core, vcpu)->deadline_ns = hp_period_end(core, vcpu);
-    return 0;
+    HP_DONE();
 }
 
 /* Brings a server under the new rules, with no more than these let it have. */
-HP_ONCE hp_u32 hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     const hp_i64 most_ns = hp_most_held(core, server);
@@ -50,7 +50,7 @@ HP_ONCE hp_u32 hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     server->funded = server->remaining_ns > 0;
     hp_queue_set(&core->ready, vcpu, hp_ready_key(core, vcpu));
     hp_queue_set(&core->due, vcpu, hp_due_ns(core, vcpu));
-    return 0;
+    HP_DONE();
 }
 
 /* Takes all servers out of the rules in force and brings them under others. */

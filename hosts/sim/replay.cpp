@@ -20,6 +20,7 @@
 #include <nanobind/nanobind.h>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hyperperiod::sim::replay {
@@ -31,6 +32,7 @@ void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value)
     note(core, kind, now_ns, vcpu, static_cast<hp_u64>(value))
 
 #include "core/hyperperiod.h"
+#include "core/move.h"
 
 namespace nb = nanobind;
 
@@ -78,6 +80,8 @@ class Replay {
     void call(const hp_record &record);
     bool pick(const hp_record &record);
     void steal_or_return(const hp_record &record);
+    u32 leave(u32 vcpu);
+    u32 join(const hp_record &record);
     void charge(u32 pcpu);
     void look_how_late(u32 pcpu);
     void look_for_wrong();
@@ -102,6 +106,7 @@ class Replay {
     std::vector<Seat> seats_{HP_PCPUS};
     hp_record answer_{};
     hp_config config_{};
+    hp_moving moving_{}; // what the next vcpu that joins brings along, as far as it is known
     Ns budget_ns_ = 0;
     Ns now_ns_ = 0;
     Ns traced_ns_ = 0;
@@ -140,6 +145,17 @@ bool Replay::play(const hp_record &record) {
         return true;
     case HP_RECORD_BUDGET:
         budget_ns_ = record.value;
+        return true;
+    case HP_RECORD_WANTED:
+        moving_.wanted = params_of(record);
+        moving_.waits = 1;
+        return true;
+    case HP_RECORD_REFILL:
+        moving_.refill_ns = record.value;
+        return true;
+    case HP_RECORD_LEFT:
+        moving_.left_ns = static_cast<hp_i64>(record.value);
+        moving_.working = record.job;
         return true;
     case HP_RECORD_START:
         start(record);
@@ -224,6 +240,12 @@ void Replay::call(const hp_record &record) {
     case HP_RECORD_REMOVE:
         error = hp_remove(core(), record.vcpu, now_ns_);
         break;
+    case HP_RECORD_LEAVE:
+        error = leave(record.vcpu);
+        break;
+    case HP_RECORD_JOIN:
+        error = join(record);
+        break;
     case HP_RECORD_ADD_PCPU:
         error = hp_add_pcpu(core(), now_ns_);
         break;
@@ -282,6 +304,29 @@ u32 Replay::pcpu_of(u64 number) {
     if (number >= pcpus())
         throw std::invalid_argument("no pcpu has the number " + std::to_string(number));
     return static_cast<u32>(number);
+}
+
+// What it pays for ends here. That its pcpu has it no more is seen when that picks.
+u32 Replay::leave(u32 vcpu) {
+    hp_moving left;
+
+    for (u32 pcpu = 0; pcpu < pcpus(); pcpu++) {
+        hp_grant &grant = seat(pcpu).grant;
+
+        charge(pcpu);
+        for (u32 *payer : {&grant.pay, &grant.also})
+            *payer = *payer == vcpu ? u32{HP_NONE} : *payer;
+    }
+    add(now_ns_, {.event = Event::move, .vcpu = vcpu});
+    return hp_leave(core(), vcpu, &left, now_ns_);
+}
+
+u32 Replay::join(const hp_record &record) {
+    hp_moving moving = std::exchange(moving_, {});
+
+    moving.params = params_of(record);
+    add(now_ns_, {.event = Event::move, .pcpu = first_pcpu_, .vcpu = record.vcpu});
+    return hp_join(core(), record.vcpu, &moving, now_ns_);
 }
 
 // Answers as the ring has them.

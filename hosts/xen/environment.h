@@ -43,5 +43,6 @@ void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcp
 #endif
 
 #include "core/hyperperiod.h"
+#include "core/move.h"
 
 #endif /* HYPERPERIOD_ENVIRONMENT_H */

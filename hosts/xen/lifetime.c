@@ -127,16 +127,13 @@ static COLD int check_config(struct hp_config *config, bool *global)
         }
         else if ( error == HP_ERROR_QUANTUM )
             config->quantum_ns = 0;
-        else if ( error == HP_ERROR_PCPUS )
-        {
-            /* Built without global policies. */
-            *global = false;
-            config->pcpus = 1;
-        }
         else
         {
             *global = false;
             config->pcpus = 1;
+            /* Built without global policies, with the rules that are asked for. */
+            if ( error == HP_ERROR_PCPUS )
+                continue;
             /* Another one may ask for what is not given, such as a spare. */
             if ( replaced || !hyperperiod_default_policy(&config->policy, config->pcpus) )
                 return -EOPNOTSUPP;

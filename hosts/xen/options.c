@@ -278,9 +278,9 @@ static const char *__init add_event(const struct event_option *event)
     struct options *options = &hyperperiod_options;
 
     if ( options->events == MAX_EVENT_OPTIONS )
-        return "too many swaps and changes";
+        return "too many swaps, changes and moves";
     if ( options->events && options->event[options->events - 1].at_ns > event->at_ns )
-        return "swaps and changes must be in order of time";
+        return "swaps, changes and moves must be in order of time";
     options->event[options->events++] = *event;
     return NULL;
 }
@@ -303,7 +303,20 @@ static const char *__init read_change(const char *text)
     if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
          || !take_domain(&text, &event.change) || !take(&text, ":")
          || !take_server(&text, &event.change.server) || *text )
-        return "want change=TIME:dN:PERIOD:BUDGET[:pPRIORITY]";
+        return "want change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]";
+    return add_event(&event);
+}
+
+static const char *__init read_move(const char *text)
+{
+    struct event_option event = { .kind = EVENT_MOVE };
+    hp_u64 cpu;
+
+    if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
+         || !take_domain(&text, &event.change) || !take(&text, ":cpu")
+         || !take_number(&text, &cpu) || cpu >= NR_CPUS || *text )
+        return "want move=TIME:dN[.V]:cpuN";
+    event.change.server.cpu = cpu;
     return add_event(&event);
 }
 
@@ -388,6 +401,8 @@ static const char *__init read_item(const char *item)
         return read_swap(item);
     if ( CHANGES && take(&item, "change=") )
         return read_change(item);
+    if ( CHANGES && take(&item, "move=") )
+        return read_move(item);
     if ( take(&item, "d") )
         return read_domain(item);
     return "no such item";

@@ -7,7 +7,8 @@
  *   policy=NAME|BUDGET+ORDER+SLACK    scope=partitioned|global    quantum=TIME
  *   spare=PERIOD:BUDGET               ring=SIZE
  *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN][:wWEIGHT]
- *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN:PERIOD:BUDGET[:pPRIORITY]
+ *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]
+ *   move=TIME:dN[.V]:cpuN
  *
  * The priority is by period if it is not said; the last one, 16777215, makes an ordinary server.
  * An item that is wrong is named on the console, and the default stands in its place.
@@ -37,6 +38,7 @@ struct domain_option {
 enum event_kind {
     EVENT_SWAP,
     EVENT_CHANGE,
+    EVENT_MOVE,
 };
 
 struct event_option {

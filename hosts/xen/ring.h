@@ -76,7 +76,7 @@ enum hp_record_kind {
     HP_RECORD_START = 32,     /* hp_init; value as SWAP, | global << 24 (hp_config.holds is 1 if
                                  global); job: pcpus */
     HP_RECORD_QUANTUM = 33,   /* before START: value = quantum_ns */
-    HP_RECORD_BUDGET = 34,    /* before START, SET_SPARE, ADD or UPDATE: value = the budget in it */
+    HP_RECORD_BUDGET = 34,    /* before START, SET_SPARE, ADD, ...: value = the budget in it */
     HP_RECORD_SET_SPARE = 35, /* before START or later, hp_set_spare: value = period_ns */
     HP_RECORD_ADD = 36,       /* hp_add: value = period_ns (of best effort: its weight), job:
                                  priority, flags: HP_EXTRA, ... */
@@ -87,6 +87,12 @@ enum hp_record_kind {
     HP_RECORD_SAVED = 41,     /* hp_saved */
     HP_RECORD_HOLD = 42,      /* hp_hold; value: the pcpu */
     HP_RECORD_BIND = 43,      /* hp_bind; value: the pcpus that the vcpu may run on, a mask */
+    HP_RECORD_LEAVE = 44,     /* hp_leave */
+    HP_RECORD_WANTED = 45,    /* before JOIN, of one with new parameters that wait: as ADD */
+    HP_RECORD_REFILL = 46,    /* before JOIN: value = the server's next refill */
+    HP_RECORD_LEFT = 47,      /* before JOIN: value = what is left of its budget, signed; job: 1
+                                 with work */
+    HP_RECORD_JOIN = 48,      /* hp_join: as ADD */
     HP_RECORD_STEAL = 49,     /* hp_steal; value: the pcpu */
     HP_RECORD_RETURN = 50,    /* hp_return; value: the pcpu */
 

@@ -11,6 +11,7 @@
 #include <xen/errno.h>
 #include <xen/event.h>
 #include <xen/softirq.h>
+#include <xen/tasklet.h>
 
 #include "recorder.h"
 #include "scheduler.h"
@@ -27,6 +28,12 @@ static uint64_t core_time(const struct lock_domain *ld, s_time_t now)
     const uint64_t told = now > ld->base ? now - ld->base : 0;
 
     return max_t(uint64_t, told, hp_now_ns(&ld->core));
+}
+
+/* The same where it need not be fast. */
+static COLD uint64_t time_now(const struct lock_domain *ld)
+{
+    return core_time(ld, NOW());
 }
 
 static noinline void record_call(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
@@ -97,7 +104,7 @@ static noinline void context_left(struct lock_domain *ld, hp_u32 number, uint64_
 }
 
 /* Interrupts the pcpus whose grant is no longer right. */
-static void kick_pcpus(struct lock_domain *ld)
+static noinline void kick_pcpus(struct lock_domain *ld)
 {
     uint64_t mask;
 
@@ -119,16 +126,18 @@ static always_inline void account(struct lock_domain *ld, unsigned int pcpu, uin
     ld->picked_ns[pcpu] = now_ns;
     if ( grant->pay < HP_VCPUS && !grant->level )
     {
-        ld->usage[grant->pay].told.used_ns += span_ns;
+        struct xen_hyperperiod_usage *payer = &ld->slot[grant->pay]->usage.told;
+
+        payer->used_ns += span_ns;
         if ( grant->run == grant->pay )
             return;
         if ( grant->run != HP_NONE )
-            ld->usage[grant->pay].told.donated_ns += span_ns;
+            payer->donated_ns += span_ns;
     }
     if ( grant->also < HP_VCPUS )
-        ld->usage[grant->also].told.used_ns += span_ns;
+        ld->slot[grant->also]->usage.told.used_ns += span_ns;
     else if ( grant->run != HP_NONE )
-        ld->usage[grant->run].told.extra_ns += span_ns;
+        ld->slot[grant->run]->usage.told.extra_ns += span_ns;
 }
 
 /* The same where no pick follows. */
@@ -226,17 +235,96 @@ static COLD void remove_from_core(struct lock_domain *ld, const struct vcpu_slot
     record_call(ld, HP_RECORD_REMOVE, slot->number, 0, 0);
 }
 
+/* --- units on their way from one lock domain to another --------------------------------------- */
+
+static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
+                                  uint64_t now_ns)
+{
+    if ( !hp_runnable(&ld->core, slot->number) )
+        return;
+    hp_depart(&ld->core, slot->number, now_ns);
+    record_call(ld, HP_RECORD_DEPART, slot->number, 0, 0);
+}
+
+/*
+ * Xen has all of a unit wait while it looks for its pcpu. Under a global policy it stays where it
+ * is.
+ */
+static inline bool is_to_move(const struct lock_domain *ld, const struct sched_unit *unit)
+{
+    return CHANGES && unlikely(unit->vcpu_list->pause_flags & VPF_migrating)
+           && !is_global(ld->pool) && ld->phase == PHASE_RUNNING;
+}
+
+/* Whether the unit would run if it did not wait for its pcpu. */
+static COLD bool has_work(const struct sched_unit *unit)
+{
+    const struct vcpu *v;
+
+    for_each_sched_unit_vcpu ( unit, v )
+        if ( !(v->pause_flags & ~VPF_migrating) && !atomic_read(&v->pause_count)
+             && !atomic_read(&v->domain->pause_count) )
+            return true;
+    return false;
+}
+
+/* Takes the unit out of its lock domain, with its server and its work. */
+static COLD void unit_leaves(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t now_ns)
+{
+    unsigned int error;
+
+    account_so_far(ld, 0, now_ns);
+    if ( !has_work(slot->unit) )
+        unit_departs(ld, slot, now_ns);
+    error = hp_leave(&ld->core, slot->number, &slot->moving, now_ns);
+    ASSERT(!error);
+    record_call(ld, HP_RECORD_LEAVE, slot->number, 0, 0);
+    slot->moves = true;
+    slot->home = NULL;
+    ld->slot[slot->number] = NULL;
+}
+
+static COLD void record_join(struct lock_domain *ld, hp_u32 number, const struct hp_moving *moving)
+{
+    if ( moving->waits )
+        record_server(ld, HP_RECORD_WANTED, number, &moving->wanted);
+    record_call(ld, HP_RECORD_REFILL, number, moving->refill_ns, 0);
+    record_call(ld, HP_RECORD_LEFT, number, moving->left_ns, moving->working);
+    record_server(ld, HP_RECORD_JOIN, number, &moving->params);
+}
+
+/* Brings in a unit that is on its way. A lock domain that is not as far takes it as a new one. */
+static COLD bool unit_joins(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t now_ns)
+{
+    struct hp_moving *moving = &slot->moving;
+
+    slot->moves = false;
+    if ( ld->phase != PHASE_RUNNING || hp_join(&ld->core, slot->number, moving, now_ns) )
+        return false;
+    record_join(ld, slot->number, moving);
+    if ( !unit_runnable(slot->unit) )
+        unit_departs(ld, slot, now_ns);
+    return true;
+}
+
 COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
 {
+    const bool comes = CHANGES && slot->moves;
+    uint64_t now_ns;
+
     slot->home = ld;
     ld->slot[slot->number] = slot;
-    memset(&ld->usage[slot->number], 0, sizeof(ld->usage[0]));
+    if ( !comes )
+        memset(&slot->usage, 0, sizeof(slot->usage));
     if ( ld->phase == PHASE_DORMANT )
     {
+        slot->moves = false;
         cpu_raise_softirq(sched_unit_master(slot->unit), SCHEDULE_SOFTIRQ);
         return;
     }
-    add_to_core(ld, slot, core_time(ld, NOW()));
+    now_ns = time_now(ld);
+    if ( !comes || !unit_joins(ld, slot, now_ns) )
+        add_to_core(ld, slot, now_ns);
     kick_pcpus(ld);
 }
 
@@ -244,12 +332,16 @@ COLD void hyperperiod_detach(struct vcpu_slot *slot)
 {
     struct lock_domain *ld = slot->home;
 
+    slot->moves = false;
+    if ( !ld )
+        return;
+    if ( ld->phase != PHASE_DORMANT )
+    {
+        remove_from_core(ld, slot, time_now(ld));
+        kick_pcpus(ld);
+    }
     slot->home = NULL;
     ld->slot[slot->number] = NULL;
-    if ( ld->phase == PHASE_DORMANT )
-        return;
-    remove_from_core(ld, slot, core_time(ld, NOW()));
-    kick_pcpus(ld);
 }
 
 /* --- changes while guests run, and what they have had: toolstacks, and the command line ------- */
@@ -257,15 +349,17 @@ COLD void hyperperiod_detach(struct vcpu_slot *slot)
 #ifdef CONFIG_HYPERPERIOD_CHANGES
 
 /* Called by the core, with the lock held. The spare has no account. */
-void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
+noinline void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcpu)
 {
     struct lock_domain *ld = container_of(core, struct lock_domain, core);
-    struct xen_hyperperiod_usage *usage = &ld->usage[vcpu % HP_VCPUS].told;
-    bool *spent = &ld->usage[vcpu % HP_VCPUS].spent;
+    struct xen_hyperperiod_usage *usage;
+    bool *spent;
     hp_i64 left_ns;
 
     if ( vcpu >= HP_VCPUS )
         return;
+    usage = &ld->slot[vcpu]->usage.told;
+    spent = &ld->slot[vcpu]->usage.spent;
     if ( kind == HP_NOTE_DEPLETE )
     {
         usage->depleted++;
@@ -286,13 +380,14 @@ void hyperperiod_count(struct hp_core *core, unsigned int kind, unsigned int vcp
 COLD void hyperperiod_read_usage(struct lock_domain *ld, unsigned int number,
                                  struct xen_hyperperiod_usage *to)
 {
-    const struct sched_unit *unit = ld->slot[number]->unit;
+    const struct vcpu_slot *slot = ld->slot[number];
+    const struct sched_unit *unit = slot->unit;
     unsigned int pcpu;
 
     if ( ld->phase != PHASE_DORMANT )
         for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
-            account_so_far(ld, pcpu, core_time(ld, NOW()));
-    *to = ld->usage[number].told;
+            account_so_far(ld, pcpu, time_now(ld));
+    *to = slot->usage.told;
     to->domain = unit->domain->domain_id;
     to->vcpu = unit->unit_id;
     to->pcpu = sched_unit_master(unit);
@@ -309,13 +404,15 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
 
     if ( !ld || ld->phase != PHASE_RUNNING )
     {
+        /* One that is on its way begins where it arrives. */
+        slot->moves = false;
         slot->server.params = *params;
         return HP_OK;
     }
     error = hp_validate(&ld->core, slot->number, params);
     if ( error )
         return error;
-    now_ns = core_time(ld, NOW());
+    now_ns = time_now(ld);
     if ( effort != (params->flags & HP_BEST_EFFORT) )
     {
         remove_from_core(ld, slot, now_ns);
@@ -346,27 +443,71 @@ static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *pol
         record_call(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
 }
 
-static COLD void change_servers(struct lock_domain *ld, const struct domain_option *change)
+static COLD void change_server(struct vcpu_slot *slot, const struct hp_params *params)
 {
+    const unsigned int error = hyperperiod_change_server(slot, params);
+
+    if ( error )
+        printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
+}
+
+/* Xen moves units, by calls that take locks: so not while we have one. */
+static void cf_check move_units(void *unused);
+static DECLARE_SOFTIRQ_TASKLET(mover, move_units, NULL);
+
+/* Has Xen ask anew where the vcpu belongs if that is elsewhere. Its affinity stays what it is. */
+static COLD void move_vcpu(struct vcpu *v)
+{
+    const struct cpumask *hard = v->sched_unit->cpu_hard_affinity;
+    const unsigned int cpu = slot_of(v->sched_unit)->server.cpu;
+
+    if ( cpu != ANY_CPU && cpu != v->processor && cpumask_test_cpu(cpu, hard) )
+        vcpu_set_hard_affinity(v, hard);
+}
+
+static COLD void cf_check move_units(void *unused)
+{
+    struct domain *d;
+    struct vcpu *v;
+
+    rcu_read_lock(&domlist_read_lock);
+    for_each_domain ( d )
+    {
+        const struct scheduler *sched = d->cpupool->sched;
+
+        if ( sched->sched_id == XEN_SCHEDULER_HYPERPERIOD && !is_global(pool_of(sched)) )
+            for_each_vcpu ( d, v )
+                move_vcpu(v);
+    }
+    rcu_read_unlock(&domlist_read_lock);
+}
+
+/* What an event has for vcpus: other parameters, or another pcpu. */
+static COLD void change_vcpus(struct lock_domain *ld, const struct event_option *event)
+{
+    const struct domain_option *change = &event->change;
     unsigned int number;
 
     for ( number = 0; number < HP_VCPUS; number++ )
     {
         struct vcpu_slot *slot = ld->slot[number];
-        unsigned int error;
 
         if ( !slot || slot->unit->domain->domain_id != change->domain
              || (change->vcpu != ANY_VCPU && slot->unit->unit_id != change->vcpu) )
             continue;
-        error = hyperperiod_change_server(slot, &change->server.params);
-        if ( error )
-            printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
+        if ( event->kind == EVENT_CHANGE )
+            change_server(slot, &change->server.params);
+        else
+        {
+            slot->server.cpu = change->server.cpu;
+            tasklet_schedule(&mover);
+        }
     }
 }
 
 COLD void hyperperiod_apply_policy(struct lock_domain *ld)
 {
-    swap_policy(ld, &ld->pool->config.policy, core_time(ld, NOW()));
+    swap_policy(ld, &ld->pool->config.policy, time_now(ld));
     kick_pcpus(ld);
 }
 
@@ -375,7 +516,7 @@ COLD void hyperperiod_apply_spare(struct lock_domain *ld)
     const struct hp_config *config = &ld->pool->config;
 
     if ( hp_set_spare(&ld->core, config->spare_period_ns, config->spare_budget_ns,
-                      core_time(ld, NOW())) )
+                      time_now(ld)) )
         return;
     record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
     record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
@@ -398,7 +539,8 @@ static COLD void make_changes(struct lock_domain *ld, uint64_t now_ns)
             swap_policy(ld, &event->policy, now_ns);
             break;
         case EVENT_CHANGE:
-            change_servers(ld, &event->change);
+        case EVENT_MOVE:
+            change_vcpus(ld, event);
             break;
         }
     }
@@ -458,7 +600,6 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
         ld->cpu_of[0] = cpu;
     ld->phase = phase;
     ld->base = base;
-    memset(ld->usage, 0, sizeof(ld->usage));
     memset(ld->picked_ns, 0, sizeof(ld->picked_ns));
     hyperperiod_apply_ring(ld);
     error = hp_init(&ld->core, &config, 0);
@@ -466,8 +607,14 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     ld->next_event_ns = phase == PHASE_BOOTING ? hyperperiod_epoch() - base : event_time(ld);
     record_start(ld, &config);
     for ( number = 0; number < HP_VCPUS; number++ )
-        if ( ld->slot[number] )
-            add_to_core(ld, ld->slot[number], 0);
+    {
+        struct vcpu_slot *slot = ld->slot[number];
+
+        if ( !slot )
+            continue;
+        memset(&slot->usage, 0, sizeof(slot->usage));
+        add_to_core(ld, slot, 0);
+    }
 }
 
 static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpus)
@@ -624,15 +771,6 @@ COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 
 /* --- scheduling ------------------------------------------------------------------------------ */
 
-static noinline void unit_departs(struct lock_domain *ld, const struct vcpu_slot *slot,
-                                  uint64_t now_ns)
-{
-    if ( !hp_runnable(&ld->core, slot->number) )
-        return;
-    hp_depart(&ld->core, slot->number, now_ns);
-    record_call(ld, HP_RECORD_DEPART, slot->number, 0, 0);
-}
-
 /*
  * The grant of this pcpu. A unit may have lost its work without telling: it blocks, or is being
  * paused at this moment. Then that is told now, and the core asked again.
@@ -644,7 +782,6 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
     {
         struct vcpu_slot *slot;
 
-        account(ld, pcpu, now_ns);
         hp_pick(&ld->core, pcpu, now_ns, grant);
         record_grant(ld, pcpu, grant, host);
         if ( grant->run == HP_NONE )
@@ -666,10 +803,16 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
     struct hp_grant grant;
     uint64_t until_ns;
 
+    account(ld, pcpu, now_ns);
     if ( unlikely(ld->next_event_ns <= now_ns) )
         handle_events(ld, cpus, now_ns);
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
-        unit_departs(ld, slot_of(curr), now_ns);
+    {
+        if ( is_to_move(ld, curr) )
+            unit_leaves(ld, slot_of(curr), now_ns);
+        else
+            unit_departs(ld, slot_of(curr), now_ns);
+    }
     next = pick_runnable(ld, pcpu, now_ns, &grant, host);
     if ( hp_pcpus(&ld->core) > 1 )
     {
@@ -708,7 +851,7 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
     next->migrated = false;
     if ( unlikely(next->res != res) )
     {
-        sched_set_res(next, res);
+        hyperperiod_set_pcpu(next, res);
         next->migrated = true;
     }
     curr->next_task = next;
@@ -742,13 +885,18 @@ static COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct 
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
+    const bool runs = curr_on_cpu(sched_unit_master(unit)) == unit;
 
     if ( ld && ld->phase != PHASE_DORMANT )
     {
-        unit_departs(ld, slot, core_time(ld, NOW()));
+        if ( !is_to_move(ld, unit) )
+            unit_departs(ld, slot, time_now(ld));
+        /* One that runs leaves when its pcpu has let go of it: until then the time is its own. */
+        else if ( !runs )
+            unit_leaves(ld, slot, time_now(ld));
         kick_pcpus(ld);
     }
-    if ( curr_on_cpu(sched_unit_master(unit)) == unit )
+    if ( runs )
         cpu_raise_softirq(sched_unit_master(unit), SCHEDULE_SOFTIRQ);
 }
 

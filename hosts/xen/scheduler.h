@@ -64,7 +64,7 @@ enum phase {
     PHASE_RUNNING,
 };
 
-/* What a vcpu has had, given and been refused since it is here, for those who ask. */
+/* What a vcpu has had, given and been refused since it is there, for those who ask. */
 struct usage {
     struct xen_hyperperiod_usage told; /* domain, vcpu and pcpu are filled in when it is read */
     bool spent; /* depleted since its last refill */
@@ -82,7 +82,6 @@ struct lock_domain {
     unsigned int ring_order;
     unsigned int cpu_of[HP_PCPUS]; /* by pcpu slot */
     uint64_t picked_ns[HP_PCPUS]; /* by pcpu slot: when its grant was made */
-    struct usage usage[HP_VCPUS];
     struct vcpu_slot *slot[HP_VCPUS]; /* who is here */
     struct hp_core core;
 };
@@ -92,7 +91,10 @@ struct vcpu_slot {
     struct sched_unit *unit;
     unsigned int number; /* or HP_NONE */
     struct server_option server;
-    struct lock_domain *home; /* while it is inserted */
+    struct lock_domain *home; /* while it is inserted, and not on its way */
+    struct usage usage;
+    bool moves; /* it is on its way from one lock domain to another, with its server */
+    struct hp_moving moving; /* that server: where it arrives time begins at the epoch as well */
 };
 
 /* What later vcpus of a domain start with, if a toolstack has said so. */
@@ -174,6 +176,9 @@ void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu);
  * Xen's own come as a loop each time. spin_unlock_irq gives it back. */
 spinlock_t *hyperperiod_lock_cpu(unsigned int cpu);
 spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit);
+
+/* The unit is on this pcpu from now on: Xen's own is a loop, which is here once. */
+void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res);
 
 struct sched_resource *cf_check hyperperiod_pick_resource(const struct scheduler *ops,
                                                           const struct sched_unit *unit);

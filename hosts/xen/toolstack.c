@@ -9,6 +9,12 @@
 
 #include "scheduler.h"
 
+/* Whether something else waits for this pcpu. */
+static COLD bool is_wanted_elsewhere(void)
+{
+    return hypercall_preempt_check();
+}
+
 /* A server as a toolstack writes it. False: what it says does not hold. */
 static COLD bool read_server(const struct xen_domctl_sched_hyperperiod *from, uint64_t quantum_ns,
                              struct hp_params *params)
@@ -131,7 +137,7 @@ COLD int cf_check hyperperiod_adjust_domain(const struct scheduler *ops, struct 
              && copy_to_guest_offset(op->u.v.vcpus, done, &one, 1) )
             rc = -EFAULT;
         /* As many as a pool can have, and then only while nothing else waits. */
-        if ( !rc && ++done >= HP_VCPUS && hypercall_preempt_check() )
+        if ( !rc && ++done >= HP_VCPUS && is_wanted_elsewhere() )
             break;
     }
     if ( !rc )
@@ -268,7 +274,7 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
             return -EFAULT;
         done += count;
         from += count;
-    } while ( count && done < wanted && !hypercall_preempt_check() );
+    } while ( count && done < wanted && !is_wanted_elsewhere() );
     info->ring_count = done;
     return 0;
 }

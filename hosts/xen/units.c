@@ -17,6 +17,11 @@ COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
     return unit_schedule_lock_irq(unit);
 }
 
+COLD void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res)
+{
+    sched_set_res(unit, res);
+}
+
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
 /* The share of this pcpu that is promised to units there other than this one, in millionths. */
@@ -93,15 +98,13 @@ COLD void cf_check hyperperiod_migrate_unit(const struct scheduler *ops, struct 
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *to = lock_domain_of(ops, new_cpu);
+    const bool inserted = slot->home || slot->moves;
 
-    if ( !slot->home || slot->home == to )
-    {
-        sched_set_res(unit, get_sched_res(new_cpu));
-        return;
-    }
-    hyperperiod_detach(slot);
-    sched_set_res(unit, get_sched_res(new_cpu));
-    hyperperiod_attach(to, slot);
+    if ( slot->home && slot->home != to )
+        hyperperiod_detach(slot);
+    hyperperiod_set_pcpu(unit, get_sched_res(new_cpu));
+    if ( inserted && slot->home != to )
+        hyperperiod_attach(to, slot);
 }
 
 COLD void cf_check hyperperiod_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
@@ -114,7 +117,7 @@ COLD void cf_check hyperperiod_insert_unit(const struct scheduler *ops, struct s
         return;
     /* This is safe: nobody schedules the unit yet. */
     lock = hyperperiod_lock_cpu(cpu);
-    sched_set_res(unit, get_sched_res(choose_cpu(ops, unit, cpu, true)));
+    hyperperiod_set_pcpu(unit, get_sched_res(choose_cpu(ops, unit, cpu, true)));
     spin_unlock_irq(lock);
 
     lock = hyperperiod_lock_unit(unit);
@@ -126,8 +129,7 @@ COLD void cf_check hyperperiod_remove_unit(const struct scheduler *ops, struct s
 {
     spinlock_t *lock = hyperperiod_lock_unit(unit);
 
-    if ( slot_of(unit)->home )
-        hyperperiod_detach(slot_of(unit));
+    hyperperiod_detach(slot_of(unit));
     spin_unlock_irq(lock);
 }
 

@@ -203,7 +203,7 @@ MUTANTS = (
         "a grant outlasts the budget that pays for it",
         "whole_pick",
         "grant.h",
-        "    if (grant->pay != HP_NONE)\n        end_ns = hp_end_with",
-        "    if (grant->pay == HP_SPARE)\n        end_ns = hp_end_with",
+        "    if (grant->pay != HP_NONE)\n        end_ns = hp_least(",
+        "    if (grant->pay == HP_SPARE)\n        end_ns = hp_least(",
     ),
 )

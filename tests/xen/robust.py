@@ -25,6 +25,7 @@ from pathlib import Path
 from tests.rules import SCHEDULERS
 
 from hyperperiod.model import (
+    Change,
     Domain,
     Flow,
     Interface,
@@ -131,6 +132,39 @@ def swapped(system: System) -> System:
         last = draw.choice([one for one in map(parse_policy, GLOBAL) if one != last])
         swaps.append(Swap(at_ns=at_ns, policy=last))
     return system.replace(swaps=tuple(swaps))
+
+
+MOVED: dict[str, tuple[int, ...]] = {
+    "ptps": (19, 136, 160, 215, 354),
+    "ds": (148, 592, 819, 822, 827),
+    "crps": (426, 1431, 9301),
+}
+"""Those whose vcpus move between two pcpus of a partitioned policy (`moving`).
+
+Without ptps 237: an overloaded guest there never gets to say that a job was released.
+"""
+
+
+def moving(preset: str, number: int) -> System:
+    """The candidate with this number on two pcpus; its vcpus move to and fro, some get less."""
+    system = candidate(preset, number, 2)
+    draw = random.Random(f"moves of {system.name}")
+    places = {domain.name: index % 2 for index, domain in enumerate(system.domains)}
+    at_ns = 0
+    changes = []
+    for _ in range(7):
+        at_ns += draw.randint(20 * _MS, 45 * _MS)
+        domain = draw.choice(system.domains)
+        places[domain.name] ^= 1
+        old = domain.interface
+        less = None
+        if old is not None and draw.random() < 0.4:
+            less = old.replace(budget_ns=old.budget_ns * draw.randint(7, 9) // 10)
+        changes.append(
+            Change(at_ns=at_ns, domain=domain.name, interface=less, pcpu=places[domain.name])
+        )
+    domains = tuple(one.replace(pcpu=index % 2) for index, one in enumerate(system.domains))
+    return system.replace(domains=domains, changes=tuple(changes))
 
 
 def side_by_side(systems: Sequence[System]) -> System:
@@ -404,6 +438,9 @@ def main() -> None:
     for policy in set(sys.argv[1:] or SWAPPED) & SWAPPED.keys():
         found = (n for n in find(policy, 2) if is_robust(swapped(candidate(policy, n, 2))))
         print(f'swapped: "{policy}": {tuple(islice(found, len(SWAPPED[policy])))}', flush=True)
+    for policy in set(sys.argv[1:] or MOVED) & MOVED.keys():
+        numbers = tuple(islice(find(policy, draw=moving), len(MOVED[policy])))
+        print(f'moved: "{policy}": {numbers}', flush=True)
 
 
 def print_found(policy: str, pcpus: int, wanted: int, draw: Draw | None = None) -> None:

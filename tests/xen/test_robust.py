@@ -9,12 +9,14 @@ from tests.xen.robust import (
     DRIFT_NS,
     GUESTS,
     HORIZON_NS,
+    MOVED,
     NUMBERS,
     SHARED,
     SWAPPED,
     WANTED,
     candidate,
     is_robust,
+    moving,
     one_guest,
     perturbed,
     robust_systems,
@@ -70,6 +72,13 @@ def test_all_of_them_on_several_pcpus_are_robust(pcpus: int, policy: str) -> Non
 def test_all_swapped_ones_are_robust(policy: str) -> None:
     for number in SWAPPED[policy]:
         assert is_robust(swapped(candidate(policy, number, 2))), number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", MOVED)
+def test_all_moved_ones_are_robust(policy: str) -> None:
+    for number in MOVED[policy]:
+        assert is_robust(moving(policy, number)), number
 
 
 def test_vcpus_move_between_pcpus() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.xen.on_xen import run_on_xen
 
 from hyperperiod.model import System, load_system
-from hyperperiod.trace.format import Kind
+from hyperperiod.trace.format import NONE, Kind
 
 MS = 1_000_000
 SYSTEM = Path(__file__).parents[2] / "systems" / "linux-four-vcpus.toml"
@@ -37,6 +37,20 @@ def test_every_vcpu_is_on_its_own_pcpu_with_its_own_budget(tmp_path: Path) -> No
     runs = records[records["kind"] == Kind.RUN]
     for number in range(4):
         assert set(runs["pcpu"][runs["vcpu"] == LINUX + number].tolist()) == {number}
+
+
+@pytest.mark.parametrize("policy", ["ptps", "sporadic", "polling", "cbs", "crps"])
+def test_one_vcpu_of_the_guest_goes_to_another_pcpu_and_back(policy: str, tmp_path: Path) -> None:
+    """With its server, under load: every decision is that of the core here, the trace holds."""
+    moves = [("43ms", 2), ("91ms", 0), ("137ms", 1)]
+    changes = [{"at": at, "domain": "linux.1", "pcpu": pcpu} for at, pcpu in moves]
+    changes[1]["interface"] = NEW
+    seen = run_on_xen(four_vcpus(policy=policy, changes=changes), 200 * MS, 1, tmp_path)
+    records = seen.trace[1]
+    moved = records[(records["kind"] == Kind.MOVE) & (records["vcpu"] == LINUX + 1)]
+    assert moved["pcpu"].tolist() == [NONE, 2, NONE, 0, NONE, 1]
+    runs = records[(records["kind"] == Kind.RUN) & (records["vcpu"] == LINUX + 1)]
+    assert set(runs["pcpu"].tolist()) == {0, 1, 2}
 
 
 @pytest.mark.parametrize(("first", "then"), [("crps", "wcps"), ("ds", "cbs")])

@@ -86,6 +86,16 @@ static const char *kind_name(unsigned char kind) {
         return "steal";
     case HP_RECORD_RETURN:
         return "return";
+    case HP_RECORD_LEAVE:
+        return "leave";
+    case HP_RECORD_WANTED:
+        return "wanted";
+    case HP_RECORD_REFILL:
+        return "refill";
+    case HP_RECORD_LEFT:
+        return "left";
+    case HP_RECORD_JOIN:
+        return "join";
     case HP_RECORD_SAMPLE:
         return "sample";
     case HP_RECORD_RESPONSE:

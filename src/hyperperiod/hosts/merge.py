@@ -34,7 +34,7 @@ for _step, _kinds in enumerate(
         (Kind.COMPLETE, Kind.MISS, Kind.DEPART),
         (Kind.REPLENISH,),
         (Kind.RELEASE, Kind.ARRIVE, Kind.ITEM, Kind.DROP),
-        (Kind.SWAP,),
+        (Kind.SWAP, Kind.MOVE),
         (Kind.KICK,),
         (Kind.RUN, Kind.IDLE),
         (Kind.END,),

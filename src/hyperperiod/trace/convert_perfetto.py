@@ -92,7 +92,8 @@ class _Writer:
                 name = f"swap to {_policy(record.value)}{where}"
                 self._event(record.time_ns, self.machine, name)
             case Kind.MOVE:
-                name = f"{server_name(self.header, record.vcpu)} moves to pcpu {record.pcpu}"
+                where = "away" if record.pcpu == NONE else f"to pcpu {record.pcpu}"
+                name = f"{server_name(self.header, record.vcpu)} moves {where}"
                 self._event(record.time_ns, self.machine, name)
 
     def close(self, last_ns: int) -> None:

@@ -78,7 +78,9 @@ class Moment:
     """Per pcpu, which vcpu with a server ran most recently before that decision."""
     servers: dict[int, ReplayedServer] = field(default_factory=dict)
     homes: list[int] = field(default_factory=list)
-    """By vcpu, the pcpu that it belongs to; 0 if all pcpus are shared."""
+    """By vcpu, the pcpu that it belongs to or has left last; 0 if all pcpus are shared."""
+    away: set[int] = field(default_factory=set)
+    """Vcpus on their way from one pcpu to another."""
     swaps: int = 0
     """How many there have been."""
     work: set[int] = field(default_factory=set)
@@ -92,10 +94,13 @@ class Moment:
 
     def rules_of(self, key: int) -> RulesInForce:
         """The rules for a server: those of its pcpu, or of all pcpus."""
-        return self.rules[self.home(key)]
+        return self.rules[self._last_home(key)]
 
     def home(self, key: int) -> int:
-        """The pcpu of a server; 0 if all pcpus are shared."""
+        """The pcpu of a server, NONE if it is on its way to one; 0 if all pcpus are shared."""
+        return NONE if key in self.away else self._last_home(key)
+
+    def _last_home(self, key: int) -> int:
         if not self.partitioned:
             return 0
         return key >> 16 if is_spare(key) else self.homes[key]
@@ -313,7 +318,22 @@ class Replay:
     def _move(self, record: "Record") -> None:
         """A vcpu goes to another pcpu, where its server goes on as after a swap."""
         state, vcpu = self.state, record.vcpu
-        old, state.homes[vcpu] = state.homes[vcpu], record.pcpu
+        self._leave(vcpu, state.homes[vcpu])
+        if record.pcpu == NONE:
+            state.away.add(vcpu)
+            return
+        state.away.discard(vcpu)
+        state.homes[vcpu] = record.pcpu
+        before = state.servers.get(vcpu)
+        if before is None:
+            return
+        self._take_over(vcpu, before)
+        # A change that waited may find that nothing is owed where it is now.
+        self._refill_due()
+
+    def _leave(self, vcpu: int, old: int) -> None:
+        """The pcpu that it was on has it no more and remembers nothing of it."""
+        state = self.state
         grant = state.grants[old]
         state.grants[old] = replace(
             grant,
@@ -322,12 +342,6 @@ class Replay:
         )
         for last in (state.last_payer, state.last_run):
             last[old] = None if last[old] == vcpu else last[old]
-        before = state.servers.get(vcpu)
-        if before is None:
-            return
-        self._take_over(vcpu, before)
-        # A change that waited may find that nothing is owed where it is now.
-        self._refill_due()
 
     def _take_over(self, vcpu: int, before: ReplayedServer) -> None:
         """A new server in the place of one before it, whose budget and period it goes on with."""

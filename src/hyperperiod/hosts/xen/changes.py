@@ -47,7 +47,8 @@ def _taken(rings: Iterable[Ring]) -> dict[int, list[int]]:
         vcpus = ring.records["vcpu"][updates].tolist()
         for time, vcpu in zip(times[updates].tolist(), vcpus, strict=True):
             taken.setdefault(vcpu, []).append(time)
-    return taken
+    # A vcpu that moves is in one ring after the other.
+    return {vcpu: sorted(times) for vcpu, times in taken.items()}
 
 
 def _vcpus_of(vcpus: Sequence[VcpuEntry], domain: str) -> list[int]:

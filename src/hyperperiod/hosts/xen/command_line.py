@@ -98,12 +98,6 @@ def refuse(system: System) -> None:
     for domain in system.domains:
         counted.append((f"domain {domain.name}: vcpus", domain.vcpus, GUEST_VCPU_LIMIT))
         counted.append((f"domain {domain.name}: task", len(domain.tasks), GUEST_TASK_LIMIT))
-    for index, change in enumerate(system.changes):
-        if change.pcpu is not None:
-            key, moved = f"change[{index}].pcpu", "a move to another pcpu"
-            raise InputError(
-                system.name, None, key, moved, "no move on Xen: the simulator has them"
-            )
     for what, found, limit in counted:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")
@@ -358,15 +352,16 @@ def _server_parts(system: System, vcpu: Vcpu, priorities: Priorities) -> Iterato
 
 
 def _changes(system: System, change: Change, priorities: Priorities) -> Iterator[str]:
-    """A change as items: one for all vcpus of a domain that are alike, else one for each."""
-    assert change.interface is not None, "moves are refused"
+    """A change as items: those for all vcpus of a domain that are alike, else those for each."""
+    at = exact_time(change.at_ns)
     for vcpu in changed_vcpus(system, change):
-        server = f"{_interface(change.interface)}:p{priorities.after(change, vcpu)}"
-        if vcpu.extra:
-            server += ":extra"
         whole = vcpu.domain.is_plain and change.domain == vcpu.domain.name
         who = _who(vcpu) if whole else f"d{vcpu.domain_index + 1}.{vcpu.index}"
-        yield f"change={exact_time(change.at_ns)}:{who}:{server}"
+        if change.interface is not None:
+            server = f"{_interface(change.interface)}:p{priorities.after(change, vcpu)}"
+            yield f"change={at}:{who}:{server}{':extra' if vcpu.extra else ''}"
+        if change.pcpu is not None:
+            yield f"move={at}:{who}:cpu{change.pcpu}"
         if whole:
             return
 

@@ -9,11 +9,17 @@ itself, the way back) is not in L: it takes at most A, and C more if the pcpu wa
 before. The header has A as `resume_ns` and C as `switch_ns`; without them A is L and C is 0. So a
 job may have run longer by
 
-    (L + A) * (1 for each piece, 1 for each event inside a piece) + C * (pieces after another vcpu)
+    (L + A) * (1 for each piece, 1 for each event inside a piece)
+    + C * (pieces after another vcpu, vcpus that leave this pcpu for another during a piece)
 
-but not shorter. The events inside a piece are
+but not shorter. Where a vcpu leaves that was not running, the one that runs is interrupted by more
+than a decision: on the pcpu that is left the host takes it out of one lock domain, points its
+interrupts at the other pcpu and puts it into the lock domain there. That is the way out of one
+context and into another, which C bounds for a switch. The pcpu where it arrives only picks. The
+events inside a piece are
 
-- the instants at which anything is recorded, except what names another pcpu;
+- the instants at which anything is recorded, except what names another pcpu or has a vcpu leave
+  another one;
 - where nobody pays, the ends of quanta and of shares (the slack rule weights): a pick there leaves
   no charge, and no record if the same job goes on. The first is due when the piece's record says,
   and each quantum begins anew with a pick. One that is due less than L before the piece ends is not
@@ -80,12 +86,14 @@ def _more_ns(
     late_ns = lateness_ns(header)
     if late_ns == 0:
         return np.zeros(len(intervals), np.intp)
-    events = 1 + _inside(intervals, _instants(records, pcpu))
+    left = _left(header, records)
+    events = 1 + _inside(intervals, _instants(records, left, pcpu))
     events += _unrecorded(intervals, _round_ns(header, records), late_ns)
     switched = np.ones(len(intervals), bool)
     switched[1:] = intervals["vcpu"][1:] != intervals["vcpu"][:-1]
     event_ns = late_ns + header.get("resume_ns", late_ns)
-    most: NDArray[np.intp] = event_ns * events + header.get("switch_ns", 0) * switched
+    switches = switched + _within(intervals, records["time_ns"][left == pcpu])
+    most: NDArray[np.intp] = event_ns * events + header.get("switch_ns", 0) * switches
     for task, entry in enumerate(header["tasks"]):
         kernel_ns = entry.get("kernel_ns")
         if kernel_ns:
@@ -94,6 +102,26 @@ def _more_ns(
             ticks = lengths // entry.get("kernel_period_ns", header["horizon_ns"])
             most[own] += kernel_ns * (events[own] + ticks.astype(np.intp))
     return most
+
+
+def _left(header: Header, records: Records) -> NDArray[np.intp]:
+    """For each record by which a vcpu leaves for another pcpu the one that it was on, else NONE."""
+    found = np.full(len(records), NONE, np.intp)
+    homes = [entry["pcpu"] or 0 for entry in header["vcpus"]]
+    for index in np.flatnonzero(records["kind"] == Kind.MOVE).tolist():
+        vcpu, to = int(records["vcpu"][index]), int(records["pcpu"][index])
+        if to == NONE:
+            found[index] = homes[vcpu]
+        else:
+            homes[vcpu] = to
+    return found
+
+
+def _within(intervals: IntervalArray, times: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """How many of these times lie in each interval, its start counted."""
+    before = np.searchsorted(times, intervals["start_ns"], side="left")
+    found: NDArray[np.intp] = np.searchsorted(times, intervals["end_ns"], side="left") - before
+    return found
 
 
 def _round_ns(header: Header, records: Records) -> int | None:
@@ -114,9 +142,9 @@ def _unrecorded(intervals: IntervalArray, quantum_ns: int | None, late_ns: int) 
     return ends
 
 
-def _instants(records: Records, pcpu: int) -> NDArray[np.uint64]:
+def _instants(records: Records, left: NDArray[np.intp], pcpu: int) -> NDArray[np.uint64]:
     """When anything is recorded that may concern a pcpu, each instant once."""
-    times = records["time_ns"][np.isin(records["pcpu"], (pcpu, NONE))]
+    times = records["time_ns"][np.isin(records["pcpu"], (pcpu, NONE)) & np.isin(left, (pcpu, NONE))]
     different: NDArray[np.uint64] = times[np.append(True, times[1:] != times[:-1])[: len(times)]]
     return different
 

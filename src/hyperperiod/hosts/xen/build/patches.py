@@ -41,6 +41,7 @@ SMALLER = (
     "-fno-tree-pre",
     "-fno-tree-dominator-opts",
     "-fno-tree-loop-im",
+    "-fno-move-loop-invariants",
     "-fno-tree-vrp",
     "-fno-ipa-sra",
     "-fno-partial-inlining",
