@@ -22,6 +22,7 @@ namespace nb = nanobind;
 namespace hyperperiod::sim {
 
 void bind_adversary(nb::module_ &module);
+void bind_batch(nb::module_ &module);
 void bind_core(nb::module_ &module);
 void bind_replay(nb::module_ &module);
 
@@ -395,6 +396,7 @@ NB_MODULE(_sim, module) {
     bind_scenario(module);
     bind_run(module);
     bind_adversary(module);
+    bind_batch(module);
     bind_core(module);
     bind_replay(module);
 }

@@ -8,6 +8,9 @@
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict
 
+import numpy as np
+from numpy.typing import NDArray
+
 RELATIVE_ERROR: float
 # How far a percentile may be off, as a fraction of itself.
 
@@ -250,3 +253,15 @@ class Replayed(TypedDict):
 # A hypervisor's ring (hosts/xen/ring.h) played again; seat 0 is `first_pcpu`, and what is after
 # `end_ns` is checked but not in the trace. ValueError for a ring that cannot be played.
 def replay_ring(ring: bytes, first_pcpu: int, end_ns: int) -> Replayed: ...
+
+# Runs all scenarios on so many threads, without the interpreter. `tasks` has a row for each task,
+# scenario after scenario: jobs, misses, due, finished, and the least, the mean, the median, the
+# 99th percentile and the greatest response (-1 where nothing has finished). `vcpus` has one for
+# each vcpu: supply_ns, donated_ns. `misses` has those of each scenario, flows included.
+def run_batch(
+    scenarios: Sequence[Scenario],
+    threads: int,
+    tasks: NDArray[np.int64],
+    vcpus: NDArray[np.int64],
+    misses: NDArray[np.int64],
+) -> None: ...

@@ -40,6 +40,7 @@ BENCHMARKS: Final = (
     "many",
     "analysis",
     "fit",
+    "sweep",
     "xen_scheduler",
     "xen_text",
     "xen_slop",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
+    from hyperperiod.hosts.sim import ManyCounts
     from hyperperiod.hosts.xen.plan import RunOptions
 
 
@@ -60,15 +61,15 @@ def simulate(
 
 
 def simulate_many(
-    systems: Sequence[tuple[System, int]], horizon_ns: int, *, histograms: bool = False
-) -> list[RunResult]:
-    """Run complete systems, each with its seed, from 0 to `horizon_ns`; their results in order.
+    systems: Sequence[tuple[System, int]], horizon_ns: int, threads: int = 1
+) -> ManyCounts:
+    """Run complete systems, each with its seed, from 0 to `horizon_ns`: their counts as arrays.
 
-    InputError for one that cannot be run.
+    They run in native code, on so many threads. InputError for one that cannot be run.
     """
-    from hyperperiod.hosts.sim import run
+    from hyperperiod.hosts.sim import run_many
 
-    return [run(system, horizon_ns, seed, histograms=histograms) for system, seed in systems]
+    return run_many(systems, horizon_ns, threads)
 
 
 def run_on_xen(

@@ -9,9 +9,9 @@ valid result of a shorter one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod import _sim
 from hyperperiod.hosts.priorities import Priorities
@@ -43,9 +43,17 @@ from hyperperiod.model import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 HOST = "sim"
 INSTANTS_AT_ONCE = 1 << 17
 """How many instants are simulated between two looks at progress and Ctrl-C: about 10 ms."""
+TASK_COUNTS = (
+    *("jobs", "misses", "due", "finished"),
+    *("min_ns", "mean_ns", "p50_ns", "p99_ns", "max_ns"),
+)
+"""What many runs say of a task."""
 SPARE_PERIOD_NS = 1_000_000_000
 """The period of the spare in systems without one, where its budget is zero: any will do."""
 
@@ -82,6 +90,59 @@ def run(
         raise _cannot(system, str(error)) from None
     counts = _counts(native, seed, interrupted=interrupted, histograms=histograms)
     return make_result(system, counts)
+
+
+class ManyCounts(NamedTuple):
+    """What many runs came to, as arrays of 64-bit integers.
+
+    `tasks` has a row of TASK_COUNTS for each task, system after system; a time is -1 where no job
+    has finished. `vcpus` has a row of supply and donated time (ns) for each vcpu, `misses` how many
+    deadlines each system missed, those of flows among them.
+    """
+
+    tasks: NDArray[np.int64]
+    vcpus: NDArray[np.int64]
+    misses: NDArray[np.int64]
+
+
+def run_many(
+    systems: Sequence[tuple[System, int]], horizon_ns: int, threads: int = 1
+) -> ManyCounts:
+    """Run systems whose interfaces are known, each with its seed, from 0 to `horizon_ns`.
+
+    They run in native code, on so many threads; the counts are those of `run`. InputError for one
+    that this host cannot run.
+    """
+    import numpy as np
+
+    scenarios = []
+    for system, seed in systems:
+        refuse(system, horizon_ns, seed)
+        _refuse_fair(system)
+        require_interfaces(system)
+        scenarios.append(make_scenario(system, horizon_ns, seed))
+    tasks = sum(len(domain.tasks) for system, _ in systems for domain in system.domains)
+    vcpus = sum(domain.vcpus for system, _ in systems for domain in system.domains)
+    counts = ManyCounts(
+        np.empty((tasks, len(TASK_COUNTS)), np.int64),
+        np.empty((vcpus, 2), np.int64),
+        np.empty(len(systems), np.int64),
+    )
+    try:
+        _sim.run_batch(scenarios, threads, counts.tasks, counts.vcpus, counts.misses)
+    except ValueError:
+        for (system, _), scenario in zip(systems, scenarios, strict=True):
+            _require_accepted(system, scenario)
+        raise
+    return counts
+
+
+def _require_accepted(system: System, scenario: _sim.Scenario) -> None:
+    """InputError for a system that the core refuses."""
+    try:
+        _sim.Run(scenario)
+    except ValueError as error:
+        raise _cannot(system, str(error)) from None
 
 
 def largest_responses(system: System, horizon_ns: int) -> list[int]:

@@ -6,16 +6,22 @@ simulator if no job missed its deadline up to the horizon, and by a test of task
 yes. Null is neither: a test that does not know. A domain that no interface can be computed for
 cannot run: its system is not accepted, and the reason says so.
 
-Rows are lists of columns, which `tables` writes. All systems of a part are judged together: the
-simulator runs them in one call, and so does each test.
+Rows are columns, which `tables` writes: lists, and arrays in which a negative number is null. All
+systems of a part are judged together: the simulator runs them in one call, and so does each test.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import Any
 
-from hyperperiod.analysis import Analysis, AnalysisResult
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperperiod.analysis import Analysis
+from hyperperiod.analysis.result import DomainResult
 from hyperperiod.experiments.sweep.experiment import (
     Host,
     PartOfWork,
@@ -23,22 +29,21 @@ from hyperperiod.experiments.sweep.experiment import (
     seed_of,
     system_of,
 )
-from hyperperiod.hosts.result import RunResult
+from hyperperiod.hosts.sim import TASK_COUNTS, ManyCounts
 from hyperperiod.model import Domain, InputError, System
 from hyperperiod.runs import complete, simulate_many
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, list[Any] | NDArray[Any]]
 
 SYSTEMS = ("system", "seed", "utilization", "judge", "accepted", "reason")
-DOMAINS = (
-    "system", "domain", "utilization", "period_ns", "budget_ns", "schedulable", "supply_ns",
-    "donated_ns",
-)  # fmt: skip
+DOMAINS = ("system", "domain", "utilization", "period_ns", "budget_ns", "schedulable")
 TASKS = (
-    "system", "domain", "task", "period_ns", "wcet_ns", "deadline_ns", "schedulable", "bound_ns",
-    "jobs", "misses", "dmr", "min_ns", "mean_ns", "p50_ns", "p99_ns", "max_ns",
-)  # fmt: skip
-NO_RUN = (None,) * 8
+    *("system", "domain", "task", "period_ns", "wcet_ns", "deadline_ns"),
+    *("schedulable", "bound_ns"),
+)
+NOTHING_RAN = ManyCounts(
+    np.empty((0, len(TASK_COUNTS)), np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64)
+)
 NO_INTERFACE = "no interface: "
 
 
@@ -48,35 +53,43 @@ def judge(part: PartOfWork) -> Mapping[str, Columns]:
     numbers = range(part.first, part.end)
     systems = [system_of(part.point, number) for number in numbers]
     seeds = [seed_of(part.point, number) for number in numbers]
-    analyses = [Analysis(system) for system in systems] if sweep.hosts else [None] * len(systems)
+    analyses = [Analysis(system) for system in systems] if sweep.hosts else []
+    verdicts: dict[str, list[_Verdict]] = {}
     rows = {"systems": _Rows(SYSTEMS), "domains": _Rows(DOMAINS), "tasks": _Rows(TASKS)}
-    runs: list[RunResult | None] = [None] * len(systems)
+    found: list[tuple[DomainResult, ...] | None] = [None] * len(systems)
+    if Host.ANALYSIS in sweep.hosts:
+        results = [analysis.result() for analysis in analyses]
+        found = [result.domains for result in results]
+        verdicts[Host.ANALYSIS] = [(one.schedulable, one.reason or None) for one in results]
+    runs = [False] * len(systems)
+    counts = NOTHING_RAN
     if Host.SIM in sweep.hosts:
-        runs = _runs(analyses, sweep.horizon_ns, seeds)
-    judged = {test: _test(test, systems) for test in sweep.tests}
-    for at, (system, analysis) in enumerate(zip(systems, analyses, strict=True)):
-        found = None
-        utilization = float(sum(domain.utilization for domain in system.domains))
-        said: list[tuple[str, bool | None, str | None]] = []
-        if analysis is not None and Host.ANALYSIS in sweep.hosts:
-            found = analysis.result()
-            said.append((Host.ANALYSIS, found.schedulable, found.reason or None))
-        if Host.SIM in sweep.hosts:
-            said.append((Host.SIM, *_of_run(analysis, runs[at])))
-        said += [(test, verdicts[at], None) for test, verdicts in judged.items()]
-        for verdict in said:
-            rows["systems"].add(numbers[at], seeds[at], utilization, *verdict)
-        known = system if analysis is None else analysis.resolution.system
-        _add_domains(rows, numbers[at], system, known, found, runs[at])
-    return {name: one.columns for name, one in rows.items()}
+        runs, counts = _run(analyses, sweep.horizon_ns, seeds)
+        verdicts[Host.SIM] = _verdicts_of_runs(analyses, runs, counts)
+    counted = _columns_of_runs(systems, runs, counts)
+    for test in sweep.tests:
+        verdicts[test] = [(said, None) for said in _test(test, systems)]
+    for at, system in enumerate(systems):
+        shares = [float(domain.utilization) for domain in system.domains]
+        utilization = fsum(shares)
+        for name, said in verdicts.items():
+            rows["systems"].add(numbers[at], seeds[at], utilization, name, *said[at])
+        known = analyses[at].resolution.system if analyses else system
+        _add_domains(rows, numbers[at], shares, system, known, found[at])
+    return {name: one.columns | counted.get(name, {}) for name, one in rows.items()}
+
+
+_Verdict = tuple[bool | None, str | None]
+"""Whether a system is accepted, and why not."""
 
 
 class _Rows:
     """A table that grows row by row."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.columns: Columns = {name: [] for name in names}
-        self._adders = [column.append for column in self.columns.values()]
+        lists: dict[str, list[Any]] = {name: [] for name in names}
+        self.columns: Columns = {**lists}
+        self._adders = [column.append for column in lists.values()]
 
     def add(self, *row: Any) -> None:
         """One row, in the order of the columns."""
@@ -84,76 +97,110 @@ class _Rows:
             append(value)
 
 
-def _runs(
-    analyses: Sequence[Analysis | None], horizon_ns: int, seeds: Sequence[int]
-) -> list[RunResult | None]:
-    """The run of each system; None where one has no interfaces and cannot run."""
+def _run(
+    analyses: Sequence[Analysis], horizon_ns: int, seeds: Sequence[int]
+) -> tuple[list[bool], ManyCounts]:
+    """Which systems can run, and what became of these."""
     completed: list[System | None] = []
     for analysis in analyses:
-        assert analysis is not None
-        try:
-            completed.append(complete(analysis))
-        except InputError:
-            completed.append(None)
+        completed.append(None)
+        with contextlib.suppress(InputError):
+            completed[-1] = complete(analysis)
     runnable = [
         (system, seed) for system, seed in zip(completed, seeds, strict=True) if system is not None
     ]
-    results = iter(simulate_many(runnable, horizon_ns))
-    return [None if system is None else next(results) for system in completed]
+    return [system is not None for system in completed], simulate_many(runnable, horizon_ns)
 
 
-def _of_run(analysis: Analysis | None, run: RunResult | None) -> tuple[bool, str | None]:
-    if run is not None:
-        return run.misses == 0, None
-    assert analysis is not None
+def _verdicts_of_runs(
+    analyses: Sequence[Analysis], runs: Sequence[bool], counts: ManyCounts
+) -> list[_Verdict]:
+    """What the simulator says of each system."""
+    misses = iter(counts.misses.tolist())
+    return [
+        (next(misses) == 0, None) if ran else (False, _reason(analysis))
+        for ran, analysis in zip(runs, analyses, strict=True)
+    ]
+
+
+def _columns_of_runs(
+    systems: Sequence[System], runs: Sequence[bool], counts: ManyCounts
+) -> dict[str, Columns]:
+    """Columns for all domains and tasks; they say nothing of systems that did not run."""
+    tasks = _spread(
+        counts.tasks, runs, [sum(len(one.tasks) for one in system.domains) for system in systems]
+    )
+    numbers = dict(zip(TASK_COUNTS, tasks.T, strict=True))
+    due, _ = numbers.pop("due"), numbers.pop("finished")
+    dmr = np.where(due > 0, numbers["misses"] / np.maximum(due, 1), -1.0)
+    vcpus = [
+        one.vcpus
+        for system, ran in zip(systems, runs, strict=True)
+        if ran
+        for one in system.domains
+    ]
+    first_vcpus = np.cumsum([0, *vcpus])[:-1]
+    given = np.add.reduceat(counts.vcpus, first_vcpus) if vcpus else counts.vcpus
+    domains = _spread(given, runs, [len(system.domains) for system in systems])
+    return {
+        "tasks": {**numbers, "dmr": dmr},
+        "domains": {"supply_ns": domains[:, 0], "donated_ns": domains[:, 1]},
+    }
+
+
+def _reason(analysis: Analysis) -> str:
+    """Why a system cannot run."""
     reasons = [verdict.reason for verdict in analysis.resolution.failures.values()]
-    return False, NO_INTERFACE + (reasons[0] if reasons else "none is known")
+    return NO_INTERFACE + (reasons[0] if reasons else "none is known")
+
+
+def _spread(
+    counts: NDArray[np.int64], runs: Sequence[bool], sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    """The rows of the systems that ran at their places among those of all; -1 between them."""
+    there = np.repeat(runs, sizes)
+    rows = np.full((len(there), counts.shape[1]), -1, np.int64)
+    rows[there] = counts
+    return rows
 
 
 def _add_domains(
     rows: Mapping[str, _Rows],
     number: int,
+    shares: Sequence[float],
     system: System,
     known: System,
-    found: AnalysisResult | None,
-    run: RunResult | None,
+    found: Sequence[DomainResult] | None,
 ) -> None:
-    """Rows for the domains of a system and their tasks, with what hosts say of them."""
+    """Rows for the domains of a system and their tasks, with what the analysis says of them."""
     interfaces = {domain.name: domain.interface for domain in known.domains}
     for index, domain in enumerate(system.domains):
         interface = interfaces.get(domain.name)
-        judged = found.domains[index] if found else None
-        ran = run.domains[index] if run else None
+        judged = found[index] if found else None
         rows["domains"].add(
             number,
             domain.name,
-            float(domain.utilization),
+            shares[index],
             interface.period_ns if interface else None,
             interface.budget_ns if interface else None,
             judged.schedulable if judged else None,
-            ran.supply_ns if ran else None,
-            ran.donated_ns if ran else None,
         )
-        _add_tasks(rows["tasks"], number, domain, judged, ran)
+        _add_tasks(rows["tasks"], number, domain, judged)
 
 
-def _add_tasks(rows: _Rows, number: int, domain: Domain, judged: Any, ran: Any) -> None:
+def _add_tasks(rows: _Rows, number: int, domain: Domain, judged: DomainResult | None) -> None:
     for at, task in enumerate(domain.tasks):
-        verdict = (None, None)
-        if judged:
-            bound = judged.tasks[at]
-            verdict = (bound.schedulable, bound.response_bound_ns)
-        counts: tuple[Any, ...] = NO_RUN
-        if ran:
-            one = ran.tasks[at]
-            times = one.response_ns
-            counts = (one.jobs, one.misses, one.dmr) + (
-                (times.min, times.mean, times.p50, times.p99, times.max) if times else NO_RUN[3:]
-            )
+        bound = judged.tasks[at] if judged else None
         rows.add(
-            number, domain.name, task.name, task.period_ns, task.wcet_ns, task.deadline_ns,
-            *verdict, *counts,
-        )  # fmt: skip
+            number,
+            domain.name,
+            task.name,
+            task.period_ns,
+            task.wcet_ns,
+            task.deadline_ns,
+            bound.schedulable if bound else None,
+            bound.response_bound_ns if bound else None,
+        )
 
 
 def _test(test: TaskTest, systems: Sequence[System]) -> list[bool | None]:

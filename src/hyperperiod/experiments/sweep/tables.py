@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -81,7 +82,9 @@ def _parquet(experiment: Experiment, part: PartOfWork, columns: Columns) -> byte
         column = pa.repeat(pa.scalar(all_values[at], kind), count)
         arrays[path] = column if kind == pa.float64() else column.dictionary_encode()
     for name, values in columns.items():
-        arrays[name] = pa.array(values, _TYPES.get(name, pa.int64()))
+        # In an array there is no null: what is negative stands for it.
+        mask = None if isinstance(values, list) else np.less(values, 0)
+        arrays[name] = pa.array(values, _TYPES.get(name, pa.int64()), mask=mask)
     buffer = io.BytesIO()
     pq.write_table(pa.table(arrays), buffer, compression="zstd")
     return buffer.getvalue()
