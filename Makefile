@@ -175,7 +175,7 @@ xen-tools: build
 bench: build
 	@$(STEP) "benchmarks" $(BIN)/python -m bench
 
-## make gallery      measure every figure of the papers again; writes docs/reproduction.md and pictures
+## make gallery      measure every figure of the papers again; writes docs/reproduction.md
 gallery: build
 	@$(STEP) "gallery" $(BIN)/python -m docs.gallery
 
