@@ -26,6 +26,9 @@
 #define TOP_PRIORITY 98u /* of rank 0; the thread that writes the end has 99 */
 #define RANKS 98u
 
+/* One thread for each task, as programs for Linux have it. */
+const hp_u32 turns = 1;
+
 /* As the kernel keeps it in the thread's memory. */
 const volatile hp_u32 *vcpu_here(void) {
     const char *self = __builtin_thread_pointer();

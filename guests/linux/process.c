@@ -30,6 +30,8 @@
 #define LAST_KEY 0x3fffffffffffffffull /* the highest that hyperperiodd takes */
 #define DONE "{\"ok\": true"
 
+const hp_u32 turns = TURNS_MOST;
+
 static struct arguments told;
 static char **servers; /* by vcpu */
 static const char *ready;
@@ -81,7 +83,7 @@ void take_place(const struct arguments *arguments, const struct task *task) {
     prctl(PR_SET_TIMERSLACK, 1);
     pthread_mutex_lock(&asking);
     attach(task);
-    if (++placed == arguments->tasks && open(ready, O_CREAT | O_WRONLY, 0600) < 0)
+    if (++placed == threads_of(arguments) && open(ready, O_CREAT | O_WRONLY, 0600) < 0)
         give_up("the file that says that it is ready cannot be made");
     pthread_mutex_unlock(&asking);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Tasks as threads of Linux: each sleeps until its next job is released, executes that job as a
-// counted loop, and records it as the executive does (docs/xen/guests.md).
+// counted loop, and records it as the executive does (docs/xen/guests.md). The jobs of a task may
+// be those of several threads in turns; whoever says who is first has the earlier one first.
 //
 // Who is first is said by each program's own file: classes.c, process.c.
 //
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "guests/executive/writer.h"
 #include "guests/linux/machine.h"
@@ -30,6 +32,7 @@
 struct thread {
     const struct task *task;
     struct task_name name;
+    hp_u32 turn;  /* of which job it is the first one to take */
     hp_u32 vcpu;  /* where it was last seen, or HP_NONE */
     hp_u64 token; /* its job, as on_vcpu has it */
     pthread_t posix;
@@ -49,7 +52,8 @@ static _Atomic hp_u32 writing; /* threads that have a place and are not done wit
 static _Atomic hp_u32 ended;
 
 static _Atomic hp_u64 on_vcpu[DOMAIN_VCPUS];
-static struct thread threads[MAX_TASKS];
+static struct thread threads[MAX_TASKS * TURNS_MOST];
+static hp_u32 thread_count;
 static pthread_barrier_t all_there;
 
 static hp_u64 counter(void) {
@@ -137,11 +141,19 @@ static void await_release(const struct thread *thread, const struct job *job) {
     sleep_until(ticks);
 }
 
+/* The job so many turns after `job`, of a task whose releases are known ahead. */
+static struct job job_in(hp_u32 jobs, const struct thread *thread, struct job job) {
+    for (; jobs > 0; jobs--)
+        job = task_next_job(thread->task, thread->name, job);
+    return job;
+}
+
 static void *run_task(void *argument) {
     struct thread *thread = argument;
     struct job job = task_first_job(thread->task, thread->name);
 
     take_place(told, thread->task);
+    job = job_in(thread->turn, thread, job);
     pthread_barrier_wait(&all_there);
     while (job.release_ns < told->horizon_ns) {
         hp_u64 finish_ns;
@@ -150,19 +162,23 @@ static void *run_task(void *argument) {
         execute(thread, job.number);
         finish_ns = complete(thread, &job);
         if (task_releases_ahead(thread->task))
-            job = task_next_job(thread->task, thread->name, job);
+            job = job_in(turns, thread, job);
         else
             job = task_job_after(thread->task, thread->name, job, finish_ns);
     }
+    /* A thread that ends before the others has work to do that belongs to no job. */
+    while (pause() != 0)
+        ;
     return 0;
 }
 
-static void start_thread(hp_u32 number) {
-    struct thread *thread = &threads[number];
+static void start_thread(hp_u32 number, hp_u32 turn) {
+    struct thread *thread = &threads[thread_count++];
     pthread_attr_t attributes;
 
     thread->task = &told->task[number];
     thread->name = (struct task_name){told->seed, (hp_u32)told->domain, number};
+    thread->turn = turn;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     if (pthread_create(&thread->posix, &attributes, run_task, thread) != 0)
@@ -220,9 +236,11 @@ void run_threads(const struct arguments *arguments, struct ring_memory memory) {
     records = writer.records;
     for (hp_u32 vcpu = 0; vcpu < DOMAIN_VCPUS; vcpu++)
         atomic_store(&on_vcpu[vcpu], NOBODY);
-    pthread_barrier_init(&all_there, 0, told->tasks + 1u);
-    for (hp_u32 number = 0; number < told->tasks; number++)
-        start_thread(number);
+    pthread_barrier_init(&all_there, 0, threads_of(told) + 1u);
+    for (hp_u32 number = 0; number < told->tasks; number++) {
+        for (hp_u32 turn = 0; turn < turns_of(&told->task[number]); turn++)
+            start_thread(number, turn);
+    }
     pthread_barrier_wait(&all_there);
     if (sched_setscheduler(0, SCHED_FIFO, &first) != 0)
         give_up("there are no real-time threads");

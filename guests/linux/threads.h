@@ -28,6 +28,25 @@ void read_words(const char *path, struct arguments *told);
 /* Says what is wrong, and stops. */
 _Noreturn void give_up(const char *what);
 
+/* How many threads take the jobs of a task in turns, at most TURNS_MOST. With several, a job that
+ * is released before the one before it has finished wakes up for itself, and has its own place. */
+#define TURNS_MOST 4u
+extern const hp_u32 turns;
+
+/* The threads of a task: one where a release hangs on the completion before it. */
+static inline hp_u32 turns_of(const struct task *task) {
+    return task_releases_ahead(task) ? turns : 1u;
+}
+
+/* The threads of all tasks. */
+static inline hp_u32 threads_of(const struct arguments *told) {
+    hp_u32 count = 0;
+
+    for (hp_u32 number = 0; number < told->tasks; number++)
+        count += turns_of(&told->task[number]);
+    return count;
+}
+
 /* Has the calling thread scheduled as its task says. */
 void take_place(const struct arguments *told, const struct task *task);
 

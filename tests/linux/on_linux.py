@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from hyperperiod.analysis import Analysis
@@ -21,14 +22,20 @@ from hyperperiod.hosts.linux.build import build
 from hyperperiod.hosts.linux.machine import tool
 from hyperperiod.hosts.linux.run import Order, RunOptions, run_all
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.model import MissingError, System
+from hyperperiod.model import MissingError, Overheads, System
+from hyperperiod.model.stolen import Stolen
 from hyperperiod.runs import complete, guaranteed
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.compare import Trace
-from hyperperiod.trace.format import read
+from hyperperiod.trace.format import STOLEN, Kind, read
 from hyperperiod.trace.properties import Status
 
 TOP = Path(__file__).parents[2]
+
+OVERHEADS = Overheads(
+    context_switch_ns=4_000, pick_ns=3_000, wake_ns=10_000, replenish_ns=0, interrupt_ns=3_000
+)
+"""What an event takes on Debian's kernel where an instruction takes a nanosecond."""
 
 
 @functools.cache
@@ -53,19 +60,17 @@ def run_on_linux(
 ) -> list[OnLinux]:
     """Run systems on one machine; decisions are replayed by the runner, traces are checked here."""
     need_linux()
+    paths = [folder / f"{number}.hpt" for number in range(len(systems))]
     orders = []
-    for number, system in enumerate(systems):
+    for system, path in zip(systems, paths, strict=True):
         analysis = Analysis(system)
-        path = folder / f"{number}.hpt"
         orders.append(Order(complete(analysis), horizon_ns, seed, path, guaranteed(analysis)))
     results = run_all(orders, options=RunOptions(folder=folder))
-    for number, order in enumerate(orders):
-        assert order.trace_path is not None, number
-        require_properties(order.trace_path)
+    for path in paths:
+        require_properties(path)
     return [
-        OnLinux(result, read(order.trace_path))
-        for order, result in zip(orders, results, strict=True)
-        if order.trace_path is not None
+        OnLinux(result, (header, records.copy()))
+        for result, (header, records) in zip(results, map(read, paths), strict=True)
     ]
 
 
@@ -75,3 +80,17 @@ def require_properties(path: Path) -> None:
     assert not checked.interrupted
     for one, finding in checked.findings:
         assert finding.status is not Status.FAILS, (path, one.name, finding.violations[:3])
+
+
+def thefts(trace: Trace) -> tuple[Stolen, ...]:
+    """The stolen time of a trace of one pcpu, each theft for itself, as a system has it."""
+    records = trace[1][np.isin(trace[1]["kind"], (Kind.RUN, Kind.IDLE, Kind.END))]
+    begins = records["time_ns"].astype(np.int64)
+    stolen = (records["kind"] == Kind.IDLE) & (records["flags"] & STOLEN > 0)
+    return tuple(
+        Stolen(period_ns=10**15, duration_ns=end - begin, pcpu=0, offset_ns=begin)
+        for begin, end, taken in zip(
+            begins[:-1].tolist(), begins[1:].tolist(), stolen[:-1].tolist(), strict=True
+        )
+        if taken and end > begin
+    )

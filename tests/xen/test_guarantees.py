@@ -9,7 +9,7 @@ sleep, one for each pcpu: no job may be late, and none may respond later than th
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
@@ -36,8 +36,10 @@ POLICIES = {
 }
 
 
-def generated(preset: str, number: int, pcpus: int = 1) -> System:
-    """The system with this number."""
+def generated(
+    preset: str, number: int, pcpus: int = 1, costs: Callable[[System], System] = with_overheads
+) -> System:
+    """The system with this number, and the overheads that `costs` gives it."""
     many = "" if pcpus == 1 else f" on {pcpus}"
     draw = random.Random(f"guarantee {preset} {number}{many}")
     count_of = draw.randint(2, 4) + pcpus - 1
@@ -50,7 +52,7 @@ def generated(preset: str, number: int, pcpus: int = 1) -> System:
         pcpus=pcpus,
         domains=(*domains, *rest),
     )
-    return with_overheads(system)
+    return costs(system)
 
 
 def _domain(draw: random.Random, name: str, share: float) -> Domain:
@@ -80,11 +82,13 @@ def _task(draw: random.Random, name: str, share: float, scheduler: Scheduler) ->
     )
 
 
-def schedulable(preset: str) -> Iterator[tuple[System, AnalysisResult]]:
+def schedulable(
+    preset: str, costs: Callable[[System], System] = with_overheads
+) -> Iterator[tuple[System, AnalysisResult]]:
     """Generated systems that the analysis accepts and that are not all but idle."""
     for number in count():
         try:
-            system = resolve(generated(preset, number))
+            system = resolve(generated(preset, number, costs=costs))
         except InputError:
             continue
         verdict = analyze(system)

@@ -150,19 +150,21 @@ def _missing_releases(
     relative = _deadlines(system)
     for task, times in enumerate(drawn):
         own = released[released["task"] == task]
-        said = own["time_ns"][: len(times)]
-        wrong = np.flatnonzero(said != np.array(times[: len(said)], np.uint64))
+        instants = np.array(times, np.uint64)
+        known = own[own["job"] < len(times)]
+        wrong = np.flatnonzero(known["time_ns"] != instants[known["job"]])
         if len(wrong):
-            job = int(wrong[0])
-            name = tasks_of(system)[task].task.name
+            record = known[wrong[0]]
+            job, name = int(record["job"]), tasks_of(system)[task].task.name
             raise FailedError(
-                f"a guest released job {job} of {name} at {int(said[job])} ns;"
+                f"a guest released job {job} of {name} at {int(record['time_ns'])} ns;"
                 f" the draws say {times[job]} ns"
             )
-        more = new_records(max(0, len(times) - len(own)), Kind.RELEASE, 0)
+        missing = np.setdiff1d(np.arange(len(times), dtype=np.uint32), own["job"])
+        more = new_records(len(missing), Kind.RELEASE, 0)
         more["task"] = task
-        more["job"] = np.arange(len(own), len(times))
-        more["time_ns"] = np.array(times[len(own) :], np.uint64)
+        more["job"] = missing
+        more["time_ns"] = instants[missing]
         if relative[task] > 0:
             more["value"] = more["time_ns"] + relative[task]
         yield more

@@ -54,7 +54,7 @@ must be there. A machine that counts leaps over what is left of it."""
 PCPU_LIMIT = 8
 VCPU_LIMIT = 64
 TASK_LIMIT = 256
-"""The most vcpus of a lock domain, and tasks of a domain."""
+"""The most vcpus of a lock domain, and tasks; each may have four threads, all of them 1,024."""
 
 EVENT_NS = 40_000
 """What the kernel takes at most where something happens: a switch, a wake, a tick."""
@@ -185,13 +185,13 @@ def _refuse(system: System) -> None:
     for vcpus in script.lock_domains(system):
         if len(vcpus) > VCPU_LIMIT:
             raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
+    if len(tasks_of(system)) > TASK_LIMIT:
+        raise wrong("task", str(len(tasks_of(system))), f"at most {TASK_LIMIT}")
     for domain in system.domains:
         where = f"domain {domain.name}: "
         if domain.scheduler not in live.INSIDE:
             allowed = f"{', '.join(live.INSIDE)}, where tasks stay on their vcpu,"
             raise wrong(f"{where}scheduler", str(domain.scheduler), allowed)
-        if len(domain.tasks) > TASK_LIMIT:
-            raise wrong(f"{where}task", str(len(domain.tasks)), f"at most {TASK_LIMIT}")
         for task in domain.tasks if domain.vcpus > 1 else ():
             if task.vcpu is None:
                 raise wrong(f"{where}task {task.name}: vcpu", "nothing", "the vcpu of the task")
@@ -223,7 +223,8 @@ def _recorded(
 
 
 def _machine(orders: Sequence[Order], built: Images, *, icount: bool, start_s: int) -> Machine:
-    text = script.init([order.system for order in orders], start_s=start_s)
+    systems = [order.system for order in orders]
+    text = script.init(systems, start_s=start_s)
     files: dict[str, bytes | None] = {"init": text.encode(), "words": None}
     for number, order in enumerate(orders):
         files[f"words/{number}"] = None
