@@ -44,7 +44,7 @@ endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
 .PHONY: help build demo site test test-all rule-check hunt prove misra misra-xen clang-tidy \
-        core-builds bench check format lock deps wheels \
+        core-builds bench gallery check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
@@ -174,6 +174,10 @@ xen-tools: build
 ## make bench        measure; prints a table and writes bench/results.json
 bench: build
 	@$(STEP) "benchmarks" $(BIN)/python -m bench
+
+## make gallery      measure every figure of the papers again; writes docs/reproduction.md
+gallery: build
+	@$(STEP) "gallery" $(BIN)/python -m docs.gallery
 
 ## make check        formatting, types, licences, layers, the core's rules, dependencies
 check: build

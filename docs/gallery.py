@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rebuilds the gallery of reproduced figures, docs/reproduction.md, and its pictures.
+
+    python -m docs.gallery                measures every figure again and writes page and pictures
+    python -m docs.gallery NAME ...       measures these; what the page says of others stays
+
+A figure has a part of the page: where the paper has it, the command that measures it, the picture,
+the rows where they are few, and every claim with what the paper says and what came out. All are
+measured in the simulator at the size that their files in experiments/ give, with fixed seeds, so
+that the same sources give the same page.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from hyperperiod.cli.tables.figures import figure_table
+from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
+from hyperperiod.experiments.reproduce.printed import Printed, load_printed
+
+TOP: Final = Path(__file__).parents[1]
+PAGE: Final = TOP / "docs" / "reproduction.md"
+FEW_ROWS: Final = 36
+"""A table of more rows is left to the command."""
+PART: Final = re.compile(r"^<!-- ([\w-]+): (\d+) of (\d+) -->\n(.*?)(?=^<!-- |\Z)", re.M | re.S)
+
+HEAD: Final = """\
+# Gallery of reproduced figures
+
+Every figure and table of the five papers that is measured again, as it comes out here: its picture,
+its claims with what the paper says, and the command. Where systems or times are drawn, intervals
+are those of 95 % for the mean over 20 draws or more. `make gallery` measures everything again and
+writes this page and its pictures. What stands behind the workloads, and why a claim fails, is in
+[Reproduced figures](reproduce.md); the tables of the RT-Xen evaluation are in
+[the latency lab](latency.md).
+
+"""
+
+
+class Part(NamedTuple):
+    """What the page says of a figure, and how many of its claims hold."""
+
+    name: str
+    holds: int
+    claims: int
+    text: str
+
+
+def picture_of(name: str) -> Path:
+    """The file of a figure's picture."""
+    return TOP / "docs" / "pictures" / f"reproduce-{name}.svg"
+
+
+def measure(name: str) -> Figure:
+    """The figure, measured in the simulator at its full size."""
+    return load_experiment(name).reproduce(Asked(), lambda _done: None)
+
+
+def part_of(name: str, figure: Figure) -> Part:
+    """What the page says of a figure that was measured."""
+    holds = sum(claim.holds for claim in figure.claims)
+    text = "\n\n".join(
+        [
+            f"## {name}",
+            f"{figure.title}: {figure.source}. `hyperperiod reproduce {name}`",
+            f"![{figure.title}](pictures/{picture_of(name).name})",
+            *_table(figure),
+            "\n".join(line for claim in figure.claims for line in _claim(claim)),
+        ]
+    )
+    return Part(name, holds, len(figure.claims), f"{text}\n")
+
+
+def _table(figure: Figure) -> Iterator[str]:
+    rows = figure.rows if figure.shown is None else figure.shown
+    if len(rows) <= FEW_ROWS:
+        lines = figure_table("", figure.columns, figure.keys, rows).lines()
+        yield "```text\n" + "\n".join(lines) + "\n```"
+    else:
+        yield f"(The command prints the table of {len(rows)} rows.)"
+
+
+def _claim(claim: Claim) -> Iterator[str]:
+    yield f"- **{'holds' if claim.holds else 'fails'}**: {claim.text}"
+    yield f"    - found: {claim.ours}"
+    yield f"    - paper: {claim.paper}"
+
+
+def parts_of(page: str) -> dict[str, Part]:
+    """The parts of a page by name."""
+    return {
+        name: Part(name, int(holds), int(claims), text.rstrip() + "\n")
+        for name, holds, claims, text in PART.findall(page)
+    }
+
+
+def page_of(parts: Sequence[Part]) -> str:
+    """The whole page: what there is of each paper, then the parts."""
+    found = {part.name: part for part in parts}
+    rows = [
+        "| in the paper | what | shown by | claims that hold |",
+        "| --- | --- | --- | --- |",
+        *(_line(one, found) for one in load_printed()),
+    ]
+    marked = [f"<!-- {one.name}: {one.holds} of {one.claims} -->\n{one.text}" for one in parts]
+    return HEAD + "\n".join(rows) + "\n\n" + "\n".join(marked)
+
+
+def _line(one: Printed, parts: dict[str, Part]) -> str:
+    """A table's or a figure's line: with a link to its part or to the page that shows the same."""
+    command, _, name = one.run.partition(" ")
+    where, claims = "not yet", ""
+    if command == "reproduce":
+        part = parts[name]
+        where, claims = f"[{name}](#{name})", f"{part.holds} of {part.claims}"
+    elif one.run:
+        where = "[latency lab](latency.md)"
+    elif one.seen:
+        target = one.seen.removeprefix("docs/") if "/" in one.seen else f"../{one.seen}"
+        where = f"[{Path(one.seen).stem.lower()}]({target})"
+    return f"| {one.paper}, {one.place} | {one.about} | {where} | {claims} |"
+
+
+def main(names: Sequence[str]) -> None:
+    """Measures figures, all if none is named, and writes their pictures and the page."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise SystemExit(f"found {unknown[0]!r}; allowed: {', '.join(NAMES)}")
+    parts = parts_of(PAGE.read_text()) if PAGE.exists() else {}
+    for name in names or NAMES:
+        print(name, flush=True)
+        figure = measure(name)
+        picture_of(name).write_text(figure.picture)
+        parts[name] = part_of(name, figure)
+    PAGE.write_text(page_of([parts[name] for name in NAMES if name in parts]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
