@@ -8,6 +8,15 @@
 
 #include "placement.h"
 
+/* Who ran last on a pcpu may go on with its turn there, or not: the queue is told. */
+HP_RARE void hp_requeue_last_efforts(struct hp_core *core) {
+    HP_FOR (pcpu, HP_PCPUS) {
+        if (pcpu >= hp_pcpus(core))
+            break;
+        hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
+    }
+}
+
 HP_RARE void hp_plan_effort(struct hp_core *core) {
     hp_u64 idle = 0;
     hp_u32 idle_pcpus = 0;
@@ -24,11 +33,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
     }
     if (idle == 0)
         return;
-    HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= hp_pcpus(core))
-            break;
-        hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
-    }
+    hp_requeue_last_efforts(core);
     count = hp_choose(core, idle_pcpus, idle, HP_EFFORT);
     core->effort_waits = core->skipped || core->others_wait;
     hp_place(core, count, idle, HP_EFFORT);

@@ -92,12 +92,10 @@ HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_g
     HP_ASSERT(pcpu < hp_pcpus(core) && !hp_is_stolen(core, pcpu));
     hp_settle(core, now_ns);
     hp_plan(core);
-    if (core->plain) {
+    if (core->plain)
         hp_commit_plain(core);
-    } else {
-        hp_commit(core, pcpu);
-        hp_set_until(core, pcpu);
-    }
+    else
+        hp_put_in_force(core, pcpu);
     out->start_ns = grant->start_ns;
     out->until_ns = grant->until_ns;
     out->run = grant->run;
