@@ -11,6 +11,7 @@ from tests.sim.worlds import Run, domain, run, system, task
 from hyperperiod.cli import main
 from hyperperiod.model import InputError, Overheads, System
 from hyperperiod.trace.compare import Comparison, compare
+from hyperperiod.trace.format import Kind
 
 
 def two(policy: str = "ptps", *, wcet: int = 30, **more: int) -> System:
@@ -79,6 +80,31 @@ def test_a_job_that_only_one_has_is_a_difference() -> None:
 def test_a_job_at_the_very_end_may_be_finished_in_one_only() -> None:
     first, second = run(two(), 331), run(two(wcet=32), 331)
     assert compared(first, second, 2).agrees
+
+
+def test_a_release_that_no_guest_can_have_said_may_be_missing() -> None:
+    """b never runs: the release of its job is known to the simulator alone."""
+    one = run(two("ptps"), 40)
+    unsaid = (one.records["kind"] == Kind.RELEASE) & (one.records["task"] == 1)
+    assert unsaid.any()
+    silent = (one.header, one.records[~unsaid])
+    assert compare((one.header, one.records), silent, 0).agrees
+    assert compare(silent, (one.header, one.records), 0).agrees
+
+
+def test_a_release_is_a_difference_where_its_guest_runs_afterwards() -> None:
+    """In [40, 80) b could say it; that the job itself does not begin then is no excuse."""
+    tasks = (task("t", 200, 60), task("u", 400, 10))
+    whole = system(
+        "ptps", domain("a", (40, 100), task("s", 100, 30)), domain("b", (40, 100), *tasks)
+    )
+    one = run(whole, 80)
+    for number in (1, 2):
+        unsaid = (one.records["kind"] == Kind.RELEASE) & (one.records["task"] == number)
+        assert unsaid.sum() == 1
+        silent = (one.header, one.records[~unsaid])
+        found = compare((one.header, one.records), silent, 0)
+        assert any("job 0: not the same" in line for line in found.unequal_jobs)
 
 
 def test_another_system_is_refused() -> None:

@@ -135,14 +135,11 @@ def swapped(system: System) -> System:
 
 
 MOVED: dict[str, tuple[int, ...]] = {
-    "ptps": (19, 136, 160, 215, 354),
+    "ptps": (19, 136, 160, 215, 237),
     "ds": (148, 592, 819, 822, 827),
     "crps": (426, 1431, 9301),
 }
-"""Those whose vcpus move between two pcpus of a partitioned policy (`moving`).
-
-Without ptps 237: an overloaded guest there never gets to say that a job was released.
-"""
+"""Those whose vcpus move between two pcpus of a partitioned policy (`moving`)."""
 
 
 def moving(preset: str, number: int) -> System:
