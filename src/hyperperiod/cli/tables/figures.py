@@ -85,6 +85,7 @@ _SETTING = Column("setting", folds=24)
 _CLOCKTICK = [
     *numbers("tests", rank=3),
     *numbers("ticks only", rank=1),
+    *numbers("95 %", rank=3),
     *numbers("longest tick", rank=2),
     *numbers("longest loop", "times as long", rank=1),
 ]
@@ -96,11 +97,19 @@ _RESPONSE = [
 ]
 
 
+def _share_interval_text(interval: Interval | None) -> str:
+    """The ends of a share's interval, in whole percent."""
+    if interval is None:
+        return NO_VALUE
+    return f"{100 * interval.low:.0f} .. {100 * interval.high:.0f} %"
+
+
 def _clocktick_cells(row: LatencyRow) -> tuple[str, ...]:
     stretch = row.stretch
     return (
         str(row.runs),
         share_text(row.tick_only),
+        _share_interval_text(row.tick_only_interval),
         time_text(row.longest_tick_ns),
         time_text(row.longest_ns),
         NO_VALUE if stretch is None else f"{stretch:.2f}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hyperperiod.experiments.confidence import Interval, share_interval
 from hyperperiod.experiments.latency.result import LatencyResponse, LatencyRow
 from hyperperiod.experiments.latency.samples import Samples, Times
 from hyperperiod.experiments.latency.settings import Figures, LatencySetting, Scenario
@@ -51,6 +52,13 @@ class LabRow:
     series: Samples | None = field(default=None, repr=False, compare=False)
 
     @property
+    def tick_only_interval(self) -> Interval | None:
+        """Where the share of tests with ticks only lies; tests begin at drawn instants."""
+        if self.tick_only is None:
+            return None
+        return share_interval(round(self.tick_only * self.runs), self.runs)
+
+    @property
     def result(self) -> LatencyRow:
         """The row as `--json` prints it."""
         found = self.response
@@ -61,6 +69,7 @@ class LabRow:
             table=self.table,
             runs=self.runs,
             tick_only=self.tick_only,
+            tick_only_interval=self.tick_only_interval,
             longest_tick_ns=self.longest_tick_ns,
             longest_ns=self.longest_ns,
             gap_ns=self.gap_ns,

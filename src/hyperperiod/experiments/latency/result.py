@@ -7,6 +7,7 @@ Times are whole nanoseconds, and what was not measured is null. docs/formats.md 
 from __future__ import annotations
 
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.confidence import Interval
 from hyperperiod.model.result_object import ResultObject
 
 
@@ -46,6 +47,7 @@ class LatencyRow(ResultObject):
     table: int | None
     runs: int
     tick_only: float | None
+    tick_only_interval: Interval | None
     longest_tick_ns: int | None
     longest_ns: int | None
     gap_ns: int | None
