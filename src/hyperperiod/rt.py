@@ -94,8 +94,8 @@ class Task:
         """The task's period; the job that it is in was released now."""
         _require("period_ns", period_ns, 1, TIME_LIMIT_NS - 1)
         self._period_ns = period_ns
-        self._release_ns = self._clock.now_ns()
         self._tell_again()
+        self._release_ns = self._clock.now_ns()  # the daemon may have taken its time
 
     def set_deadline(self, deadline_ns: int) -> None:
         """Its deadline after each release; without one it is the period."""

@@ -133,7 +133,7 @@ int rt_set_server(const char *name) {
 }
 
 int rt_set_period(uint64_t period_ns) {
-    const int error = needs_task();
+    int error = needs_task();
 
     if (error != 0)
         return error;
@@ -141,8 +141,9 @@ int rt_set_period(uint64_t period_ns) {
         return failed(EINVAL, "period: found %llu ns, allowed: 1 to 2^62 - 1",
                       (unsigned long long)period_ns);
     task.period_ns = period_ns;
-    task.release_ns = rt_clock_ns();
-    return told_again();
+    error = told_again();
+    task.release_ns = rt_clock_ns(); /* the daemon may have taken its time */
+    return error;
 }
 
 int rt_set_deadline(uint64_t deadline_ns) {

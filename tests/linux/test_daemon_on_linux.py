@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""hyperperiodd on a kernel: tasks enter servers by themselves, without privileges, and meet their
+deadlines there; and a daemon that is killed leaves nothing behind.
+
+All of it happens on one machine that counts instructions.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from tests.linux.on_linux import TOP, need_linux
+
+from hyperperiod.hosts.linux.build import Images
+from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.run import require_no_complaint
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
+
+JOBS = 100
+PERIOD_NS = 10_000_000
+ROUNDS = 400_000
+"""Of a job: a round is three instructions, and an instruction takes one nanosecond."""
+JOB_NS = 3 * ROUNDS
+
+BODY = f"""\
+hog() {{
+    busybox sh -c 'while :; do :; done' &
+    hogs="$hogs $!"
+}}
+servers() {{
+    ask policy name=ds pcpus=0
+    ask server own pcpu=0 period_ns={PERIOD_NS} budget_ns=2000000 priority=0 inside=edf users=all
+    ask server closed pcpu=0 period_ns={PERIOD_NS} budget_ns=3000000 priority=1
+    ask record on
+    ask start
+}}
+servers
+hog
+ask attach closed pid=$!
+for each in 1 2 3 4 5 6 7 8; do hog; done
+periodic own {JOBS} {PERIOD_NS} {ROUNDS} >/left/inside 2>&1
+ask status
+busybox cp /tmp/answer /left/status
+periodic - {JOBS} {PERIOD_NS} {ROUNDS} >/left/outside 2>&1
+periodic closed {JOBS} {PERIOD_NS} {ROUNDS} >/left/refused 2>&1
+
+# The daemon is killed; threads go on under the kernel's own scheduler.
+kill -9 $(busybox pidof hyperperiodd)
+busybox sleep 0.1
+busybox cat /sys/kernel/sched_ext/state >/left/state
+hyperperiodctl status >/left/gone 2>&1
+echo $? >>/left/gone
+kill -0 $hogs || give_up "a thread has ended with the daemon"
+kill $hogs
+hyperperiodd --object /bin/hyperperiod.bpf.o >/tmp/daemon 2>&1 || give_up "no second daemon"
+ask status
+busybox cp /tmp/answer /left/second
+servers
+busybox sleep 0.5
+ask status
+busybox cp /tmp/answer /left/again
+kill $(busybox pidof hyperperiodd)
+busybox sleep 0.1
+busybox cat /sys/kernel/sched_ext/state >/left/ended
+"""
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What the script left, by name."""
+    built = need_linux()
+    folder = tmp_path_factory.mktemp("daemon")
+    program = folder / "periodic"
+    sources = ("tests/linux/periodic.c", "hosts/linux/api/hyperperiod_rt.c",
+               "hosts/linux/api/clock.c")  # fmt: skip
+    subprocess.run(
+        ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-static",
+         "-Ihosts/linux/api", "-o", program, *sources], cwd=TOP, check=True,
+    )  # fmt: skip
+    said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus=1\n'
+    script = "".join([SCRIPT, said, START, BODY, END])
+    files = {"init": script.encode(), "bin/periodic": program.read_bytes()}
+    images = Images(built / "vmlinuz", built / "initramfs.cpio")
+    with boot(Machine(images, files), folder / "console.log") as running:
+        running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
+        require_no_complaint(running.console())
+        running.wait_for_end()
+        return running.files()
+
+
+def status(left: dict[str, bytes], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(left[name])
+    return found
+
+
+def server(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (one,) = (each for each in found["servers"] if each["name"] == name)
+    return dict(one)
+
+
+def test_a_task_in_a_server_meets_its_deadlines(left: dict[str, bytes]) -> None:
+    """Beside nine threads that never sleep; outside of servers the same task misses."""
+    assert left["inside"].split() == [str(JOBS).encode()]
+    assert int(left["outside"]) < JOBS // 2
+
+
+def test_the_server_pays_for_its_task(left: dict[str, bytes]) -> None:
+    own = server(status(left, "status"), "own")
+    assert JOBS * JOB_NS <= own["used_ns"] <= JOBS * JOB_NS * 11 // 10
+    assert own["members"] == []
+
+
+def test_a_server_that_is_not_open_is_refused(left: dict[str, bytes]) -> None:
+    assert b"not open to this user" in left["refused"]
+
+
+def test_the_daemon_is_killed_and_nothing_stays(left: dict[str, bytes]) -> None:
+    """The kernel's own scheduler goes on, and a new daemon knows nothing of the servers."""
+    assert left["state"].split() == [b"disabled"]
+    assert b"found no daemon" in left["gone"]
+    assert left["gone"].split()[-1] == b"3"
+    assert "servers" not in status(left, "second")
+    assert status(left, "second")["running"] is False
+
+
+def test_a_new_daemon_can_start_the_system_again(left: dict[str, bytes]) -> None:
+    assert status(left, "again")["running"] is True
+    assert status(left, "again")["exit_kind"] == 0
+    assert left["ended"].split() == [b"disabled"]
