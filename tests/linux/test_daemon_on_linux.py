@@ -22,7 +22,7 @@ from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 JOBS = 100
 PERIOD_NS = 10_000_000
 ROUNDS = 400_000
-"""Of a job: a round is three instructions, and an instruction takes one nanosecond."""
+"""How long a job is: a round is three instructions, and an instruction takes one nanosecond."""
 JOB_NS = 3 * ROUNDS
 
 BODY = f"""\
