@@ -44,6 +44,7 @@ BENCHMARKS: Final = (
     "xen_scheduler",
     "xen_text",
     "xen_slop",
+    "linux_host",
 )
 """Sections that a benchmark of the same name measures; only a checkout has these."""
 EXIT_SKIPPED: Final = 3
@@ -126,7 +127,9 @@ def machine() -> str:
         f"Python {platform.python_version()}",
         version("gcc"),
         version("valgrind"),
+        version("clang-19"),
         version("qemu-system-aarch64"),
+        version("qemu-system-x86_64"),
     ]
     return ", ".join(word for word in words if word)
 
