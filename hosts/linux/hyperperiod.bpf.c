@@ -361,7 +361,7 @@ s32 BPF_PROG(hyperperiod_init) {
     if (error)
         return error;
     HP_FOR (id, LX_SERVERS) {
-        if (id >= LX_ID(lx.global ? 1 : lx.places, 0))
+        if (id >= ids())
             break;
         error = scx_bpf_create_dsq(id, -1);
         if (error)

@@ -25,6 +25,8 @@ static __noinline hp_u32 refresh(void) {
         return 0;
     refill_queue(BACKGROUND);
     HP_FOR (id, LX_SERVERS) {
+        if (id >= ids())
+            break;
         if (server_by(id))
             refill_queue(id);
     }

@@ -161,6 +161,11 @@ static __always_inline hp_u32 pcpu_at(hp_u32 place) {
     return lx.global ? place : 0;
 }
 
+/* Server ids in use are below this. */
+static __always_inline hp_u32 ids(void) {
+    return LX_ID(lx.global ? 1 : lx.places, 0);
+}
+
 /* The cpu at a place. */
 static __always_inline hp_u32 cpu_at(hp_u32 place) {
     return lx.cpu_at[HP_INDEX(place, LX_CPUS)];
