@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import json
 import os
 import random
 import signal
@@ -161,6 +162,7 @@ def test_every_legal_policy_is_taken_and_no_other(daemon: Daemon) -> None:
         ("attach a", "member: found 0"),
         ("attach a pid=1 thread=1", "member: found 2"),
         ("attach a pid=4194303", "pid: found no 4194303"),
+        ("attach a pid=me", "pid: found 'me'"),
         ("attach a cgroup=/no/such/one", "cgroup: found no cgroup"),
         ("attach a cgroup=../../etc", "cgroup: found a path"),
         ("attach a pid=1 key=32768", "key: found 32768"),
@@ -419,6 +421,28 @@ def test_a_daemon_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> N
     with daemon_in(tmp_path) as second:
         assert second.does("status").get("servers") is None
         assert any("no servers, until requests make them" in line for line in second.log)
+
+
+def test_in_the_background_it_is_ready_when_it_returns(tmp_path: Path) -> None:
+    """And it can be put into a server of its own by the file of requests."""
+    requests = tmp_path / "requests"
+    requests.write_text(
+        f"{PTPS}\nserver hyperperiodd pcpu=0 best_effort=1\nattach hyperperiodd pid=self\n"
+    )
+    words = [word for word in command(tmp_path) if word != "--foreground"]
+    environment = {"FAKE_KERNEL": str(tmp_path / "kernel")}
+    done = subprocess.run([*words, "--requests", str(requests)], env=environment, timeout=60)
+    assert done.returncode == 0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.connect(str(tmp_path / "control"))
+        client.send(b"status")
+        status = json.loads(client.recv(1 << 17))
+        assert status["servers"][0]["members"] == [{"pid": status["pid"]}]
+        second = subprocess.run(words, env=environment, stderr=subprocess.PIPE, timeout=60)
+        assert second.returncode == 3
+        assert b"found another daemon there" in second.stderr
+        os.kill(status["pid"], signal.SIGTERM)
+        assert client.recv(64) == b""
 
 
 def test_a_kernel_without_sched_ext_is_said(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
  * Exit codes: 0 after SIGTERM, 2 for bad input, 3 if the kernel or the machine lacks something.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "control.h"
@@ -149,6 +151,29 @@ static void tell_ready(void) {
     close(notify);
 }
 
+/*
+ * Goes on in a process in the background. The one that was started ends when the other one says so,
+ * in the file that is returned, and well; or when it ends, as that does. -1: no process can be had.
+ */
+static int into_background(void) {
+    char word;
+    int ends[2], status;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        return ends[1];
+    }
+    close(ends[1]);
+    if (child < 0)
+        return -1;
+    if (read(ends[0], &word, 1) == 1)
+        exit(0);
+    exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : LACKS);
+}
+
 int main(int count, char **words) {
     static struct system system;
     struct options options = {
@@ -161,7 +186,12 @@ int main(int count, char **words) {
 
     if (!read_options(count, words, &options))
         return BAD_INPUT;
+    const int starter = options.foreground ? -1 : into_background();
     begin_log(!options.foreground);
+    if (!options.foreground && starter < 0) {
+        say(LOG_ERR, "no process for the background: %s", strerror(errno));
+        return LACKS;
+    }
     mkdir(RUN_FOLDER, 0755);
     const int control = open_socket(options.socket, 0660, options.group);
     const int tasks =
@@ -176,11 +206,9 @@ int main(int count, char **words) {
     say(LOG_NOTICE, "ready; there are no servers, until requests make them");
     if (options.requests != NULL && !perform_file(&system, options.requests))
         return BAD_INPUT;
-    /* Whoever started it goes on once requests can come. */
-    if (!options.foreground && daemon(0, 1) != 0) {
-        say(LOG_ERR, "no process for the background: %s", strerror(errno));
+    /* Whoever started it goes on now that requests can come. */
+    if (starter >= 0 && (chdir("/") != 0 || write(starter, "", 1) != 1 || close(starter) != 0))
         return LACKS;
-    }
     tell_ready();
     serve(&system, signals, control, tasks);
     if (system.running)

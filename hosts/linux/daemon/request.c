@@ -2,8 +2,9 @@
 #include "request.h"
 
 #include <string.h>
+#include <unistd.h>
 
-enum kind { NUMBER, WORD, CPUS, HOME, INSIDE };
+enum kind { NUMBER, WORD, CPUS, HOME, INSIDE, PROCESS };
 enum name_kind { NO_NAME, NAMED, ON_OR_OFF };
 
 #define KEY_ROW(word, KEY, kind, lowest, highest) [KEY_##KEY] = {word, kind, lowest, highest},
@@ -119,6 +120,10 @@ static bool is_wrong(enum key key, const char *value, struct text *problem) {
     case HOME:
         add(problem, "a cpu from 0 to %u, or global", CPU_LIMIT - 1);
         break;
+    case PROCESS:
+        add(problem, "a number from %llu to %llu, or self, the daemon",
+            (unsigned long long)keys[key].lowest, (unsigned long long)keys[key].highest);
+        break;
     case INSIDE:
         add(problem, "fp, edf, fifo or turns");
         break;
@@ -135,6 +140,13 @@ static bool read_value(struct request *request, enum key key, const char *value,
     case HOME:
         if (strcmp(value, "global") == 0) {
             *number = HOME_GLOBAL;
+            right = true;
+            break;
+        }
+        /* fall through */
+    case PROCESS:
+        if (keys[key].kind == PROCESS && strcmp(value, "self") == 0) {
+            *number = (uint64_t)getpid();
             right = true;
             break;
         }

@@ -25,8 +25,9 @@
 
 /*
  * ROW(word, KEY, kind, lowest, highest). Kinds: NUMBER from lowest to highest, both included; WORD
- * is text whose meaning is looked up elsewhere; CPUS a set such as 0,2-3; HOME a cpu or "global";
- * INSIDE the order of threads, as enum lx_inside has it (shared.h).
+ * is text whose meaning is looked up elsewhere; PROCESS a number, or "self" for the daemon; CPUS a
+ * set such as 0,2-3; HOME a cpu or "global"; INSIDE the order of threads, as enum lx_inside has it
+ * (shared.h).
  */
 #define REQUEST_KEYS(ROW)                                                                          \
     ROW("name", NAME, WORD, 0, 0)                                                                  \
@@ -45,7 +46,7 @@
     ROW("extra", EXTRA, NUMBER, 0, 1)                                                              \
     ROW("weight", WEIGHT, NUMBER, 0, 0xffff)                                                       \
     ROW("cgroup", CGROUP, WORD, 0, 0)                                                              \
-    ROW("pid", PID, NUMBER, 1, 0x3fffff)                                                           \
+    ROW("pid", PID, PROCESS, 1, 0x3fffff)                                                          \
     ROW("thread", THREAD, NUMBER, 1, 0x3fffff)                                                     \
     ROW("key", KEY, NUMBER, 0, TIME_LIMIT_NS - 1)                                                  \
     ROW("users", USERS, WORD, 0, 0)                                                                \
