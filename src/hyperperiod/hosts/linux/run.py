@@ -11,6 +11,7 @@ says so (`timing`). Where getting ready took longer than thought, it is tried ag
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -293,6 +294,7 @@ def require_no_complaint(console: str) -> None:
 
 
 def _read(order: Order, files: Mapping[str, bytes], *, icount: bool, interrupted: bool) -> Recorded:
+    _require_in_force(files["status"])
     kernel = list(_kernel_rings(files["rings"], len(script.lock_domains(order.system))))
     end_ns = order.horizon_ns
     if interrupted:
@@ -308,6 +310,13 @@ def _read(order: Order, files: Mapping[str, bytes], *, icount: bool, interrupted
             raise FailedError(f"the ring of {name} is full; take a shorter horizon")
         domains.append(ring)
     return Recorded(kernel, domains, end_ns, interrupted, icount)
+
+
+def _require_in_force(status: bytes) -> None:
+    """FailedError if the kernel had ended the scheduler before the run was over."""
+    said = json.loads(status)
+    if said["exit_kind"] != 0:
+        raise FailedError("Linux ended the scheduler before its time", said["exit_reason"])
 
 
 def _reader(data: bytes) -> rings.Read:
