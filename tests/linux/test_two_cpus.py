@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scheduler in Linux on two cpus at once: races end nothing, and replay finds no difference.
+
+The machine is as fast as this host lets it: nothing is said of how much time anybody gets.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.linux.scripts import Left, run_phases
+
+from hyperperiod.model import FailedError
+
+CPU = "/sys/devices/system/cpu/cpu1/online"
+TOGGLE = f"echo 0 >{CPU}\nbusybox sleep 0.1\necho 1 >{CPU}\nbusybox sleep 0.1\n"
+PARTITIONED = """\
+ask policy name=ds pcpus=0-1
+ask record on
+ask server first pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=turns
+ask server second pcpu=1 period_ns=10000000 budget_ns=3000000 priority=1 inside=turns
+load hog
+one=$it
+ask attach first pid=$it
+load hog
+ask attach second pid=$it
+load hog
+ask start force=1
+busybox sleep 0.3
+"""
+GLOBAL = """\
+ask policy name=rtds pcpus=0-1 global=1
+ask record on
+""" + "".join(
+    f"ask server {name} pcpu=global period_ns=10000000 budget_ns=4000000 inside=turns\n"
+    f"load hog\nask attach {name} pid=$it\n"
+    for name in ("first", "second", "third")
+)
+PHASES = {
+    "parked": PARTITIONED + TOGGLE * 3,
+    "pinned": PARTITIONED
+    + "".join(f"/bin/load pin $one {turn % 2}\n" for turn in range(40))
+    + "busybox sleep 0.3\n",
+    "global": f"{GLOBAL}load hog\nask start force=1\nbusybox sleep 0.3\n" + TOGGLE * 3,
+    "contended": f"{GLOBAL}ask start force=1\n"
+    + "ask set first budget_ns=3000000\nask swap name=deferrable+edf+none\n"
+    "ask set first budget_ns=2000000\nask swap name=rtds\n" * 20,
+}
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
+    """What each phase left.
+
+    An emulator of several cpus may run an instruction that its kernel is just about to patch, and
+    the kernel dies of the breakpoint that it finds there: then the machine is booted once more.
+    """
+    folder = tmp_path_factory.mktemp("two")
+    try:
+        return run_phases(PHASES, folder, cpus=2)
+    except FailedError:
+        if "Oops: int3" not in (folder / "console.log").read_text(errors="replace"):
+            raise
+        return run_phases(PHASES, folder, cpus=2)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_kernel_ends_nothing_and_all_is_played_again(phase: str, left: dict[str, Left]) -> None:
+    assert left[phase].status["exit_kind"] == 0
+    assert left[phase].status["exit_reason"] == ""
+    assert all(sum(domain.picks(1 << 62)) > 0 for domain in left[phase].domains)
+
+
+def test_a_server_is_back_when_its_cpu_is(left: dict[str, Left]) -> None:
+    assert left["parked"].status["parked"] == 0
+    servers = {server["name"]: server for server in left["parked"].status["servers"]}
+    assert servers["second"]["arrivals"] >= 4
+    assert servers["second"]["runnable"] == 1
+    assert servers["first"]["arrivals"] == 1
+
+
+def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
+    assert left["pinned"].status["strays"] >= 10
+    assert left["pinned"].status["servers"][0]["arrivals"] >= 10
