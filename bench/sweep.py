@@ -10,6 +10,8 @@ told by a sweep of a tenth of the systems and taken off. A rate needs as many id
 are processes; CPU time does not. Beside it stands that of `simulate`, system after system, with
 nothing drawn and nothing written.
 
+Tests of tasks judge ten tasks without domains, ten times as many systems.
+
 Memory is the most that one process had resident, in a sweep and in one ten times as long.
 """
 
@@ -49,6 +51,17 @@ max_period = "1s"
 [draw.domain]
 {domain}
 """
+JUDGED = 10
+TESTS = """
+name = "bench"
+systems = {systems}
+part = 1000
+hosts = []
+tests = ["response-time", "qpa"]
+[draw]
+tasks = 10
+utilization = 0.8
+"""
 
 
 class Used(NamedTuple):
@@ -60,7 +73,7 @@ class Used(NamedTuple):
 
 
 def measure() -> Iterator[Row]:
-    """Rates and CPU time with one process and with two, for both kinds of interfaces; memory."""
+    """Rates and CPU time with one process and two, by kind of interface; of tests; memory."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as place:
         folder = Path(place)
@@ -68,20 +81,27 @@ def measure() -> Iterator[Row]:
             peer = one_by_one(folder, domain)
             for workers in (1, 2):
                 title = f"{workers} {'process' if workers == 1 else 'processes'}, {case}"
-                few, many = (sweep(folder, domain, one, workers) for one in (FEW, SYSTEMS))
+                few, many = (
+                    sweep(folder, EXPERIMENT.format(systems=one, domain=domain), workers)
+                    for one in (FEW, SYSTEMS)
+                )
                 counted = SYSTEMS - FEW
                 yield Row(f"{title}: rate", counted / (many.seconds - few.seconds), "systems/s")
                 cpu = (many.cpu_seconds - few.cpu_seconds) / counted * 1e3
                 yield Row(f"{title}: a system", cpu, "CPU ms", peer * 1e3, "simulate")
+        few, many = (sweep(folder, TESTS.format(systems=JUDGED * one), 1) for one in (FEW, SYSTEMS))
+        cpu = (many.cpu_seconds - few.cpu_seconds) / (JUDGED * (SYSTEMS - FEW)) * 1e3
+        yield Row("10 tasks judged by two tests: a system", cpu, "CPU ms")
         for systems in (FEW, SYSTEMS):
-            kib = sweep(folder, CASES["given periods"], systems, 1).peak_kib
+            text = EXPERIMENT.format(systems=systems, domain=CASES["given periods"])
+            kib = sweep(folder, text, 1).peak_kib
             yield Row(f"memory of a sweep of {systems:,} systems", kib / 1024, "MiB")
 
 
-def sweep(folder: Path, domain: str, systems: int, workers: int) -> Used:
-    """What the command takes for so many systems, start included."""
+def sweep(folder: Path, text: str, workers: int) -> Used:
+    """What the command takes for an experiment, start included."""
     experiment = folder / "bench.toml"
-    experiment.write_text(EXPERIMENT.format(systems=systems, domain=domain))
+    experiment.write_text(text)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         arguments = ["sweep", str(experiment), "--out", f"{place}/out", "--workers", str(workers)]
         begin = time.perf_counter()

@@ -17,7 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.sweep.sweeps import MANY, SMALL, command, files_of, swept, written
+
+from hyperperiod.cli import main
+from hyperperiod.experiments.sweep import libraries
 
 PATIENCE_S = 120
 PARTS = 100
@@ -203,3 +207,15 @@ def test_what_is_wrong_with_a_system_comes_back(tmp_path: Path, cluster: Cluster
 
 # A bound that about one of 20,000 draws keeps.
 DISCARDED = 'utilization = 0.6\ngenerator = "uunifast-discard"\nmax_share = 0.112'
+
+
+@pytest.mark.parametrize(("module", "more"), [("pyarrow", ()), ("distributed", ("--workers", "2"))])
+def test_what_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None if name == module else name)
+    arguments = ["sweep", str(written(tmp_path, SMALL)), "--out", str(tmp_path / "out"), *more]
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 3
+    assert f"needs the Python package {module}" in ran.output
+    assert "pip install 'hyperperiod[sweep]'" in ran.output

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod import _sim
@@ -265,7 +266,13 @@ def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> Non
 
 def _number(rule: StrEnum) -> int:
     """The place of a word in its enum, which is its number in native code."""
-    return list(type(rule)).index(rule)
+    return _numbers(type(rule))[rule]
+
+
+@cache
+def _numbers(words: type[StrEnum]) -> dict[str, int]:
+    """The places of all words of an enum: two enums may have the same word at other places."""
+    return {word: place for place, word in enumerate(words)}
 
 
 def _rules(policy: Policy) -> dict[str, int]:

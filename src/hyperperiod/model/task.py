@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil
 
 from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.limits import Priority, VcpuIndex
@@ -72,7 +71,9 @@ class Task(Part):
     @property
     def bcet_ns(self) -> int | None:
         """The shortest execution: etf * wcet rounded up; None for endless work."""
-        return None if self.wcet_ns is None else max(1, ceil(self.etf * self.wcet_ns))
+        if self.wcet_ns is None:
+            return None
+        return max(1, -(-self.etf.numerator * self.wcet_ns // self.etf.denominator))
 
     @property
     def utilization(self) -> Fraction:
