@@ -125,7 +125,7 @@ void BPF_PROG(hyperperiod_quiescent, struct task_struct *p, u64 deq_flags) {
     struct thread *thread = thread_of(p);
 
     if (thread)
-        leave_server(thread);
+        leave_server(thread, deq_flags & SCX_DEQ_SLEEP);
 }
 
 /* Whether the thread that ran may go on, as far as the kernel is concerned. */

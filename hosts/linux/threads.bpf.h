@@ -107,14 +107,34 @@ static __always_inline hp_u64 place_in(const struct server *server, const struct
     return now_ns;
 }
 
-/* The server that a thread was counted in does not count it any more. */
-static __always_inline void leave_server(struct thread *thread) {
+/*
+ * Leaves this cpu out of those that are to be asked for a pick, because the kernel is about to ask
+ * dispatch for it. Where another class or a thread of the cpu's own queue comes first, the pick is
+ * owed.
+ */
+static __always_inline hp_u64 without_here(hp_u32 lock, hp_u64 pcpus) {
+    struct managed *cpu = cpu_by(bpf_get_smp_processor_id());
+    hp_u64 here;
+
+    if (!cpu || lock_at(cpu->place) != lock)
+        return pcpus;
+    here = 1ull << (pcpu_at(cpu->place) % HP_PCPUS);
+    if (pcpus & here)
+        cpu->pick_owed = 1;
+    return pcpus & ~here;
+}
+
+/* The server that a thread was counted in does not count it any more. A thread that goes to sleep
+ * leaves its cpu. */
+static __always_inline void leave_server(struct thread *thread, bool sleeps) {
     const hp_u32 id = thread->counted;
+    hp_u64 pcpus;
 
     if (id == LX_NOBODY)
         return;
     thread->counted = LX_NOBODY;
-    ask_all(LX_LOCK_OF(id), depart(id, thread->birth));
+    pcpus = depart(id, thread->birth);
+    ask_all(LX_LOCK_OF(id), sleeps ? without_here(LX_LOCK_OF(id), pcpus) : pcpus);
 }
 
 /* A thread that wants to run is counted where it belongs; returns that server, or nothing. */
@@ -128,7 +148,7 @@ static __always_inline struct server *join_server(struct task_struct *p, struct 
             thread->place = core_time();
         return server;
     }
-    leave_server(thread);
+    leave_server(thread, false);
     if (!server)
         return 0;
     thread->place = place_in(server, p, thread->key);
