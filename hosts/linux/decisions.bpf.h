@@ -140,12 +140,15 @@ static __always_inline struct lx_usage *usage_of(struct lock_domain *domain, hp_
     return &domain->usage[HP_INDEX(vcpu, HP_VCPUS)];
 }
 
-/* The grant of this pcpu lasted until now: whose time was it, and who ran? */
+/* The grant of this pcpu lasted until now: whose time was it, and who ran? While this cpu waited
+ * for the lock another may have told the core a later instant: for the core, now is not before
+ * that. */
 static __always_inline void account(struct lock_domain *domain, hp_u32 pcpu, hp_u64 now_ns) {
     const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
     hp_u64 *picked_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
     hp_u64 span_ns = 0;
 
+    now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
     if (now_ns > *picked_ns)
         span_ns = now_ns - *picked_ns;
     *picked_ns += span_ns;

@@ -4,7 +4,6 @@
  * the scripts of test_faults.py call on their machine, one at a time or beside each other.
  *
  *   faults spin                        never sleeps
- *   faults fifo BUSY_US PERIOD_US      of SCHED_FIFO: busy for so long in each period
  *   faults storm MS                    forks children that end at once; says how many
  *   faults affinity SEED MS ID...      threads may run here, then there; at the end everywhere
  *   faults memory                      takes memory, and uses it, until the kernel ends it
@@ -55,18 +54,6 @@ static void fail(const char *what) {
 _Noreturn static void spin(void) {
     for (volatile uint64_t count = 0;; count++)
         ;
-}
-
-_Noreturn static void fifo(uint64_t busy_ns, uint64_t period_ns) {
-    const struct sched_param first = {.sched_priority = 1};
-
-    if (sched_setscheduler(0, SCHED_FIFO, &first) != 0)
-        fail("SCHED_FIFO");
-    for (uint64_t at_ns = now_ns();; at_ns += period_ns) {
-        sleep_until(at_ns);
-        while (now_ns() < at_ns + busy_ns)
-            ;
-    }
 }
 
 static int storm(uint64_t until_ns) {
@@ -235,8 +222,6 @@ int main(int count, char **words) {
 
     if (strcmp(what, "spin") == 0)
         spin();
-    if (strcmp(what, "fifo") == 0 && count == 4)
-        fifo(number(words[2]) * 1000, number(words[3]) * 1000);
     if (strcmp(what, "storm") == 0 && count == 3)
         return storm(now_ns() + number(words[2]) * 1000000);
     if (strcmp(what, "affinity") == 0 && count > 4)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tests.linux.scripts import Left, run_phases
 
+pytestmark = pytest.mark.xdist_group("budgets on linux")
+
 PERIOD_NS = 10_000_000
 FIRST_NS, SECOND_NS = 3_000_000, 2_000_000
 LATE_NS = 20_000
