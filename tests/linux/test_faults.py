@@ -151,8 +151,12 @@ finish
 
 
 def memory() -> str:
-    """A process of a server takes all memory until the kernel ends it; the others go on."""
+    """A process of a server takes all memory until the kernel ends it; the others go on.
+
+    The kernel's report does not go to the serial line: writing there is work that nobody preempts.
+    """
     return f"""\
+echo 1 >/proc/sys/kernel/printk
 begin memory "name=ds pcpus=0"
 {TWO}
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
