@@ -22,7 +22,7 @@ void prove_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64
 }
 
 /* The contract of every rule's refills. */
-hp_u32 prove_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_NOTHING prove_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 deadline_ns = server->deadline_ns;
 
@@ -32,7 +32,6 @@ hp_u32 prove_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     TAKE(account_holds(core, server, now_ns));
     TAKE(hp_has(core, HP_WHEN_EMPTY) || server->deadline_ns >= deadline_ns);
     tell(server);
-    return 0;
 }
 
 void charge(void) {
