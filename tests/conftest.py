@@ -10,6 +10,7 @@ what it seems to say.
 from __future__ import annotations
 
 import fnmatch
+import signal
 import tomllib
 from collections.abc import Generator
 from pathlib import Path
@@ -33,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell's background job ignores Ctrl-C, and so would every program that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     file: Path | None = config.getoption(OPTION)
     if file is not None:
         config.stash[ALLOWED] = tomllib.loads(file.read_text())["skip"]

@@ -21,14 +21,23 @@ from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 
 JOBS = 100
 PERIOD_NS = 10_000_000
-ROUNDS = 400_000
-"""How long a job is: a round is three instructions, and an instruction takes one nanosecond."""
-JOB_NS = 3 * ROUNDS
+ROUNDS = 600_000
+"""How long a job is: a round is two instructions, and an instruction takes one nanosecond."""
+JOB_NS = 2 * ROUNDS
 
 BODY = f"""\
 hog() {{
     busybox sh -c 'while :; do :; done' &
     hogs="$hogs $!"
+}}
+# What the kernel says of sched_ext, once it is done with what it is at: a second at most.
+settled() {{
+    for look in 0 1 2 3 4 5 6 7 8 9; do
+        busybox sleep 0.1
+        state=$(busybox cat /sys/kernel/sched_ext/state)
+        [ $state = disabling ] || break
+    done
+    echo $state
 }}
 servers() {{
     ask policy name=ds pcpus=0
@@ -49,8 +58,7 @@ periodic closed {JOBS} {PERIOD_NS} {ROUNDS} >/left/refused 2>&1
 
 # The daemon is killed; threads go on under the kernel's own scheduler.
 kill -9 $(busybox pidof hyperperiodd)
-busybox sleep 0.1
-busybox cat /sys/kernel/sched_ext/state >/left/state
+settled >/left/state
 hyperperiodctl status >/left/gone 2>&1
 echo $? >>/left/gone
 kill -0 $hogs || give_up "a thread has ended with the daemon"
@@ -63,8 +71,7 @@ busybox sleep 0.5
 ask status
 busybox cp /tmp/answer /left/again
 kill $(busybox pidof hyperperiodd)
-busybox sleep 0.1
-busybox cat /sys/kernel/sched_ext/state >/left/ended
+settled >/left/ended
 """
 
 
