@@ -9,7 +9,7 @@
 #include "placement.h"
 
 /* Who ran last on a pcpu may go on with its turn there, or not: the queue is told. */
-HP_RARE void hp_requeue_last_efforts(struct hp_core *core) {
+HP_PART void hp_requeue_last_efforts(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;

@@ -61,6 +61,7 @@ typedef long long hp_i64;
 #define HP_STEP HP_RARE
 #define HP_APART HP_RARE
 #define HP_ASIDE HP_FN
+#define HP_PART HP_RARE
 #define HP_SHARED HP_FN
 #ifndef HP_ONCE
 #define HP_ONCE __attribute__((__noinline__))
@@ -110,6 +111,8 @@ extern volatile hp_u64 hp_zero;
 #endif
 /* The same, but to a verifier a part of its caller. */
 #define HP_ASIDE HP_RARE
+/* A part of its caller, but on a small stack a function with a frame of its own. */
+#define HP_PART HP_FN
 /* A function that parameters change by: seldom called, and made small rather than fast. */
 #define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others,

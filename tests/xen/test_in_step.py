@@ -17,12 +17,15 @@ MS = 1_000_000
 
 
 def crossing(pcpus: int) -> System:
-    """One domain more than there are pcpus, on which they take turns."""
+    """One domain more than there are pcpus, on which they take turns.
+
+    Their periods differ, so that who waits does not hang on how ties end.
+    """
     domains = tuple(
         Domain(
             name=f"d{number}",
-            interface=Interface(period_ns=10 * MS, budget_ns=(6 - number % 3) * MS),
-            tasks=(Task(name="t", period_ns=20 * MS, wcet_ns=(9 - number % 3) * MS),),
+            interface=Interface(period_ns=(8 + number) * MS, budget_ns=(6 - number % 3) * MS),
+            tasks=(Task(name="t", period_ns=2 * (8 + number) * MS, wcet_ns=(9 - number % 3) * MS),),
         )
         for number in range(pcpus + 1)
     )

@@ -138,7 +138,9 @@ class Synthetic(MeasuredFigure[ResponseRow]):
         return resolved.replace(
             domains=tuple(
                 domain.replace(
-                    tasks=tuple(task.replace(etf=setting.etf / 100) for task in domain.tasks)
+                    tasks=tuple(
+                        task.replace(etf=Fraction(setting.etf, 100)) for task in domain.tasks
+                    )
                 )
                 if domain.name in highest
                 else domain
