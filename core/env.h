@@ -67,6 +67,7 @@ typedef long long hp_i64;
 #define HP_ONCE __attribute__((__noinline__))
 #endif
 #define HP_RARE_ONCE HP_ONCE
+#define HP_PART_ONCE HP_ONCE
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
 #define HP_NOTHING hp_u32
 #define HP_DONE() return 0
@@ -128,8 +129,9 @@ extern volatile hp_u64 hp_zero;
 #ifndef HP_ONCE
 #define HP_ONCE HP_STEP
 #endif
-/* The same off the common path. */
+/* The same off the common path, and as a part of its caller. */
 #define HP_RARE_ONCE HP_RARE
+#define HP_PART_ONCE HP_FN
 #define HP_NOT_NULL
 #define HP_NOTHING void
 #define HP_DONE() ((void)0)

@@ -345,7 +345,7 @@ HP_SHARED void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
 }
 
 /* Makes the planned grant of this pcpu the grant in force, until when at the latest. */
-HP_ONCE HP_NOTHING hp_put_in_force(struct hp_core *core HP_NOT_NULL, hp_u32 pcpu) {
+HP_PART_ONCE HP_NOTHING hp_put_in_force(struct hp_core *core HP_NOT_NULL, hp_u32 pcpu) {
     hp_commit(core, pcpu);
     hp_set_until(core, pcpu);
     HP_DONE();
