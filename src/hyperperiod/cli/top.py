@@ -40,7 +40,7 @@ def watch(daemon: Client, every_s: float, looks: int | None) -> None:
 
 
 def view(before: dict[str, Any], after: dict[str, Any]) -> Table:
-    """What is shown of the time between two looks."""
+    """The table of all servers, from what the daemon said at two looks one after the other."""
     found = rates(before, after)
     table = Table(title=summary(after), caption=_who_runs(found), title_justify="left", box=None)
     for name in ("server", "promised", "had of that", "left now", "of a cpu", "stolen"):

@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -198,3 +199,14 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+@contextlib.contextmanager
+def console_log(folder: Path | None) -> Iterator[Path]:
+    """The path of the console's log: in `folder`, where it stays, or one that goes with the run."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder / "console.log"
+        return
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
+        yield Path(name) / "console.log"

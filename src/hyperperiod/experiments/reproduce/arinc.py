@@ -58,7 +58,7 @@ def with_switches(system: System, policy: str, switch_ns: int) -> System:
 
 
 class TableFindings(Part):
-    """What the paper says of Table I."""
+    """The paper's sentence on Table I, as the file quotes it: for a claim beside ours."""
 
     overhead: str
 
@@ -137,7 +137,7 @@ class Shown(Part):
 
 
 class ArincFindings(Part):
-    """What the paper says of Fig. 7."""
+    """The paper's sentences on Fig. 7, as the experiment's file quotes them: one for each claim."""
 
     better: str
     reclaims: str
@@ -247,7 +247,7 @@ class ArincResponses(MeasuredFigure[ResponseRow]):
 
 
 class DomainFindings(Part):
-    """What the paper says of Table II."""
+    """The paper's sentences on Table II, as the file quotes them: one for each claim."""
 
     less: str
     reclaims: str

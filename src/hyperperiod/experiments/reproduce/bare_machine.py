@@ -27,7 +27,7 @@ NEAR = 0.05
 
 
 class BareFindings(Part):
-    """What the paper prints of its figure."""
+    """The numbers (ns, and how many samples) that the paper prints with its figure."""
 
     samples: Positive
     shortest_ns: PositiveTime

@@ -34,7 +34,7 @@ COLUMNS = ("policy", "host", "draws", "start_ns", "jobs", "dmr", "dmr_interval")
 
 
 class SwapFindings(Part):
-    """What the paper says of swaps."""
+    """The paper's sentences on swaps, as the experiment's file quotes them: one for each claim."""
 
     swap: str
     order: str

@@ -56,7 +56,7 @@ class Jiffies(Part):
 
 
 class NumberFindings(Part):
-    """What the paper says of Fig. 7."""
+    """The paper's sentences on Fig. 7, as the file quotes them: one for each claim."""
 
     more: str
     less: str

@@ -10,10 +10,8 @@ says so (`timing`). Where getting ready took longer than thought, it is tried ag
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +26,7 @@ from hyperperiod.hosts.linux import live, script
 from hyperperiod.hosts.linux.build import Images, images
 from hyperperiod.hosts.linux.machine import Machine, Running, boot
 from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
-from hyperperiod.hosts.qemu import PATIENCE_S
+from hyperperiod.hosts.qemu import PATIENCE_S, console_log
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import Counts, RunResult, make_result
@@ -208,7 +206,7 @@ def _recorded(
     for start_s in START_S:
         machine = _machine(orders, built, icount=icount, start_s=start_s)
         try:
-            with _console(options.folder) as console, boot(machine, console) as running:
+            with console_log(options.folder) as console, boot(machine, console) as running:
                 horizon_ns = orders[-1].horizon_ns
                 interrupted = _attend(running, horizon_ns, progress, options.patience_s)
                 require_no_complaint(running.console())
@@ -242,17 +240,6 @@ def _below(files: Mapping[str, bytes], number: int) -> dict[str, bytes]:
     return {
         name.removeprefix(folder): data for name, data in files.items() if name.startswith(folder)
     }
-
-
-@contextlib.contextmanager
-def _console(folder: Path | None) -> Iterator[Path]:
-    """The path of the console's log: in `folder`, where it stays, or one that goes with the run."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder / "console.log"
-        return
-    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
-        yield Path(name) / "console.log"
 
 
 def _attend(

@@ -12,12 +12,10 @@ is tried again with more time.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +24,7 @@ from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
+from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import Counts, RunResult, make_result
@@ -136,23 +135,12 @@ def _recorded(
     for boot_times in BOOT_TIMES:
         machine = plan(system, horizon_ns, seed, options, boot_times=boot_times)
         try:
-            with _console(options.folder) as console, boot(machine, console) as running:
+            with console_log(options.folder) as console, boot(machine, console) as running:
                 return machine, _record(running, machine, horizon_ns, progress, options.patience_s)
         except LateError:
             if boot_times == BOOT_TIMES[-1]:
                 raise
     raise AssertionError("the last try returns or raises")
-
-
-@contextlib.contextmanager
-def _console(folder: Path | None) -> Iterator[Path]:
-    """The path of the console's log: in `folder`, where it stays, or one that goes with the run."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder / "console.log"
-        return
-    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
-        yield Path(name) / "console.log"
 
 
 def _record(
