@@ -50,7 +50,8 @@ from hyperperiod.model import (
     TaskKind,
     parse_policy,
 )
-from hyperperiod.report.lines import Curve, LineChart, Scale, line_svg
+from hyperperiod.report.frame import Scale
+from hyperperiod.report.lines import Curve, LineChart, line_svg
 from hyperperiod.runs import simulate
 
 NUMBERS = TOP / "bench" / "pessimism.json"

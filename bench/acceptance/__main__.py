@@ -27,7 +27,8 @@ from bench.acceptance import Family
 from rich.console import Console
 from rich.progress import track
 
-from hyperperiod.report.lines import ACCEPTED, Curve, LineChart, Scale, line_svg
+from hyperperiod.report.frame import ACCEPTED, Scale
+from hyperperiod.report.lines import Curve, LineChart, line_svg
 
 TOP = Path(__file__).parents[2]
 NUMBERS = TOP / "bench" / "acceptance.json"

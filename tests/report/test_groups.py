@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Group, GroupChart, GroupDrawing, Mark, group_svg
-from hyperperiod.report.lines import Scale
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,19 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperperiod.report.lines import (
-    ACCEPTED,
-    Band,
-    Curve,
-    Dot,
-    Drawing,
-    Gap,
-    LineChart,
-    Ruler,
-    Scale,
-    line_svg,
-    time_scale,
-)
+from hyperperiod.report.frame import ACCEPTED, Scale, time_scale
+from hyperperiod.report.lines import Band, Curve, Dot, Drawing, Gap, LineChart, Ruler, line_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLAIN = Scale("load")
@@ -55,7 +44,7 @@ def test_every_curve_has_a_path_and_a_name() -> None:
     assert [f"test {number}" for number in range(9)] == [
         text for text in texts(chart) if text.startswith("test")
     ]
-    keys = Drawing(chart).keys
+    keys = Drawing(chart).frame.keys
     assert all(key.x < chart.width - 60 for key in keys)
     assert len({key.y for key in keys}) > 1, "nine names need more than one row"
 
@@ -145,5 +134,5 @@ def test_any_curve_gives_a_picture_inside_its_frame(
     chart = LineChart(plain, PLAIN, PLAIN, [Curve(plain, sorted(points), steps)])
     drawing = Drawing(chart)
     (path,) = elements(chart, "path", "curve")
-    assert all(-1 <= place <= drawing.width for place in places(path.get("d") or ""))
+    assert all(-1 <= place <= drawing.frame.width for place in places(path.get("d") or ""))
     assert plain in "".join(texts(chart))

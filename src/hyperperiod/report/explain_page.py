@@ -14,16 +14,8 @@ from pathlib import Path
 from hyperperiod.analysis.explain_result import ExplainCurves, Explanation
 from hyperperiod.model import InputError, format_time
 from hyperperiod.report.folding import fold
-from hyperperiod.report.lines import (
-    Band,
-    Curve,
-    Dot,
-    Gap,
-    LineChart,
-    Ruler,
-    line_svg,
-    time_scale,
-)
+from hyperperiod.report.frame import time_scale
+from hyperperiod.report.lines import Band, Curve, Dot, Gap, LineChart, Ruler, line_svg
 from hyperperiod.report.page import render
 
 _DEMAND = {

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from hyperperiod.report.lines import BELOW, CHARACTER, HEAD, LEFT, RIGHT, ROW, Key, Scale, ticks
+from hyperperiod.report.frame import LEFT, Frame, Scale
 from hyperperiod.report.page import fill
 from hyperperiod.report.palette import color
 
@@ -74,25 +74,18 @@ class GroupDrawing:
 
     def __init__(self, chart: GroupChart) -> None:
         self.chart = chart
-        self.width = chart.width
-        self.right = chart.width - RIGHT
-        self.keys = list(self._keys())
-        self.top = (self.keys[-1].y if self.keys else HEAD) + 36
-        self.bottom = self.top + chart.plot_height
-        self.height = self.bottom + BELOW
+        self.frame = Frame(
+            chart.series, chart.width, chart.plot_height, subtitle=bool(chart.subtitle)
+        )
         self.y_max = chart.y_max or 1.06 * max(self._values(), default=1.0) or 1.0
-        self.step = (self.right - LEFT) / max(len(chart.groups), 1)
+        self.step = (self.frame.right - LEFT) / max(len(chart.groups), 1)
 
     def y(self, value: float) -> float:
-        return round(self.bottom - min(value, self.y_max) / self.y_max * self._reach, 2)
-
-    @property
-    def _reach(self) -> float:
-        return self.bottom - self.top
+        return self.frame.y(min(value, self.y_max), self.y_max)
 
     @property
     def y_ticks(self) -> list[tuple[float, str]]:
-        return [(self.y(at), text) for at, text in ticks(0, self.y_max, self.chart.y_scale, 6)]
+        return self.frame.y_ticks(self.y_max, self.chart.y_scale)
 
     @property
     def names(self) -> list[tuple[float, str]]:
@@ -127,18 +120,6 @@ class GroupDrawing:
             if value is not None
         ]
         return found if self.chart.ruler is None else [*found, self.chart.ruler]
-
-    def _keys(self) -> list[Key]:
-        """The legend: from left to right, in as many rows as it needs."""
-        keys: list[Key] = []
-        x, y = LEFT, HEAD + (ROW if self.chart.subtitle else 0) + 14
-        for index, name in enumerate(self.chart.series):
-            wide = 38 + CHARACTER * len(name) + 14
-            if keys and x + wide > self.right:
-                x, y = LEFT, y + ROW
-            keys.append(Key(name, color(index), "", x, y))
-            x += wide
-        return keys
 
 
 def group_svg(chart: GroupChart) -> str:

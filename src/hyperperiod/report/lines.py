@@ -13,40 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from hyperperiod.model.units import NS_PER_UNIT
-from hyperperiod.report.charts import round_up
+from hyperperiod.report.frame import CHARACTER, LEFT, Frame, Scale, ticks
 from hyperperiod.report.page import fill
 from hyperperiod.report.palette import color, dash
 
 Tone = Literal["good", "bad", "soft"]
-
-LEFT: Final = 64.0
-RIGHT: Final = 22.0
-HEAD: Final = 30.0
-ROW: Final = 18.0
-BELOW: Final = 46.0
-CHARACTER: Final = 6.6
-"""About how wide a letter of the labels is: fonts differ, and nothing here can measure them."""
-
-
-class Scale(NamedTuple):
-    """How values are shown: in units of `size`, whose sign is `unit`."""
-
-    label: str
-    unit: str = ""
-    size: float = 1.0
-
-
-ACCEPTED: Final = Scale("accepted", "%", 0.01)
-
-
-def time_scale(label: str, max_ns: float) -> Scale:
-    """Nanoseconds in the largest unit that is below the largest time."""
-    size, unit = max((ns, unit) for unit, ns in NS_PER_UNIT.items() if ns <= max(max_ns, 1))
-    return Scale(label, unit.replace("us", "µs"), size)
 
 
 @dataclass(frozen=True)
@@ -121,16 +94,6 @@ class LineChart:
     plot_height: float = 320.0
 
 
-class Key(NamedTuple):
-    """One entry of the legend and where it stands."""
-
-    name: str
-    color: str
-    dash: str
-    x: float
-    y: float
-
-
 class LineLabel(NamedTuple):
     """Words beside a point of the picture, and on which side they stand."""
 
@@ -146,22 +109,18 @@ class Drawing:
 
     def __init__(self, chart: LineChart) -> None:
         self.chart = chart
-        self.width = chart.width
-        self.right = chart.width - RIGHT
-        self.keys = list(self._keys())
-        self.top = (self.keys[-1].y if self.keys else HEAD) + 36
-        self.bottom = self.top + chart.plot_height
-        self.height = self.bottom + BELOW
+        names = [curve.name for curve in chart.curves]
+        self.frame = Frame(names, chart.width, chart.plot_height, subtitle=bool(chart.subtitle))
         points = [point for curve in chart.curves for point in curve.points]
         self.x_max = chart.x_max or max((x for x, _ in points), default=1.0) or 1.0
         self.y_max = chart.y_max or max((y for _, y in points), default=1.0) * 1.06 or 1.0
 
     def x(self, value: float) -> float:
         share = (value - self.chart.x_min) / (self.x_max - self.chart.x_min)
-        return round(LEFT + share * (self.right - LEFT), 2)
+        return round(LEFT + share * (self.frame.right - LEFT), 2)
 
     def y(self, value: float) -> float:
-        return round(self.bottom - value / self.y_max * (self.bottom - self.top), 2)
+        return self.frame.y(value, self.y_max)
 
     @property
     def x_ticks(self) -> list[tuple[float, str]]:
@@ -170,9 +129,7 @@ class Drawing:
 
     @property
     def y_ticks(self) -> list[tuple[float, str]]:
-        return [
-            (self.y(value), text) for value, text in ticks(0, self.y_max, self.chart.y_scale, 6)
-        ]
+        return self.frame.y_ticks(self.y_max, self.chart.y_scale)
 
     @property
     def paths(self) -> list[tuple[str, str, str]]:
@@ -206,7 +163,7 @@ class Drawing:
         """The words of rulers over the plot, of gaps and dots beside them, none on another."""
         labels: list[LineLabel] = []
         for ruler in self.chart.rulers:
-            self._put(labels, self.x(ruler.x), self.top + 13, ruler.text, "soft")
+            self._put(labels, self.x(ruler.x), self.frame.top + 13, ruler.text, "soft")
         for gap in self.chart.gaps:
             y = self.y((gap.low + gap.high) / 2) + 4
             self._put(labels, self.x(gap.x), y, gap.text, gap.tone, left=gap.left)
@@ -226,7 +183,7 @@ class Drawing:
     ) -> None:
         """Adds a label beside a place, on the side that has room, where no other stands."""
         wide = CHARACTER * len(text)
-        fits_left, fits_right = at - 10 - wide > LEFT, at + 10 + wide < self.right
+        fits_left, fits_right = at - 10 - wide > LEFT, at + 10 + wide < self.frame.right
         left = fits_left and (left or not fits_right)
         start = at - 8 - wide if left else at + 8
         spans = [(self._start(label), label) for label in labels]
@@ -235,8 +192,8 @@ class Drawing:
             for other, label in spans
             if other < start + wide and start < other + CHARACTER * len(label.text)
         ]
-        y = min(max(y, self.top + 13), self.bottom - 8)
-        step = 15 if y < (self.top + self.bottom) / 2 else -15
+        y = min(max(y, self.frame.top + 13), self.frame.bottom - 8)
+        step = 15 if y < (self.frame.top + self.frame.bottom) / 2 else -15
         while any(abs(row - y) < 15 for row in rows):
             y += step
         labels.append(
@@ -246,18 +203,6 @@ class Drawing:
     @staticmethod
     def _start(label: LineLabel) -> float:
         return label.x - CHARACTER * len(label.text) if label.anchor == "end" else label.x
-
-    def _keys(self) -> list[Key]:
-        """The legend: from left to right, in as many rows as it needs."""
-        keys: list[Key] = []
-        x, y = LEFT, HEAD + (ROW if self.chart.subtitle else 0) + 14
-        for index, curve in enumerate(self.chart.curves):
-            wide = 38 + CHARACTER * len(curve.name) + 14
-            if keys and x + wide > self.right:
-                x, y = LEFT, y + ROW
-            keys.append(Key(curve.name, color(index), dash(index), x, y))
-            x += wide
-        return keys
 
     def _path(self, curve: Curve) -> str:
         if not curve.points:
@@ -272,17 +217,3 @@ class Drawing:
 def line_svg(chart: LineChart) -> str:
     """The chart as one SVG element, which is a file of its own or stands inside a page."""
     return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT)
-
-
-def ticks(low: float, high: float, scale: Scale, count: int) -> list[tuple[float, str]]:
-    """Round values from `low` to `high` with their labels."""
-    step = round_up((high - low) / scale.size / count)
-    first = -floor(-low / scale.size / step + 1e-9)
-    last = floor(high / scale.size / step + 1e-9)
-    return [(at * step * scale.size, _short(at * step)) for at in range(first, last + 1)]
-
-
-def _short(value: float) -> str:
-    """A round number in the room that there is beside an axis: 2500, 2.5e9."""
-    text = f"{value:.10g}"
-    return text if len(text) <= 7 else f"{value:.4g}".replace("e+0", "e").replace("e+", "e")

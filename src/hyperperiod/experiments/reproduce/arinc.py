@@ -34,8 +34,9 @@ from hyperperiod.model import Overheads, System, format_time, parse_policy
 from hyperperiod.model.arinc import TABLE_1, TABLE_2, arinc_workload
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Group, GroupChart, Mark
-from hyperperiod.report.lines import Curve, LineChart, Scale
+from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.report.panels import Panels
 
 ROUNDED = 0.000_51

@@ -20,7 +20,8 @@ from hyperperiod.experiments.reproduce.result import BareLoopRow
 from hyperperiod.model import format_time
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import Positive, PositiveTime
-from hyperperiod.report.lines import Curve, LineChart, Scale, time_scale
+from hyperperiod.report.frame import Scale, time_scale
+from hyperperiod.report.lines import Curve, LineChart
 
 NEAR = 0.05
 """How far the number of samples may be from the paper's: its loop also reads the clock twice."""

@@ -25,7 +25,8 @@ from hyperperiod.model import Swap, System, parse_policy
 from hyperperiod.model.generate import csa_system
 from hyperperiod.model.part import AtLeast, Part
 from hyperperiod.model.values import PositiveTime, Whole
-from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale, time_scale
+from hyperperiod.report.frame import Scale, time_scale
+from hyperperiod.report.lines import Curve, LineChart, Ruler
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.jobs import jobs

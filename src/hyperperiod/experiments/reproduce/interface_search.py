@@ -25,8 +25,8 @@ from hyperperiod.model import Domain, System, format_time, parse_policy
 from hyperperiod.model.generate import csa_system
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Group, GroupChart, Mark
-from hyperperiod.report.lines import Scale
 
 QUANTUM_NS = 1_000_000
 THEOREM = "Theorem 1"

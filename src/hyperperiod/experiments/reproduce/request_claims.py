@@ -14,7 +14,8 @@ from hyperperiod.experiments.reproduce.request_workload import (
     Workload,
 )
 from hyperperiod.experiments.reproduce.result import RequestRow
-from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
+from hyperperiod.report.frame import Scale
+from hyperperiod.report.lines import Curve, LineChart, Ruler
 
 NS_PER_S = 1_000_000_000
 

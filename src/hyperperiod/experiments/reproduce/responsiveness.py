@@ -18,8 +18,9 @@ from hyperperiod.experiments.confidence import mean_interval, mean_share_interva
 from hyperperiod.experiments.reproduce.result import ResponseRow
 from hyperperiod.hosts.result import RunResult, RunTask
 from hyperperiod.model import System
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Mark
-from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
+from hyperperiod.report.lines import Curve, LineChart, Ruler
 from hyperperiod.runs import simulate
 
 CLIPPED = 3.0

@@ -30,8 +30,9 @@ from hyperperiod.experiments.reproduce.server_events import (
 from hyperperiod.model import Interface, System, format_time, load_system
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Group, GroupChart, Mark
-from hyperperiod.report.lines import Curve, LineChart, Scale
+from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.resources import SOURCES
 
 ON_LINUX = "the scheduler for Linux is not there yet, and Xen's events are not counted"

@@ -20,7 +20,8 @@ from hyperperiod.experiments.reproduce.server_overhead import ON_LINUX
 from hyperperiod.model import Interface, System
 from hyperperiod.model.part import AtLeast, Part
 from hyperperiod.model.values import PositiveTime
-from hyperperiod.report.lines import Curve, LineChart, Scale, time_scale
+from hyperperiod.report.frame import Scale, time_scale
+from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.intervals import Interval, intervals

@@ -50,7 +50,8 @@ from hyperperiod.model import (
 from hyperperiod.model.generate import ertds_tasks
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
-from hyperperiod.report.lines import Curve, LineChart, Ruler, Scale
+from hyperperiod.report.frame import Scale
+from hyperperiod.report.lines import Curve, LineChart, Ruler
 
 COLUMNS = ("run", "host", "load", "ertds_ns", "rtds_ns", "ratio", "ratio_interval")
 NOT_WORSE = 1.01

@@ -36,7 +36,8 @@ from hyperperiod.experiments.reproduce.result import PacketRunRow
 from hyperperiod.model import System, load_system, parse_policy
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime, Whole
-from hyperperiod.report.lines import Curve, LineChart, Scale, time_scale
+from hyperperiod.report.frame import Scale, time_scale
+from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.resources import SOURCES
 
 COLUMNS = (

@@ -39,8 +39,8 @@ from hyperperiod.model import Domain, System, Task, TaskKind, parse_policy
 from hyperperiod.model.generate import csa_system
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import PositiveTime, Whole
+from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Group, GroupChart
-from hyperperiod.report.lines import Scale
 from hyperperiod.report.panels import Chart, Panels
 
 ALIKE = 0.02

@@ -34,7 +34,8 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.values import Whole
-from hyperperiod.report.lines import Curve, LineChart, Scale
+from hyperperiod.report.frame import Scale
+from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.resources import SOURCES
 from hyperperiod.runs import simulate
 

@@ -24,7 +24,8 @@ from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.result import Acceptance, SweepResult
 from hyperperiod.experiments.sweep.summary import series_of, x_key
 from hyperperiod.experiments.sweep.tables import value_text
-from hyperperiod.report.lines import ACCEPTED, Curve, LineChart, Ruler, Scale, line_svg
+from hyperperiod.report.frame import ACCEPTED, Scale
+from hyperperiod.report.lines import Curve, LineChart, Ruler, line_svg
 from hyperperiod.report.page import render
 
 MAX_CURVES = 7
