@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,16 @@ from click.testing import CliRunner
 from rich.console import Console
 from tests.building import TOP
 from tests.linux.daemons import Daemon, daemon_in
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Static
+from textual.worker import WorkerCancelled
 
 from hyperperiod.cli import main
 from hyperperiod.cli.top import bar, view
+from hyperperiod.cli.top_screen import ORDERS, TopScreen
 from hyperperiod.hosts.linux.exporter import exporter
 from hyperperiod.hosts.linux.rates import METRICS, PREFIX, Rate, metrics, rates
+from hyperperiod.model import FailedError, InputError
 
 MS = 1_000_000
 
@@ -165,3 +171,114 @@ def test_top_looks_at_the_daemon(daemon: Daemon) -> None:
     done = CliRunner().invoke(main, [*words, str(daemon.folder / "control")])
     assert done.exit_code == 0, done.exception
     assert "in force: periodic+fp+none on cpus 0" in done.output
+
+
+class Daemons:
+    """Looks at two servers, each 100 ms of their time after the last; `b` takes more of the cpu."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.error: InputError | FailedError | None = None
+
+    def look(self) -> dict[str, Any]:
+        if self.error is not None:
+            raise self.error
+        self.looks += 1
+        now_ns = (1000 + 100 * self.looks) * MS
+        members = [{"cgroup": "/sys/fs/cgroup/pilot"}]
+        return look(
+            server(name="a", now_ns=now_ns, used_ns=10 * MS * self.looks, members=members),
+            server(name="b", now_ns=now_ns, used_ns=40 * MS * self.looks, runs_at=0),
+        )
+
+
+def names(screen: TopScreen) -> list[str]:
+    table = screen.query_one(DataTable)
+    return [str(table.get_row_at(row)[0]) for row in range(table.row_count)]
+
+
+def said(screen: TopScreen, where: str) -> str:
+    return str(screen.query_one(where, Static).render())
+
+
+async def look_again(screen: TopScreen, pilot: Pilot[None], looks: int) -> None:
+    """Asks so many times, as the clock would."""
+    for _ in range(looks):
+        screen.ask()
+        await screen.workers.wait_for_complete()
+        await pilot.pause()
+
+
+def on_screen(daemons: Daemons, then: Callable[[TopScreen, Pilot[None]], Awaitable[None]]) -> None:
+    """Shows a screen whose own clock never asks, and does something with it."""
+
+    async def show() -> None:
+        screen = TopScreen(daemons.look, every_s=3600.0)
+        async with screen.run_test(size=(140, 30)) as pilot:
+            await screen.workers.wait_for_complete()
+            await pilot.pause()
+            await then(screen, pilot)
+
+    asyncio.run(show())
+
+
+def test_the_screen_sorts_servers_and_shows_the_marked_one() -> None:
+    async def use(screen: TopScreen, pilot: Pilot[None]) -> None:
+        assert names(screen) == []
+        await look_again(screen, pilot, 3)
+        assert names(screen) == ["a", "b"]
+        assert "granted now: cpu 0 to b" in said(screen, "#summary")
+        assert "a: of a cpu in the last 3 looks, at most 10.0%" in said(screen, "#server")
+        assert "cgroup:/sys/fs/cgroup/pilot" in said(screen, "#members")
+        await pilot.press("s")
+        assert names(screen) == ["b", "a"]
+        assert "most of a cpu first" in said(screen, "#summary")
+        await pilot.pause()
+        assert "a: of a cpu" in said(screen, "#server"), "the mark stays on its server"
+        await pilot.press("up")
+        await pilot.pause()
+        assert "b: of a cpu in the last 3 looks, at most 40.0%" in said(screen, "#server")
+        assert "members: none" in said(screen, "#members")
+        for _ in ORDERS[1:]:
+            await pilot.press("s")
+        assert names(screen) == ["a", "b"]
+
+    on_screen(Daemons(), use)
+
+
+def test_a_paused_screen_keeps_what_it_shows() -> None:
+    async def use(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await look_again(screen, pilot, 2)
+        await pilot.press("p")
+        await look_again(screen, pilot, 2)
+        assert "PAUSED" in said(screen, "#summary")
+        assert "last 2 looks" in said(screen, "#server")
+        await pilot.press("p")
+        await look_again(screen, pilot, 1)
+        assert "PAUSED" not in said(screen, "#summary")
+        assert "last 3 looks" in said(screen, "#server")
+
+    on_screen(Daemons(), use)
+
+
+def test_a_screen_ends_with_the_daemon() -> None:
+    daemons = Daemons()
+
+    async def use(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await look_again(screen, pilot, 1)
+        daemons.error = FailedError("hyperperiodd has ended the connection")
+        with pytest.raises(WorkerCancelled):
+            await look_again(screen, pilot, 1)
+        assert screen.error is daemons.error
+
+    on_screen(daemons, use)
+
+
+def test_a_screen_without_its_library_says_what_to_do(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hyperperiod.libraries.find_spec", lambda _name: None)
+    words = ["linux", "top", "--socket", str(daemon.folder / "control")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 3
+    assert "pip install 'hyperperiod[top]'; --looks N does without" in done.output

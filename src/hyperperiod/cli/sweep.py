@@ -64,11 +64,11 @@ def sweep(
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.sweep.experiment import load_sweep
-    from hyperperiod.experiments.sweep.libraries import require
+    from hyperperiod.libraries import require
 
     if workers is not None and scheduler is not None:
         raise click.UsageError("found --workers and --scheduler; allowed: one of them")
-    require("pyarrow", "sweep")
+    require("pyarrow", "sweep", "a sweep")
     from hyperperiod.experiments.sweep.folder import opened
     from hyperperiod.experiments.sweep.page import write_sweep_page
     from hyperperiod.experiments.sweep.summary import summarize

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The live view of `hyperperiod linux top`: each server's budget as a bar, who runs where, what was
-stolen, and how often a decision came too late."""
+"""What `hyperperiod linux top` shows: each server's budget as a bar, who runs where, what was
+stolen, and how often a decision came too late.
+
+Without an end it is a screen that answers to keys; for a number of looks, tables one after the
+other, for scripts and logs.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from hyperperiod.cli.tables.cells import NO_VALUE, share_text
 from hyperperiod.cli.tables.linux import promised_text, summary
 from hyperperiod.hosts.linux.rates import Rate, rates
+from hyperperiod.libraries import require
 
 if TYPE_CHECKING:
     from hyperperiod.hosts.linux.client import Client
@@ -26,41 +30,68 @@ LATE: Final = 1.0005
 """Above this part of what was promised a server has had more than that: by late decisions."""
 
 
+COLUMNS: Final = (
+    "server",
+    "promised",
+    "had of that",
+    "left now",
+    "of a cpu",
+    "stolen",
+    "late",
+    "runnable",
+)
+
+
 def watch(daemon: Client, every_s: float, looks: int | None) -> None:
-    """Shows the servers until Ctrl-C, or so many times."""
+    """Shows the servers so many times, or on a screen until its user ends it."""
+    if looks is None:
+        _show_screen(daemon, every_s)
+        return
     before = daemon.status()
-    shown = 0
-    with Live(auto_refresh=False, screen=looks is None, console=Console()) as live:
-        while looks is None or shown < looks:
-            time.sleep(every_s)
-            after = daemon.status()
-            live.update(view(before, after), refresh=True)
-            before = after
-            shown += 1
+    console = Console()
+    for _ in range(looks):
+        time.sleep(every_s)
+        after = daemon.status()
+        console.print(view(before, after))
+        before = after
+
+
+def _show_screen(daemon: Client, every_s: float) -> None:
+    require("textual", "top", "a live view", "; --looks N does without")
+    from hyperperiod.cli.top_screen import TopScreen
+
+    daemon.status()
+    screen = TopScreen(daemon.status, every_s)
+    screen.run()
+    if screen.error is not None:
+        raise screen.error
 
 
 def view(before: dict[str, Any], after: dict[str, Any]) -> Table:
     """The table of all servers, from what the daemon said at two looks one after the other."""
     found = rates(before, after)
-    table = Table(title=summary(after), caption=_who_runs(found), title_justify="left", box=None)
-    for name in ("server", "promised", "had of that", "left now", "of a cpu", "stolen"):
-        right = name in ("of a cpu", "stolen")
+    table = Table(title=summary(after), caption=who_runs(found), title_justify="left", box=None)
+    for name in COLUMNS:
+        right = name in ("of a cpu", "stolen", "late", "runnable")
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
-    table.add_column("late", justify="right")
-    table.add_column("runnable", justify="right")
     servers = {server["name"]: server for server in after.get("servers", [])}
     for rate in found:
-        table.add_row(
-            rate.name,
-            promised_text(servers[rate.name]),
-            bar(rate.used),
-            bar(rate.remaining),
-            share_text(rate.share),
-            share_text(rate.stolen),
-            Text(str(rate.overruns), "yellow" if rate.overruns else ""),
-            str(rate.runnable),
-        )
+        table.add_row(*cells(rate, servers[rate.name]))
     return table
+
+
+def cells(rate: Rate, server: dict[str, Any]) -> Sequence[str | Text]:
+    """A server's row, one cell for each of COLUMNS."""
+    return (
+        rate.name,
+        promised_text(server),
+        bar(rate.used),
+        bar(rate.remaining),
+        share_text(rate.share),
+        share_text(rate.stolen),
+        Text(str(rate.overruns), "yellow" if rate.overruns else ""),
+        str(rate.runnable),
+    )
 
 
 def bar(part: float | None) -> Text:
@@ -75,7 +106,7 @@ def bar(part: float | None) -> Text:
     return Text(drawn.ljust(BAR, EMPTY), style).append(f" {part:.1%}", "")
 
 
-def _who_runs(found: Sequence[Rate]) -> str:
+def who_runs(found: Sequence[Rate]) -> str:
     """Which server each cpu is granted to at the second look."""
     at = sorted((rate.runs_at, rate.name) for rate in found if rate.runs_at is not None)
     return "granted now: " + (", ".join(f"cpu {cpu} to {name}" for cpu, name in at) or "none")

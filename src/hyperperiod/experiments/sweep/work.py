@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork
 from hyperperiod.experiments.sweep.folder import SweepFolder
-from hyperperiod.experiments.sweep.libraries import require
 from hyperperiod.experiments.sweep.tables import part_as_parquet
+from hyperperiod.libraries import require
 
 
 def work(
@@ -38,12 +38,12 @@ def work(
     processes = min(len(left), workers or len(os.sched_getaffinity(0)))
     try:
         if scheduler is not None and left:
-            require("distributed", "sweep")
+            require("distributed", "sweep", "a sweep")
             from hyperperiod.experiments.sweep.on_dask import work_on_cluster
 
             work_on_cluster(experiment, left, scheduler, keep)
         elif processes > 1:
-            require("distributed", "sweep", "; --workers 1 does without")
+            require("distributed", "sweep", "a sweep", "; --workers 1 does without")
             from hyperperiod.experiments.sweep.on_dask import work_on_cores
 
             work_on_cores(experiment, left, processes, keep)

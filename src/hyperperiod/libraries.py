@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The libraries that only sweeps need, which an extra of the package brings."""
+"""The libraries that only some commands need, which extras of the package bring."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from importlib.util import find_spec
 from hyperperiod.model import MissingError
 
 
-def require(module: str, extra: str, otherwise: str = "") -> None:
-    """MissingError, with the command that installs it, if a library is not there.
+def require(module: str, extra: str, what: str, otherwise: str = "") -> None:
+    """MissingError, with the command that installs it, if a library that `what` needs is not there.
 
     `otherwise` says what does without.
     """
     if find_spec(module) is None:
         raise MissingError(
-            f"a sweep needs the Python package {module}",
+            f"{what} needs the Python package {module}",
             f"pip install 'hyperperiod[{extra}]'{otherwise}",
         )
