@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 from tests.sweep.sweeps import MANY, SMALL, command, files_of, swept, written
 
+from hyperperiod import libraries
 from hyperperiod.cli import main
-from hyperperiod.experiments.sweep import libraries
 
 PATIENCE_S = 120
 PARTS = 100

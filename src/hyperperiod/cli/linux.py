@@ -280,12 +280,21 @@ def swap(policy: Policy, socket_path: Path) -> None:
 @socket_option
 def top(every_ns: int, looks: int | None, socket_path: Path) -> None:
     """Show live how servers use their budgets, who runs where, and what was stolen."""
-    from hyperperiod.cli.top import watch
     from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.libraries import require
     from hyperperiod.model.units import NS_PER_UNIT
 
+    every_s = every_ns / NS_PER_UNIT["s"]
     with Client(socket_path) as daemon:
-        watch(daemon, every_ns / NS_PER_UNIT["s"], looks)
+        if looks is not None:
+            from hyperperiod.cli.top import print_looks
+
+            print_looks(daemon, every_s, looks)
+        else:
+            require("textual", "top", "a live view", "; --looks N does without")
+            from hyperperiod.cli.top_screen import show
+
+            show(daemon, every_s)
 
 
 @linux.command()

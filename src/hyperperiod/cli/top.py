@@ -2,8 +2,8 @@
 """What `hyperperiod linux top` shows: each server's budget as a bar, who runs where, what was
 stolen, and how often a decision came too late.
 
-Without an end it is a screen that answers to keys; for a number of looks, tables one after the
-other, for scripts and logs.
+For a number of looks these are tables one after the other, for scripts and logs. Else they are a
+screen that answers to keys (top_screen.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from rich.text import Text
 from hyperperiod.cli.tables.cells import NO_VALUE, share_text
 from hyperperiod.cli.tables.linux import promised_text, summary
 from hyperperiod.hosts.linux.rates import Rate, rates
-from hyperperiod.libraries import require
 
 if TYPE_CHECKING:
     from hyperperiod.hosts.linux.client import Client
@@ -42,11 +41,8 @@ COLUMNS: Final = (
 )
 
 
-def watch(daemon: Client, every_s: float, looks: int | None) -> None:
-    """Shows the servers so many times, or on a screen until its user ends it."""
-    if looks is None:
-        _show_screen(daemon, every_s)
-        return
+def print_looks(daemon: Client, every_s: float, looks: int) -> None:
+    """Prints the table of servers so many times."""
     before = daemon.status()
     console = Console()
     for _ in range(looks):
@@ -54,17 +50,6 @@ def watch(daemon: Client, every_s: float, looks: int | None) -> None:
         after = daemon.status()
         console.print(view(before, after))
         before = after
-
-
-def _show_screen(daemon: Client, every_s: float) -> None:
-    require("textual", "top", "a live view", "; --looks N does without")
-    from hyperperiod.cli.top_screen import TopScreen
-
-    daemon.status()
-    screen = TopScreen(daemon.status, every_s)
-    screen.run()
-    if screen.error is not None:
-        raise screen.error
 
 
 def view(before: dict[str, Any], after: dict[str, Any]) -> Table:

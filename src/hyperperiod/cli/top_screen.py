@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
 from textual.app import App, ComposeResult
@@ -23,7 +23,11 @@ from hyperperiod.cli.top import COLUMNS, cells, who_runs
 from hyperperiod.hosts.linux.rates import Rate, rates
 from hyperperiod.model import FailedError, InputError
 
+if TYPE_CHECKING:
+    from hyperperiod.hosts.linux.client import Client
+
 Look = dict[str, Any]
+
 
 KEPT: Final = 240
 """Looks that the picture of a server reaches back."""
@@ -158,3 +162,12 @@ class TopScreen(App[None]):
         # It is drawn from the least value up, which is to be 0.
         self.query_one(Sparkline).data = [0.0, *shares]
         self.query_one("#members", Static).update(members)
+
+
+def show(daemon: Client, every_s: float) -> None:
+    """Shows the servers until the user ends it; raises what the daemon's end raises."""
+    daemon.status()
+    screen = TopScreen(daemon.status, every_s)
+    screen.run()
+    if screen.error is not None:
+        raise screen.error
