@@ -98,8 +98,13 @@ def some_system(draw: random.Random, policy: Policy) -> System:
 
 
 def trial(draw: random.Random) -> Trial:
-    """Whether one run keeps every promise."""
-    system = resolve_what_can_be(some_system(draw, draw.choice(POLICIES))).system
+    """Whether one run of a random system keeps every promise."""
+    return trial_of(draw, some_system(draw, draw.choice(POLICIES)))
+
+
+def trial_of(draw: random.Random, asked: System) -> Trial:
+    """Whether one run of this system, with its interfaces computed, keeps every promise."""
+    system = resolve_what_can_be(asked).system
     if any(not domain.best_effort and domain.interface is None for domain in system.domains):
         return Trial(accepted=False)
     promised = analyze(system)

@@ -43,6 +43,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.stolen import longest_absence_ns, stolen_loads
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.model import (
     Budget,
@@ -177,6 +178,7 @@ def _picks_of_one_ns(
     """Picks that grant one server of the domain in a window, and what is paid for at them."""
     cost = system.overheads
     turns = _number(turns_of(system), window_ns)
+    returns = _number(_returns_of(system, domains), window_ns)
     wakes = refills = servers = 0
     for domain in domains:
         servers += 0 if domain.best_effort else domain.vcpus
@@ -188,7 +190,7 @@ def _picks_of_one_ns(
     # and with a quantum with its turn, once more for each that takes its place for a while.
     loans = _LOANS.get(system.policy.slack, 1) * (refills + servers)
     ends = loans * (1 if system.quantum_ns is None else 2)
-    picks = turns + wakes + refills + ends + 2
+    picks = turns + returns + wakes + refills + ends + 2
     pick_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
     return picks * pick_ns + wakes * cost.wake_ns + refills * cost.replenish_ns
 
@@ -199,6 +201,16 @@ class Event(NamedTuple):
     times: int
     period_ns: int
     late_ns: int = 0
+
+
+def _returns_of(system: System, domains: Sequence[Domain]) -> list[Event]:
+    """Returns how often the pcpu of these domains may come back after a theft."""
+    if not system.stolen:
+        return []
+    pcpus = {domain.pcpu for domain in domains if domain.pcpu is not None}
+    thefts = stolen_loads(system, pcpus, longest_pick_ns(system, domains))
+    absence_ns = longest_absence_ns(thefts)
+    return [Event(1, theft.period, absence_ns) for theft in thefts]
 
 
 def _number(events: Sequence[Event], window_ns: int) -> int:

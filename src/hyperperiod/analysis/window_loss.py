@@ -56,10 +56,11 @@ s', and what happens in it. A shorter window is the same as releases that are sp
 more, and deadlines that are as much earlier.
 
 For which rules that is a proof is in the tables below: on a pcpu of its own, for refills at
-multiples of the period (a system without changes and swaps), if nobody runs at another's expense
-while that one pays with it (lend), and for a domain without extra time of its own, where the budget
-could begin within a pick that is under way. Picks are shorter than the shortest period. Where one
-of this is missing there is no account by windows, and the one by budgets counts alone.
+multiples of the period (a system without changes, swaps and stolen time), if nobody runs at
+another's expense while that one pays with it (lend), and for a domain without extra time of its
+own, where the budget could begin within a pick that is under way. Picks are shorter than the
+shortest period. Where one of this is missing there is no account by windows, and the one by budgets
+counts alone.
 
 Assumptions: costs are upper bounds; the server is charged its budget in every period
 (`host_level`). Inputs: the system, the domains that share the pcpu, with their interfaces, and one
@@ -135,6 +136,7 @@ def _is_proved(system: System, domains: Sequence[Domain], own: Domain) -> bool:
         and not (policy.slack is Slack.SPARE and system.spare is None)
         and not system.changes
         and not system.swaps
+        and not system.stolen
         and known
         and own.interface is not None
         and longest_pick_ns(system, domains) < min(periods)

@@ -8,7 +8,7 @@ without one come last, as equals.
 
 from __future__ import annotations
 
-from hyperperiod.analysis.overheads import overhead_loads
+from hyperperiod.analysis.overheads import longest_pick_ns, overhead_loads
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.stolen import stolen_loads
 from hyperperiod.model import Domain, Scope, System, priorities_in, vcpus_of
@@ -29,12 +29,17 @@ def groups_of(system: System) -> list[Group]:
     servers = _servers(system)
     shared = system.policy.scope is Scope.GLOBAL
     pcpus = system.pcpus if shared else 1
+    sharing = [[system.domains[index] for index in members] for members in domains_by_group(system)]
     return [
         Group(
             servers=tuple(server for server in servers if server.domain_index in members),
             pcpus=pcpus,
-            overhead=overhead_loads(system, [system.domains[index] for index in members]),
-            stolen=stolen_loads(system, range(pcpus) if shared else [pcpu]),
+            overhead=overhead_loads(system, sharing[pcpu]),
+            stolen=stolen_loads(
+                system,
+                range(pcpus) if shared else [pcpu],
+                longest_pick_ns(system, sharing[pcpu]),
+            ),
             turns=system.quantum_ns is not None,
             moving=any(_wakes_at_will(system.domains[index]) for index in members),
         )

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 
 from hyperperiod.analysis.proofs import Cover, NotProved, Proof, Rules, find_proof, proof_of
 from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.stolen import FOR_EVER_NS, longest_absence_ns
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Budget, Order, Policy, Scope
 
@@ -124,8 +125,19 @@ def host_proof(policy: Policy, group: Group) -> Proof:
     if group.overhead and group.moving:
         raise NotProved("no proof is known for overheads beside jobs that move between vcpus")
     if group.overhead and group.stolen:
-        raise NotProved("no proof is known for stolen time beside overheads")
+        _require_short_absences(policy, group)
     return proof_of(rules_of(policy, group.pcpus), *needed)
+
+
+def _require_short_absences(policy: Policy, group: Group) -> None:
+    """NotProved where nothing is known of stolen time beside overheads (`stolen`)."""
+    if policy.scope is Scope.GLOBAL:
+        raise NotProved("no proof is known for stolen time beside overheads under global policies")
+    shortest_ns = min(group.periods_ns, default=FOR_EVER_NS)
+    if longest_absence_ns(group.stolen) >= shortest_ns:
+        raise NotProved(
+            "no proof is known beside overheads for a pcpu that is stolen as long as a period"
+        )
 
 
 def tests_for(policy: Policy, group: Group) -> list[HostTest]:
