@@ -57,6 +57,7 @@ from hyperperiod.model import (
     Budget,
     Domain,
     Order,
+    Sbf,
     Scheduler,
     Slack,
     System,
@@ -93,10 +94,15 @@ class Analysis:
     Whoever needs several of them shares one object: a run takes the interfaces and whether servers
     get their budgets, its report the whole result. InputError, from whatever is asked for first,
     for a system that no test can look at.
+
+    With `verdicts_only` tests that decide nothing, because others were asked for or have said yes,
+    are not asked. The result has no `tests` and no `paper` then, all else is the same; explanations
+    and sensitivities are not for such an object.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, *, verdicts_only: bool = False) -> None:
         self._given = system
+        self._verdicts_only = verdicts_only
 
     @cached_property
     def resolution(self) -> Resolution:
@@ -194,12 +200,16 @@ class Analysis:
     def hosts(self) -> list[HostVerdict]:
         """Whether the servers of each group get their budgets."""
         spare = self._spare_bandwidth()
-        return [host_level(self.system.policy, group, spare) for group in self.groups]
+        return [
+            host_level(self.system.policy, group, spare, verdicts_only=self._verdicts_only)
+            for group in self.groups
+        ]
 
     @cached_property
     def contracts(self) -> dict[str, SupplyContract]:
         """What stands behind the interface of each domain, by its name."""
-        return contracts_of(self.system)
+        sbfs = (self.system.sbf,) if self._verdicts_only else tuple(Sbf)
+        return contracts_of(self.system, self.groups, sbfs=sbfs)
 
     @cached_property
     def guaranteed(self) -> list[Verdict]:
@@ -309,7 +319,8 @@ class Analysis:
         """One per pcpu; under a global policy each has its share of the bandwidth."""
         found: list[PcpuResult] = []
         for group, host in zip(self.groups, self.hosts, strict=True):
-            whole, paper = host.whole, self._paper(group)
+            whole = host.whole
+            paper = None if self._verdicts_only else self._paper(group)
             tests = tuple(_test_result(named) for named in host.tests)
             found += [
                 PcpuResult(
@@ -461,7 +472,7 @@ class Analysis:
 
     def _tests(self, domain: Domain) -> tuple[NamedVerdict, ...]:
         """Returns what every test says of a domain; no test is about work that flows release."""
-        if domain.name in self.flows.domains:
+        if self._verdicts_only or domain.name in self.flows.domains:
             return ()
         return every_test(domain, self.contracts[domain.name])
 

@@ -15,7 +15,7 @@ Errors: none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,31 +31,38 @@ from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Domain, System
+from hyperperiod.model import Domain, Sbf, System
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.servers.known_servers import Known
     from hyperperiod.analysis.window_loss import WindowLoss
 
 
-def contracts_of(system: System) -> dict[str, SupplyContract]:
-    """One supply contract per domain; names are unique at every depth."""
+def contracts_of(
+    system: System, groups: Sequence[Group] | None = None, *, sbfs: Container[Sbf] = tuple(Sbf)
+) -> dict[str, SupplyContract]:
+    """One supply contract per domain; names are unique at every depth.
+
+    `groups` are those of the system, where they are known already. What only supply bounds that are
+    not among `sbfs` use is left out: finding it may take longer than all else.
+    """
+    groups = groups_of(system) if groups is None else groups
     return {
         name: contract
-        for group, members in zip(groups_of(system), domains_by_group(system), strict=True)
-        for name, contract in _contracts_of_group(system, group, members)
+        for group, members in zip(groups, domains_by_group(system), strict=True)
+        for name, contract in _contracts_of_group(system, group, members, sbfs)
     }
 
 
 def _contracts_of_group(
-    system: System, group: Group, members: list[int]
+    system: System, group: Group, members: list[int], sbfs: Container[Sbf]
 ) -> Iterator[tuple[str, SupplyContract]]:
     refused = refusal(system.policy)
-    bounds = fp_response_time(group) if refused is None else []
+    bounds = fp_response_time(group) if refused is None and Sbf.EDP in sbfs else []
     domains = [system.domains[index] for index in members]
     unsettled = _unsettled(system, domains)
     for index, domain in zip(members, domains, strict=True):
-        deadline_ns = _latest(group, bounds, index) if refused is None else None
+        deadline_ns = _latest(group, bounds, index) if bounds else None
 
         def loss_ns(inner: Domain, own: Domain = domain) -> int:
             period_ns = inner.interface.period_ns if inner.interface else 0
@@ -68,7 +75,7 @@ def _contracts_of_group(
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
             windows=_windows(system, domains, domain),
-            known=_known(system, group, index, unsettled),
+            known=_known(system, group, index, unsettled) if Sbf.SERVERS in sbfs else None,
         )
         yield domain.name, contract
         yield from _inside(loss_ns, domain, contract)

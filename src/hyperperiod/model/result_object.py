@@ -34,17 +34,25 @@ class ResultObject:
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
+    __defaults: ClassVar[dict[str, Any]]
+    __required: ClassVar[frozenset[str]]
+
     def __init_subclass__(cls) -> None:
         dataclass(kw_only=True, init=False, eq=False, repr=False)(cls)
+        cls.__defaults = {name: field.default for name, field in cls.__dataclass_fields__.items()}
+        cls.__required = frozenset(
+            name for name, default in cls.__defaults.items() if default is MISSING
+        )
 
     def __init__(self, **values: Any) -> None:
-        own = vars(self)
-        for name, field in self.__dataclass_fields__.items():
-            own[name] = values.pop(name, field.default)
-            if own[name] is MISSING:
-                raise TypeError(f"{type(self).__name__} needs {name}")
-        if values:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+        # Sweeps make millions: all fields at once, in their order.
+        if not values.keys() >= self.__required:
+            missing = next(one for one in self.__defaults if one in self.__required - values.keys())
+            raise TypeError(f"{type(self).__name__} needs {missing}")
+        if not values.keys() <= self.__defaults.keys():
+            unknown = [one for one in values if one not in self.__defaults]
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
+        vars(self).update(self.__defaults, **values)
 
     def replace(self, **values: Any) -> Self:
         """Returns a copy of the object with other values in these fields."""

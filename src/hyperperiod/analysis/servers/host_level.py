@@ -57,19 +57,37 @@ class HostVerdict(NamedTuple):
         return Verdict.no(self.overload) if self.overload and said.holds is None else said
 
 
-def host_level(policy: Policy, group: Group, spare: Fraction | None = None) -> HostVerdict:
-    """What the tests that fit say; `spare` is the bandwidth of the spare where there is one."""
+def host_level(
+    policy: Policy, group: Group, spare: Fraction | None = None, *, verdicts_only: bool = False
+) -> HostVerdict:
+    """What the tests that fit say; `spare` is the bandwidth of the spare where there is one.
+
+    With `verdicts_only` no test is asked that decides nothing, and `tests` is empty.
+    """
     try:
         host_proof(policy, group)
     except NotProved as reason:
         return HostVerdict(NO_TEST, (Verdict.unknown(str(reason)),) * len(group.servers))
-    asked = [*tests_for(policy, group), *tests_of_the_papers(policy, group, spare)]
-    judged = [(test, test.judge(group)) for test in asked]
-    sound = [(test, said) for test, said in judged if test.sound]
-    name, servers, deciders = _choose(policy, group, sound)
+    sound = tests_for(policy, group)
+    if verdicts_only:
+        name, servers, deciders = _choose(policy, group, _up_to_a_yes(sound, group))
+        return HostVerdict(name, tuple(servers), (), _overload(group), tuple(deciders))
+    judged = [(test, test.judge(group)) for test in sound]
+    name, servers, deciders = _choose(policy, group, judged)
+    judged += [(test, test.judge(group)) for test in tests_of_the_papers(policy, group, spare)]
     judged.sort(key=lambda pair: (not pair[0].sound, pair[0].name != name))
     tests = (NamedVerdict(t.name, t.source, t.sound, all_of(said)) for t, said in judged)
     return HostVerdict(name, tuple(servers), tuple(tests), _overload(group), tuple(deciders))
+
+
+def _up_to_a_yes(tests: Sequence[HostTest], group: Group) -> list[Judged]:
+    """What the tests say up to the first that accepts all, which is the one that is chosen."""
+    judged: list[Judged] = []
+    for test in tests:
+        judged.append((test, test.judge(group)))
+        if all(verdict.holds for verdict in judged[-1][1]):
+            break
+    return judged
 
 
 def _choose(

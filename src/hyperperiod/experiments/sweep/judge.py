@@ -53,7 +53,7 @@ def judge(part: PartOfWork) -> Mapping[str, Columns]:
     numbers = range(part.first, part.end)
     systems = [system_of(part.point, number) for number in numbers]
     seeds = [seed_of(part.point, number) for number in numbers]
-    analyses = [Analysis(system) for system in systems] if sweep.hosts else []
+    analyses = [Analysis(system, verdicts_only=True) for system in systems] if sweep.hosts else []
     verdicts: dict[str, list[_Verdict]] = {}
     rows = {"systems": _Rows(SYSTEMS), "domains": _Rows(DOMAINS), "tasks": _Rows(TASKS)}
     found: list[tuple[DomainResult, ...] | None] = [None] * len(systems)
