@@ -82,7 +82,6 @@ def test_export(installed: Installed, system: str) -> None:
     [
         (("fit", "avionics-unfitted.toml"), "fit"),
         (("trace", "convert", "trace.hpt", "trace.csv"), "parquet"),
-        (("trace", "convert", "trace.hpt", "trace.pftrace"), "perfetto"),
     ],
 )
 def test_what_an_extra_would_bring_is_said(

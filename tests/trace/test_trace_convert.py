@@ -13,9 +13,11 @@ from tests.trace import examples
 from tests.trace.examples import H
 from tests.trace.writer import Script, make_header, task, vcpu
 
+from hyperperiod._convert import PERFETTO_FIELDS, PERFETTO_VALUES
 from hyperperiod.model import MissingError
+from hyperperiod.trace import convert_perfetto
 from hyperperiod.trace.convert import writer_for
-from hyperperiod.trace.format import Kind
+from hyperperiod.trace.format import NONE, SECOND_PAYER, Kind
 
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:
@@ -25,17 +27,45 @@ def converted(script: Script, folder: Path, suffix: str) -> Path:
 
 
 def perfetto(script: Script, folder: Path) -> tuple[dict[int, str], list[Any]]:
-    """Track names by id, and all events."""
+    """Track names by id, and all events, with names where the packets have numbers of names."""
     trace = Trace()
     trace.ParseFromString(converted(script, folder, ".pftrace").read_bytes())
     tracks = {}
     events = []
+    known: dict[str, dict[int, str]] = {}
     for packet in trace.packet:
+        for field, entries in packet.interned_data.ListFields():
+            for entry in entries:
+                text = (
+                    entry.str.decode() if "str" in entry.DESCRIPTOR.fields_by_name else entry.name
+                )
+                assert entry.iid not in known.setdefault(field.name, {}), (field.name, entry.iid)
+                known[field.name][entry.iid] = text
         if packet.HasField("track_descriptor"):
             tracks[packet.track_descriptor.uuid] = packet.track_descriptor.name
-        else:
+        if packet.HasField("track_event"):
+            name_texts(packet.track_event, known)
             events.append(packet)
     return tracks, events
+
+
+def name_texts(event: Any, known: dict[str, dict[int, str]]) -> None:
+    """Puts the texts that an event has by their numbers into it."""
+    event.categories.extend(known["event_categories"][iid] for iid in event.category_iids)
+    if event.name_iid:
+        event.name = known["event_names"][event.name_iid]
+    for note in event.debug_annotations:
+        note.name = known["debug_annotation_names"][note.name_iid]
+        if note.HasField("string_value_iid"):
+            note.string_value = known["debug_annotation_string_values"][note.string_value_iid]
+
+
+def notes_of(event: Any) -> dict[str, int | str]:
+    """The arguments of an event."""
+    return {
+        note.name: note.uint_value if note.HasField("uint_value") else note.string_value
+        for note in event.track_event.debug_annotations
+    }
 
 
 def on_track(tracks: dict[int, str], events: list[Any], name: str) -> list[Any]:
@@ -58,6 +88,94 @@ def test_perfetto_slices_are_the_schedule(tmp_path: Path) -> None:
         if event.track_event.type == TrackEvent.TYPE_SLICE_BEGIN
     ]
     assert found[:4] == [(0, "high · t"), (3, "idle"), (4, "low · u"), (10, "idle")]
+
+
+def test_perfetto_slices_name_what_they_show(tmp_path: Path) -> None:
+    vcpus = [vcpu("high", 10, 4), vcpu("low", 20, 10)]
+    script = Script(make_header("wcps", vcpus, [task("low", "u", 40, 8)]))
+    script.release(0, 0, 7, 40).run(0, H + 1, H, task=0, job=7, value=4, flags=SECOND_PAYER)
+    script.run(4, H + 1, NONE, value=9).run(5, H + 1, NONE, value=9, flags=SECOND_PAYER)
+    script.idle(6, H).idle(8).complete(9, 0, 7, 9, vcpu=H + 1)
+    tracks, events = perfetto(script.run(9, H, H + 1, value=20).end(20), tmp_path)
+    begun = [one for one in events if one.track_event.type == TrackEvent.TYPE_SLICE_BEGIN]
+    found = [(one.track_event.name, *one.track_event.categories, notes_of(one)) for one in begun]
+    low = {"vcpu": "low", "until_ns": 9}
+    assert found == [
+        ("job 7", "job", {"task": "low.u", "job": 7, "release_ns": 0, "deadline_ns": 40}),
+        (
+            "low · u",
+            "run",
+            {"vcpu": "low", "task": "low.u", "job": 7, "pays": "high, low", "until_ns": 4},
+        ),
+        ("low", "run", {**low, "pays": "nobody"}),
+        ("low", "run", {**low, "pays": "low"}),
+        ("idle", "idle", {"pays": "high", "until_ns": 0}),
+        ("high", "run", {"vcpu": "high", "pays": "low", "until_ns": 20}),
+    ]
+    assert {tracks[one.track_event.track_uuid] for one in begun} == {"u", "pcpu 0"}
+
+
+def test_perfetto_texts_of_any_length_and_numbers_of_any_size(tmp_path: Path) -> None:
+    """Lengths of one, two and three bytes, and times and jobs up to the largest."""
+    names = [name * count for name, count in (("a", 1), ("b", 120), ("c", 127), ("d", 20_000))]
+    script = Script(make_header("ds", [vcpu(name, 10, 4) for name in names]))
+    script.header["tasks"] = [task(name, f"{name}t", 10, 4) for name in names]
+    last = 1 << 62
+    for place in range(len(names)):
+        script.release(last, place, 0xFFFFFFFF, last + 1)
+        script.run(last, place, task=place, job=0xFFFFFFFF).miss(last, place, 0xFFFFFFFF, last)
+    tracks, events = perfetto(script.end(last), tmp_path)
+    assert {*names, *(f"{name}t" for name in names)} <= set(tracks.values())
+    found = {event.track_event.name for event in events}
+    assert {f"miss: {name}.{name}t job 4294967295" for name in names} <= found
+    assert {f"{name} · {name}t" for name in names} <= found
+    assert {event.timestamp for event in events} == {last}
+    assert {notes_of(event).get("job", 0xFFFFFFFF) for event in events} == {0xFFFFFFFF}
+
+
+def test_perfetto_debts_are_below_zero(tmp_path: Path) -> None:
+    script = Script(make_header("ds", [vcpu("high", 10, 4)])).run(0, H).idle(7)
+    script.add(10, Kind.REPLENISH, vcpu=H, value=(1 << 64) - 3).end(20)
+    tracks, events = perfetto(script, tmp_path)
+    found = [one.track_event.counter_value for one in on_track(tracks, events, "high remaining")]
+    assert found == [-7, -3]
+
+
+def test_perfetto_pieces_make_one_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = converted(examples.ptps(), tmp_path, ".pftrace").read_bytes()
+    for records in (1, 2, 7):
+        monkeypatch.setattr(convert_perfetto, "RECORDS_AT_ONCE", records)
+        assert converted(examples.ptps(), tmp_path, ".pftrace").read_bytes() == whole
+
+
+def test_numbers_are_those_of_perfettos_own_definitions() -> None:
+    messages = messages_below(Trace.DESCRIPTOR)
+    package = Trace.DESCRIPTOR.file.package
+    for message, name, number in PERFETTO_FIELDS:
+        assert messages[f"{package}.{message}"].fields_by_name[name].number == number, (
+            message,
+            name,
+        )
+    for message, name, number in PERFETTO_VALUES:
+        values = [
+            value.number
+            for enum in messages[f"{package}.{message}"].enum_types
+            for value in enum.values
+            if value.name == name
+        ]
+        assert values == [number], (message, name)
+
+
+def messages_below(top: Any) -> dict[str, Any]:
+    """All messages that one can hold, at any depth, by their full names."""
+    found: dict[str, Any] = {}
+    waiting = [top]
+    while waiting:
+        one = waiting.pop()
+        if one.full_name not in found:
+            found[one.full_name] = one
+            waiting.extend(field.message_type for field in one.fields if field.message_type)
+    return found
 
 
 def test_perfetto_slices_are_all_closed(tmp_path: Path) -> None:
@@ -147,8 +265,7 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "library", "extra"),
-    [(".csv", "pyarrow", "parquet"), (".parquet", "pyarrow", "parquet"),
-     (".pftrace", "perfetto", "perfetto")],
+    [(".csv", "pyarrow", "parquet"), (".parquet", "pyarrow", "parquet")],
 )  # fmt: skip
 def test_a_missing_library_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, suffix: str, library: str, extra: str

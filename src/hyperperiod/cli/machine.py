@@ -171,7 +171,6 @@ PROBES = (
         _module("pyarrow.parquet"),
     ),
     Probe("dask", "sweep on several cores", f"{_PIP}[sweep]'", _module("distributed")),
-    Probe("perfetto", "trace convert to .pftrace", f"{_PIP}[perfetto]'", _module("perfetto")),
     Probe("textual", "linux top", f"{_PIP}[top]'", _module("textual")),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),
     Probe("C++ compiler", "building", f"{_APT} g++", _program(("c++", "g++"))),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`trace convert`: a trace in another format, chosen by the suffix of the output file.
 
-Each format needs a library that is not part of the smallest installation; it is loaded when it
-is asked for.
+What a format needs is loaded when it is asked for: tables need a library that is not part of the
+smallest installation.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ WRITERS: Final = {
 """By suffix: the module here and its function that writes that format, in pieces,
 and says how many records it has written."""
 
-EXTRAS: Final = {"convert_perfetto": "perfetto", "convert_table": "parquet"}
+EXTRAS: Final = {"convert_table": "parquet"}
 """Which extra of the package brings a module's library."""
 
 

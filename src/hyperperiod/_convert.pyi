@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Traces in other formats; hyperperiod.trace.convert has the functions to call.
+#
+# Arrays of records are contiguous, and their numbers of pcpus, vcpus, tasks and rules exist, as in
+# every trace that hyperperiod.trace.format has read; IndexError for one that does not.
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Perfetto:
+    # A trace in Perfetto's format, in pieces that follow one another in the file. Vcpus: name and
+    # whether it has a server. Tasks: domain and name. Rules: their names by their numbers.
+
+    def __init__(
+        self,
+        *,
+        pcpus: int,
+        vcpus: Sequence[tuple[str, bool]],
+        tasks: Sequence[tuple[str, str]],
+        has_one_spare: bool,
+        budgets: Sequence[str],
+        orders: Sequence[str],
+        slacks: Sequence[str],
+    ) -> None: ...
+    def packets(self, records: NDArray[np.void]) -> bytes: ...
+    def last_packets(self, now_ns: int) -> bytes: ...
+    # Ends what has not ended yet.
+
+PERFETTO_FIELDS: tuple[tuple[str, str, int], ...]
+PERFETTO_VALUES: tuple[tuple[str, str, int], ...]
+# What is used of Perfetto's format: message, name of a field or of an enum's value, number.

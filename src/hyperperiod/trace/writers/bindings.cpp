@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The module hyperperiod._convert: traces in other formats. src/hyperperiod/_convert.pyi is the
+// same in Python's words.
+
+#include "perfetto.hpp"
+#include "perfetto_fields.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace hyperperiod::trace {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The records of an array of them, which stays as it is as long as this lives.
+class Records {
+  public:
+    explicit Records(nb::handle array) {
+        if (PyObject_GetBuffer(array.ptr(), &buffer_, PyBUF_SIMPLE) != 0)
+            throw nb::python_error();
+    }
+    ~Records() { PyBuffer_Release(&buffer_); }
+    Records(const Records &) = delete;
+    Records &operator=(const Records &) = delete;
+
+    std::span<const Record> all() const {
+        return {static_cast<const Record *>(buffer_.buf),
+                static_cast<std::size_t>(buffer_.len) / sizeof(Record)};
+    }
+
+  private:
+    Py_buffer buffer_;
+};
+
+Machine machine_of(u32 pcpus, const std::vector<std::pair<std::string, bool>> &vcpus,
+                   const std::vector<std::pair<std::string, std::string>> &tasks,
+                   bool has_one_spare, Names budgets, Names orders, Names slacks) {
+    Machine machine{.pcpus = pcpus,
+                    .vcpus = {},
+                    .tasks = {},
+                    .has_one_spare = has_one_spare,
+                    .budgets = std::move(budgets),
+                    .orders = std::move(orders),
+                    .slacks = std::move(slacks)};
+    for (const auto &[name, has_server] : vcpus)
+        machine.vcpus.push_back({name, has_server});
+    for (const auto &[domain, name] : tasks)
+        machine.tasks.push_back({domain, name});
+    return machine;
+}
+
+// What has been written, which the writer then forgets.
+nb::bytes taken(PerfettoWriter &writer) {
+    const std::string_view bytes = writer.bytes();
+    nb::bytes copy(bytes.data(), bytes.size());
+    writer.clear();
+    return copy;
+}
+
+nb::bytes packets(PerfettoWriter &writer, nb::handle array) {
+    const Records records(array);
+    {
+        nb::gil_scoped_release others_may_run;
+        for (const Record &record : records.all())
+            writer.add(record);
+    }
+    return taken(writer);
+}
+
+nb::bytes last_packets(PerfettoWriter &writer, u64 now_ns) {
+    writer.end(now_ns);
+    return taken(writer);
+}
+
+nb::tuple fields() {
+    nb::list rows;
+#define ROW(message, name, number) rows.append(nb::make_tuple(#message, #name, number));
+    PERFETTO_FIELDS(ROW)
+#undef ROW
+    return nb::tuple(rows);
+}
+
+nb::tuple values() {
+    nb::list rows;
+#define ROW(message, name, number) rows.append(nb::make_tuple(#message, #name, number));
+    PERFETTO_VALUES(ROW)
+#undef ROW
+    return nb::tuple(rows);
+}
+
+} // namespace
+
+} // namespace hyperperiod::trace
+
+NB_MODULE(_convert, module) {
+    using namespace hyperperiod::trace;
+
+    nb::class_<PerfettoWriter>(module, "Perfetto")
+        .def(
+            "__init__",
+            [](PerfettoWriter *self, u32 pcpus,
+               const std::vector<std::pair<std::string, bool>> &vcpus,
+               const std::vector<std::pair<std::string, std::string>> &tasks, bool has_one_spare,
+               Names budgets, Names orders, Names slacks) {
+                new (self) PerfettoWriter(machine_of(pcpus, vcpus, tasks, has_one_spare,
+                                                     std::move(budgets), std::move(orders),
+                                                     std::move(slacks)));
+            },
+            nb::kw_only(), "pcpus"_a, "vcpus"_a, "tasks"_a, "has_one_spare"_a, "budgets"_a,
+            "orders"_a, "slacks"_a)
+        .def("packets", &packets, "records"_a)
+        .def("last_packets", &last_packets, "now_ns"_a);
+    module.attr("PERFETTO_FIELDS") = fields();
+    module.attr("PERFETTO_VALUES") = values();
+}

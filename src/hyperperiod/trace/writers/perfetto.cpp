@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "perfetto.hpp"
+#include "perfetto_fields.hpp"
+
+#include <charconv>
+
+namespace hyperperiod::trace {
+
+namespace {
+
+constexpr u64 SEQUENCE = 1; // all packets come from one writer
+
+// Numbers of interned names. Event names of vcpus come behind those here, in their order.
+enum Category : u64 {
+    CATEGORY_RUN = 1,
+    CATEGORY_IDLE,
+    CATEGORY_JOB,
+    CATEGORY_MISS,
+    CATEGORY_BUDGET,
+    CATEGORY_MACHINE
+};
+constexpr const char *CATEGORIES[] = {"run", "idle", "job", "miss", "budget", "machine"};
+enum EventName : u64 { NAME_IDLE = 1, NAME_REPLENISH, NAME_DEPLETE };
+constexpr const char *EVENT_NAMES[] = {"idle", "replenish", "deplete"};
+enum Note : u64 {
+    NOTE_VCPU = 1,
+    NOTE_TASK,
+    NOTE_JOB,
+    NOTE_PAYS,
+    NOTE_UNTIL,
+    NOTE_RELEASE,
+    NOTE_DEADLINE
+};
+constexpr const char *NOTES[] = {"vcpu",     "task",       "job",        "pays",
+                                 "until_ns", "release_ns", "deadline_ns"};
+
+// A number in digits, in memory of its own.
+class Digits {
+  public:
+    explicit Digits(u64 number) : end_(std::to_chars(text_, text_ + sizeof(text_), number).ptr) {}
+    operator std::string_view() const { return {text_, static_cast<std::size_t>(end_ - text_)}; }
+
+  private:
+    char text_[20];
+    char *end_;
+};
+
+u32 pair_of(u16 high, u16 low) {
+    return u32{high} << 16 | low;
+}
+
+} // namespace
+
+PerfettoWriter::PerfettoWriter(Machine machine)
+    : machine_(std::move(machine)), is_open_(machine_.pcpus), waiting_(machine_.tasks.size()) {
+    intern_names();
+    add_tracks();
+}
+
+// Kinds without a case here show in the slices of others.
+void PerfettoWriter::add(const Record &record) {
+    switch (record.kind) {
+    case RUN:
+    case IDLE:
+        return decide(record);
+    case CHARGE:
+        return charge(record);
+    case REPLENISH:
+    case DEPLETE:
+        return refill_or_deplete(record);
+    case RELEASE:
+        return release(record);
+    case COMPLETE:
+        return complete(record);
+    case MISS:
+        return miss(record);
+    case SWAP:
+        return swap(record);
+    case MOVE:
+        return move(record);
+    }
+}
+
+void PerfettoWriter::end(u64 now_ns) {
+    for (std::size_t pcpu = 0; pcpu < is_open_.size(); pcpu++)
+        if (is_open_[pcpu])
+            end_slice(now_ns, pcpu_tracks_[pcpu]);
+    for (std::size_t task = 0; task < waiting_.size(); task++)
+        if (!waiting_[task].empty())
+            end_slice(now_ns, task_tracks_[task]);
+}
+
+// Names.
+
+void PerfettoWriter::intern_names() {
+    packet(TracePacket_SEQ_INCREMENTAL_STATE_CLEARED, [] {});
+    u64 categories = 0, notes = 0;
+    for (const char *name : CATEGORIES)
+        intern(InternedData_event_categories, ++categories, name);
+    for (const char *name : NOTES)
+        intern(InternedData_debug_annotation_names, ++notes, name);
+    for (const char *name : EVENT_NAMES)
+        intern(InternedData_event_names, ++event_names_, name);
+    for (const VcpuName &vcpu : machine_.vcpus) {
+        intern(InternedData_event_names, ++event_names_, vcpu.name);
+        intern(InternedData_debug_annotation_string_values, ++texts_, vcpu.name);
+    }
+    for (const char *name : {"spare", "nobody"})
+        intern(InternedData_debug_annotation_string_values, ++texts_, name);
+    for (const TaskName &task : machine_.tasks)
+        intern(InternedData_debug_annotation_string_values, ++texts_,
+               task.domain + "." + task.name);
+}
+
+// EventCategory, EventName, DebugAnnotationName and InternedString have the same two fields.
+void PerfettoWriter::intern(u32 field, u64 iid, std::string_view name) {
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
+        out_.message(TracePacket_interned_data, [&] {
+            out_.message(field, [&] {
+                out_.number(EventName_iid, iid);
+                out_.text(EventName_name, name);
+            });
+        });
+    });
+}
+
+u64 PerfettoWriter::server_text(u16 id) const {
+    const u64 vcpus = machine_.vcpus.size();
+    return 1 + (id == NONE ? vcpus + 1 : id == SPARE ? vcpus : id);
+}
+
+u64 PerfettoWriter::task_text(u16 task) const {
+    return server_text(NONE) + 1 + task;
+}
+
+std::string PerfettoWriter::server_name(u16 id) const {
+    return id == NONE ? "nobody" : id == SPARE ? "spare" : machine_.vcpus.at(id).name;
+}
+
+u64 PerfettoWriter::name_of_run(u16 vcpu, u16 task) {
+    if (task == NONE)
+        return 1 + std::size(EVENT_NAMES) + vcpu;
+    u64 &iid = run_names_[pair_of(vcpu, task)];
+    if (iid == 0) {
+        iid = ++event_names_;
+        intern(InternedData_event_names, iid,
+               server_name(vcpu) + " · " + machine_.tasks.at(task).name);
+    }
+    return iid;
+}
+
+u64 PerfettoWriter::payers(const Record &record) {
+    if (record.kind != RUN || !(record.flags & SECOND_PAYER))
+        return server_text(record.payer);
+    if (record.payer == NONE)
+        return server_text(record.vcpu);
+    u64 &iid = second_payers_[pair_of(record.payer, record.vcpu)];
+    if (iid == 0) {
+        iid = ++texts_;
+        intern(InternedData_debug_annotation_string_values, iid,
+               server_name(record.payer) + ", " + server_name(record.vcpu));
+    }
+    return iid;
+}
+
+// Tracks.
+
+void PerfettoWriter::add_tracks() {
+    machine_track_ = add_track("machine");
+    const u64 pcpus = add_track("pcpus");
+    for (u32 pcpu = 0; pcpu < machine_.pcpus; pcpu++)
+        pcpu_tracks_.push_back(add_track("pcpu " + std::to_string(pcpu), pcpus, pcpu));
+    std::unordered_map<std::string, u64> domains;
+    for (const TaskName &task : machine_.tasks) {
+        u64 &domain = domains[task.domain];
+        if (domain == 0)
+            domain = add_track("domain " + task.domain);
+        const u32 rank = static_cast<u32>(task_tracks_.size());
+        task_tracks_.push_back(add_track(task.name, domain, rank));
+    }
+    const u64 budgets = add_track("budgets");
+    for (std::size_t id = 0; id <= machine_.vcpus.size(); id++) {
+        const bool is_spare = id == machine_.vcpus.size();
+        const bool shown = is_spare ? machine_.has_one_spare : machine_.vcpus[id].has_server;
+        Server server{.counter_track = 0, .track = 0, .remaining_ns = 0, .shown = shown};
+        if (shown) {
+            const std::string name = is_spare ? "spare" : machine_.vcpus[id].name;
+            server.counter_track = add_track(name + " remaining", budgets, 0, true);
+            server.track = add_track(name, budgets);
+        }
+        servers_.push_back(server);
+    }
+}
+
+u64 PerfettoWriter::add_track(std::string_view name, u64 parent, u32 rank, bool is_counter) {
+    const u64 uuid = ++tracks_;
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
+        out_.message(TracePacket_track_descriptor, [&] {
+            out_.number(TrackDescriptor_uuid, uuid);
+            out_.text(TrackDescriptor_name, name);
+            if (parent != 0)
+                out_.number(TrackDescriptor_parent_uuid, parent);
+            if (is_counter)
+                out_.message(TrackDescriptor_counter, [&] {
+                    out_.number(CounterDescriptor_unit, CounterDescriptor_UNIT_TIME_NS);
+                });
+            out_.number(TrackDescriptor_child_ordering, TrackDescriptor_EXPLICIT);
+            out_.number(TrackDescriptor_sibling_order_rank, rank);
+        });
+    });
+    return uuid;
+}
+
+// Packets.
+
+template <class Body> void PerfettoWriter::packet(u64 flags, Body body) {
+    out_.message(Trace_packet, [&] {
+        out_.number(TracePacket_trusted_packet_sequence_id, SEQUENCE);
+        out_.number(TracePacket_sequence_flags, flags);
+        body();
+    });
+}
+
+template <class Body> void PerfettoWriter::event(u64 time_ns, u64 track, u32 type, Body body) {
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
+        out_.number(TracePacket_timestamp, time_ns);
+        out_.message(TracePacket_track_event, [&] {
+            out_.number(TrackEvent_type, type);
+            out_.number(TrackEvent_track_uuid, track);
+            body();
+        });
+    });
+}
+
+void PerfettoWriter::instant(u64 time_ns, u64 track, u64 category, u64 name) {
+    event(time_ns, track, TrackEvent_TYPE_INSTANT, [&] {
+        out_.number(TrackEvent_category_iids, category);
+        out_.number(TrackEvent_name_iid, name);
+    });
+}
+
+void PerfettoWriter::end_slice(u64 time_ns, u64 track) {
+    event(time_ns, track, TrackEvent_TYPE_SLICE_END, [] {});
+}
+
+void PerfettoWriter::note(u64 name, u64 value) {
+    out_.message(TrackEvent_debug_annotations, [&] {
+        out_.number(DebugAnnotation_name_iid, name);
+        out_.number(DebugAnnotation_uint_value, value);
+    });
+}
+
+void PerfettoWriter::note_text(u64 name, u64 iid) {
+    out_.message(TrackEvent_debug_annotations, [&] {
+        out_.number(DebugAnnotation_name_iid, name);
+        out_.number(DebugAnnotation_string_value_iid, iid);
+    });
+}
+
+// Records.
+
+void PerfettoWriter::decide(const Record &record) {
+    const u64 track = pcpu_tracks_.at(record.pcpu);
+    const bool runs = record.kind == RUN;
+
+    if (is_open_[record.pcpu])
+        end_slice(record.time_ns, track);
+    is_open_[record.pcpu] = runs || record.payer != NONE;
+    if (!is_open_[record.pcpu])
+        return;
+    const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{NAME_IDLE};
+    const u64 paying = payers(record);
+    event(record.time_ns, track, TrackEvent_TYPE_SLICE_BEGIN, [&] {
+        out_.number(TrackEvent_category_iids, runs ? CATEGORY_RUN : CATEGORY_IDLE);
+        out_.number(TrackEvent_name_iid, name);
+        if (runs)
+            note_text(NOTE_VCPU, server_text(record.vcpu));
+        if (runs && record.task != NONE) {
+            note_text(NOTE_TASK, task_text(record.task));
+            note(NOTE_JOB, record.job);
+        }
+        note_text(NOTE_PAYS, paying);
+        note(NOTE_UNTIL, record.value);
+    });
+}
+
+PerfettoWriter::Server &PerfettoWriter::server(u16 id) {
+    return servers_.at(id == SPARE ? servers_.size() - 1 : id);
+}
+
+void PerfettoWriter::charge(const Record &record) {
+    Server &paying = server(record.payer);
+
+    if (!paying.shown || record.flags & EXTRA)
+        return;
+    paying.remaining_ns -= record.value;
+    count(record.time_ns, paying);
+}
+
+void PerfettoWriter::refill_or_deplete(const Record &record) {
+    Server &changed = server(record.vcpu);
+    const bool refilled = record.kind == REPLENISH;
+
+    if (!changed.shown)
+        return;
+    changed.remaining_ns = refilled ? record.value : 0;
+    count(record.time_ns, changed);
+    instant(record.time_ns, changed.track, CATEGORY_BUDGET,
+            refilled ? NAME_REPLENISH : NAME_DEPLETE);
+}
+
+void PerfettoWriter::count(u64 time_ns, const Server &server) {
+    event(time_ns, server.counter_track, TrackEvent_TYPE_COUNTER,
+          [&] { out_.number(TrackEvent_counter_value, server.remaining_ns); });
+}
+
+void PerfettoWriter::release(const Record &record) {
+    std::deque<Release> &waiting = waiting_.at(record.task);
+
+    waiting.push_back({record.time_ns, record.value, record.job});
+    if (waiting.size() == 1)
+        begin_job(record.time_ns, record.task, waiting.front());
+}
+
+void PerfettoWriter::begin_job(u64 now_ns, u16 task, const Release &release) {
+    event(now_ns, task_tracks_[task], TrackEvent_TYPE_SLICE_BEGIN, [&] {
+        out_.number(TrackEvent_category_iids, CATEGORY_JOB);
+        out_.message(TrackEvent_name, [&] {
+            out_.append("job ");
+            out_.append(Digits(release.job));
+        });
+        note_text(NOTE_TASK, task_text(task));
+        note(NOTE_JOB, release.job);
+        note(NOTE_RELEASE, release.time_ns);
+        if (release.deadline_ns != 0)
+            note(NOTE_DEADLINE, release.deadline_ns);
+    });
+}
+
+void PerfettoWriter::complete(const Record &record) {
+    std::deque<Release> &waiting = waiting_.at(record.task);
+
+    if (waiting.empty())
+        return;
+    end_slice(record.time_ns, task_tracks_[record.task]);
+    waiting.pop_front();
+    if (!waiting.empty())
+        begin_job(record.time_ns, record.task, waiting.front());
+}
+
+void PerfettoWriter::miss(const Record &record) {
+    const TaskName &task = machine_.tasks.at(record.task);
+
+    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, [&] {
+        out_.number(TrackEvent_category_iids, CATEGORY_MISS);
+        out_.message(TrackEvent_name, [&] {
+            for (std::string_view part :
+                 {std::string_view("miss: "), std::string_view(task.domain), std::string_view("."),
+                  std::string_view(task.name), std::string_view(" job ")})
+                out_.append(part);
+            out_.append(Digits(record.job));
+        });
+        note_text(NOTE_TASK, task_text(record.task));
+        note(NOTE_JOB, record.job);
+        note(NOTE_DEADLINE, record.value);
+    });
+}
+
+void PerfettoWriter::swap(const Record &record) {
+    std::string name = "swap to " + machine_.budgets.at(record.value & 0xFF) + " + "
+                       + machine_.orders.at(record.value >> 8 & 0xFF) + " + "
+                       + machine_.slacks.at(record.value >> 16 & 0xFF);
+    if (record.pcpu != NONE)
+        name += " on pcpu " + std::to_string(record.pcpu);
+    name_on_machine(record.time_ns, name);
+}
+
+void PerfettoWriter::move(const Record &record) {
+    const std::string where =
+        record.pcpu == NONE ? "away" : "to pcpu " + std::to_string(record.pcpu);
+    name_on_machine(record.time_ns, server_name(record.vcpu) + " moves " + where);
+}
+
+void PerfettoWriter::name_on_machine(u64 time_ns, std::string_view name) {
+    event(time_ns, machine_track_, TrackEvent_TYPE_INSTANT, [&] {
+        out_.number(TrackEvent_category_iids, CATEGORY_MACHINE);
+        out_.text(TrackEvent_name, name);
+    });
+}
+
+} // namespace hyperperiod::trace
