@@ -18,7 +18,7 @@ COMMANDS = {
     "latency": "Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.",
     "linux": "Give threads, containers and VMs of this Linux machine servers.",
     "man": "Print the manual page of all commands.",
-    "reproduce": "Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.",
+    "reproduce": "Measure the figure NAME of a paper again, in the simulator or on another host.",
     "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",
     "schema": "Print the JSON Schema of system files, or of results.",
     "simulate": "Run SYSTEM in the simulator.",

@@ -80,8 +80,10 @@ def test_status_tells_all(daemon: Daemon) -> None:
     assert before["pid"] == daemon.process.pid
     assert before["cpus"] == [0, 1]
     assert before["policy"]["rules"] == "periodic+fp+none"
+    assert "programs" not in before
     daemon.does("start")
     after = daemon.does("status")
+    assert after["programs"] == [{"name": "busy", "runs": 3, "ns": 1500}]
     assert after["running"] is True
     (server,) = after["servers"]
     assert server["name"] == "a"

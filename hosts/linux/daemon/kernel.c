@@ -395,6 +395,26 @@ bool kernel_look(const struct system *system, uint32_t server, struct lx_look *l
     return kernel.state != NULL && request("lx_look", look, sizeof(*look)) == NULL && look->present;
 }
 
+bool kernel_spent(uint32_t number, struct spent *spent) {
+    struct bpf_program *each = NULL;
+    struct bpf_prog_info info = {0};
+    __u32 bytes = sizeof(info);
+
+    if (kernel.locks == 0)
+        return false;
+    for (uint32_t at = 0; at <= number; at++) {
+        each = bpf_object__next_program(kernel.object, each);
+        if (each == NULL)
+            return false;
+    }
+    *spent = (struct spent){.name = bpf_program__name(each)};
+    if (bpf_prog_get_info_by_fd(bpf_program__fd(each), &info, &bytes) == 0) {
+        spent->runs = info.run_cnt;
+        spent->ns = info.run_time_ns;
+    }
+    return true;
+}
+
 /* --- rings ----------------------------------------------------------------------------------- */
 
 static bool write_all(int file, const void *bytes, size_t length) {

@@ -48,6 +48,16 @@ const struct lx_state *kernel_state(void);
 /* What a server has had; false if that cannot be had. */
 bool kernel_look(const struct system *system, uint32_t server, struct lx_look *look);
 
+/* What a program of the kernel's half has taken since it was loaded, as far as the kernel counts
+ * that (kernel.bpf_stats_enabled). */
+struct spent {
+    const char *name;
+    uint64_t runs, ns;
+};
+
+/* Looks at the program of this number, from 0; false if there are not so many. */
+bool kernel_spent(uint32_t number, struct spent *spent);
+
 /* The rings as a file in memory that nobody can change (docs/linux/control.md), or -1. */
 int kernel_rings(const struct system *system);
 

@@ -77,6 +77,22 @@ static void add_server_of(struct text *answer, const struct system *system, uint
     add(answer, "]}");
 }
 
+static void add_programs(struct text *answer) {
+    const char *between = "";
+    struct spent spent;
+
+    add(answer, ", \"programs\": [");
+    for (uint32_t number = 0; kernel_spent(number, &spent); number++) {
+        if (spent.runs == 0)
+            continue;
+        add(answer, "%s{\"name\": ", between);
+        add_quoted(answer, spent.name);
+        add(answer, ", \"runs\": %llu, \"ns\": %llu}", (wide)spent.runs, (wide)spent.ns);
+        between = ", ";
+    }
+    add(answer, "]");
+}
+
 void add_status(struct text *answer, const struct system *system) {
     const struct lx_state *state = kernel_state();
     const char *between = "";
@@ -90,6 +106,7 @@ void add_status(struct text *answer, const struct system *system) {
             "\"exit_reason\": ",
             state->base_ns, state->parked, state->strays, state->refused, state->exit_kind);
         add_quoted(answer, state->exit_reason);
+        add_programs(answer);
     }
     if (!system->has_policy)
         return;

@@ -18,7 +18,7 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
-from hyperperiod.hosts import STUDIED
+from hyperperiod.hosts import HOSTS
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -87,9 +87,9 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--on",
     "host",
-    type=OneOf(STUDIED),
+    type=OneOf(HOSTS),
     default="sim",
-    help="Where it is measured (sim); on xen reduced.",
+    help="Where it is measured (sim); on xen reduced, on linux ExSched's.",
 )
 @seed_option
 @click.option(
@@ -116,10 +116,10 @@ def reproduce(
     plot_file: str | None,
     as_json: bool,
 ) -> None:
-    """Measure the figure NAME of a paper again, in the simulator or, reduced, on Xen.
+    """Measure the figure NAME of a paper again, in the simulator or on another host.
 
-    `--list` has the names. The paper's claims are checked against our rows; the exit code is 1
-    when one does not hold.
+    `--list` has the names, and the hosts of each. The paper's claims are checked against our rows;
+    the exit code is 1 when one does not hold.
     """
     if as_list:
         _show_list(as_json=as_json)

@@ -47,10 +47,11 @@ def refuse(asked: Asked, name: str, *fields: str) -> None:
             raise InputError("", None, option, f"{option} with {name}", "no such option there")
 
 
-def refuse_host(asked: Asked, name: str, reason: str) -> None:
-    """InputError for a host on which an experiment is not measured."""
-    if asked.host != "sim":
-        raise InputError("", None, "--on", f"{asked.host} for {name}", f"sim: {reason}")
+def refuse_host(asked: Asked, name: str, reason: str, *others: Host) -> None:
+    """InputError for a host on which an experiment is not measured: sim and `others` do it."""
+    if asked.host not in ("sim", *others):
+        allowed = " or ".join(("sim", *others))
+        raise InputError("", None, "--on", f"{asked.host} for {name}", f"{allowed}: {reason}")
 
 
 @dataclass(frozen=True)

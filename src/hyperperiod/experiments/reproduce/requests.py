@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import Interval, ratio_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress
+from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse_host
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import RequestJudge
 from hyperperiod.experiments.reproduce.request_workload import (
@@ -93,6 +93,7 @@ class Requests(Workload):
         return list(judge.claims(rows)) if whole else [], judge.chart(rows)
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[RequestRow]:
+        refuse_host(asked, self.name, "requests pass domains, which processes do not", "xen")
         setting = self.setting(asked)
         done, sets = 0, asked.sets or setting.sets
         bench = RequestBench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)

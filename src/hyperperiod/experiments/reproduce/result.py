@@ -108,7 +108,12 @@ class WorstPacketRow(ResultObject):
 
 
 class ServerEventsRow(ResultObject):
-    """How often handlers ran for servers; of several draws the means; the paper's time beside."""
+    """How often handlers ran for servers; of several draws the means; the paper's time beside.
+
+    On Linux also how long they ran: `overhead_ns` in all, of which `decide_ns` in decisions,
+    `wake_ns` and `sleep_ns` when tasks are released and complete, `switch_ns` at switches. Of two
+    cores, `times` is how many times as long as on one, for the same servers.
+    """
 
     test: str
     policy: str
@@ -123,6 +128,14 @@ class ServerEventsRow(ResultObject):
     picks: float
     picks_interval: Interval | None
     paper_ns: int | None
+    overhead_ns: float | None = None
+    overhead_interval_ns: Interval | None = None
+    decide_ns: float | None = None
+    wake_ns: float | None = None
+    sleep_ns: float | None = None
+    switch_ns: float | None = None
+    times: float | None = None
+    times_interval: Interval | None = None
 
 
 class ServerRunRow(ResultObject):

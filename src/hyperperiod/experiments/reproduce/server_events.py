@@ -9,6 +9,8 @@ schedule's, and that is counted here:
 - *preemptions*, unfinished jobs that another server displaces;
 - *picks*, decisions of the scheduler: at releases, depletions and completions.
 
+On Linux the handlers' times are measured as well (`server_handlers`).
+
 Each server has one task that asks for its whole budget in each of its periods.
 """
 
@@ -24,11 +26,23 @@ POLICIES = ("hsf-fp", "partitioned-hsf-fp")
 
 
 class Events(NamedTuple):
-    """What was counted in one run, on all pcpus together."""
+    """What was counted in one run, on all pcpus together, and what handlers took where they take
+    time."""
 
     refill_runs: int
     preemptions: int
     picks: int
+    decide_ns: int | None = None
+    wake_ns: int | None = None
+    sleep_ns: int | None = None
+    switch_ns: int | None = None
+
+    @property
+    def overhead_ns(self) -> int | None:
+        """What all handlers took."""
+        times = (self.decide_ns, self.wake_ns, self.sleep_ns, self.switch_ns)
+        known = [one for one in times if one is not None]
+        return sum(known) if known else None
 
 
 def two_level_system(name: str, servers: Sequence[Interface], pcpus: Sequence[int]) -> System:

@@ -3,29 +3,40 @@
 
 ExSched HSF paper, section 5.2: its Fig. 7 (`ServerNumbers`), Table 1 (`ServerTests`) and Table 3
 (`ServerAllocations`). What is counted is said in `server_events`; the paper's execution times stand
-beside, in microseconds of its machine.
+beside, in microseconds of its machine. On Linux ours stand there too (`server_times`).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated
+from statistics import fmean
+from typing import Annotated, Any
 
 from hyperperiod.analysis.fit.answer import Options
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.confidence import Interval, ends, mean_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse, refuse_host
+from hyperperiod.experiments.confidence import Interval, ends, mean_interval, ratio_interval
+from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
+from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.experiments.reproduce.result import ServerEventsRow
 from hyperperiod.experiments.reproduce.server_events import (
     POLICIES,
     Events,
     count_events,
     two_level_system,
+)
+from hyperperiod.experiments.reproduce.server_times import (
+    HANDLER_TIMES,
+    allocation_claims,
+    handler_bars,
+    number_claims,
+    overhead_lines,
+    test_claims,
 )
 from hyperperiod.model import Interface, System, format_time, load_system
 from hyperperiod.model.part import AtLeast, Part, key
@@ -35,7 +46,7 @@ from hyperperiod.report.groups import Group, GroupChart, Mark
 from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.resources import SOURCES
 
-ON_LINUX = "the scheduler for Linux is not there yet, and Xen's events are not counted"
+NOT_XEN = "what handlers take on Xen is not measured"
 HSF, PARTITIONED = POLICIES
 
 
@@ -45,8 +56,21 @@ class ServerFigure(MeasuredFigure[ServerEventsRow]):
     horizon_ns: PositiveTime
 
     def _horizon(self, asked: Asked) -> int:
-        refuse_host(asked, self.name, ON_LINUX)
+        refuse_host(asked, self.name, NOT_XEN, "linux")
         return asked.horizon_ns or self.horizon_ns
+
+    def reproduce(self, asked: Asked, progress: Progress) -> Figure:
+        """The figure, on Linux with what handlers took."""
+        figure = super().reproduce(asked, progress)
+        if asked.host == "sim":
+            return figure
+        shown = [name for name in figure.columns if name not in _INTERVALS]
+        at = len(shown) - (shown[-1] == "paper_ns")
+        return replace(figure, columns=[*shown[:at], *self._time_columns(), *shown[at:]])
+
+    def _time_columns(self) -> Sequence[str]:
+        """What people see of handlers' times."""
+        return ("overhead_ns", *HANDLER_TIMES)
 
 
 class Jiffies(Part):
@@ -80,23 +104,33 @@ class ServerNumbers(ServerFigure):
         columns = ("policy", "host", "servers", "pcpus", "draws", *_COUNTED_WITH_INTERVALS)
         return columns, columns.index("draws")
 
+    def _time_columns(self) -> Sequence[str]:
+        return ("overhead_ns", "overhead_interval_ns", "times", "times_interval")
+
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[ServerEventsRow]:
         horizon_ns, sets = self._horizon(asked), asked.sets or self.sets
         done = 0
         for count in self.servers:
             found: dict[str, list[Events]] = {policy: [] for policy in POLICIES}
-            for number in range(sets):
-                draw = random.Random(f"{asked.seed}:{self.name}:{count}:{number}")
-                servers = self._drawn(draw, count)
-                sides = [index % 2 for index in range(count)]
-                draw.shuffle(sides)
-                for policy, pcpus in zip(POLICIES, ([0] * count, sides), strict=True):
-                    system = two_level_system(self.name, servers, pcpus)
-                    found[policy].append(count_events("sim", system, horizon_ns, asked.seed))
-                done += 1
+            systems = [
+                system for number in range(sets) for system in self._pair(asked.seed, count, number)
+            ]
+            for at, events in enumerate(_events_of(asked.host, systems, horizon_ns, asked.seed)):
+                found[POLICIES[at % 2]].append(events)
+                done += at % 2
                 progress(done)
-            for policy in POLICIES:
-                yield _row(policy, count, "", found[policy])
+            rows = [_row(policy, asked.host, count, "", found[policy]) for policy in POLICIES]
+            yield rows[0]
+            yield rows[1].replace(**_times(found[PARTITIONED], found[HSF]))
+
+    def _pair(self, seed: int, count: int, number: int) -> Iterator[System]:
+        """Servers of a draw, on one core and on two."""
+        draw = random.Random(f"{seed}:{self.name}:{count}:{number}")
+        servers = self._drawn(draw, count)
+        sides = [index % 2 for index in range(count)]
+        draw.shuffle(sides)
+        for pcpus in ([0] * count, sides):
+            yield two_level_system(self.name, servers, pcpus)
 
     def _drawn(self, draw: random.Random, count: int) -> list[Interface]:
         """Servers whose shares are cut at random from `below` percent, in whole jiffies.
@@ -118,8 +152,12 @@ class ServerNumbers(ServerFigure):
                     for period, budget in pairs
                 ]
 
-    def _judged(self, rows: Sequence[ServerEventsRow], asked: Asked) -> Judged:  # noqa: ARG002
+    def _judged(self, rows: Sequence[ServerEventsRow], asked: Asked) -> Judged:
         whole = len(rows) == len(POLICIES) * len(self.servers)
+        if asked.host == "linux":
+            claims = number_claims(rows, self.paper.more, self.paper.less)
+            chart = overhead_lines(self.title, self.source, rows, self._horizon(asked))
+            return list(claims) if whole else [], chart
         return list(self._claims(rows)) if whole else [], self._chart(rows)
 
     def _claims(self, rows: Sequence[ServerEventsRow]) -> Iterator[Claim]:
@@ -232,7 +270,7 @@ class ServerTests(ServerFigure):
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[ServerEventsRow]:
         refuse(asked, self.name, "sets")
-        done = 0
+        systems, rows = [], []
         for test in self.tests:
             servers = test.each
             sides = [index * 2 // len(servers) for index in range(len(servers))]
@@ -240,14 +278,19 @@ class ServerTests(ServerFigure):
             for policy, pcpus, paper_ns in zip(
                 POLICIES, ([0] * len(servers), sides), theirs, strict=True
             ):
-                system = two_level_system(self.name, servers, pcpus)
-                events = count_events("sim", system, self._horizon(asked), asked.seed)
-                yield _row(policy, len(servers), test.name, [events], paper_ns)
-                done += 1
-                progress(done)
+                systems.append(two_level_system(self.name, servers, pcpus))
+                rows.append((policy, len(servers), test.name, paper_ns))
+        found = _events_of(asked.host, systems, self._horizon(asked), asked.seed)
+        for done, (row, events) in enumerate(zip(rows, found, strict=True), start=1):
+            policy, count, name, paper_ns = row
+            yield _row(policy, asked.host, count, name, [events], paper_ns)
+            progress(done)
 
     def _judged(self, rows: Sequence[ServerEventsRow], asked: Asked) -> Judged:
         whole = len(rows) == self.steps(asked)
+        if asked.host == "linux":
+            claims = test_claims(rows, self.paper.release, self.paper.preemption)
+            return list(claims) if whole else [], handler_bars(self.title, self.source, rows)
         return list(self._claims(rows)) if whole else [], _bars(self, rows)
 
     def _claims(self, rows: Sequence[ServerEventsRow]) -> Iterator[Claim]:
@@ -300,10 +343,11 @@ class ServerAllocations(ServerFigure):
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[ServerEventsRow]:
         refuse(asked, self.name, "sets")
-        for done, one in enumerate(self.allocations, start=1):
-            system = self.allocated(one)
-            events = count_events("sim", system, self._horizon(asked), asked.seed)
-            yield _row(PARTITIONED, len(system.domains), one.name, [events], one.paper_ns)
+        systems = [self.allocated(one) for one in self.allocations]
+        found = _events_of(asked.host, systems, self._horizon(asked), asked.seed)
+        for done, (one, events) in enumerate(zip(self.allocations, found, strict=True), start=1):
+            count = len(systems[done - 1].domains)
+            yield _row(PARTITIONED, asked.host, count, one.name, [events], one.paper_ns)
             progress(done)
 
     @staticmethod
@@ -323,6 +367,9 @@ class ServerAllocations(ServerFigure):
 
     def _judged(self, rows: Sequence[ServerEventsRow], asked: Asked) -> Judged:
         whole = len(rows) == self.steps(asked)
+        if asked.host == "linux":
+            claims = allocation_claims(rows, self.paper.mixed, self.paper.advice)
+            return list(claims) if whole else [], handler_bars(self.title, self.source, rows)
         return list(self._claims(rows)) if whole else [], _bars(self, rows)
 
     def _claims(self, rows: Sequence[ServerEventsRow]) -> Iterator[Claim]:
@@ -352,6 +399,23 @@ _COUNTED = ("refill_runs", "preemptions", "picks")
 _COUNTED_WITH_INTERVALS = tuple(
     name for counted in _COUNTED for name in (counted, f"{counted}_interval")
 )
+_INTERVALS = tuple(f"{counted}_interval" for counted in _COUNTED)
+
+
+def _events_of(
+    host: Host, systems: Sequence[System], horizon_ns: int, seed: int
+) -> Iterator[Events]:
+    """The events of a run of each system, on Linux of all on one machine.
+
+    KeyboardInterrupt if Ctrl-C ended one.
+    """
+    if host == "linux":
+        from hyperperiod.experiments.reproduce.server_handlers import measured
+
+        yield from measured(systems, horizon_ns, seed)
+    else:
+        for system in systems:
+            yield count_events(host, system, horizon_ns, seed)
 
 
 def _of(rows: Sequence[ServerEventsRow], policy: str) -> list[ServerEventsRow]:
@@ -360,12 +424,13 @@ def _of(rows: Sequence[ServerEventsRow], policy: str) -> list[ServerEventsRow]:
 
 def _row(
     policy: str,
+    host: str,
     servers: int,
     test: str,
     found: Sequence[Events],
     paper_ns: int | None = None,
 ) -> ServerEventsRow:
-    """The mean over draws; of one draw the numbers themselves."""
+    """The mean over draws; of one draw the numbers themselves. None for what was not measured."""
 
     def mean(name: str) -> float:
         total: int = sum(getattr(one, name) for one in found)
@@ -374,10 +439,11 @@ def _row(
     def interval(name: str) -> Interval | None:
         return mean_interval([float(getattr(one, name)) for one in found])
 
+    timed = all(one.overhead_ns is not None for one in found)
     return ServerEventsRow(
         test=test,
         policy=policy,
-        host="sim",
+        host=host,
         servers=servers,
         pcpus=1 + (policy == PARTITIONED),
         draws=len(found),
@@ -388,7 +454,25 @@ def _row(
         picks=mean("picks"),
         picks_interval=interval("picks"),
         paper_ns=paper_ns,
+        overhead_ns=mean("overhead_ns") if timed else None,
+        overhead_interval_ns=interval("overhead_ns") if timed else None,
+        decide_ns=mean("decide_ns") if timed else None,
+        wake_ns=mean("wake_ns") if timed else None,
+        sleep_ns=mean("sleep_ns") if timed else None,
+        switch_ns=mean("switch_ns") if timed else None,
     )
+
+
+def _times(two: Sequence[Events], one: Sequence[Events]) -> dict[str, Any]:
+    """How many times as long handlers ran on two cores as on one, draw by draw."""
+    times = [(each.overhead_ns, other.overhead_ns) for each, other in zip(two, one, strict=True)]
+    known = [(after, before) for after, before in times if after is not None and before]
+    if not known:
+        return {}
+    return {
+        "times": fmean(after for after, _ in known) / fmean(before for _, before in known),
+        "times_interval": ratio_interval(*map(list, zip(*known, strict=True))),
+    }
 
 
 def _paper_times(one: ServerEventsRow, two: ServerEventsRow) -> str:

@@ -2,33 +2,44 @@
 """When two servers ran, on one core and on two: ExSched HSF paper, Figs. 8 and 9.
 
 The picture is a timing diagram: a line for each server, high while it runs. The recorder's traces
-in the paper have no scale, so what is compared is who interrupts whom.
+in the paper have no scale, so what is compared is who interrupts whom. On Linux each core is a run
+of its own (`server_handlers`).
 """
 
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.result import ServerRunRow
 from hyperperiod.experiments.reproduce.server_events import POLICIES, two_level_system
-from hyperperiod.experiments.reproduce.server_overhead import ON_LINUX
+from hyperperiod.experiments.reproduce.server_overhead import NOT_XEN
 from hyperperiod.model import Interface, System
 from hyperperiod.model.part import AtLeast, Part
 from hyperperiod.model.values import PositiveTime
 from hyperperiod.report.frame import Scale, time_scale
 from hyperperiod.report.lines import Curve, LineChart
 from hyperperiod.runs import simulate
-from hyperperiod.trace.format import read
+from hyperperiod.trace.format import Kind, read
 from hyperperiod.trace.intervals import Interval, intervals
 
 COLUMNS = ("policy", "host", "server", "pcpu", "runs", "preemptions", "longest_ns")
 HEIGHT = 0.7
 """How far a line is lifted while its server runs; lines are 1 apart."""
+MOMENT_NS = 100_000
+"""A pause of a server up to this long is no end of a run: the kernel has taken it for itself."""
+
+
+class Ran(NamedTuple):
+    """Who ran when, and by server when its jobs were done."""
+
+    intervals: list[Interval]
+    done_ns: dict[str, list[int]]
 
 
 class TraceFindings(Part):
@@ -54,7 +65,7 @@ class ServerTrace(Part):
 
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
         refuse(asked, self.name, "sets", "packets", "plays")
-        refuse_host(asked, self.name, ON_LINUX)
+        refuse_host(asked, self.name, NOT_XEN, "linux")
         horizon_ns = asked.horizon_ns or self.horizon_ns
         rows: list[ServerRunRow] = []
         curves: list[Curve] = []
@@ -63,9 +74,9 @@ class ServerTrace(Part):
             for pcpus in (1, 2):
                 sides = [number % pcpus for number in range(len(self.servers))]
                 system = two_level_system(self.name, self.servers, sides)
-                ran = _traced(system, horizon_ns, asked.seed)
-                rows += _rows(system, ran)
-                curves += self._curves(system, ran, len(curves))
+                ran = _ran(asked, system, horizon_ns)
+                rows += _rows(asked.host, system, ran)
+                curves += self._curves(system, ran.intervals, len(curves))
                 progress(pcpus)
         except KeyboardInterrupt:
             interrupted = True
@@ -114,36 +125,62 @@ class ServerTrace(Part):
         )
 
 
-def _traced(system: System, horizon_ns: int, seed: int) -> list[Interval]:
+def _ran(asked: Asked, system: System, horizon_ns: int) -> Ran:
     """Who ran when. KeyboardInterrupt if Ctrl-C ended the run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.hpt"
-        if simulate(system, horizon_ns, seed, path).interrupted:
-            raise KeyboardInterrupt
-        return list(intervals(*read(path)))
+        if asked.host == "linux":
+            from hyperperiod.experiments.reproduce.server_handlers import traced
+
+            paths = traced(system, horizon_ns, asked.seed, Path(folder))
+        else:
+            paths = [path]
+            if simulate(system, horizon_ns, asked.seed, path).interrupted:
+                raise KeyboardInterrupt
+        ran = Ran([], {})
+        for each in paths:
+            header, records = read(each)
+            ran.intervals.extend(intervals(header, records))
+            for number, task in enumerate(header["tasks"]):
+                done = records[(records["kind"] == Kind.COMPLETE) & (records["task"] == number)]
+                server = task["domain"]
+                ran.done_ns[server] = done["time_ns"].tolist()
+        return ran
 
 
-def _rows(system: System, ran: Sequence[Interval]) -> Iterator[ServerRunRow]:
+def _rows(host: str, system: System, ran: Ran) -> Iterator[ServerRunRow]:
     """How often each server ran, was preempted and how long it ran at a stretch.
 
-    It was preempted where it stopped and another began before its job was done: each job asks for
-    the whole budget.
+    It was preempted where it stopped and another began before its job was done.
     """
     for domain in system.domains:
         assert domain.interface is not None, "every server here has one"
-        own = [one for one in ran if one.run == domain.name]
-        starts = {one.start_ns for one in ran if one.run not in {domain.name, "idle"}}
-        done_ns, preemptions = 0, 0
-        for one in own:
-            done_ns += one.end_ns - one.start_ns
-            finished = done_ns % domain.interface.budget_ns == 0
-            preemptions += not finished and one.end_ns in starts
+        own = _stretches(ran.intervals, domain.name)
+        starts = [one.start_ns for one in ran.intervals if one.run not in {domain.name, "idle"}]
+        preemptions = 0
+        for _, end_ns in own:
+            released = -(-end_ns // domain.interface.period_ns)
+            unfinished = bisect_right(ran.done_ns[domain.name], end_ns) < released
+            preemptions += unfinished and any(0 <= at - end_ns <= MOMENT_NS for at in starts)
         yield ServerRunRow(
             policy=str(system.policy),
-            host="sim",
+            host=host,
             server=domain.name,
             pcpu=domain.pcpu or 0,
             runs=len(own),
             preemptions=preemptions,
-            longest_ns=max((one.end_ns - one.start_ns for one in own), default=0),
+            longest_ns=max((end_ns - start_ns for start_ns, end_ns in own), default=0),
         )
+
+
+def _stretches(ran: Sequence[Interval], server: str) -> list[tuple[int, int]]:
+    """From when to when a server ran, moments between left out."""
+    found: list[tuple[int, int]] = []
+    for one in ran:
+        if one.run != server:
+            continue
+        if found and one.start_ns - found[-1][1] <= MOMENT_NS:
+            found[-1] = (found[-1][0], one.end_ns)
+        else:
+            found.append((one.start_ns, one.end_ns))
+    return found

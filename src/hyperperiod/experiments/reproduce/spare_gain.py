@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import ends, ratio_interval, with_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress
+from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse_host
 from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.result import SpareGainRow
@@ -142,6 +142,7 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         return asked.host == "sim" or self.pcpus == 1 or can_keep_in_step()
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[SpareGainRow]:
+        refuse_host(asked, self.name, "the paper is about a hypervisor", "xen")
         done = 0
         known: dict[tuple[Any, ...], Mean] = {}
         for run in self.runs:

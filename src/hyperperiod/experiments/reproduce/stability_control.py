@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse, refuse_host
 from hyperperiod.experiments.reproduce.packet_claims import Costs, PacketFindings, PacketJudge
 from hyperperiod.experiments.reproduce.packet_runs import (
     PacketBench,
@@ -88,6 +88,7 @@ class StabilityControl(Part):
 
     def reproduce(self, asked: Asked, progress: Progress) -> Figure:
         refuse(asked, self.name, "horizon_ns", "plays")
+        refuse_host(asked, self.name, "packets pass domains, which processes do not", "xen")
         setting = self._setting(asked)
         base = _without_load(load_system(str(SOURCES / setting.system)))
         rows: list[PacketRunRow] = []

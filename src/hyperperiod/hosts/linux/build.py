@@ -4,7 +4,8 @@
 The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
 sched_ext. With it come the libraries that the programs are linked against and a shell. All packages
 are only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
-hyperperiodctl and `tasks`, which runs a domain's tasks as threads.
+hyperperiodctl, `tasks`, which runs a domain's tasks as threads, and `events`, which does to a run
+what is done to it from outside.
 
 The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
 package or a source changed.
@@ -55,7 +56,8 @@ FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"),
     *("-static", "-pthread", f"-I{SOURCES}", f"-DRING_OFFSET={GUEST_RING_OFFSET:#x}"),
 )
-PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks")
+EVENTS = (SOURCES / "guests" / "linux" / "events.c",)
+PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events")
 OBJECT = "hyperperiod.bpf.o"
 FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin", "lib64", "lib", f"lib/{MULTIARCH}")
 
@@ -153,7 +155,8 @@ def _compile(out: Path, root: Path) -> None:
     _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
     sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
     sysroot += ["-isystem", str(root / "usr" / "include" / MULTIARCH)]
-    _run(out, ["gcc", *FLAGS, *sysroot, "-o", str(out / PROGRAMS[2]), *map(str, TASKS)])
+    for name, sources in zip(PROGRAMS[2:], (TASKS, EVENTS), strict=True):
+        _run(out, ["gcc", *FLAGS, *sysroot, "-o", str(out / name), *map(str, sources)])
 
 
 def _run(out: Path, command: Sequence[str]) -> None:
@@ -195,5 +198,5 @@ def _key(packages: Sequence[Path]) -> str:
     patterns = ("core/**/*.h", "hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile", "hosts/xen/*.h")
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
     headers = sorted((SOURCES / "guests").glob("*/*.h"))
-    digest = digest_of([version_of("gcc")], (*sources, *headers, *TASKS, Path(__file__)))
+    digest = digest_of([version_of("gcc")], (*sources, *headers, *TASKS, *EVENTS, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])

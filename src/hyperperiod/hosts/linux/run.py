@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ __all__ = ["Order", "RunOptions", "run", "run_all"]
 
 HOST = "linux"
 KERNEL = "Linux"
-COMPLAINT = re.compile(rf"^({script.COMPLAINT}|tasks: ).*", re.MULTILINE)
+COMPLAINT = re.compile(rf"^({script.COMPLAINT}|tasks: |events: ).*", re.MULTILINE)
 START_S = (2, 8)
 """How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
 must be there. A machine that counts leaps over what is left of it."""
@@ -63,16 +63,27 @@ JOB_OVERHEAD_NS = 20_000
 """What a task's own work and its system calls take per job."""
 
 
+class Spent(NamedTuple):
+    """How often a program ran, and for how long (ns) in all."""
+
+    runs: int
+    ns: int
+
+
 class LateError(FailedError):
     """The epoch had passed before all was ready."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run, other than the system says: `folder` keeps the console's log."""
+    """How to run, other than the system says: `folder` keeps the console's log.
+
+    `counts`: the kernel counts how often the scheduler's programs run, and for how long.
+    """
 
     folder: Path | None = None
     icount: bool | None = None
+    counts: bool = False
     patience_s: float = 4 * PATIENCE_S
 
 
@@ -85,6 +96,8 @@ class Recorded:
     end_ns: int
     interrupted: bool
     icount: bool
+    spent: Mapping[str, Spent]
+    """What each program of the scheduler took, if that was counted."""
 
 
 class Order(NamedTuple):
@@ -124,12 +137,21 @@ def run_all(
 
     Only a single run can be ended by Ctrl-C with a result. Errors are those of `run`.
     """
+    return [result for result, _ in run_counted(orders, progress, options)]
+
+
+def run_counted(
+    orders: Sequence[Order],
+    progress: Callable[[int], None] | None = None,
+    options: RunOptions | None = None,
+) -> list[tuple[RunResult, Mapping[str, Spent]]]:
+    """The same, with what each program of the scheduler took, where the options ask for that."""
     for order in orders:
         refuse(order.system, order.horizon_ns, order.seed)
         _refuse(order.system)
         require_interfaces(order.system)
     recorded = _recorded(orders, progress, options or RunOptions())
-    return [_result(order, one) for order, one in zip(orders, recorded, strict=True)]
+    return [(_result(order, one), one.spent) for order, one in zip(orders, recorded, strict=True)]
 
 
 def _result(order: Order, recorded: Recorded) -> RunResult:
@@ -204,16 +226,18 @@ def _recorded(
     several = any(order.system.pcpus > 1 for order in orders)
     icount = not several if options.icount is None else options.icount
     for start_s in START_S:
-        machine = _machine(orders, built, icount=icount, start_s=start_s)
+        machine = _machine(orders, built, icount=icount, start_s=start_s, counts=options.counts)
         try:
             with console_log(options.folder) as console, boot(machine, console) as running:
                 horizon_ns = orders[-1].horizon_ns
                 interrupted = _attend(running, horizon_ns, progress, options.patience_s)
                 require_no_complaint(running.console())
                 files = running.files()
+                parts = [_below(files, number) for number in range(len(orders))]
+                spent = _spent([json.loads(part["status"])["programs"] for part in parts])
                 return [
-                    _read(order, _below(files, number), icount=icount, interrupted=interrupted)
-                    for number, order in enumerate(orders)
+                    _read(order, part, icount=icount, interrupted=interrupted, spent=taken)
+                    for order, part, taken in zip(orders, parts, spent, strict=True)
                 ]
         except LateError:
             if start_s == START_S[-1]:
@@ -221,15 +245,35 @@ def _recorded(
     raise AssertionError("the last try returns or raises")
 
 
-def _machine(orders: Sequence[Order], built: Images, *, icount: bool, start_s: int) -> Machine:
+def _spent(counters: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Spent]]:
+    """What programs took in each run, of counters at the end of each: they count on."""
+    before: dict[str, Spent] = {}
+    for counted in counters:
+        after = {each["name"]: Spent(each["runs"], each["ns"]) for each in counted}
+        nothing = Spent(0, 0)
+        yield {
+            name: Spent(
+                *(now - then for now, then in zip(total, before.get(name, nothing), strict=True))
+            )
+            for name, total in after.items()
+        }
+        before = after
+
+
+def _machine(
+    orders: Sequence[Order], built: Images, *, icount: bool, start_s: int, counts: bool
+) -> Machine:
     systems = [order.system for order in orders]
-    text = script.init(systems, start_s=start_s)
+    outside = [script.outside(order.horizon_ns, counts=counts) for order in orders]
+    text = script.init(systems, outside, start_s=start_s)
     files: dict[str, bytes | None] = {"init": text.encode(), "words": None}
     for number, order in enumerate(orders):
         files[f"words/{number}"] = None
         for domain in range(len(order.system.domains)):
             told = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
             files[f"words/{number}/{domain}"] = told.encode()
+        for cpu, events in outside[number].items():
+            files[f"words/{number}/events{cpu}"] = events.encode()
     cpus = max(order.system.pcpus for order in orders)
     return Machine(built, files, cpus=cpus, icount=icount)
 
@@ -280,7 +324,14 @@ def require_no_complaint(console: str) -> None:
         raise FailedError("Linux does not run this system", "\n".join(complaints))
 
 
-def _read(order: Order, files: Mapping[str, bytes], *, icount: bool, interrupted: bool) -> Recorded:
+def _read(
+    order: Order,
+    files: Mapping[str, bytes],
+    *,
+    icount: bool,
+    interrupted: bool,
+    spent: Mapping[str, Spent],
+) -> Recorded:
     _require_in_force(files["status"])
     kernel = list(_kernel_rings(files["rings"], len(script.lock_domains(order.system))))
     end_ns = order.horizon_ns
@@ -296,7 +347,7 @@ def _read(order: Order, files: Mapping[str, bytes], *, icount: bool, interrupted
         if ring.lost:
             raise FailedError(f"the ring of {name} is full; take a shorter horizon")
         domains.append(ring)
-    return Recorded(kernel, domains, end_ns, interrupted, icount)
+    return Recorded(kernel, domains, end_ns, interrupted, icount, spent)
 
 
 def _require_in_force(status: bytes) -> None:

@@ -3,14 +3,15 @@
 
 It starts hyperperiodd and asks it for the system's policy and servers. Then a process for each
 domain makes the threads of its tasks, which sleep until the epoch, an instant of Linux's clock that
-is the core's time 0. When all are there the scheduler is put in force. At the horizon the processes
-end; the scheduler's rings and theirs are written to the port of results, and the machine is turned
-off. Whatever goes wrong ends it too, and is said on the console.
+is the core's time 0. What is done to the run from outside has processes of its own (`outside`).
+When all are there the scheduler is put in force. At the horizon the processes end; the scheduler's
+rings and theirs are written to the port of results, and the machine is turned off. Whatever goes
+wrong ends it too, and is said on the console.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
@@ -56,10 +57,10 @@ tasks=
 """
 
 RUN = """\
-waiting=$domains
+waiting=$processes
 while [ "$waiting" != 0 ]; do
     busybox sleep 0.01
-    waiting=$domains
+    waiting=$processes
     for file in /tmp/$run/ready*; do [ -e "$file" ] && waiting=$((waiting - 1)); done
     kill -0 $tasks 2>/dev/null || give_up "a domain's tasks do not run"
 done
@@ -88,11 +89,16 @@ busybox tar c -C /left . >/dev/vport0p1
 echo "$DONE"
 busybox poweroff -f
 """
+COUNTING = "/proc/sys/kernel/bpf_stats_enabled"
+COUNTED_AHEAD_NS = 1_000_000
+"""How long before the epoch the kernel begins to count: it changes its own code for that."""
+Events = Mapping[int, str]
+"""By the cpu that each happens on: lines of guests/linux/events.c, without the epoch."""
 LATE = "the epoch has passed already"
 
 
-def init(systems: Sequence[System], *, start_s: int) -> str:
-    """The script for runs of systems one after the other.
+def init(systems: Sequence[System], outside: Sequence[Events], *, start_s: int) -> str:
+    """The script for runs of systems one after the other, with what happens to each from outside.
 
     The epoch of each is `start_s` seconds after the first of its threads is made. A run can be
     ended early, by a line on the port of orders, if it is the only one.
@@ -100,19 +106,33 @@ def init(systems: Sequence[System], *, start_s: int) -> str:
     cpus = max(len(lock_domains(system)) for system in systems)
     said = f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
     numbers = f"cpus={cpus}\nstart_s={start_s}\n"
-    runs = [_run(system, number) for number, system in enumerate(systems)]
+    pairs = zip(systems, outside, strict=True)
+    runs = [_run(system, number, events) for number, (system, events) in enumerate(pairs)]
     if len(runs) == 1:
         runs = [runs[0].replace("for each in", f"{ORDERS}for each in")]
     return "".join([SCRIPT, said, numbers, START, *runs, END])
 
 
-def _run(system: System, number: int) -> str:
+def _run(system: System, number: int, events: Events) -> str:
     """The part of the script for a system, which is the run of this number."""
     folders = f"run={number}\nbusybox mkdir -p /tmp/$run /left/$run\n"
     asked = "".join(f"ask {request}\n" for request in requests(system))
-    domains = f"domains={len(system.domains)}\n"
+    count = f"processes={len(system.domains) + len(events)}\n"
     processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
-    return f"{folders}{asked}{domains}{BEGIN}{processes}{RUN}"
+    processes += "".join(_outside(cpu) for cpu in events)
+    return f"{folders}{asked}{count}{BEGIN}{processes}{RUN}"
+
+
+def outside(horizon_ns: int, *, counts: bool) -> Events:
+    """What is done to a run from outside.
+
+    `counts`: from the epoch to the horizon the kernel counts what BPF programs take.
+    """
+    if not counts:
+        return {}
+    return {
+        0: f"{-COUNTED_AHEAD_NS} write {COUNTING}=1\n{horizon_ns} write {COUNTING}=0\n",
+    }
 
 
 def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bool) -> str:
@@ -159,5 +179,15 @@ def _process(system: System, number: int) -> str:
         f'busybox sed "s/{EPOCH}/epoch=$epoch/" /words/$run/{number} >/tmp/$run/words{number}\n'
         f"tasks /tmp/$run/words{number} /left/$run/ring{number} /tmp/$run/ready{number}"
         f" {servers} &\n"
+        'tasks="$tasks $!"\n'
+    )
+
+
+def _outside(cpu: int) -> str:
+    """Starts the process of what happens on a cpu from outside."""
+    file = f"/tmp/$run/events{cpu}"
+    return (
+        f"{{ echo $epoch; busybox cat /words/$run/events{cpu}; }} >{file}\n"
+        f"events {file} /tmp/$run/ready-events{cpu} {cpu} &\n"
         'tasks="$tasks $!"\n'
     )
