@@ -32,6 +32,7 @@ PARTS = (
     "experiments",
     "export",
     "results",
+    "workbench",
     "cli",
 )
 

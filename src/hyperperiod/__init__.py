@@ -4,14 +4,14 @@
 The package computes each domain's CPU interface, predicts what will happen under it, runs it
 on a host, measures it, and puts prediction and measurement side by side.
 
-What programs need most stands here; it is loaded when it is first asked for, so that importing
-the package costs next to nothing:
+What programs and notebooks need most stands here; it is loaded when it is first asked for, so that
+importing the package costs next to nothing:
 
-    import hyperperiod
+    import hyperperiod as hp
 
-    system = hyperperiod.load_system("systems/flight-control.toml")
-    hyperperiod.analyze(system).schedulable
-    hyperperiod.simulate(system, horizon_ns=10**9).misses
+    system = hp.load("systems/flight-control.toml")
+    hp.analyze(system).schedulable
+    hp.simulate(system, "1s").misses
 
 The tests themselves, one module each, are in `hyperperiod.analysis`; systems are made of the
 classes in `hyperperiod.model`.
@@ -27,34 +27,84 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hyperperiod.analysis.analyze import analyze
-    from hyperperiod.analysis.fit.fit import fit
+    from hyperperiod.analysis.fit.answer import Fitted
     from hyperperiod.analysis.resolve import resolve
-    from hyperperiod.model import InputError, System, load_system, to_toml
-    from hyperperiod.runs import simulate
+    from hyperperiod.analysis.result import AnalysisResult
+    from hyperperiod.experiments.sweep.result import SweepResult
+    from hyperperiod.hosts.result import ComparisonResult, RunResult
+    from hyperperiod.model import (
+        Change,
+        Domain,
+        FailedError,
+        Flow,
+        InputError,
+        Interface,
+        MissingError,
+        Overheads,
+        OwnVcpu,
+        PeriodRange,
+        Policy,
+        Source,
+        Stolen,
+        Swap,
+        System,
+        Task,
+        parse_policy,
+        to_toml,
+        with_policy,
+    )
+    from hyperperiod.workbench import compare, fit, load, simulate, sweep
 
 __version__ = VERSION
 
+_NAMES = {
+    "analysis": ("analyze", "resolve"),
+    "analysis.fit.answer": ("Fitted",),
+    "analysis.result": ("AnalysisResult",),
+    "experiments.sweep.result": ("SweepResult",),
+    "hosts.result": ("ComparisonResult", "RunResult"),
+    "model": (
+        *("Change", "Domain", "FailedError", "Flow", "InputError", "Interface"),
+        *("MissingError", "Overheads", "OwnVcpu", "PeriodRange", "Policy", "Source", "Stolen"),
+        *("Swap", "System", "Task", "parse_policy", "to_toml", "with_policy"),
+    ),
+    "workbench": ("compare", "fit", "load", "simulate", "sweep"),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
 __all__ = [
+    "AnalysisResult",
+    "Change",
+    "ComparisonResult",
+    "Domain",
+    "FailedError",
+    "Fitted",
+    "Flow",
     "InputError",
+    "Interface",
+    "MissingError",
+    "Overheads",
+    "OwnVcpu",
+    "PeriodRange",
+    "Policy",
+    "RunResult",
+    "Source",
+    "Stolen",
+    "Swap",
+    "SweepResult",
     "System",
+    "Task",
     "analyze",
+    "compare",
     "fit",
-    "load_system",
+    "load",
+    "parse_policy",
     "resolve",
     "simulate",
+    "sweep",
     "to_toml",
+    "with_policy",
 ]
-
-_HOMES = {
-    "InputError": "model",
-    "System": "model",
-    "analyze": "analysis",
-    "fit": "analysis.fit.fit",
-    "load_system": "model",
-    "resolve": "analysis",
-    "simulate": "runs",
-    "to_toml": "model",
-}
 
 
 def __getattr__(name: str) -> Any:

@@ -86,7 +86,7 @@ def test_checks_and_differences_of_traces_too(tmp_path: Path) -> None:
 
 
 def test_histograms_are_read_again() -> None:
-    run = hyperperiod.simulate(load_system(str(FLIGHT)), 50_000_000, histograms=True)
+    run = hyperperiod.simulate(load_system(str(FLIGHT)), "50ms", histograms=True)
     assert run.tasks[0].histogram
     assert RunResult.of(json.loads(run.to_json())) == run
     validator().validate(run.to_dict())

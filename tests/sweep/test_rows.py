@@ -78,7 +78,7 @@ def compare(point: Any, number: int, rows: dict[str, list[dict[str, Any]]]) -> i
         assert row["period_ns"] == (interface and interface.period_ns)
         assert row["budget_ns"] == (interface and interface.budget_ns)
     try:
-        run = hyperperiod.simulate(system, horizon_ns=300_000_000, seed=seed)
+        run = hyperperiod.simulate(system, "300ms", seed=seed)
     except InputError:
         assert verdicts["sim"] is False
         assert all(row["jobs"] is None for row in rows["tasks"])

@@ -7,10 +7,18 @@ Times are whole nanoseconds. docs/formats.md has every key.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.vcpus import InterfaceResult
+from hyperperiod.tabular import Row, Tabular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
 
 
 class TestResult(ResultObject):
@@ -179,7 +187,7 @@ class SpareResult(ResultObject):
     certain_budget_ns: int | Absent | None = ABSENT
 
 
-class AnalysisResult(ResultObject):
+class AnalysisResult(ResultObject, Tabular):
     """What is known of a system before it runs."""
 
     system: str
@@ -191,3 +199,59 @@ class AnalysisResult(ResultObject):
     flows: tuple[FlowResult, ...] = ()
     spare: SpareResult | None = None
     explain: Explanation | None = None
+
+    TABLES = ("tasks", "domains", "pcpus", "flows")
+
+    @property
+    def headline(self) -> str:
+        words = {True: "schedulable", False: "not schedulable", None: "unknown"}
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.system} under {self.policy}: {words[self.schedulable]}{reason}"
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        match table:
+            case "tasks":
+                for domain in _every_domain(self.domains):
+                    for task in domain.tasks:
+                        verdict = _columns(task, "deadline_ns", "response_bound_ns", "schedulable")
+                        yield {"domain": domain.name, "task": task.name, **verdict}
+            case "flows":
+                for flow in self.flows:
+                    verdict = _columns(flow, "deadline_ns", "response_bound_ns", "schedulable")
+                    yield {"flow": flow.name, **verdict}
+            case "domains":
+                for domain in _every_domain(self.domains):
+                    interface = domain.interface
+                    yield {
+                        "domain": domain.name,
+                        **_columns(domain, "vcpus", "utilization"),
+                        "period_ns": interface.period_ns if interface else None,
+                        "budget_ns": interface.budget_ns if interface else None,
+                        **_columns(domain, "interface_overhead", "schedulable"),
+                    }
+            case _:
+                for pcpu in self.pcpus:
+                    yield {"pcpu": pcpu.id, **_columns(pcpu, "bandwidth", "test", "schedulable")}
+
+    def _draw(self, ax: Axes) -> None:
+        """How much of its deadline the response bound of each task and flow takes."""
+        from hyperperiod.plots import draw_shares
+
+        names, shares = [], []
+        for row in [*self._rows("tasks"), *self._rows("flows")]:
+            bound_ns, deadline_ns = row["response_bound_ns"], row["deadline_ns"]
+            if deadline_ns is not None:
+                names.append(f"{row['domain']}.{row['task']}" if "task" in row else row["flow"])
+                shares.append(None if bound_ns is None else bound_ns / deadline_ns)
+        draw_shares(ax, names, shares, "response bound, of the deadline")
+
+
+def _columns(one: ResultObject, *names: str) -> Row:
+    return {name: getattr(one, name) for name in names}
+
+
+def _every_domain(domains: Sequence[DomainResult]) -> Iterator[DomainResult]:
+    """The domains at all depths, outer ones before those in them."""
+    for domain in domains:
+        yield domain
+        yield from _every_domain(domain.domains)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -104,12 +104,12 @@ def tripped(
 ) -> list[Tripped]:
     """All that fires in these runs of the same tasks; a value with a plus not in the first run."""
     runs = list(zip(names or series_names(results), results, strict=True))
-    first = dict(_entries(results[0]))
+    first = dict(results[0].entries)
     return [
         Tripped(guard, name, where, found)
         for guard in guards
         for name, result in (runs[1:] if guard.on_top else runs)
-        for where, entry in _entries(result)
+        for where, entry in result.entries
         if (found := _value(entry, guard.quantity)) is not None
         and guard.fires(found, _value(first[where], guard.quantity) if guard.on_top else None)
     ]
@@ -117,23 +117,15 @@ def tripped(
 
 def require_same_tasks(results: Sequence[RunResult], names: Sequence[str]) -> None:
     """InputError about the first of the runs whose tasks or flows are not those of the first."""
-    wanted = [where for where, _ in _entries(results[0])]
+    wanted = [where for where, _ in results[0].entries]
     for name, result in zip(names, results, strict=True):
-        found = [where for where, _ in _entries(result)]
+        found = [where for where, _ in result.entries]
         if found != wanted:
             raise InputError(name, None, "domains", _listed(found), _listed(wanted))
 
 
 def _listed(names: Sequence[str]) -> str:
     return f"the tasks {', '.join(names)}" if names else "no tasks"
-
-
-def _entries(result: RunResult) -> Iterator[tuple[str, RunTask | RunFlow]]:
-    for domain in result.domains:
-        for task in domain.tasks:
-            yield f"{domain.name}.{task.name}", task
-    for flow in result.flows:
-        yield f"flow {flow.name}", flow
 
 
 def _value(entry: RunTask | RunFlow, quantity: str) -> Fraction | None:

@@ -11,13 +11,18 @@ and off by at most `response_error` of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.model import Domain, System
 from hyperperiod.model.result_object import ResultObject
+from hyperperiod.model.units import format_time
 from hyperperiod.model.vcpus import InterfaceResult, interface_of_vcpu, interface_result
+from hyperperiod.tabular import Row, Tabular
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NS_PER_S = 1_000_000_000
 
@@ -103,7 +108,7 @@ class RunPcpu(ResultObject):
     stolen_ns: int | None = None
 
 
-class RunResult(ResultObject):
+class RunResult(ResultObject, Tabular):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
     `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
@@ -124,10 +129,20 @@ class RunResult(ResultObject):
     flows: tuple[RunFlow, ...] = ()
     timing: str | None = None
 
+    TABLES = ("tasks", "domains", "pcpus", "flows")
+
     @property
     def tasks(self) -> list[RunTask]:
         """The tasks of all domains."""
         return [task for domain in self.domains for task in domain.tasks]
+
+    @property
+    def entries(self) -> list[tuple[str, RunTask | RunFlow]]:
+        """Tasks and flows by names that are theirs alone."""
+        tasks = [
+            (f"{domain.name}.{task.name}", task) for domain in self.domains for task in domain.tasks
+        ]
+        return [*tasks, *((f"flow {flow.name}", flow) for flow in self.flows)]
 
     @property
     def misses(self) -> int:
@@ -145,13 +160,115 @@ class RunResult(ResultObject):
         """Whether nothing was late and nothing was dropped."""
         return self.misses == 0 and self.dropped == 0
 
+    @property
+    def outcome(self) -> str:
+        """What was late or dropped, in words."""
+        found = [
+            f"{count} {what}{'s' if count > 1 else ''} {how}"
+            for count, what, how in (
+                (self.misses, "deadline", "missed"),
+                (self.dropped, "item", "dropped"),
+            )
+            if count
+        ]
+        return ", ".join(found) or "no deadline missed"
 
-class ComparisonResult(ResultObject):
+    @property
+    def headline(self) -> str:
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        run = f"{self.system} under {self.policy} on {self.host}"
+        return f"{run}, {format_time(self.horizon_ns)}{seed}: {self.outcome}"
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        match table:
+            case "tasks":
+                for domain in self.domains:
+                    for task in domain.tasks:
+                        yield {"domain": domain.name, "task": task.name, **_counted(task)}
+            case "flows":
+                yield from ({"flow": flow.name, **_counted(flow)} for flow in self.flows)
+            case "domains":
+                yield from map(_domain_row, self.domains)
+            case _:
+                for one in self.pcpus:
+                    own = {name: count for name, count in vars(one).items() if name != "id"}
+                    yield {"pcpu": one.id, **own}
+
+    def _draw(self, ax: Axes) -> None:
+        """The responses of tasks and flows."""
+        _draw_responses(ax, {"": [self]})
+
+
+class ComparisonResult(ResultObject, Tabular):
     """Runs of one system side by side, up to the one that was interrupted."""
 
     system: str
     interrupted: bool
     results: tuple[RunResult, ...]
+
+    TABLES = RunResult.TABLES
+
+    @property
+    def headline(self) -> str:
+        met = sum(one.is_well for one in self.results)
+        return f"{self.system}: {met} of {len(self.results)} runs without a missed deadline"
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        """Those of all runs, each with the policy, the host and the seed of its run."""
+        for run in self.results:
+            head = {"policy": run.policy, "host": run.host, "seed": run.seed}
+            yield from ({**head, **row} for row in run.rows(table))
+
+    def _draw(self, ax: Axes) -> None:
+        """The responses of tasks and flows, those of runs that only differ in their seed as one."""
+        series: dict[str, list[RunResult]] = {}
+        for name, run in zip(series_names(self.results), self.results, strict=True):
+            series.setdefault(name, []).append(run)
+        _draw_responses(ax, series)
+
+
+def _counted(one: RunTask | RunFlow) -> Row:
+    """The counts of a task or flow; responses are called as in a sweep's tables of tasks."""
+    left_out = ("name", "response_ns", "histogram")
+    counts = {name: value for name, value in vars(one).items() if name not in left_out}
+    names = ("min", "mean", "p50", "p99", "max")
+    return counts | {f"{name}_ns": getattr(one.response_ns, name, None) for name in names}
+
+
+def _domain_row(domain: RunDomain) -> Row:
+    interface = domain.interface
+    return {
+        "domain": domain.name,
+        "vcpus": domain.vcpus,
+        "period_ns": interface.period_ns if interface else None,
+        "budget_ns": interface.budget_ns if interface else None,
+        "supply_ns": domain.supply_ns,
+        "donated_ns": domain.donated_ns,
+    }
+
+
+def _draw_responses(ax: Axes, series: Mapping[str, Sequence[RunResult]]) -> None:
+    """Draws the responses of all tasks and flows in runs, those of one series as one."""
+    from hyperperiod.plots import Span, draw_spans
+
+    runs = next(iter(series.values()))
+    names = [name for name, _ in runs[0].entries]
+    spans: dict[str, list[Span | None]] = {}
+    for name, same in series.items():
+        each = zip(*([entry.response_ns for _, entry in run.entries] for run in same), strict=True)
+        found = ([one for one in responses if one is not None] for responses in each)
+        spans[name] = [
+            Span(
+                min(one.min for one in responses),
+                max(one.max for one in responses),
+                [one.mean for one in responses],
+                [one.max for one in responses],
+            )
+            if responses
+            else None
+            for responses in found
+        ]
+    draw_spans(ax, names, spans)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ Below the records: what the swaps and changes of a system must be together.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.interface import Interface
@@ -22,6 +23,24 @@ class Swap(Part):
     at_ns: Time = key("when; in order of time")
     policy: PolicyChoice = key("the new one, of the same scope")
 
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            at: int | str,
+            policy: Policy | str | dict[str, Any],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            at_ns: int | str,
+            policy: Policy | str | dict[str, Any],
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
+
 
 class Change(Part):
     """The interface or the pcpu of a domain's vcpus, or of one of them, is replaced at `at_ns`."""
@@ -35,6 +54,28 @@ class Change(Part):
     pcpu: PcpuId | None = key(
         "where they go, under a partitioned policy", default=None, unset="where they were"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            at: int | str,
+            domain: str,
+            interface: Interface | dict[str, Any] | None = ...,
+            pcpu: int | None = ...,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            at_ns: int | str,
+            domain: str,
+            interface: Interface | dict[str, Any] | None = ...,
+            pcpu: int | None = ...,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
 
 
 def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:

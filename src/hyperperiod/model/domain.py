@@ -4,9 +4,10 @@
 At the end: what the domains of a system must be beside each other, in names and priorities.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.exclusions import OUTER_ALLOWED, Narrower, excluded, several_interfaces
 from hyperperiod.model.interface import Interface, PeriodRange
@@ -92,6 +93,33 @@ class Domain(Part):
     domains: tuple["Domain", ...] = key(
         "domains inside, `[[domain.domain]]`; analysis only", default=(), name="domain"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            scheduler: str = ...,
+            guest: str = ...,
+            vcpus: int = ...,
+            pcpu: int | None = ...,
+            pcpus: Sequence[int] | None = ...,
+            priority: int | None = ...,
+            interface: Interface | dict[str, Any] | None = ...,
+            interface_period: int | str | None = ...,
+            interface_period_ns: int | str | None = ...,
+            interface_period_range: PeriodRange | dict[str, Any] | None = ...,
+            best_effort: bool = ...,
+            extra: bool = ...,
+            weight: int | None = ...,
+            spread: bool = ...,
+            together: bool = ...,
+            apart: Sequence[str] = ...,
+            own_vcpus: Sequence[OwnVcpu | dict[str, Any]] = ...,
+            tasks: Sequence[Task | dict[str, Any]] = ...,
+            domains: Sequence["Domain | dict[str, Any]"] = ...,
+        ) -> None: ...
 
     def _settle(self) -> None:
         if self.vcpus is None:

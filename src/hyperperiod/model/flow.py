@@ -4,7 +4,8 @@
 At the end: what the flows of a system must be beside its domains.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.exclusions import Narrower, excluded
@@ -54,6 +55,25 @@ class Source(Part):
         unset="`uniform`",
     )
 
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            kind: str = ...,
+            period: int | str | None = ...,
+            period_ns: int | str | None = ...,
+            offset: int | str = ...,
+            offset_ns: int | str = ...,
+            jitter: int | str = ...,
+            jitter_ns: int | str = ...,
+            burst: int = ...,
+            clients: int | None = ...,
+            think: int | str | None = ...,
+            think_ns: int | str | None = ...,
+            think_draw: str | None = ...,
+        ) -> None: ...
+
     def _findings(self) -> Iterable[Finding]:
         if self.kind is SourceKind.CLOSED:
             yield from _closed_source(self)
@@ -90,6 +110,30 @@ class Flow(Part):
     queue: Items = key(
         "most items on their way; more are dropped", default=None, unset="1, or the clients"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            name: str,
+            source: Source | dict[str, Any],
+            hops: Sequence[str],
+            deadline: int | str,
+            queue: int = ...,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            name: str,
+            source: Source | dict[str, Any],
+            hops: Sequence[str],
+            deadline_ns: int | str,
+            queue: int = ...,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
 
     def _settle(self) -> None:
         if self.queue is None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.units import format_time
@@ -14,6 +15,24 @@ class Interface(Part):
 
     period_ns: PositiveTime = key("how often the budget comes")
     budget_ns: PositiveTime = key("how much of a pcpu each vcpu gets in every period")
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            period: int | str,
+            budget: int | str,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            period_ns: int | str,
+            budget_ns: int | str,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
 
     def _findings(self) -> Iterable[Finding]:
         if self.budget_ns > self.period_ns:
@@ -36,6 +55,26 @@ class PeriodRange(Part):
     step_ns: PositiveTime | None = key(
         "from one period to the next", default=None, unset="the quantum, or 1 ms"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            min: int | str,
+            max: int | str,
+            step: int | str | None = ...,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            min_ns: int | str,
+            max_ns: int | str,
+            step_ns: int | str | None = ...,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
 
     def _findings(self) -> Iterable[Finding]:
         if self.max_ns < self.min_ns:

@@ -7,7 +7,7 @@ place of whichever the domain gives. What holds in the end is in `VcpuKeys`, and
 says it; nothing else asks the domain's own keys about a vcpu.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperperiod.model.interface import Interface, PeriodRange
 from hyperperiod.model.limits import PcpuId, Priority, Weight
@@ -39,6 +39,22 @@ class OwnVcpu(Part):
         "may use extra time, where the policy has it", default=None, unset=AS_DOMAIN
     )
     weight: Weight | None = key("1 to 65535", default=None, unset=AS_DOMAIN)
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            pcpu: int | None = ...,
+            priority: int | None = ...,
+            interface: Interface | dict[str, Any] | None = ...,
+            interface_period: int | str | None = ...,
+            interface_period_ns: int | str | None = ...,
+            interface_period_range: PeriodRange | dict[str, Any] | None = ...,
+            best_effort: bool | None = ...,
+            extra: bool | None = ...,
+            weight: int | None = ...,
+        ) -> None: ...
 
     @property
     def says_what_it_gets(self) -> bool:

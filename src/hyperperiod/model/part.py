@@ -147,7 +147,7 @@ class Part:
         if _fill(self, values, (), reading):
             _check(self, (), reading)
         if reading.findings:
-            raise _as_error(reading.findings)
+            raise _as_error(_called(type(self), values), reading.findings)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -155,7 +155,7 @@ class Part:
         reading = Reading(from_file=False)
         part = read_part(cls, dict(values), (), reading)
         if part is None or reading.findings:
-            raise _as_error(reading.findings)
+            raise _as_error(_called(cls, values), reading.findings)
         return part
 
     def replace(self, **values: Any) -> Self:
@@ -196,9 +196,16 @@ class Part:
 SomePart = TypeVar("SomePart", bound=Part)
 
 
-def _as_error(findings: Iterable[Finding]) -> InputError:
-    problems = [Problem("", None, show_path(one.path), one.found, one.allowed) for one in findings]
-    return InputError.of(problems)
+def _called(part: type[Part], values: Mapping[str, Any]) -> str:
+    """What a record is called in messages: its kind, and its name if it has one."""
+    name = values.get("name")
+    return f"{part.__name__} {name}" if isinstance(name, str) and name else part.__name__
+
+
+def _as_error(about: str, findings: Iterable[Finding]) -> InputError:
+    return InputError.of(
+        [Problem(about, None, show_path(one.path), one.found, one.allowed) for one in findings]
+    )
 
 
 def read_part(part: type[SomePart], value: Any, path: Path, reading: Reading) -> SomePart | None:

@@ -6,6 +6,7 @@ of a system must be beside each other.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.limits import PcpuId
 from hyperperiod.model.part import Part, key
@@ -24,6 +25,28 @@ class Stolen(Part):
     duration_ns: PositiveTime = key("how long one is, at most; less than the period")
     pcpu: PcpuId | None = key("the pcpu that is stolen", default=None, unset="each")
     offset_ns: Time = key("when the first begins, in the simulator", default=0)
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            period: int | str,
+            duration: int | str,
+            pcpu: int | None = ...,
+            offset: int | str = ...,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            period_ns: int | str,
+            duration_ns: int | str,
+            pcpu: int | None = ...,
+            offset_ns: int | str = ...,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
 
     def _findings(self) -> Iterator[Finding]:
         if self.duration_ns >= self.period_ns:

@@ -12,7 +12,8 @@ Defaults that depend on other fields (a deadline is the period, the only pcpu is
 best-effort domain without tasks is a plain hog) are filled in by the classes, once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model import pcpus
 from hyperperiod.model.changes import Change, Swap, changes_of_vcpus, swaps_in_order
@@ -21,7 +22,7 @@ from hyperperiod.model.flow import Flow, flows_through
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PcpuId, Pcpus, Prose
 from hyperperiod.model.part import Part, key
-from hyperperiod.model.policy import PolicyChoice, Scope
+from hyperperiod.model.policy import Policy, PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
 from hyperperiod.model.stolen import Stolen, thefts_fit
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
@@ -39,6 +40,25 @@ class Overheads(Part):
     wake_ns: Time = key("each arrival since the last pick", default=0)
     interrupt_ns: Time = key("a pick that a timer or a kick made", default=0)
     migration_ns: Time = key("the vcpu ran on another pcpu before", default=0)
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            context_switch: int | str = ...,
+            context_switch_ns: int | str = ...,
+            pick: int | str = ...,
+            pick_ns: int | str = ...,
+            replenish: int | str = ...,
+            replenish_ns: int | str = ...,
+            wake: int | str = ...,
+            wake_ns: int | str = ...,
+            interrupt: int | str = ...,
+            interrupt_ns: int | str = ...,
+            migration: int | str = ...,
+            migration_ns: int | str = ...,
+        ) -> None: ...
 
 
 class System(Part):
@@ -76,6 +96,28 @@ class System(Part):
     changes: tuple[Change, ...] = key(
         "other interfaces or pcpus from some instants on, `[[change]]`", default=(), name="change"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str = ...,
+            policy: Policy | str | dict[str, Any],
+            pcpus: int = ...,
+            quantum: int | str | None = ...,
+            quantum_ns: int | str | None = ...,
+            sbf: str = ...,
+            spare: Interface | dict[str, Any] | None = ...,
+            overheads: Overheads | dict[str, Any] = ...,
+            reserved: Sequence[int] = ...,
+            stolen: Sequence[Stolen | dict[str, Any]] = ...,
+            domains: Sequence[Domain | dict[str, Any]],
+            flows: Sequence[Flow | dict[str, Any]] = ...,
+            swaps: Sequence[Swap | dict[str, Any]] = ...,
+            changes: Sequence[Change | dict[str, Any]] = ...,
+        ) -> None: ...
 
     def _settle(self) -> None:
         if self.pcpus == 1 and self.policy.scope is Scope.PARTITIONED:

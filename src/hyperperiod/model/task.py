@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.limits import Priority, VcpuIndex
@@ -48,6 +49,30 @@ class Task(Part):
     vcpu: VcpuIndex | None = key(
         "pins the task to one vcpu of the domain", default=None, unset="any"
     )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            kind: str = ...,
+            period: int | str | None = ...,
+            period_ns: int | str | None = ...,
+            wcet: int | str | None = ...,
+            wcet_ns: int | str | None = ...,
+            deadline: int | str | None = ...,
+            deadline_ns: int | str | None = ...,
+            offset: int | str = ...,
+            offset_ns: int | str = ...,
+            jitter: int | str = ...,
+            jitter_ns: int | str = ...,
+            blocking: int | str = ...,
+            blocking_ns: int | str = ...,
+            etf: float | Fraction = ...,
+            priority: int | None = ...,
+            vcpu: int | None = ...,
+        ) -> None: ...
 
     def _settle(self) -> None:
         if self.deadline_ns is None:

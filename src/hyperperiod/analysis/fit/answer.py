@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.fit.problem import Choice, FitProblem
 from hyperperiod.analysis.fit.scoring import Least, Score
 from hyperperiod.model import System
+from hyperperiod.tabular import Row, Tabular
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class LoopRule(StrEnum):
@@ -52,7 +57,7 @@ Listener = Callable[[Progress], None]
 
 
 @dataclass
-class Fitted:
+class Fitted(Tabular):
     """The answer; `system` is complete where there is one.
 
     It is proved schedulable, but for the status "not proved". `loop` is there for a driver loop.
@@ -83,3 +88,40 @@ class Fitted:
     rounds: int = 0
     cuts: int = 0
     seconds: float = 0.0
+
+    TABLES: ClassVar[tuple[str, ...]] = ("vcpus",)
+
+    @property
+    def headline(self) -> str:
+        reason = f" ({self.reason})" if self.reason else ""
+        found = ""
+        if self.system is not None:
+            pcpus = sum((row["bandwidth"] or 0.0 for row in self._rows("vcpus")), 0.0)
+            found = f", servers of {pcpus:.4g} pcpus"
+        return f"{self.before.name} under {self.before.policy}: {self.status}{reason}{found}"
+
+    def _rows(self, _table: str) -> Iterator[Row]:
+        """What each vcpu was given; nothing where there is no answer."""
+        for domain in self.system.domains if self.system is not None else ():
+            for name, keys in zip(domain.vcpu_names, domain.each_vcpu, strict=True):
+                interface = keys.interface
+                yield {
+                    "domain": domain.name,
+                    "vcpu": name,
+                    "pcpu": keys.pcpu,
+                    "priority": keys.priority,
+                    "period_ns": interface.period_ns if interface else None,
+                    "budget_ns": interface.budget_ns if interface else None,
+                    "bandwidth": float(interface.bandwidth) if interface else None,
+                }
+
+    def _draw(self, ax: Axes) -> None:
+        """The servers on each pcpu."""
+        from hyperperiod.plots import draw_stacks
+
+        stacks: dict[str, list[tuple[str, float]]] = {}
+        for row in self._rows("vcpus"):
+            where = "all pcpus" if row["pcpu"] is None else f"pcpu {row['pcpu']}"
+            if row["bandwidth"] is not None:
+                stacks.setdefault(where, []).append((row["vcpu"], row["bandwidth"]))
+        draw_stacks(ax, dict(sorted(stacks.items())), "bandwidth of the servers")

@@ -114,14 +114,4 @@ def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
 
 def misses_text(result: RunResult) -> Styled:
     """The verdict of a run."""
-    if result.is_well:
-        return Styled("no deadline missed", GOOD)
-    found = [
-        f"{count} {what}{'s' if count > 1 else ''} {how}"
-        for count, what, how in (
-            (result.misses, "deadline", "missed"),
-            (result.dropped, "item", "dropped"),
-        )
-        if count
-    ]
-    return Styled(", ".join(found), BAD)
+    return Styled(result.outcome, GOOD if result.is_well else BAD)

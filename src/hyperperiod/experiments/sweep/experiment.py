@@ -225,13 +225,36 @@ def load_sweep(name: str, systems: int | None = None) -> Experiment:
     that what is wrong with one is known before any work begins.
     """
     document, line_of = read_document(name)
+    return _checked(name, _with_file(name, document), systems, line_of)
+
+
+def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> Experiment:
+    """The experiment that a program says as a dictionary with the keys of a file.
+
+    It is the one of a file that says the same: their folders are alike. Errors are as of files.
+    """
+    document = _as_in_files(values)
+    return _checked("the experiment", _with_file("", document), systems, lambda _path: None)
+
+
+def _checked(name: str, document: TomlTable, systems: int | None, line_of: Any) -> Experiment:
     if systems is not None:
         document = {**document, "systems": systems}
-    document = _with_file(name, document)
     experiment = _read(name, document, line_of)
     for point in experiment.points:
         system_of(point, 0)
     return experiment
+
+
+def _as_in_files(value: Any) -> Any:
+    """A value of Python as a reader of TOML gives it: lists, and decimal numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_in_files(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):  # an array
+        value = value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        return [_as_in_files(one) for one in value]
+    return Decimal(str(value)) if isinstance(value, float) else value
 
 
 def experiment_of(name: str, document: TomlTable) -> Experiment:

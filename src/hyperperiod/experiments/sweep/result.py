@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from hyperperiod.experiments.confidence import Interval
+from hyperperiod.experiments.confidence import Interval, ends
 from hyperperiod.model.result_object import ResultObject
+from hyperperiod.tabular import Row, Tabular
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Acceptance(ResultObject):
@@ -33,7 +38,7 @@ class WeightedAcceptance(ResultObject):
     schedulability: float
 
 
-class SweepResult(ResultObject):
+class SweepResult(ResultObject, Tabular):
     """What a sweep comes to; `contradictions` are systems accepted by the analysis that missed."""
 
     sweep: str
@@ -45,3 +50,48 @@ class SweepResult(ResultObject):
     contradictions: int
     points: tuple[Acceptance, ...]
     weighted: tuple[WeightedAcceptance, ...]
+
+    TABLES = ("points", "weighted")
+
+    @property
+    def headline(self) -> str:
+        judged = sum(one.systems for one in self.points)
+        points = len({one.point for one in self.points})
+        broken = f", {self.contradictions} contradictions" if self.contradictions else ""
+        return f"{self.sweep}: {judged:,} verdicts at {points:,} points, seed {self.seed}{broken}"
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        if table == "weighted":
+            yield from (dict(vars(one)) for one in self.weighted)
+            return
+        for one in self.points:
+            low, high = ends(one.ratio, one.ratio_interval)
+            counts = {"systems": one.systems, "accepted": one.accepted, "unknown": one.unknown}
+            verdict = {"judge": one.judge, **counts, "ratio": one.ratio, "low": low, "high": high}
+            yield {"point": one.point, **one.values, **verdict}
+
+    def _draw(self, ax: Axes) -> None:
+        """Acceptance ratios with their intervals, over the first key of the grid with numbers."""
+        from hyperperiod.plots import Curve, draw_curves
+
+        x = self._x
+        points: dict[str, list[tuple[float, float, float, float]]] = {}
+        for one in self.points:
+            others = [str(value) for key, value in one.values.items() if key != x]
+            at = float(one.values[x]) if x is not None else float(one.point)
+            low, high = ends(one.ratio, one.ratio_interval)
+            points.setdefault(", ".join([*others, one.judge]), []).append(
+                (at, one.ratio, low, high)
+            )
+        curves = {name: Curve(*zip(*sorted(found), strict=True)) for name, found in points.items()}
+        label = "point" if x is None else x.rpartition(".")[2].replace("_", " ")
+        draw_curves(ax, curves, label, "accepted systems")
+
+    @property
+    def _x(self) -> str | None:
+        """The first key of the grid that takes several numbers."""
+        for key in self.points[0].values if self.points else ():
+            values = {one.values[key] for one in self.points}
+            if len(values) > 1 and not any(isinstance(value, str) for value in values):
+                return key
+        return None

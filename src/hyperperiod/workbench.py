@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What notebooks and programs call: a system is read, judged, fitted, run, compared, swept.
+
+Each function does what the command of its name does, and returns the object whose JSON that
+command prints (`fit`: the answer, with the fitted system). Times are texts with a unit, as in
+files, or whole nanoseconds. Nothing is printed.
+
+All raise InputError for what is wrong, with what was found and what is allowed, and MissingError,
+with the command that installs it, for what is not there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from hyperperiod import runs
+from hyperperiod.analysis import Analysis, resolve
+from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.model import (
+    InputError,
+    Policy,
+    System,
+    fitting_policies,
+    load_system,
+    parse_policy,
+    with_policy,
+)
+from hyperperiod.model.units import TimeFormatError, parse_time
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hyperperiod.analysis.fit.answer import Fitted
+    from hyperperiod.experiments.sweep.result import SweepResult
+
+Time = int | str
+"""A time as programs give it: whole nanoseconds, or a text with a unit such as "10ms"."""
+
+
+def load(path: str | os.PathLike[str], policy: Policy | str | None = None) -> System:
+    """The system in a file (TOML, CARTS XML, a table of tasks), under its own policy or another."""
+    system = load_system(path)
+    return system if policy is None else with_policy(system, _policy(policy), pinned=False)
+
+
+@overload
+def simulate(
+    system: System,
+    horizon: Time,
+    *,
+    seed: int = 1,
+    trace: Path | None = None,
+    histograms: bool = False,
+    check: bool = False,
+) -> RunResult: ...
+@overload
+def simulate(
+    system: System,
+    horizon: Time,
+    *,
+    seeds: Iterable[int],
+    histograms: bool = False,
+    check: bool = False,
+) -> ComparisonResult: ...
+def simulate(
+    system: System,
+    horizon: Time,
+    *,
+    seed: int = 1,
+    seeds: Iterable[int] | None = None,
+    trace: Path | None = None,
+    histograms: bool = False,
+    check: bool = False,
+) -> RunResult | ComparisonResult:
+    """Runs a system in the simulator up to `horizon`; interfaces that are missing are computed.
+
+    With `seeds` there is a run for each, side by side. `trace` is a file (.hpt) that takes the
+    whole schedule; with `histograms` tasks and flows have their responses in classes; with `check`
+    the core's conservation laws are tested at every instant (slow).
+    """
+    horizon_ns = _time_ns(horizon, "horizon")
+    analysis = Analysis(system)
+    if seeds is None:
+        return runs.simulate(
+            system,
+            horizon_ns,
+            seed,
+            trace,
+            analysis=analysis,
+            histograms=histograms,
+            check=check,
+        )
+    return _side_by_side(
+        [
+            runs.simulate(
+                system, horizon_ns, one, analysis=analysis, histograms=histograms, check=check
+            )
+            for one in _seeds(seeds)
+        ]
+    )
+
+
+def compare(
+    system: System,
+    horizon: Time,
+    policies: Iterable[Policy | str] | None = None,
+    *,
+    seeds: Iterable[int] = (1,),
+) -> ComparisonResult:
+    """Simulates a system under several policies (all known ones that fit it, if not said).
+
+    Interfaces are computed once, under the system's own policy; releases and execution times come
+    from the seed alone, so that runs of one seed differ in their policy and in nothing else.
+    """
+    horizon_ns = _time_ns(horizon, "horizon")
+    whole = resolve(system)
+    chosen = fitting_policies(whole) if policies is None else [_policy(one) for one in policies]
+    drawn = _seeds(seeds)
+    if not chosen:
+        raise InputError(system.name, None, "policies", "none", "at least one policy")
+    found = []
+    for policy in chosen:
+        changed = with_policy(whole, policy)
+        analysis = Analysis(changed)
+        found += [runs.simulate(changed, horizon_ns, seed, analysis=analysis) for seed in drawn]
+    return _side_by_side(found)
+
+
+def fit(
+    system: System,
+    *,
+    least: str = "bandwidth",
+    within: float | None = None,
+    fewest: bool = False,
+    pcpus: int | None = None,
+    periods: tuple[Time, Time] | None = None,
+    grid: Time | None = None,
+    time_limit: Time = "10s",
+    solver: bool = True,
+    rule: str = "sound",
+) -> Fitted:
+    """Chooses what a system leaves open: interfaces, pcpus, priorities; proved, or not given.
+
+    `least` is "bandwidth" or "overhead" (`within` this share of the least bandwidth); with `fewest`
+    as few of the pcpus as will do. `periods` are the shortest and the longest period of interfaces,
+    which are multiples of `grid`. Without `solver` nothing is known of the optimum. `rule` is for
+    driver loops: "sound" or "paper".
+    """
+    from fractions import Fraction
+
+    from hyperperiod.analysis.fit.answer import LoopRule, Options
+    from hyperperiod.analysis.fit.fit import fit as fit_system
+    from hyperperiod.analysis.fit.scoring import Least
+
+    if pcpus is not None:
+        system = System.of(vars(system) | {"pcpus": pcpus})
+    range_ns = None
+    if periods is not None:
+        range_ns = (_time_ns(periods[0], "periods"), _time_ns(periods[1], "periods"))
+    options = Options(
+        least=Least(_one_of(least, [*Least], "least")),
+        within=None if within is None else Fraction(str(within)),
+        fewest=fewest,
+        periods=range_ns,
+        step_ns=None if grid is None else _time_ns(grid, "grid"),
+        limit_s=_time_ns(time_limit, "time_limit") / 1e9,
+        solver=solver,
+        rule=LoopRule(_one_of(rule, [*LoopRule], "rule")),
+    )
+    return fit_system(system, options)
+
+
+def sweep(
+    experiment: str | os.PathLike[str] | Mapping[str, Any],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    systems: int | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
+) -> SweepResult:
+    """Draws systems at every point of a grid and has all of them judged.
+
+    `experiment` is a file, or what one would say as a dictionary. With a folder the rows stay
+    there, as Parquet, and the same call goes on where an earlier one ended; without, they go.
+    `workers` are processes of this machine, `scheduler` is the address of a Dask cluster.
+    """
+    import tempfile
+    from pathlib import Path
+
+    from hyperperiod.experiments.sweep.experiment import experiment_in, load_sweep
+    from hyperperiod.experiments.sweep.folder import opened
+    from hyperperiod.experiments.sweep.summary import summarize
+    from hyperperiod.experiments.sweep.work import work
+    from hyperperiod.libraries import require
+
+    require("pyarrow", "sweep", "a sweep")
+    if isinstance(experiment, Mapping):
+        asked = experiment_in(experiment, systems)
+    else:
+        asked = load_sweep(os.fspath(experiment), systems)
+    with (
+        tempfile.TemporaryDirectory(prefix="hyperperiod-") as passing,
+        opened(Path(passing if folder is None else folder), asked) as kept,
+    ):
+        interrupted = work(asked, kept, lambda _systems: None, workers, scheduler)
+        result = summarize(asked, kept, interrupted=interrupted)
+    return result.replace(folder="") if folder is None else result
+
+
+def _side_by_side(found: Sequence[RunResult]) -> ComparisonResult:
+    return ComparisonResult(
+        system=found[0].system, interrupted=found[-1].interrupted, results=tuple(found)
+    )
+
+
+def _seeds(seeds: Iterable[int]) -> list[int]:
+    drawn = list(seeds)
+    if not drawn:
+        raise InputError("", None, "seeds", "none", "at least one seed")
+    return drawn
+
+
+def _policy(policy: Policy | str) -> Policy:
+    return parse_policy(policy) if isinstance(policy, str) else policy
+
+
+def _time_ns(time: Time, what: str) -> int:
+    """A time in nanoseconds; InputError for a text that is none."""
+    if isinstance(time, int):
+        return time
+    try:
+        return parse_time(time)
+    except TimeFormatError as error:
+        raise InputError("", None, what, repr(time), error.allowed) from None
+
+
+def _one_of(word: str, allowed: Sequence[str], what: str) -> str:
+    if word not in allowed:
+        raise InputError("", None, what, repr(word), " or ".join(map(str, allowed)))
+    return word

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What programs call does what the commands do: the same numbers, the same refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import hyperperiod as hp
+from hyperperiod.cli import main
+
+TOP = Path(__file__).parents[2]
+FLIGHT = str(TOP / "systems" / "flight-control.toml")
+UNFITTED = str(TOP / "systems" / "exsched-table2-unfitted.toml")
+LOADS: dict[str, Any] = {
+    "name": "loads",
+    "systems": 6,
+    "horizon": "500ms",
+    "hosts": ["analysis", "sim"],
+    "draw": {"domains": 2, "tasks": 4, "utilization": 0.5, "max_period": "100ms"},
+    "grid": {"draw.utilization": [0.6, 0.9]},
+}
+LOADS_FILE = """
+name = "loads"
+systems = 6
+horizon = "500ms"
+hosts = ["analysis", "sim"]
+draw = { domains = 2, tasks = 4, utilization = 0.5, max_period = "100ms" }
+grid = { "draw.utilization" = [0.6, 0.9] }
+"""
+
+
+def printed(*arguments: str) -> dict[str, Any]:
+    """What a command prints with --json."""
+    done = CliRunner().invoke(main, [*arguments, "--json"])
+    assert done.exit_code in (0, 1), done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+# -- systems --------------------------------------------------------------------------------------
+
+
+def test_texts_and_nanoseconds_make_the_same_objects() -> None:
+    by_key = hp.Task(name="t", period="10ms", wcet="1.5us", jitter="0ms")
+    assert by_key == hp.Task(name="t", period_ns=10_000_000, wcet_ns=1500)
+    assert by_key == hp.Task(name="t", period=10_000_000, wcet_ns="1.5us")
+    domain = hp.Domain(name="d", interface={"period": "10ms", "budget": 4000}, tasks=[by_key])
+    interface = hp.Interface(period_ns=10_000_000, budget_ns="4us")
+    assert domain == hp.Domain.of({"name": "d", "interface": interface, "task": (by_key,)})
+
+
+def test_an_object_is_what_its_file_says(tmp_path: Path) -> None:
+    system = hp.load(FLIGHT)
+    file = tmp_path / "again.toml"
+    file.write_text(hp.to_toml(system))
+    assert hp.load(file) == system
+    assert hp.load(FLIGHT, policy="ptps") == hp.with_policy(system, hp.parse_policy("ptps"))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: hp.Task(name="io", period="10 ticks", wcet="1ms"),
+            "Task io: period: found '10 ticks'; allowed: a time with a unit",
+        ),
+        (
+            lambda: hp.Task.of({"period": "10ms", "wcet": "1ms"}),
+            "Task: name: found nothing; allowed: this key is required",
+        ),
+        (
+            lambda: hp.Domain(name="a", tasks=[{"name": "t", "perod": "1ms"}]),
+            "Domain a: tasks[0].perod: found the unknown key perod; allowed: did you mean period?",
+        ),
+        (
+            lambda: hp.Interface(period="10ms", budget="11ms"),
+            "Interface: budget: found a budget of 11ms; allowed: at most the period, 10ms",
+        ),
+        (lambda: hp.load(FLIGHT, policy="crp"), "policy: found 'crp'; allowed: did you mean crps?"),
+        (lambda: hp.simulate(hp.load(FLIGHT), "1 s?"), "horizon: found '1 s?'; allowed: a time"),
+        (lambda: hp.simulate(hp.load(FLIGHT), "1s", seeds=[]), "seeds: found none; allowed: at"),
+        (lambda: hp.compare(hp.load(FLIGHT), "1s", []), "policies: found none; allowed: at least"),
+        (lambda: hp.fit(hp.load(UNFITTED), least="x"), "least: found 'x'; allowed: bandwidth or"),
+        (lambda: hp.fit(hp.load(UNFITTED), rule="x"), "rule: found 'x'; allowed: sound or paper"),
+        (
+            lambda: hp.sweep({**LOADS, "grid": {"draw.tasks": 3}}),
+            "the experiment: grid.draw.tasks: found 3; allowed: a list",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(hp.InputError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+# -- what the functions say is what the commands say ----------------------------------------------
+
+
+def test_analyze_and_simulate() -> None:
+    system = hp.load(FLIGHT)
+    assert hp.analyze(system).to_dict() == printed("analyze", FLIGHT)
+    run = hp.simulate(system, "500ms", seed=3)
+    assert run.to_dict() == printed("simulate", FLIGHT, "--horizon", "500ms", "--seed", "3")
+
+
+def test_several_seeds_are_so_many_runs() -> None:
+    system = hp.load(FLIGHT)
+    found = hp.simulate(system, 300_000_000, seeds=range(4))
+    assert [run.seed for run in found.results] == [0, 1, 2, 3]
+    assert found.results == tuple(hp.simulate(system, "300ms", seed=seed) for seed in range(4))
+    assert len({run.tasks[0] for run in found.results}) > 1, "seeds draw other times"
+
+
+def test_compare() -> None:
+    system = hp.load(FLIGHT)
+    said = printed("compare", FLIGHT, "--policies", "ptps,crps", "--horizon", "300ms")
+    assert hp.compare(system, "300ms", ["ptps", "crps"]).to_dict() == said
+    every = printed("compare", FLIGHT, "--horizon", "300ms")
+    assert hp.compare(system, "300ms").to_dict() == every
+    both = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2])
+    assert [(run.policy, run.seed) for run in both.results] == [
+        *(("ptps", 1), ("ptps", 2)),
+        *(("crps", 1), ("crps", 2)),
+    ]
+
+
+def test_fit() -> None:
+    fitted = hp.fit(hp.load(UNFITTED), time_limit="1s", solver=False)
+    said = printed("fit", UNFITTED, "--heuristics", "--time-limit", "1s")
+    assert fitted.system is not None
+    assert hp.analyze(fitted.system).schedulable is True
+    chosen = [row["bandwidth"] for row in fitted.rows()]
+    assert sum(chosen) == pytest.approx(said["bandwidth"]["found"])
+
+
+def test_a_sweep_of_a_dictionary_is_that_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "loads.toml"
+    file.write_text(LOADS_FILE)
+    folder = tmp_path / "rows"
+    said = printed("sweep", str(file), "--workers", "1", "--out", str(folder))
+    kept = hp.sweep(LOADS, folder)  # the folder of the same experiment: nothing is left to do
+    assert kept.to_dict() == said
+    assert hp.sweep(file).replace(folder=str(folder)) == kept
+    assert hp.sweep(LOADS) == kept.replace(folder="")
+    other = {**LOADS, "grid": {"draw.utilization": (0.6, 0.8)}}
+    with pytest.raises(hp.InputError, match="the results of another experiment"):
+        hp.sweep(other, folder)
