@@ -24,8 +24,6 @@ from hyperperiod.version import VERSION
 # As in typing, whose import would be half of what this one costs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from hyperperiod.analysis.analyze import analyze
     from hyperperiod.analysis.fit.answer import Fitted
     from hyperperiod.analysis.resolve import resolve
@@ -107,13 +105,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # whoever checks types has the names above, and no others
 
-    return getattr(import_module(f"hyperperiod.{home}"), name)
+    def __getattr__(name: str) -> object:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"hyperperiod.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -108,8 +108,10 @@ __all__ = [
 _WRITERS = {"to_table": "table", "to_toml": "write"}
 
 
-def __getattr__(name: str) -> Any:
-    home = _WRITERS.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+if not TYPE_CHECKING:  # whoever checks types has the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        home = _WRITERS.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{home}"), name)
