@@ -13,6 +13,7 @@ ends of lines do not count. A block of another language with a title, fenced as
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -70,12 +71,19 @@ def tidy(output: str) -> str:
 
 def run(found: list[Block]) -> list[list[str]]:
     """What the commands of one page print now."""
+    with folder() as place:
+        return [run_block(block, place) for block in found]
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """The folder in which the commands of a page run."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "out").mkdir()
+        place = Path(name)
+        (place / "out").mkdir()
         for part in ("systems", "docs"):
-            (folder / part).symlink_to(TOP / part)
-        return [run_block(block, folder) for block in found]
+            (place / part).symlink_to(TOP / part)
+        yield place
 
 
 def run_block(block: Block, folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 class Perfetto:
     # A trace in Perfetto's format, in pieces that follow one another in the file. Vcpus: name and
-    # whether it has a server. Tasks: domain and name. Rules: their names by their numbers.
+    # whether it has a server. Tasks: domain and name. Flows, rules: their names, by their numbers.
 
     def __init__(
         self,
@@ -19,6 +19,7 @@ class Perfetto:
         pcpus: int,
         vcpus: Sequence[tuple[str, bool]],
         tasks: Sequence[tuple[str, str]],
+        flows: Sequence[str],
         has_one_spare: bool,
         budgets: Sequence[str],
         orders: Sequence[str],
@@ -26,7 +27,7 @@ class Perfetto:
     ) -> None: ...
     def packets(self, records: NDArray[np.void]) -> bytes: ...
     def last_packets(self, now_ns: int) -> bytes: ...
-    # Ends what has not ended yet.
+    # Ends what pcpus do; jobs that are not completed stay open.
 
 PERFETTO_FIELDS: tuple[tuple[str, str, int], ...]
 PERFETTO_VALUES: tuple[tuple[str, str, int], ...]

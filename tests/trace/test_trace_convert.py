@@ -201,7 +201,9 @@ def test_perfetto_job_slices_wait_for_the_job_before(tmp_path: Path) -> None:
         for event in on_track(tracks, events, "t")
     ]
     assert found == [
+        (0, "TYPE_INSTANT", "release"),
         (0, "TYPE_SLICE_BEGIN", "job 0"),
+        (10, "TYPE_INSTANT", "release"),
         (12, "TYPE_INSTANT", "miss: high.t job 0"),
         (12, "TYPE_SLICE_END", ""),
         (12, "TYPE_SLICE_BEGIN", "job 1"),
@@ -229,8 +231,34 @@ def test_perfetto_shows_swaps(tmp_path: Path) -> None:
     tracks, events = perfetto(script, tmp_path)
     found = on_track(tracks, events, "machine")
     assert [(event.timestamp, event.track_event.name) for event in found] == [
-        (7, "swap to periodic + fp + reclaim")
+        (7, "swap to periodic + fp + reclaim"),
+        (9, "end of the run"),
     ]
+
+
+def test_perfetto_shows_what_moves_and_what_is_dropped(tmp_path: Path) -> None:
+    flows: list[Any] = [
+        {"name": name, "kind": "periodic", "period_ns": 10, "offset_ns": 0, "jitter_ns": 0,
+         "burst": 1, "queue": 1, "deadline_ns": 10, "hops": []}
+        for name in ("audio", "video")
+    ]  # fmt: skip
+    script = Script(make_header("ptps", examples.PAIR, flows=flows))
+    script.add(3, Kind.MOVE, vcpu=H).add(5, Kind.MOVE, vcpu=H, pcpu=0)
+    tracks, events = perfetto(script.add(7, Kind.DROP, value=1 << 48 | 9).end(9), tmp_path)
+    assert [one.track_event.name for one in on_track(tracks, events, "machine")] == [
+        "high moves away", "high moves to pcpu 0", "drop: video item 9", "end of the run",
+    ]  # fmt: skip
+
+
+def test_perfetto_jobs_that_are_not_completed_have_no_end(tmp_path: Path) -> None:
+    script = Script(make_header("ds", [vcpu("high", 10, 4)], [task("high", "t", 10, 4)]))
+    script.release(0, 0, 0, 10).run(0, H, task=0).complete(9, 0, 0, 9).release(10, 0, 1, 20)
+    tracks, events = perfetto(script.end(20), tmp_path)
+    kinds = [one.track_event.type for one in on_track(tracks, events, "t")]
+    assert kinds.count(TrackEvent.TYPE_SLICE_BEGIN) == 2
+    assert kinds.count(TrackEvent.TYPE_SLICE_END) == 1
+    (begin, end) = on_track(tracks, events, "pcpu 0")
+    assert (begin.timestamp, end.timestamp) == (0, 20)
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

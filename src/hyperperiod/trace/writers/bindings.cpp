@@ -44,11 +44,12 @@ class Records {
 };
 
 Machine machine_of(u32 pcpus, const std::vector<std::pair<std::string, bool>> &vcpus,
-                   const std::vector<std::pair<std::string, std::string>> &tasks,
+                   const std::vector<std::pair<std::string, std::string>> &tasks, Names flows,
                    bool has_one_spare, Names budgets, Names orders, Names slacks) {
     Machine machine{.pcpus = pcpus,
                     .vcpus = {},
                     .tasks = {},
+                    .flows = std::move(flows),
                     .has_one_spare = has_one_spare,
                     .budgets = std::move(budgets),
                     .orders = std::move(orders),
@@ -111,14 +112,14 @@ NB_MODULE(_convert, module) {
             "__init__",
             [](PerfettoWriter *self, u32 pcpus,
                const std::vector<std::pair<std::string, bool>> &vcpus,
-               const std::vector<std::pair<std::string, std::string>> &tasks, bool has_one_spare,
-               Names budgets, Names orders, Names slacks) {
-                new (self) PerfettoWriter(machine_of(pcpus, vcpus, tasks, has_one_spare,
-                                                     std::move(budgets), std::move(orders),
-                                                     std::move(slacks)));
+               const std::vector<std::pair<std::string, std::string>> &tasks, Names flows,
+               bool has_one_spare, Names budgets, Names orders, Names slacks) {
+                new (self) PerfettoWriter(machine_of(pcpus, vcpus, tasks, std::move(flows),
+                                                     has_one_spare, std::move(budgets),
+                                                     std::move(orders), std::move(slacks)));
             },
-            nb::kw_only(), "pcpus"_a, "vcpus"_a, "tasks"_a, "has_one_spare"_a, "budgets"_a,
-            "orders"_a, "slacks"_a)
+            nb::kw_only(), "pcpus"_a, "vcpus"_a, "tasks"_a, "flows"_a, "has_one_spare"_a,
+            "budgets"_a, "orders"_a, "slacks"_a)
         .def("packets", &packets, "records"_a)
         .def("last_packets", &last_packets, "now_ns"_a);
     module.attr("PERFETTO_FIELDS") = fields();

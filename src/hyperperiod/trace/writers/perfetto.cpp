@@ -11,27 +11,21 @@ namespace {
 
 constexpr u64 SEQUENCE = 1; // all packets come from one writer
 
-// Numbers of interned names. Event names of vcpus come behind those here, in their order.
+// Names that every trace has, and their numbers: 1, 2, and so on.
 enum Category : u64 {
-    CATEGORY_RUN = 1,
-    CATEGORY_IDLE,
-    CATEGORY_JOB,
-    CATEGORY_MISS,
-    CATEGORY_BUDGET,
-    CATEGORY_MACHINE
+    IN_NONE,
+    IN_RUN,
+    IN_IDLE,
+    IN_RELEASE,
+    IN_JOB,
+    IN_MISS,
+    IN_BUDGET,
+    IN_MACHINE
 };
-constexpr const char *CATEGORIES[] = {"run", "idle", "job", "miss", "budget", "machine"};
-enum EventName : u64 { NAME_IDLE = 1, NAME_REPLENISH, NAME_DEPLETE };
-constexpr const char *EVENT_NAMES[] = {"idle", "replenish", "deplete"};
-enum Note : u64 {
-    NOTE_VCPU = 1,
-    NOTE_TASK,
-    NOTE_JOB,
-    NOTE_PAYS,
-    NOTE_UNTIL,
-    NOTE_RELEASE,
-    NOTE_DEADLINE
-};
+constexpr const char *CATEGORIES[] = {"run", "idle", "release", "job", "miss", "budget", "machine"};
+enum EventName : u64 { NO_NAME, IDLES, RELEASES, REPLENISHES, DEPLETES };
+constexpr const char *EVENT_NAMES[] = {"idle", "release", "replenish", "deplete"};
+enum Note : u64 { NO_NOTE, VCPU, TASK, JOB, PAYS, UNTIL_NS, RELEASE_NS, DEADLINE_NS };
 constexpr const char *NOTES[] = {"vcpu",     "task",       "job",        "pays",
                                  "until_ns", "release_ns", "deadline_ns"};
 
@@ -79,6 +73,10 @@ void PerfettoWriter::add(const Record &record) {
         return swap(record);
     case MOVE:
         return move(record);
+    case DROP:
+        return drop(record);
+    case END:
+        return name_on_machine(record.time_ns, "end of the run");
     }
 }
 
@@ -86,9 +84,6 @@ void PerfettoWriter::end(u64 now_ns) {
     for (std::size_t pcpu = 0; pcpu < is_open_.size(); pcpu++)
         if (is_open_[pcpu])
             end_slice(now_ns, pcpu_tracks_[pcpu]);
-    for (std::size_t task = 0; task < waiting_.size(); task++)
-        if (!waiting_[task].empty())
-            end_slice(now_ns, task_tracks_[task]);
 }
 
 // Names.
@@ -269,19 +264,19 @@ void PerfettoWriter::decide(const Record &record) {
     is_open_[record.pcpu] = runs || record.payer != NONE;
     if (!is_open_[record.pcpu])
         return;
-    const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{NAME_IDLE};
+    const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{IDLES};
     const u64 paying = payers(record);
     event(record.time_ns, track, TrackEvent_TYPE_SLICE_BEGIN, [&] {
-        out_.number(TrackEvent_category_iids, runs ? CATEGORY_RUN : CATEGORY_IDLE);
+        out_.number(TrackEvent_category_iids, runs ? IN_RUN : IN_IDLE);
         out_.number(TrackEvent_name_iid, name);
         if (runs)
-            note_text(NOTE_VCPU, server_text(record.vcpu));
+            note_text(VCPU, server_text(record.vcpu));
         if (runs && record.task != NONE) {
-            note_text(NOTE_TASK, task_text(record.task));
-            note(NOTE_JOB, record.job);
+            note_text(TASK, task_text(record.task));
+            note(JOB, record.job);
         }
-        note_text(NOTE_PAYS, paying);
-        note(NOTE_UNTIL, record.value);
+        note_text(PAYS, paying);
+        note(UNTIL_NS, record.value);
     });
 }
 
@@ -306,8 +301,7 @@ void PerfettoWriter::refill_or_deplete(const Record &record) {
         return;
     changed.remaining_ns = refilled ? record.value : 0;
     count(record.time_ns, changed);
-    instant(record.time_ns, changed.track, CATEGORY_BUDGET,
-            refilled ? NAME_REPLENISH : NAME_DEPLETE);
+    instant(record.time_ns, changed.track, IN_BUDGET, refilled ? REPLENISHES : DEPLETES);
 }
 
 void PerfettoWriter::count(u64 time_ns, const Server &server) {
@@ -318,6 +312,14 @@ void PerfettoWriter::count(u64 time_ns, const Server &server) {
 void PerfettoWriter::release(const Record &record) {
     std::deque<Release> &waiting = waiting_.at(record.task);
 
+    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, [&] {
+        out_.number(TrackEvent_category_iids, IN_RELEASE);
+        out_.number(TrackEvent_name_iid, RELEASES);
+        note_text(TASK, task_text(record.task));
+        note(JOB, record.job);
+        if (record.value != 0)
+            note(DEADLINE_NS, record.value);
+    });
     waiting.push_back({record.time_ns, record.value, record.job});
     if (waiting.size() == 1)
         begin_job(record.time_ns, record.task, waiting.front());
@@ -325,16 +327,16 @@ void PerfettoWriter::release(const Record &record) {
 
 void PerfettoWriter::begin_job(u64 now_ns, u16 task, const Release &release) {
     event(now_ns, task_tracks_[task], TrackEvent_TYPE_SLICE_BEGIN, [&] {
-        out_.number(TrackEvent_category_iids, CATEGORY_JOB);
+        out_.number(TrackEvent_category_iids, IN_JOB);
         out_.message(TrackEvent_name, [&] {
             out_.append("job ");
             out_.append(Digits(release.job));
         });
-        note_text(NOTE_TASK, task_text(task));
-        note(NOTE_JOB, release.job);
-        note(NOTE_RELEASE, release.time_ns);
+        note_text(TASK, task_text(task));
+        note(JOB, release.job);
+        note(RELEASE_NS, release.time_ns);
         if (release.deadline_ns != 0)
-            note(NOTE_DEADLINE, release.deadline_ns);
+            note(DEADLINE_NS, release.deadline_ns);
     });
 }
 
@@ -353,7 +355,7 @@ void PerfettoWriter::miss(const Record &record) {
     const TaskName &task = machine_.tasks.at(record.task);
 
     event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, CATEGORY_MISS);
+        out_.number(TrackEvent_category_iids, IN_MISS);
         out_.message(TrackEvent_name, [&] {
             for (std::string_view part :
                  {std::string_view("miss: "), std::string_view(task.domain), std::string_view("."),
@@ -361,9 +363,9 @@ void PerfettoWriter::miss(const Record &record) {
                 out_.append(part);
             out_.append(Digits(record.job));
         });
-        note_text(NOTE_TASK, task_text(record.task));
-        note(NOTE_JOB, record.job);
-        note(NOTE_DEADLINE, record.value);
+        note_text(TASK, task_text(record.task));
+        note(JOB, record.job);
+        note(DEADLINE_NS, record.value);
     });
 }
 
@@ -382,9 +384,15 @@ void PerfettoWriter::move(const Record &record) {
     name_on_machine(record.time_ns, server_name(record.vcpu) + " moves " + where);
 }
 
+// The value says which flow in its upper 16 bits, and which item in its lower 32.
+void PerfettoWriter::drop(const Record &record) {
+    name_on_machine(record.time_ns, "drop: " + machine_.flows.at(record.value >> 48) + " item "
+                                        + std::to_string(record.value & 0xFFFFFFFF));
+}
+
 void PerfettoWriter::name_on_machine(u64 time_ns, std::string_view name) {
     event(time_ns, machine_track_, TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, CATEGORY_MACHINE);
+        out_.number(TrackEvent_category_iids, IN_MACHINE);
         out_.text(TrackEvent_name, name);
     });
 }

@@ -32,6 +32,7 @@ struct Machine {
     u32 pcpus;
     std::vector<VcpuName> vcpus;
     std::vector<TaskName> tasks;
+    std::vector<std::string> flows;
     bool has_one_spare;
     std::vector<std::string> budgets, orders, slacks; // the names of rules by their numbers
 };
@@ -41,7 +42,7 @@ class PerfettoWriter {
     explicit PerfettoWriter(Machine machine);
 
     void add(const Record &record);
-    // Ends every slice that is still open.
+    // Ends what pcpus do. Jobs that are not completed stay open.
     void end(u64 now_ns);
     // What has been written since `clear`.
     std::string_view bytes() const { return out_.bytes(); }
@@ -82,6 +83,7 @@ class PerfettoWriter {
     void miss(const Record &record);
     void swap(const Record &record);
     void move(const Record &record);
+    void drop(const Record &record);
     void begin_job(u64 now_ns, u16 task, const Release &release);
     void count(u64 time_ns, const Server &server);
     void name_on_machine(u64 time_ns, std::string_view name);
