@@ -180,6 +180,11 @@ class Run {
         now_ns_ = simulation_->advance(horizon_ns_, instants);
         return now_ns_;
     }
+    void keep_responses() {
+        if (now_ns_ > 0)
+            throw std::invalid_argument("the run has begun");
+        simulation_->keep_responses();
+    }
     void finish() {
         if (!finished_)
             simulation_->finish(now_ns_);
@@ -196,6 +201,12 @@ class Run {
     }
     nb::list responses(u32 task) const {
         return buckets_of(simulation_->tasks().at(task).responses);
+    }
+    std::vector<Ns> every_response(u32 task) const {
+        return simulation_->tasks().at(task).responses.values();
+    }
+    std::vector<Ns> every_flow_response(u32 flow) const {
+        return simulation_->flows().at(flow).responses().values();
     }
     nb::list flows() const {
         nb::list list;
@@ -366,12 +377,15 @@ void bind_run(nb::module_ &module) {
         .def(nb::init<const Scenario &, const std::optional<std::string> &>(), arg("scenario"),
              arg("trace_path").none() = nb::none())
         .def("advance", &Run::advance, arg("instants"), nb::call_guard<nb::gil_scoped_release>())
+        .def("keep_responses", &Run::keep_responses)
         .def("finish", &Run::finish)
         .def_prop_ro("now_ns", &Run::now_ns)
         .def("tasks", &Run::tasks)
         .def("responses", &Run::responses, arg("task"))
+        .def("every_response", &Run::every_response, arg("task"))
         .def("flows", &Run::flows)
         .def("flow_responses", &Run::flow_responses, arg("flow"))
+        .def("every_flow_response", &Run::every_flow_response, arg("flow"))
         .def("vcpus", &Run::vcpus)
         .def("pcpus", &Run::pcpus);
 }

@@ -55,6 +55,7 @@ class FlowRun {
     void close(Ns end_ns);
 
     const Histogram &responses() const { return responses_; }
+    void keep_responses() { responses_.keep_values(); }
     u64 items() const { return items_; }
     u64 under_way() const { return under_way_.size(); }
     u64 most_under_way() const { return closed() ? flow_.clients : flow_.queue; }

@@ -3,8 +3,9 @@
 // Response times of one task: exact count, sum, minimum and maximum, and a log-linear histogram
 // for the percentiles. Every power of two is split into 64 equal buckets (below 64 ns each
 // nanosecond has its own), and a bucket answers with its middle, so a percentile is off by at
-// most 1/128 of itself. Octaves get their 512 bytes when they are first hit: a task costs what
-// the spread of its response times needs, whatever the length of the run.
+// most 1/128 of itself. Who asks for it before the first has every value as well. Octaves get their
+// 512 bytes when they are first hit: a task costs what the spread of its response times needs,
+// whatever the length of the run.
 #pragma once
 
 #include "hosts/sim/scenario.h"
@@ -12,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <vector>
 
 namespace hyperperiod::sim {
 
@@ -38,7 +40,14 @@ class Histogram {
         sum_high_ += sum_low_ < value_ns;
         min_ns_ = value_ns < min_ns_ ? value_ns : min_ns_;
         max_ns_ = value_ns > max_ns_ ? value_ns : max_ns_;
+        if (values_) [[unlikely]]
+            values_->push_back(value_ns);
     }
+
+    // From here on every value is kept, in the order in which they come.
+    void keep_values() { values_ = std::make_unique<std::vector<Ns>>(); }
+    // Nothing unless they are kept.
+    std::vector<Ns> values() const { return values_ ? *values_ : std::vector<Ns>(); }
 
     u64 count() const { return count_; }
     Ns min_ns() const { return min_ns_; }
@@ -71,6 +80,7 @@ class Histogram {
     u64 sum_high_ = 0;
     Ns min_ns_ = NEVER;
     Ns max_ns_ = 0;
+    std::unique_ptr<std::vector<Ns>> values_;
 };
 
 } // namespace hyperperiod::sim

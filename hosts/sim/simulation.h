@@ -39,6 +39,13 @@ class Simulation {
     // Closes the run at `end_ns`, which advance has returned: what completes at this very
     // instant still counts, what would be released does not.
     virtual void finish(Ns end_ns) = 0;
+    // Keeps every response time of tasks and flows, from here on.
+    void keep_responses() {
+        for (TaskRun &task : tasks_)
+            task.responses.keep_values();
+        for (FlowRun &flow : flows_)
+            flow.keep_responses();
+    }
 
     const std::vector<TaskRun> &tasks() const { return tasks_; }
     const std::vector<FlowRun> &flows() const { return flows_; }

@@ -33,14 +33,15 @@ def simulate(
     *,
     analysis: Analysis | None = None,
     histograms: bool = False,
+    responses: bool = False,
     check: bool = False,
 ) -> RunResult:
     """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
 
     Missing interfaces are computed first; `analysis` is that of `system`, where there is one
     already. `progress` is called with the instant that the run has reached. With `histograms`
-    tasks and flows have response times as (lowest, highest, count); with `check` the core's
-    conservation laws are tested at every instant (slow).
+    tasks and flows have response times as (lowest, highest, count), with `responses` each of them;
+    with `check` the core's conservation laws are tested at every instant (slow).
 
     Raises InputError for what cannot be run.
     """
@@ -56,6 +57,7 @@ def simulate(
         progress,
         guarantees=guarantees,
         histograms=histograms,
+        responses=responses,
         check=check,
     )
 

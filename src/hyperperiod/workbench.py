@@ -53,6 +53,7 @@ def simulate(
     seed: int = 1,
     trace: Path | None = None,
     histograms: bool = False,
+    responses: bool = False,
     check: bool = False,
 ) -> RunResult: ...
 @overload
@@ -62,6 +63,7 @@ def simulate(
     *,
     seeds: Iterable[int],
     histograms: bool = False,
+    responses: bool = False,
     check: bool = False,
 ) -> ComparisonResult: ...
 def simulate(
@@ -72,34 +74,34 @@ def simulate(
     seeds: Iterable[int] | None = None,
     trace: Path | None = None,
     histograms: bool = False,
+    responses: bool = False,
     check: bool = False,
 ) -> RunResult | ComparisonResult:
     """Runs a system in the simulator up to `horizon`; interfaces that are missing are computed.
 
     With `seeds` there is a run for each, side by side. `trace` is a file (.hpt) that takes the
-    whole schedule; with `histograms` tasks and flows have their responses in classes; with `check`
-    the core's conservation laws are tested at every instant (slow).
+    whole schedule; with `histograms` tasks and flows have their response times in classes, with
+    `responses` each of them; with `check` the core's conservation laws are tested at every instant
+    (slow).
     """
     horizon_ns = _time_ns(horizon, "horizon")
+    if seeds is not None and trace is not None:
+        raise InputError("", None, "trace", "a file beside seeds", "a trace of a run of one seed")
     analysis = Analysis(system)
-    if seeds is None:
-        return runs.simulate(
+    found = [
+        runs.simulate(
             system,
             horizon_ns,
-            seed,
+            one,
             trace,
             analysis=analysis,
             histograms=histograms,
+            responses=responses,
             check=check,
         )
-    return _side_by_side(
-        [
-            runs.simulate(
-                system, horizon_ns, one, analysis=analysis, histograms=histograms, check=check
-            )
-            for one in _seeds(seeds)
-        ]
-    )
+        for one in ([seed] if seeds is None else _seeds(seeds))
+    ]
+    return found[0] if seeds is None else _side_by_side(found)
 
 
 def compare(

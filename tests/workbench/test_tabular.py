@@ -29,7 +29,7 @@ def no_screen() -> Iterator[None]:
 
 
 def run_of(name: str) -> hp.RunResult:
-    return hp.simulate(hp.load(SYSTEMS / f"{name}.toml"), "300ms")
+    return hp.simulate(hp.load(SYSTEMS / f"{name}.toml"), "300ms", responses=True)
 
 
 def sweep() -> hp.SweepResult:
@@ -47,7 +47,9 @@ RESULTS: dict[str, Callable[[], Tabular]] = {
     "analysis": lambda: hp.analyze(hp.load(SYSTEMS / "flight-control.toml")),
     "run": lambda: run_of("flight-control"),
     "run with flows": lambda: run_of("packet-path"),
-    "comparison": lambda: hp.compare(hp.load(SYSTEMS / "flight-control.toml"), "100ms"),
+    "comparison": lambda: hp.simulate(
+        hp.load(SYSTEMS / "flight-control.toml"), "100ms", seeds=[1, 2], responses=True
+    ),
     "fitted": fitted,
     "sweep": sweep,
 }
@@ -94,7 +96,7 @@ def test_runs_side_by_side_say_which_is_which() -> None:
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:
-    message = r"RunResult: table: found 'jobs'; allowed: tasks, domains, pcpus, flows"
+    message = r"RunResult: table: found 'jobs'; allowed: tasks, domains, pcpus, flows, responses"
     with pytest.raises(hp.InputError, match=message):
         run_of("flight-control").to_frame("jobs")
 

@@ -12,7 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import hyperperiod as hp
+from hyperperiod import _sim
 from hyperperiod.cli import main
+from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.trace.format import Kind, read
 
 TOP = Path(__file__).parents[2]
 FLIGHT = str(TOP / "systems" / "flight-control.toml")
@@ -85,6 +88,12 @@ def test_an_object_is_what_its_file_says(tmp_path: Path) -> None:
         (lambda: hp.load(FLIGHT, policy="crp"), "policy: found 'crp'; allowed: did you mean crps?"),
         (lambda: hp.simulate(hp.load(FLIGHT), "1 s?"), "horizon: found '1 s?'; allowed: a time"),
         (lambda: hp.simulate(hp.load(FLIGHT), "1s", seeds=[]), "seeds: found none; allowed: at"),
+        (
+            lambda: hp.simulate(  # type: ignore[call-overload]
+                hp.load(FLIGHT), "1s", seeds=[1], trace=Path("x.hpt")
+            ),
+            "trace: found a file beside seeds; allowed: a trace of a run of one seed",
+        ),
         (lambda: hp.compare(hp.load(FLIGHT), "1s", []), "policies: found none; allowed: at least"),
         (lambda: hp.fit(hp.load(UNFITTED), least="x"), "least: found 'x'; allowed: bandwidth or"),
         (lambda: hp.fit(hp.load(UNFITTED), rule="x"), "rule: found 'x'; allowed: sound or paper"),
@@ -116,6 +125,41 @@ def test_several_seeds_are_so_many_runs() -> None:
     assert [run.seed for run in found.results] == [0, 1, 2, 3]
     assert found.results == tuple(hp.simulate(system, "300ms", seed=seed) for seed in range(4))
     assert len({run.tasks[0] for run in found.results}) > 1, "seeds draw other times"
+
+
+@pytest.mark.parametrize("name", ["flight-control", "packet-path", "request-response"])
+def test_every_response_on_request(name: str, tmp_path: Path) -> None:
+    """They are those of the trace, in its order, and nothing else of the run changes."""
+    system = hp.load(TOP / "systems" / f"{name}.toml")
+    trace = tmp_path / "run.hpt"
+    kept = hp.simulate(system, "300ms", trace=trace, histograms=True, responses=True)
+    plain = hp.simulate(system, "300ms", histograms=True)
+    _, records = read(trace)
+    done = records[records["kind"] == Kind.COMPLETE]
+    for number, task in enumerate(kept.tasks):
+        assert task.responses_ns == tuple(done["value"][done["task"] == number].tolist())
+    for (_, entry), (_, other) in zip(kept.entries, plain.entries, strict=True):
+        responses = entry.responses_ns
+        assert responses is not None
+        assert entry.replace(responses_ns=None) == other
+        assert sum(count for _, _, count in entry.histogram or ()) == len(responses)
+        for low_ns, high_ns, count in entry.histogram or ():
+            assert sum(low_ns <= one <= high_ns for one in responses) == count
+    frame = kept.to_frame("responses")
+    asked = {where: list(entry.responses_ns or ()) for where, entry in kept.entries}
+    for where, own in asked.items():
+        assert frame[frame["of"] == where]["response_ns"].tolist() == own
+    assert hp.RunResult.of(kept.to_dict()) == kept
+    with pytest.raises(hp.InputError, match=r"allowed: simulate\(\.\.\., responses=True\)"):
+        plain.to_frame("responses")
+
+
+def test_responses_are_kept_from_the_beginning_or_not_at_all() -> None:
+    scenario = make_scenario(hp.resolve(hp.load(FLIGHT)), 10**9, 1)
+    run = _sim.Run(scenario)
+    run.advance(1000)
+    with pytest.raises(ValueError, match="the run has begun"):
+        run.keep_responses()
 
 
 def test_compare() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from hyperperiod.model import Domain, System
+from hyperperiod.model import Domain, InputError, System
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.units import format_time
 from hyperperiod.model.vcpus import InterfaceResult, interface_of_vcpu, interface_result
@@ -29,6 +29,9 @@ NS_PER_S = 1_000_000_000
 
 Histogram = tuple[tuple[int, int, int], ...]
 """Response times in classes: (lowest, highest, how many)."""
+
+EveryResponse = tuple[int, ...]
+"""Each response time in nanoseconds, in the order in which jobs or items finished."""
 
 
 class Responses(ResultObject):
@@ -50,6 +53,7 @@ class RunTask(ResultObject):
     dmr: float | None
     response_ns: Responses | None
     histogram: Histogram | None = None
+    responses_ns: EveryResponse | None = None
 
 
 class RunFlow(ResultObject):
@@ -67,6 +71,7 @@ class RunFlow(ResultObject):
     dmr: float | None
     response_ns: Responses | None
     histogram: Histogram | None = None
+    responses_ns: EveryResponse | None = None
 
 
 class RunVcpu(ResultObject):
@@ -129,7 +134,7 @@ class RunResult(ResultObject, Tabular):
     flows: tuple[RunFlow, ...] = ()
     timing: str | None = None
 
-    TABLES = ("tasks", "domains", "pcpus", "flows")
+    TABLES = ("tasks", "domains", "pcpus", "flows", "responses")
 
     @property
     def tasks(self) -> list[RunTask]:
@@ -189,10 +194,20 @@ class RunResult(ResultObject, Tabular):
                 yield from ({"flow": flow.name, **_counted(flow)} for flow in self.flows)
             case "domains":
                 yield from map(_domain_row, self.domains)
+            case "responses":
+                for name, entry in self.entries:
+                    yield from ({"of": name, "response_ns": one} for one in self._kept(entry))
             case _:
                 for one in self.pcpus:
                     own = {name: count for name, count in vars(one).items() if name != "id"}
                     yield {"pcpu": one.id, **own}
+
+    def _kept(self, entry: RunTask | RunFlow) -> EveryResponse:
+        if entry.responses_ns is None:
+            about = f"{self.system} under {self.policy}"
+            allowed = "simulate(..., responses=True)"
+            raise InputError(about, None, "responses", "a run that did not keep them", allowed)
+        return entry.responses_ns
 
     def _draw(self, ax: Axes) -> None:
         """The responses of tasks and flows."""
@@ -229,7 +244,7 @@ class ComparisonResult(ResultObject, Tabular):
 
 def _counted(one: RunTask | RunFlow) -> Row:
     """The counts of a task or flow; responses are called as in a sweep's tables of tasks."""
-    left_out = ("name", "response_ns", "histogram")
+    left_out = ("name", "response_ns", "histogram", "responses_ns")
     counts = {name: value for name, value in vars(one).items() if name not in left_out}
     names = ("min", "mean", "p50", "p99", "max")
     return counts | {f"{name}_ns": getattr(one.response_ns, name, None) for name in names}
@@ -284,6 +299,7 @@ class ResponseCount:
     p50_ns: int | None = None
     p99_ns: int | None = None
     histogram: Histogram | None = None
+    responses_ns: EveryResponse | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,6 +427,7 @@ def _task(name: str, count: TaskCount) -> RunTask:
         dmr=_ratio(count),
         response_ns=_responses(count),
         histogram=count.histogram,
+        responses_ns=count.responses_ns,
     )
 
 
@@ -425,6 +442,7 @@ def _flow(name: str, count: FlowCount, end_ns: int) -> RunFlow:
         dmr=_ratio(count),
         response_ns=_responses(count),
         histogram=count.histogram,
+        responses_ns=count.responses_ns,
     )
 
 

@@ -68,14 +68,15 @@ def run(
     *,
     guarantees: bool = False,
     histograms: bool = False,
+    responses: bool = False,
     check: bool = False,
 ) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
     `progress` is called with the instant that the run has reached. `guarantees` says in the trace
     that the servers are guaranteed their budgets, so that its readers check that. With
-    `histograms` tasks and flows have response times as (lowest, highest, count); with `check` the
-    core's conservation laws are tested at every instant (slow).
+    `histograms` tasks and flows have response times as (lowest, highest, count), with `responses`
+    each of them; with `check` the core's conservation laws are tested at every instant (slow).
 
     Raises InputError for what this host cannot run.
     """
@@ -86,10 +87,14 @@ def run(
     try:
         with _trace(system, horizon_ns, seed, trace_path, guarantees=guarantees):
             native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
+            if responses:
+                native.keep_responses()
             interrupted = _drive(native, horizon_ns, progress)
     except ValueError as error:
         raise _cannot(system, str(error)) from None
-    counts = _counts(native, seed, interrupted=interrupted, histograms=histograms)
+    counts = _counts(
+        native, seed, interrupted=interrupted, histograms=histograms, responses=responses
+    )
     return make_result(system, counts)
 
 
@@ -297,13 +302,23 @@ def _drive(run: _sim.Run, horizon_ns: int, progress: Callable[[int], None] | Non
     return interrupted
 
 
-def _counts(run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool) -> Counts:
+def _counts(
+    run: _sim.Run, seed: int, *, interrupted: bool, histograms: bool, responses: bool
+) -> Counts:
     tasks = [
-        TaskCount(**count, histogram=tuple(run.responses(task)) if histograms else None)
+        TaskCount(
+            **count,
+            histogram=tuple(run.responses(task)) if histograms else None,
+            responses_ns=tuple(run.every_response(task)) if responses else None,
+        )
         for task, count in enumerate(run.tasks())
     ]
     flows = [
-        FlowCount(**count, histogram=tuple(run.flow_responses(flow)) if histograms else None)
+        FlowCount(
+            **count,
+            histogram=tuple(run.flow_responses(flow)) if histograms else None,
+            responses_ns=tuple(run.every_flow_response(flow)) if responses else None,
+        )
         for flow, count in enumerate(run.flows())
     ]
     return Counts(
