@@ -5,6 +5,7 @@
 # judge            the verdict, and a response bound (holds) or a window that breaks a deadline
 #                  (or 0)
 # last_response    the response bound of the last load below the others
+# responses        the response bound of each load below those before it
 # witness          why it is so, of the load with that index (fixed priority: below those before it;
 #                  edf: of all): the verdict, whether no better window is left to find (edf),
 #                  release and finish (None: not known) of the job that decides, and windows, the
@@ -34,9 +35,9 @@
 # cluster_response a bound on the responses of the load with that index on vcpus if those of the
 #                  others are within theirs (None: none is confirmed)
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
-# judge_stairs, last_response_stairs, witness_stairs, sbf_stairs  as those without, for a supply
-#                  that is a staircase of (amount, wait) up to the budget, and repeats with the
-#                  period
+# judge_stairs, last_response_stairs, responses_stairs, witness_stairs, sbf_stairs  as those
+#                  without, for a supply that is a staircase of (amount, wait) up to the budget,
+#                  and repeats with the period
 # response_bound   of jobs of the streams `own` below those `above`: the bound, and release and
 #                  completion of the job that decides, in its busy window (None: no bound)
 # backlog_bound    the same where no more than `backlog` of own work is pending: the bound
@@ -104,6 +105,21 @@ def last_response(
     deadline: int = 0,
     looks: int = 50_000_000,
 ) -> tuple[Verdict, int]: ...
+def responses(
+    loads: Sequence[Row],
+    shape: Shape,
+    period: int,
+    budget: int,
+    deadline: int = 0,
+    looks: int = 50_000_000,
+) -> list[tuple[Verdict, int]]: ...
+def responses_stairs(
+    loads: Sequence[Row],
+    stairs: Sequence[tuple[int, int]],
+    period: int,
+    budget: int,
+    looks: int = 50_000_000,
+) -> list[tuple[Verdict, int]]: ...
 def witness(
     local: Local,
     loads: Sequence[Row],

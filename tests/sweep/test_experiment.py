@@ -12,11 +12,15 @@ from tests.sweep.sweeps import SMALL, written
 from hyperperiod import InputError
 from hyperperiod.experiments.sweep.experiment import (
     Experiment,
+    Point,
     experiment_of,
     load_sweep,
     seed_of,
     system_of,
 )
+from hyperperiod.model import System
+from hyperperiod.model.load import read_document
+from hyperperiod.model.part import Part
 from hyperperiod.resources import EXPERIMENTS
 
 SHIPPED = sorted((EXPERIMENTS / "sweeps").glob("*.toml"))
@@ -61,6 +65,36 @@ def test_systems_depend_on_the_draw_and_their_number_alone(tmp_path: Path) -> No
         assert same[0].domains == same[1].domains
         assert same[0].policy != same[1].policy
     assert len({seed_of(one, number) for number in range(1000)}) == 1000
+
+
+@pytest.mark.parametrize(
+    "common",
+    [
+        "",
+        'domain = { scheduler = "edf", interface_period = "5ms" }',
+        'task = { jitter = "1us", deadline = "19ms" }',
+        'domain = { scheduler = "fp", priority = 3 }\ntask = { priority = 1, name = "one" }',
+        'domain = { pcpu = 1 }\nperiods = "automotive"\nmin_deadline = 0.7',
+    ],
+)
+def test_systems_made_quickly_are_those_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, common: str
+) -> None:
+    """Drawn records are copies of one that was read: the same as if each was read by itself."""
+    text = SMALL.replace("utilization = 0.4\n", f"utilization = 0.4\n{common}\n")
+    text = text.replace("[system]", "[system]\npcpus = 2")
+    path = written(tmp_path, text.replace("tasks = 4", "tasks = 7"))
+    point = experiment_of("quick", read_document(str(path))[0]).points[0]
+    quick = [_said(point, number) for number in range(20)]
+    monkeypatch.setattr(Part, "varied", lambda *_, **__: None)
+    assert quick == [_said(point, number) for number in range(20)]
+
+
+def _said(point: Point, number: int) -> System | str:
+    try:
+        return system_of(point, number)
+    except InputError as error:
+        return str(error)
 
 
 def test_a_worker_makes_the_same_systems(tmp_path: Path) -> None:

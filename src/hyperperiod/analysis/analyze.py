@@ -412,10 +412,8 @@ class Analysis:
         """A domain whose servers get their budgets if `host` holds, and those inside it."""
         inside = self._inside(domain, self.contracts[domain.name])
         unsettled = self._unsettled()
-        parts = {
-            name: _under(all_of([*unsettled, host]), verdict)
-            for name, verdict in inside.parts.items()
-        }
+        outside = all_of([*unsettled, host])
+        parts = {name: _under(outside, verdict) for name, verdict in inside.parts.items()}
         inner = tuple(
             self._domain_under(parts[child.name], child, sensitivity=sensitivity)
             for child in domain.domains
@@ -429,14 +427,15 @@ class Analysis:
             ]
         )
         margins = self._sensitivity(domain) if sensitivity else None
+        utilization = domain.utilization
         return DomainResult(
             name=domain.name,
             vcpus=domain.vcpus,
-            utilization=float(domain.utilization),
+            utilization=float(utilization),
             interface=interface_result(domain),
             interface_overhead=None
             if domain.interface is None
-            else float(bandwidth_of(domain) - domain.utilization),
+            else float(bandwidth_of(domain) - utilization),
             schedulable=whole.holds,
             reason=whole.reason,
             tests=tuple(_test_result(one) for one in self._tests(domain)),

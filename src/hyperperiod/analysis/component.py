@@ -18,9 +18,10 @@ period) for each of their vcpus, because their servers are periodic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import NamedTuple
 
 from hyperperiod._analysis import Local
@@ -40,8 +41,7 @@ class Load(NamedTuple):
     blocking: int = 0
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A load and what it stands for."""
 
     name: str
@@ -119,8 +119,8 @@ def source_of_task(task: Task) -> Source:
 
 def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component:
     """The tasks of one vcpu under the scheduler of their domain."""
-    ranked = sorted(tasks, key=lambda task: _rank(scheduler, task))
-    busy = tuple(task.name for task in ranked if task.kind is TaskKind.BUSY)
+    ranked = sorted(tasks, key=_rank_of(scheduler))
+    busy = tuple([task.name for task in ranked if task.kind is TaskKind.BUSY])
     if scheduler is Scheduler.FIFO or not busy:
         return Component(
             _LOCALS[scheduler],
@@ -157,14 +157,13 @@ def _load_of_domain(inner: Domain) -> Load:
     return Load(inner.interface.budget_ns, period_ns, period_ns)
 
 
-def _rank(scheduler: Scheduler, task: Task) -> tuple[bool, int]:
+def _rank_of(scheduler: Scheduler) -> Callable[[Task], float]:
     """Lower is first; sorting is stable, so equals keep the order of the file."""
     if scheduler.takes_priorities:
-        return False, task.priority or 0
-    if task.kind is TaskKind.BUSY:
-        return True, 0
-    key = task.deadline_ns if scheduler in (Scheduler.DM, Scheduler.GDM) else task.period_ns
-    return False, key or 0
+        return lambda task: task.priority or 0
+    if scheduler in (Scheduler.DM, Scheduler.GDM):
+        return lambda task: inf if task.kind is TaskKind.BUSY else task.deadline_ns or 0
+    return lambda task: inf if task.kind is TaskKind.BUSY else task.period_ns or 0
 
 
 def _inner_rank(scheduler: Scheduler, domains: Sequence[Domain], inner: Domain) -> int:

@@ -176,6 +176,8 @@ class Domain(Part):
     @property
     def is_served(self) -> bool:
         """Whether a vcpu of it has a server: it is not best effort."""
+        if not self.own_vcpus:
+            return not self.best_effort
         return not all(keys.best_effort for keys in self.each_vcpu)
 
     @property
@@ -258,8 +260,12 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
     yield from several_interfaces(one)
     if one.weight is not None:  # it stands for an interface: a share of what the others leave
         yield from excluded(Narrower.WEIGHTED_DOMAIN, one)
-    elif one.is_plain and one.interface is None and one.utilization == 0:
+    elif one.is_plain and one.interface is None and not any(map(_demands, one.tasks)):
         yield Finding(("interface",), "nothing", NO_DEMAND)
+
+
+def _demands(one: Task) -> bool:
+    return one.wcet_ns is not None and one.period_ns is not None
 
 
 NO_DEMAND = "{ period, budget }: busy tasks give no demand to compute it"

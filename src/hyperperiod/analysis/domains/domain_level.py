@@ -461,7 +461,10 @@ def judge_component(
 
 def _by_name(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     """The vcpus of an inner domain are sources of one name: it gets the worst of their verdicts."""
-    parts: dict[str, Verdict] = {}
+    parts = {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}
+    if len(parts) == len(sources):
+        return parts
+    parts = {}
     for source, verdict in zip(sources, verdicts, strict=True):
         other = parts.get(source.name, verdict)
         both = all_of([other, verdict])

@@ -32,12 +32,11 @@ NOT_EXACT = "with offsets, jitter or blocking the test is only sufficient: it do
 
 def fixed_priority(component: Component, supply: Supply | Staircase) -> list[Verdict]:
     """One verdict per source, highest priority first."""
-    loads = component.loads
     verdicts: list[Verdict] = []
     exact = True
-    for index, source in enumerate(component.sources):
+    bounds = supply.responses(component.loads)
+    for source, (found, bound_ns) in zip(component.sources, bounds, strict=True):
         exact = exact and source.exact
-        found, bound_ns = supply.last_response(loads[: index + 1])
         if found is _analysis.Verdict.HOLDS:
             verdicts.append(Verdict.yes(bound_ns))
         elif found is _analysis.Verdict.UNKNOWN:

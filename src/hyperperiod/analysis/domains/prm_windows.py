@@ -24,7 +24,6 @@ is above all tasks; the witness of a yes. Errors: none. Only sufficient: true or
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
@@ -69,7 +68,7 @@ def windows_witness(component: Component, index: int, supply: Supply, loss: Wind
     loads = _later(component, loss)
     lost = [Source("overheads", load) for load in _lost(component, loads, loss)]
     tasks = [
-        replace(source, load=load) for source, load in zip(component.sources, loads, strict=True)
+        source._replace(load=load) for source, load in zip(component.sources, loads, strict=True)
     ]
     if component.local is Local.EDF:
         roles = [Role.OWN if at == index else Role.OTHER for at in range(len(tasks))]

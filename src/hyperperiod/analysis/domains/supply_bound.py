@@ -102,6 +102,10 @@ class Supply:
         """The response bound (ns) of the last load below the others."""
         return _analysis.last_response(loads, *self.numbers)
 
+    def responses(self, loads: Sequence[Load]) -> list[tuple[_analysis.Verdict, int]]:
+        """The response bound (ns) of each load below those before it."""
+        return _analysis.responses(loads, *self.numbers)
+
     def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
         """What decides about the load of that number: see `witness`."""
         return _analysis.witness(local, loads, index, *self.numbers)
@@ -153,6 +157,10 @@ class Staircase:
     def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
         """The response bound (ns) of the last load below the others."""
         return _analysis.last_response_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
+
+    def responses(self, loads: Sequence[Load]) -> list[tuple[_analysis.Verdict, int]]:
+        """The response bound (ns) of each load below those before it."""
+        return _analysis.responses_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
 
     def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
         """What decides about the load of that number: see `witness`."""

@@ -137,7 +137,7 @@ class OverheadAccounts:
 
         def holds(wcet: int) -> bool:
             load = sources[index].load._replace(wcet=wcet)
-            own = replace(sources[index], load=load)
+            own = sources[index]._replace(load=load)
             changed = replace(component, sources=(*sources[:index], own, *sources[index + 1 :]))
             found = self.hold(changed, supply)
             return all(found[index:] if below else found[index : index + 1])

@@ -110,7 +110,7 @@ def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int 
 def as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
     """Streams in the form of the demand bound: what comes together is one job of all that work."""
     sources = [
-        replace(source, load=load, in_phase=False)
+        source._replace(load=load, in_phase=False)
         for source, inside in zip(component.sources, streams, strict=True)
         for stream in inside
         for load in _loads(stream, source.load)

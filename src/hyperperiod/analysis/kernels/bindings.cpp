@@ -134,6 +134,32 @@ Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64
     return response_of_last(rows, supply_of(shape, period, budget, deadline), looks);
 }
 
+// What `response_of_last` finds of every load below those before it, each with as many looks.
+std::vector<Finding> all_responses(const Rows &rows, const Supply &supply, u64 looks) {
+    const std::vector<Load> loads = loads_of(rows);
+    Responses bounds(loads, supply);
+    std::vector<Finding> found;
+
+    found.reserve(loads.size());
+    for (std::size_t i = 0; i < loads.size(); i++) {
+        Effort effort(looks);
+        const Answer answer = bounds.next(effort);
+        found.emplace_back(answer.verdict, answer.time);
+    }
+    return found;
+}
+
+std::vector<Finding> responses(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
+                               u64 looks) {
+    return all_responses(rows, supply_of(shape, period, budget, deadline), looks);
+}
+
+std::vector<Finding> responses_stairs(const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
+                                      u64 looks) {
+    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
+    return all_responses(rows, {period, budget, stairs}, looks);
+}
+
 Finding judge_stairs(Local local, const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
                      u64 looks) {
     const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
@@ -419,6 +445,10 @@ NB_MODULE(_analysis, module) {
     module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
                nb::arg("looks") = default_effort);
+    module.def("responses", &responses, nb::arg("loads"), nb::arg("shape"), nb::arg("period"),
+               nb::arg("budget"), nb::arg("deadline") = 0, nb::arg("looks") = default_effort);
+    module.def("responses_stairs", &responses_stairs, nb::arg("loads"), nb::arg("stairs"),
+               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
     module.def("witness", &witness, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
                nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
                nb::arg("looks") = default_effort);

@@ -23,17 +23,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic
 
 from hyperperiod.experiments.sweep.periods import Periods, Range
 from hyperperiod.experiments.sweep.utilizations import Undrawable
 from hyperperiod.experiments.sweep.workloads import Asked, Drawn, Generator, draw_tasks
-from hyperperiod.model import InputError, Scope, System, parse_policy
+from hyperperiod.model import Domain, InputError, Scope, System, Task, parse_policy
 from hyperperiod.model.limits import Prose
 from hyperperiod.model.load import read_document
-from hyperperiod.model.part import Part, fields_of, key, read_part, show_path
+from hyperperiod.model.part import Part, SomePart, fields_of, key, read_part, show_path
 from hyperperiod.model.values import (
     Etf,
     Finding,
@@ -170,6 +171,28 @@ class Sweep(Part):
             yield Finding(("x",), repr(self.x), "a key of [grid]")
 
 
+class Pattern(Generic[SomePart]):
+    """Records that have `common` keys and differ in others: read once in full, then varied."""
+
+    def __init__(self, part: type[SomePart], common: TomlTable) -> None:
+        self._part, self._common = part, common
+        self._first: SomePart | None = None
+
+    def like(self, own: TomlTable) -> SomePart | TomlTable:
+        """The record with these keys, or their table if it is refused: its reader says why.
+
+        The keys are the same at every call; common ones go before them.
+        """
+        table = {**own, **self._common}
+        if self._first is None:
+            reading = Reading(from_file=False)
+            made = read_part(self._part, table, (), reading)
+            if not reading.findings and self._common.keys().isdisjoint(own):
+                self._first = made
+            return table
+        return self._first.varied(**own) or table
+
+
 @dataclass(frozen=True)
 class Point:
     """One combination of the grid: its values by key, and the sweep with them in place."""
@@ -177,6 +200,17 @@ class Point:
     number: int
     values: Mapping[str, Any]
     sweep: Sweep
+
+    @cached_property
+    def tasks(self) -> Pattern[Task]:
+        """What is drawn as a task here."""
+        return Pattern(Task, {} if self.sweep.draw is None else self.sweep.draw.task)
+
+    @cached_property
+    def domains(self) -> Pattern[Domain]:
+        """What is drawn as a domain here."""
+        common = {} if self.sweep.draw is None else self.sweep.draw.domain
+        return Pattern(Domain, {name: one for name, one in common.items() if name != "task"})
 
 
 @dataclass(frozen=True)
@@ -356,7 +390,9 @@ def system_of(point: Point, number: int) -> System:
     return system
 
 
-def _drawn_domains(point: Point, draw: Draw, table: TomlTable, seed: int) -> list[TomlTable]:
+def _drawn_domains(
+    point: Point, draw: Draw, table: TomlTable, seed: int
+) -> list[Domain | TomlTable]:
     """The domains of a system: those with tasks, in order, each on the least loaded pcpu."""
     try:
         tasks = draw_tasks(draw.asked, seed)
@@ -366,18 +402,18 @@ def _drawn_domains(point: Point, draw: Draw, table: TomlTable, seed: int) -> lis
     domains: dict[int, list[Drawn]] = {}
     for task in tasks:
         domains.setdefault(task.domain, []).append(task)
-    made = [
+    made: list[TomlTable] = [
         {
             "name": f"domain{index + 1}",
-            **draw.domain,
             "task": [
-                {
-                    "name": f"task{number + 1}",
-                    "period": task.period_ns,
-                    "wcet": task.wcet_ns,
-                    "deadline": task.deadline_ns,
-                    **draw.task,
-                }
+                point.tasks.like(
+                    {
+                        "name": f"task{number + 1}",
+                        "period": task.period_ns,
+                        "wcet": task.wcet_ns,
+                        "deadline": task.deadline_ns,
+                    }
+                )
                 for number, task in enumerate(domains[index])
             ],
         }
@@ -386,7 +422,7 @@ def _drawn_domains(point: Point, draw: Draw, table: TomlTable, seed: int) -> lis
     pcpus = table.get("pcpus", 1)
     if isinstance(pcpus, int) and pcpus > 1 and _is_partitioned(table["policy"]):
         _place(made, domains, pcpus)
-    return made
+    return [point.domains.like(one) for one in made]
 
 
 def _is_partitioned(policy: Any) -> bool:
@@ -404,7 +440,7 @@ def _place(made: list[TomlTable], domains: Mapping[int, list[Drawn]], pcpus: int
     ]
     for place in sorted(range(len(made)), key=lambda one: (-wants[one], one)):
         pcpu = loads.index(min(loads))
-        made[place].setdefault("pcpu", pcpu)
+        made[place]["pcpu"] = pcpu
         loads[pcpu] += wants[place]
 
 

@@ -12,16 +12,16 @@ systems of a part are judged together: the simulator runs them in one call, and 
 
 from __future__ import annotations
 
-import contextlib
+import gc
 from collections.abc import Mapping, Sequence
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.analysis.result import DomainResult
+from hyperperiod.analysis.result import AnalysisResult, DomainResult
 from hyperperiod.experiments.sweep.experiment import (
     Host,
     PartOfWork,
@@ -49,38 +49,61 @@ NO_INTERFACE = "no interface: "
 
 def judge(part: PartOfWork) -> Mapping[str, Columns]:
     """The rows of a part, by table: `systems`, `domains` and `tasks`."""
-    sweep = part.point.sweep
-    numbers = range(part.first, part.end)
-    systems = [system_of(part.point, number) for number in numbers]
-    seeds = [seed_of(part.point, number) for number in numbers]
-    analyses = [Analysis(system, verdicts_only=True) for system in systems] if sweep.hosts else []
-    verdicts: dict[str, list[_Verdict]] = {}
+    # What a part makes goes when nothing refers to it any more. To look for cycles, of which there
+    # are none, takes a tenth of the time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _judge(part)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _judge(part: PartOfWork) -> Mapping[str, Columns]:
+    sweep, numbers = part.point.sweep, range(part.first, part.end)
     rows = {"systems": _Rows(SYSTEMS), "domains": _Rows(DOMAINS), "tasks": _Rows(TASKS)}
-    found: list[tuple[DomainResult, ...] | None] = [None] * len(systems)
-    if Host.ANALYSIS in sweep.hosts:
-        results = [analysis.result() for analysis in analyses]
-        found = [result.domains for result in results]
-        verdicts[Host.ANALYSIS] = [(one.schedulable, one.reason or None) for one in results]
-    runs = [False] * len(systems)
+    verdicts: dict[str, list[_Verdict]] = {judge: [] for judge in (*sweep.hosts, *sweep.tests)}
+    systems, runs = [], []
+    for number in numbers:
+        system, known, found = system_of(part.point, number), None, None
+        if sweep.hosts:
+            analysis = Analysis(system, verdicts_only=True)
+            known = analysis.system
+        if Host.ANALYSIS in sweep.hosts:
+            found = analysis.result()
+            verdicts[Host.ANALYSIS].append((found.schedulable, found.reason or None))
+        runs.append(_run_of(analysis) if Host.SIM in sweep.hosts else NO_RUN)
+        systems.append(system)
+        _add_domains(rows, number, system, known or system, found)
+    seeds = [seed_of(part.point, number) for number in numbers]
     counts = NOTHING_RAN
     if Host.SIM in sweep.hosts:
-        runs, counts = _run(analyses, sweep.horizon_ns, seeds)
-        verdicts[Host.SIM] = _verdicts_of_runs(analyses, runs, counts)
-    counted = _columns_of_runs(systems, runs, counts)
+        runnable = [(run.system, seed) for run, seed in zip(runs, seeds, strict=True) if run.system]
+        counts = simulate_many(runnable, sweep.horizon_ns)
+        verdicts[Host.SIM] = _verdicts_of_runs(runs, counts)
     for test in sweep.tests:
         verdicts[test] = [(said, None) for said in _test(test, systems)]
     for at, system in enumerate(systems):
-        shares = [float(domain.utilization) for domain in system.domains]
-        utilization = fsum(shares)
+        utilization = fsum(float(domain.utilization) for domain in system.domains)
         for name, said in verdicts.items():
             rows["systems"].add(numbers[at], seeds[at], utilization, name, *said[at])
-        known = analyses[at].resolution.system if analyses else system
-        _add_domains(rows, numbers[at], shares, system, known, found[at])
+    counted = _columns_of_runs(systems, [run.system is not None for run in runs], counts)
     return {name: one.columns | counted.get(name, {}) for name, one in rows.items()}
 
 
 _Verdict = tuple[bool | None, str | None]
 """Whether a system is accepted, and why not."""
+
+
+class _Run(NamedTuple):
+    """A system with all its interfaces, or why it cannot run."""
+
+    system: System | None
+    reason: str = ""
+
+
+NO_RUN = _Run(None)
 
 
 class _Rows:
@@ -97,30 +120,18 @@ class _Rows:
             append(value)
 
 
-def _run(
-    analyses: Sequence[Analysis], horizon_ns: int, seeds: Sequence[int]
-) -> tuple[list[bool], ManyCounts]:
-    """Which systems can run, and what became of these."""
-    completed: list[System | None] = []
-    for analysis in analyses:
-        completed.append(None)
-        with contextlib.suppress(InputError):
-            completed[-1] = complete(analysis)
-    runnable = [
-        (system, seed) for system, seed in zip(completed, seeds, strict=True) if system is not None
-    ]
-    return [system is not None for system in completed], simulate_many(runnable, horizon_ns)
+def _run_of(analysis: Analysis) -> _Run:
+    try:
+        return _Run(complete(analysis))
+    except InputError:
+        reasons = [verdict.reason for verdict in analysis.resolution.failures.values()]
+        return _Run(None, NO_INTERFACE + (reasons[0] if reasons else "none is known"))
 
 
-def _verdicts_of_runs(
-    analyses: Sequence[Analysis], runs: Sequence[bool], counts: ManyCounts
-) -> list[_Verdict]:
+def _verdicts_of_runs(runs: Sequence[_Run], counts: ManyCounts) -> list[_Verdict]:
     """What the simulator says of each system."""
     misses = iter(counts.misses.tolist())
-    return [
-        (next(misses) == 0, None) if ran else (False, _reason(analysis))
-        for ran, analysis in zip(runs, analyses, strict=True)
-    ]
+    return [(next(misses) == 0, None) if run.system else (False, run.reason) for run in runs]
 
 
 def _columns_of_runs(
@@ -148,12 +159,6 @@ def _columns_of_runs(
     }
 
 
-def _reason(analysis: Analysis) -> str:
-    """Why a system cannot run."""
-    reasons = [verdict.reason for verdict in analysis.resolution.failures.values()]
-    return NO_INTERFACE + (reasons[0] if reasons else "none is known")
-
-
 def _spread(
     counts: NDArray[np.int64], runs: Sequence[bool], sizes: Sequence[int]
 ) -> NDArray[np.int64]:
@@ -167,20 +172,19 @@ def _spread(
 def _add_domains(
     rows: Mapping[str, _Rows],
     number: int,
-    shares: Sequence[float],
     system: System,
     known: System,
-    found: Sequence[DomainResult] | None,
+    found: AnalysisResult | None,
 ) -> None:
     """Rows for the domains of a system and their tasks, with what the analysis says of them."""
     interfaces = {domain.name: domain.interface for domain in known.domains}
     for index, domain in enumerate(system.domains):
         interface = interfaces.get(domain.name)
-        judged = found[index] if found else None
+        judged = found.domains[index] if found else None
         rows["domains"].add(
             number,
             domain.name,
-            shares[index],
+            judged.utilization if judged else float(domain.utilization),
             interface.period_ns if interface else None,
             interface.budget_ns if interface else None,
             judged.schedulable if judged else None,
@@ -189,8 +193,8 @@ def _add_domains(
 
 
 def _add_tasks(rows: _Rows, number: int, domain: Domain, judged: DomainResult | None) -> None:
-    for at, task in enumerate(domain.tasks):
-        bound = judged.tasks[at] if judged else None
+    bounds = judged.tasks if judged else [None] * len(domain.tasks)
+    for task, bound in zip(domain.tasks, bounds, strict=True):
         rows.add(
             number,
             domain.name,
