@@ -29,6 +29,20 @@ class Perfetto:
     def last_packets(self, now_ns: int) -> bytes: ...
     # Ends what pcpus do; jobs that are not completed stay open.
 
+class Csv:
+    # Rows of CSV, without a heading. Names by their numbers; kind 0 is none. Records of the kinds
+    # `of_job` are of a job of their task.
+
+    def __init__(
+        self,
+        *,
+        vcpus: Sequence[str],
+        tasks: Sequence[str],
+        kinds: Sequence[str],
+        of_job: Sequence[int],
+    ) -> None: ...
+    def rows(self, records: NDArray[np.void]) -> bytes: ...
+
 PERFETTO_FIELDS: tuple[tuple[str, str, int], ...]
 PERFETTO_VALUES: tuple[tuple[str, str, int], ...]
 # What is used of Perfetto's format: message, name of a field or of an enum's value, number.

@@ -81,7 +81,7 @@ def test_export(installed: Installed, system: str) -> None:
     ("arguments", "extra"),
     [
         (("fit", "avionics-unfitted.toml"), "fit"),
-        (("trace", "convert", "trace.hpt", "trace.csv"), "parquet"),
+        (("trace", "convert", "trace.hpt", "trace.parquet"), "parquet"),
     ],
 )
 def test_what_an_extra_would_bring_is_said(

@@ -8,7 +8,7 @@ import pytest
 from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.model.errors import InputError
-from hyperperiod.trace.format import RECORD, Kind, is_interrupted, read, signed
+from hyperperiod.trace.format import RECORD, Kind, chunks, is_interrupted, read, signed
 
 Damage = Callable[[bytes], bytes]
 
@@ -28,6 +28,19 @@ def test_round_trip(tmp_path: Path) -> None:
     assert is_interrupted(header, records)
     header["horizon_ns"] = 10
     assert not is_interrupted(header, records)
+
+
+def test_pieces_that_were_given_back_can_still_be_read(tmp_path: Path) -> None:
+    """Records on many pages, in pieces that end within pages and on their borders."""
+    long = Script(make_header("ptps", [vcpu("a", 10, 4)]))
+    for now in range(5_000):
+        long.arrive(now, 0)
+    _, records = long.end(5_000).trace(tmp_path)
+    whole = records.tobytes()
+    for size in (1, 127, 128, 1000, 6_000):
+        pieces = list(chunks(records, size))
+        assert b"".join(piece.tobytes() for piece in pieces) == whole
+        assert records.tobytes() == whole
 
 
 def test_records_start_on_a_multiple_of_their_size(tmp_path: Path) -> None:

@@ -164,12 +164,7 @@ PROBES = (
     Probe("simulator", "simulate, compare, run --on sim", _BUILD, _module("hyperperiod._sim")),
     Probe("analysis kernels", "analyze", _BUILD, _module("hyperperiod._analysis")),
     Probe("solver", "fit", f"{_PIP}[fit]'", _module("ortools")),
-    Probe(
-        "parquet",
-        "trace convert to .parquet and .csv",
-        f"{_PIP}[parquet]'",
-        _module("pyarrow.parquet"),
-    ),
+    Probe("parquet", "trace convert to .parquet", f"{_PIP}[parquet]'", _module("pyarrow.parquet")),
     Probe("dask", "sweep on several cores", f"{_PIP}[sweep]'", _module("distributed")),
     Probe("textual", "linux top", f"{_PIP}[top]'", _module("textual")),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),

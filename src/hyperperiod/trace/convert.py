@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`trace convert`: a trace in another format, chosen by the suffix of the output file.
 
-What a format needs is loaded when it is asked for: tables need a library that is not part of the
-smallest installation.
+What a format needs is loaded when it is asked for: Parquet needs a library that is not part of
+the smallest installation.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ Writer = Callable[[Header, Records, Path, Progress], None]
 
 WRITERS: Final = {
     ".pftrace": ("convert_perfetto", "write_perfetto"),
-    ".csv": ("convert_table", "write_csv"),
-    ".parquet": ("convert_table", "write_parquet"),
+    ".csv": ("convert_csv", "write_csv"),
+    ".parquet": ("convert_parquet", "write_parquet"),
 }
 """By suffix: the module here and its function that writes that format, in pieces,
 and says how many records it has written."""
 
-EXTRAS: Final = {"convert_table": "parquet"}
+EXTRAS: Final = {"convert_parquet": "parquet"}
 """Which extra of the package brings a module's library."""
 
 

@@ -92,6 +92,10 @@ class Kind(IntEnum):
     MOVE = 16
 
 
+JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
+"""Kinds of records whose job field says which job of their task they are about."""
+
+
 class InterfaceEntry(TypedDict):
     """Period and budget of one server; the budget of a spare may be 0."""
 
@@ -295,9 +299,30 @@ def read(path: Path) -> tuple[Header, Records]:
 
 
 def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
-    """The records in pieces of at most `size`, in order."""
+    """The records in pieces of at most `size`, in order.
+
+    A piece of a file is given back to the system when the next one is asked for, so that no more
+    memory is taken than a piece has; who still holds it reads the file once more.
+    """
     for first in range(0, len(records), size):
-        yield records[first : first + size]
+        piece = records[first : first + size]
+        yield piece
+        _give_back(piece)
+
+
+def _give_back(piece: Records) -> None:
+    """Lets go of the pages of a mapped file that a piece lies on, as far as they are its own."""
+    owner: Any = piece
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    mapped = owner.obj if isinstance(owner, memoryview) else owner
+    if not isinstance(mapped, mmap.mmap):
+        return
+    start = piece.ctypes.data - np.frombuffer(mapped, np.uint8, 1).ctypes.data
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (start + piece.nbytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
+    if length > 0:
+        mapped.madvise(mmap.MADV_DONTNEED, first, length)
 
 
 def counted(pieces: Iterable[Records], progress: Progress) -> Iterator[Records]:

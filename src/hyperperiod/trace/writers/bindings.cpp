@@ -3,6 +3,7 @@
 // The module hyperperiod._convert: traces in other formats. src/hyperperiod/_convert.pyi is the
 // same in Python's words.
 
+#include "csv.hpp"
 #include "perfetto.hpp"
 #include "perfetto_fields.hpp"
 
@@ -62,14 +63,15 @@ Machine machine_of(u32 pcpus, const std::vector<std::pair<std::string, bool>> &v
 }
 
 // What has been written, which the writer then forgets.
-nb::bytes taken(PerfettoWriter &writer) {
+template <class Writer> nb::bytes taken(Writer &writer) {
     const std::string_view bytes = writer.bytes();
     nb::bytes copy(bytes.data(), bytes.size());
     writer.clear();
     return copy;
 }
 
-nb::bytes packets(PerfettoWriter &writer, nb::handle array) {
+// The records of an array in the writer's format.
+template <class Writer> nb::bytes written(Writer &writer, nb::handle array) {
     const Records records(array);
     {
         nb::gil_scoped_release others_may_run;
@@ -120,8 +122,12 @@ NB_MODULE(_convert, module) {
             },
             nb::kw_only(), "pcpus"_a, "vcpus"_a, "tasks"_a, "flows"_a, "has_one_spare"_a,
             "budgets"_a, "orders"_a, "slacks"_a)
-        .def("packets", &packets, "records"_a)
+        .def("packets", &written<PerfettoWriter>, "records"_a)
         .def("last_packets", &last_packets, "now_ns"_a);
+    nb::class_<CsvWriter>(module, "Csv")
+        .def(nb::init<Names, Names, Names, std::vector<u8>>(), nb::kw_only(), "vcpus"_a, "tasks"_a,
+             "kinds"_a, "of_job"_a)
+        .def("rows", &written<CsvWriter>, "records"_a);
     module.attr("PERFETTO_FIELDS") = fields();
     module.attr("PERFETTO_VALUES") = values();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace as a table, CSV or Parquet: one row per record, names instead of numbers.
+"""A trace as a table in Parquet: one row per record, names instead of numbers.
 
 The columns are those of the record. What does not apply to a record is empty. `value` keeps the
 number of the record, read as signed: what it means depends on the kind.
@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 from numpy.typing import NDArray
 
 from hyperperiod.trace.format import (
     EXTRA,
+    JOB_KINDS,
     NONE,
     SECOND_PAYER,
     SPARE,
@@ -45,23 +45,13 @@ SCHEMA: Final = pa.schema(
         ("extra_time", pa.bool_()),
     ]
 )
-_JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
-
-
-def write_csv(header: Header, records: Records, path: Path, progress: Progress) -> None:
-    """Writes all records to `path` as CSV with a heading."""
-    plain = pa.schema(
-        [(field.name, pa.string() if field.type == _NAME else field.type) for field in SCHEMA]
-    )
-    options = pa_csv.WriteOptions(quoting_style="needed")
-    with pa_csv.CSVWriter(path, plain, write_options=options) as writer:
-        for batch in batches(header, records, progress):
-            writer.write_batch(batch.cast(plain))
 
 
 def write_parquet(header: Header, records: Records, path: Path, progress: Progress) -> None:
     """Writes all records to `path` as Parquet."""
-    with pa_parquet.ParquetWriter(path, SCHEMA) as writer:
+    # Times and values hardly repeat: to look for those that do takes longer than all the rest.
+    repeat = [field.name for field in SCHEMA if field.type == _NAME]
+    with pa_parquet.ParquetWriter(path, SCHEMA, use_dictionary=repeat) as writer:
         for batch in batches(header, records, progress):
             writer.write_batch(batch)
 
@@ -74,7 +64,7 @@ def batches(header: Header, records: Records, progress: Progress) -> Iterator[pa
     kinds = [kind.name.lower() for kind in Kind]
     for chunk in counted(chunks(records), progress):
         kind = chunk["kind"]
-        no_job = (chunk["task"] == NONE) | ~np.isin(kind, _JOB_KINDS)
+        no_job = (chunk["task"] == NONE) | ~np.isin(kind, JOB_KINDS)
         columns = [
             pa.array(chunk["time_ns"]),
             _named(kind.astype(np.int32) - min(Kind), kinds),

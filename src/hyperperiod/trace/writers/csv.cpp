@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace hyperperiod::trace {
+
+namespace {
+
+const std::string NOBODY;
+const std::string SPARE_NAME = "spare";
+
+// All columns but the names: five numbers of at most 20 digits, two of `true` and `false`, commas.
+constexpr std::size_t ROOM = 5 * 20 + 2 * 5 + 10;
+
+// A name as RFC 4180 has it: in quotes if it holds what separates fields, rows or itself.
+std::string quoted(const std::string &name) {
+    if (name.find_first_of(",\"\r\n") == std::string::npos)
+        return name;
+    std::string text = "\"";
+    for (const char letter : name)
+        text += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    return text + '"';
+}
+
+std::size_t longest(const std::vector<std::string> &names) {
+    std::size_t size = SPARE_NAME.size();
+    for (const std::string &name : names)
+        size = std::max(size, name.size());
+    return size;
+}
+
+template <class Number> char *put_number(char *at, Number number) {
+    return std::to_chars(at, at + 20, number).ptr;
+}
+
+char *put_text(char *at, std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    return at + text.size();
+}
+
+} // namespace
+
+CsvWriter::CsvWriter(Names vcpus, Names tasks, Names kinds, const std::vector<u8> &of_job)
+    : vcpus_(std::move(vcpus)), tasks_(std::move(tasks)), kinds_(std::move(kinds)),
+      is_of_job_(kinds_.size()) {
+    for (Names *names : {&vcpus_, &tasks_, &kinds_})
+        for (std::string &name : *names)
+            name = quoted(name);
+    for (const u8 kind : of_job)
+        is_of_job_.at(kind) = true;
+    longest_row_ = ROOM + 2 * longest(vcpus_) + longest(tasks_) + longest(kinds_);
+}
+
+const std::string &CsvWriter::server(u16 id) const {
+    return id == NONE ? NOBODY : id == SPARE ? SPARE_NAME : vcpus_.at(id);
+}
+
+void CsvWriter::add(const Record &record) {
+    if (size_ + longest_row_ > buffer_.size()) [[unlikely]]
+        buffer_.resize(2 * (size_ + longest_row_));
+    char *at = buffer_.data() + size_;
+
+    at = put_number(at, record.time_ns);
+    *at++ = ',';
+    at = put_text(at, kinds_.at(record.kind));
+    *at++ = ',';
+    if (record.pcpu != NONE)
+        at = put_number(at, record.pcpu);
+    *at++ = ',';
+    at = put_text(at, server(record.vcpu));
+    *at++ = ',';
+    at = put_text(at, server(record.payer));
+    *at++ = ',';
+    at = put_text(at, record.task == NONE ? NOBODY : tasks_.at(record.task));
+    *at++ = ',';
+    if (record.task != NONE && is_of_job_[record.kind])
+        at = put_number(at, record.job);
+    *at++ = ',';
+    at = put_number(at, static_cast<std::int64_t>(record.value));
+    at = put_text(at, record.flags & SECOND_PAYER ? ",true" : ",false");
+    at = put_text(at, record.flags & EXTRA ? ",true\n" : ",false\n");
+    size_ = static_cast<std::size_t>(at - buffer_.data());
+}
+
+} // namespace hyperperiod::trace
