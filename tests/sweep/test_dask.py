@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sweeps on Dask, in processes of the test's own on loopback: whoever dies, the files are the same.
 
-The cluster is a scheduler and two workers. What is waited for is what the sweep has written, so
-that nothing depends on how fast it is.
+The cluster is a scheduler and two workers.
 """
 
 from __future__ import annotations
@@ -11,64 +10,24 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.sweep.clusters import PARTS, PATIENCE_S, Cluster, ends_well, wait_for
 from tests.sweep.sweeps import MANY, SMALL, command, files_of, swept, written
 
 from hyperperiod import libraries
 from hyperperiod.cli import main
 
-PATIENCE_S = 120
-PARTS = 100
-SCHEDULER = (
-    *("distributed.cli.dask_scheduler", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"),
-    *("--host", "127.0.0.1", "--port"),
-)
-WORKER = ("distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1")
-
-
-class Cluster:
-    """A scheduler at a port that stays, and its workers; all end with the test."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.port = str(one.getsockname()[1])
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self._folder = folder
-        self._started: list[subprocess.Popen[bytes]] = []
-
-    def start_scheduler(self) -> subprocess.Popen[bytes]:
-        return self._start(*SCHEDULER, self.port)
-
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        place = self._folder / f"worker-{len(self._started)}"
-        return self._start(*WORKER, "--local-directory", str(place), self.address)
-
-    def stop(self) -> None:
-        for process in self._started:
-            process.kill()
-            process.wait()
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._started.append(process)
-        return process
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    made = Cluster(tmp_path)
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    made = Cluster(tmp_path, "127.0.0.1", port)
     try:
         yield made
     finally:
@@ -83,34 +42,6 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return files_of(folder / "out")
 
 
-def wait_for(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Until it is true, or for so long that something must be wrong."""
-    give_up = time.monotonic() + PATIENCE_S
-    while not true():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < give_up
-        time.sleep(0.005)
-
-
-def sweeping(folder: Path, address: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(written(folder, MANY), folder / "out", "--scheduler", address),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def done(folder: Path) -> int:
-    return len(list((folder / "out/systems").glob("part-*")))
-
-
-def ends_well(process: subprocess.Popen[str]) -> None:
-    _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, said
-    assert said == ""
-
-
 def test_two_processes_write_what_one_writes(tmp_path: Path, reference: dict[str, bytes]) -> None:
     ran = swept(written(tmp_path, MANY), tmp_path / "out", "--workers", "2")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -123,10 +54,10 @@ def test_a_worker_dies_under_way(
     """A worker that is killed while it holds parts: the other one does them."""
     cluster.start_scheduler()
     first, _ = cluster.start_worker(), cluster.start_worker()
-    process = sweeping(tmp_path, cluster.address)
-    wait_for(lambda: done(tmp_path) >= 3, process)
+    process = cluster.sweeping()
+    wait_for(lambda: cluster.done() >= 3, process)
     first.kill()
-    assert done(tmp_path) < PARTS
+    assert cluster.done() < PARTS
     ends_well(process)
     assert files_of(tmp_path / "out") == reference
 
@@ -137,8 +68,8 @@ def test_the_scheduler_is_started_again(
     """All that was on its way is lost with it; what is kept is not done again."""
     scheduler = cluster.start_scheduler()
     workers = [cluster.start_worker() for _ in range(2)]
-    process = sweeping(tmp_path, cluster.address)
-    wait_for(lambda: done(tmp_path) >= 3, process)
+    process = cluster.sweeping()
+    wait_for(lambda: cluster.done() >= 3, process)
     scheduler.kill()
     scheduler.wait()
     for worker in workers:
@@ -163,7 +94,8 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path, reference: dict[str, bytes]) 
         text=True,
         start_new_session=True,
     )
-    wait_for(lambda: done(tmp_path) >= 2, process)
+    parts = tmp_path / "out/systems"
+    wait_for(lambda: len(list(parts.glob("part-*"))) >= 2, process)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said) == (130, "")
