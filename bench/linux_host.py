@@ -24,9 +24,9 @@ from bench.environment import BUILD, TOP, SkippedError
 from bench.results import Row
 
 from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import images
 from hyperperiod.hosts.linux.machine import Machine, boot
-from hyperperiod.hosts.linux.run import require_no_complaint
 from hyperperiod.model import FailedError, MissingError
 
 POLICIES = ("ds", "cbs")

@@ -22,9 +22,9 @@ from tests.linux.on_linux import need_linux
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
-from hyperperiod.hosts.linux.run import require_no_complaint
 from hyperperiod.hosts.replay import replay
 from hyperperiod.model import FailedError
 from hyperperiod.trace.format import NONE, Kind

@@ -17,9 +17,9 @@ import numpy as np
 from tests.linux.on_linux import TOP, need_linux
 
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
-from hyperperiod.hosts.linux.run import require_no_complaint
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind

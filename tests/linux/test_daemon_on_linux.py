@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from tests.linux.on_linux import TOP, need_linux
 
+from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
-from hyperperiod.hosts.linux.run import require_no_complaint
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 
 JOBS = 100

@@ -64,11 +64,13 @@ def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
     for row in rows_of(RequestRow, figure.rows):
         beyond = 0.0
         for vm in asked.vms:
-            work_s = asked.work_ns(vm, runs[row.run]) / NS_PER_S
+            work_s = asked.work_ns(vm, runs[row.run], []) / NS_PER_S
             # Work is random: the sample is within some percent of its mean.
             assert row.rtds_hz * work_s <= 1.02 * float(vm.rtds.bandwidth), row
             beyond += max(0, row.ertds_hz * work_s - 1.02 * float(vm.ertds.bandwidth))
             assert row.donated[vm.name] <= spare + 1e-9
+            # A VM is charged for the work that it does, finished or not.
+            assert row.used[vm.name] == pytest.approx(row.ertds_hz * work_s, rel=0.06), row
         assert beyond <= spare, row
         assert sum(row.donated.values()) <= spare + 1e-9
 
@@ -76,8 +78,9 @@ def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
 def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None:
     asked = experiment()
     web, database, _ = asked.vms
-    for vm, run in ((web, asked.runs[0]), (database, asked.runs[-1])):
-        filled = asked.paper.rtds_hz * asked.work_ns(vm, run) / NS_PER_S
+    runs = asked.runs_of(asked.sim)
+    for vm, run in ((web, runs[0]), (database, runs[-1])):
+        filled = asked.paper.rtds_hz * asked.work_ns(vm, run, []) / NS_PER_S
         assert filled == pytest.approx(float(vm.rtds.bandwidth), rel=1e-3)
 
 

@@ -7,7 +7,8 @@ import pytest
 from tests.xen.on_xen import need_xen
 
 from hyperperiod.experiments.reproduce import Asked, load_experiment
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, POLICIES, RequestBench, Requests
+from hyperperiod.experiments.reproduce.request_session import POLICIES
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests
 
 
 @pytest.fixture(scope="module", autouse=True)

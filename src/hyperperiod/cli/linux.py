@@ -56,9 +56,15 @@ def linux() -> None:
     metavar="DIR",
     help="Build into DIR instead of the user's cache (in a checkout: its folder build).",
 )
+@click.option(
+    "--services",
+    "with_services",
+    is_flag=True,
+    help="Also a web server and a database, with a site: for `reproduce ertds-fig9 --on linux`.",
+)
 @json_option
 @click.pass_context
-def build(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
+def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json: bool) -> None:
     """Build the machine that runs on Linux boot; needs compilers and the network.
 
     A kernel of Debian's with sched_ext and the libraries beside it are fetched and unpacked, not
@@ -69,11 +75,14 @@ def build(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.build_job import BuildError, BuildJob
     from hyperperiod.hosts.linux.build import build as build_linux
+    from hyperperiod.hosts.linux.services import build_services
     from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
     job = BuildJob(folder or build_folder(), None, bar)
     try:
-        built = build_linux(job)
+        built = {"linux": build_linux(job)}
+        if with_services:
+            built["services"] = build_services(job)
     except BuildError as problem:
         click.echo(f"error: {problem}", err=True)
         ctx.exit(problem.code)
@@ -81,9 +90,10 @@ def build(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
         click.echo("interrupted; the same command goes on from there", err=True)
         ctx.exit(EXIT_INTERRUPTED)
     if as_json:
-        print_json({"built": {"linux": str(built)}})
+        print_json({"built": {name: str(path) for name, path in built.items()}})
         return
-    click.echo(f"linux: {built}")
+    for name, path in built.items():
+        click.echo(f"{name}: {path}")
     if job.root != build_folder():
         click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
 

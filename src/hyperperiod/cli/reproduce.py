@@ -89,7 +89,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     "host",
     type=OneOf(HOSTS),
     default="sim",
-    help="Where it is measured (sim); on xen reduced, on linux ExSched's.",
+    help="Where it is measured (sim); on xen reduced, on linux ExSched's and fig9.",
 )
 @seed_option
 @click.option(

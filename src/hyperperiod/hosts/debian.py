@@ -104,9 +104,15 @@ def _configuration(folder: Path, kind: str, architecture: str, suite: str) -> Pa
 
 
 def packages(
-    downloads: Path, architecture: str, names: Sequence[str], suite: str = SUITE
+    downloads: Path,
+    architecture: str,
+    names: Sequence[str],
+    suite: str = SUITE,
+    depends_on: re.Pattern[str] | None = None,
 ) -> list[Path]:
     """The newest packages of these names for an architecture (amd64), as files; fetched if need be.
+
+    With `depends_on` also those on which they depend, if their whole names match.
 
     For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken, or
     where that is empty too the linux-binary-* that it depends on.
@@ -144,6 +150,10 @@ def packages(
             _current_kernel(name, depends) if name.startswith("linux-image-") else name
             for name in names
         ]
+        if depends_on is not None:
+            install = ["apt-get", "install", "-s", "-qq", "--no-install-recommends", *wanted]
+            others = re.findall(r"^Inst (\S+)", ask(install), re.MULTILINE)
+            wanted += [one for one in others if one not in wanted and depends_on.fullmatch(one)]
         uris = ask(["apt-get", "download", "--print-uris", "-qq", *wanted])
         found = [files / line.split()[1] for line in uris.splitlines()]
         if not all(path.exists() for path in found):

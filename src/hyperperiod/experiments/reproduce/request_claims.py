@@ -43,7 +43,7 @@ class RequestJudge:
         last = {run.name: _row_at(rows, run, self.clients[-1]) for run in self.runs}
         yield from self._more(last)
         yield from (self._begin(run, rows) for run in self.runs)
-        yield self._spare(last)
+        yield self._spare(last, rows)
         worst = max(rows, key=lambda row: _ratio_ends(row)[1])
         shown = with_interval(lambda one: f"{one:.3f}", worst.ratio, worst.ratio_interval)
         yield Claim(
@@ -82,7 +82,7 @@ class RequestJudge:
         # Whose interval reaches from one side of the limit to the other is on neither.
         first = next((count for count in self.clients if gains[count][1] > GAIN), None)
         clear = first is not None and gains[first][0] > GAIN
-        full = self._full(run)
+        full = self._full(run, rows)
         return Claim(
             f"{run.name} in the database: the gain begins where the demand of a tier passes what"
             " RTDS promises it.",
@@ -91,12 +91,13 @@ class RequestJudge:
             clear and first == next((count for count in self.clients if count > full), None),
         )
 
-    def _spare(self, last: Mapping[str, RequestRow]) -> Claim:
+    def _spare(self, last: Mapping[str, RequestRow], rows: Sequence[RequestRow]) -> Claim:
         said, holds = [], True
         for run in self.runs:
             row = last[run.name]
             vms = self.experiment.vms
-            short = [vm.name for vm in vms if self._is_short(vm, run, row.ertds_hz)]
+            works = {vm.name: self.experiment.work_ns(vm, run, rows) for vm in vms}
+            short = [vm.name for vm in vms if _is_short(vm, works[vm.name], row.ertds_hz)]
             shares = [f"{name} {row.donated[name]:.1%}" for name in short]
             said.append(f"{run.name}: {' and '.join(shares)} of the pcpu")
             holds &= all(row.donated[name] > HELP for name in short)
@@ -107,16 +108,11 @@ class RequestJudge:
             holds,
         )
 
-    def _is_short(self, vm: RequestVm, run: DatabaseLoad, throughput_hz: float) -> bool:
-        """Whether so many requests need more than the server of ERTDS has."""
-        work_ns = self.experiment.work_ns(vm, run)
-        return throughput_hz * work_ns / NS_PER_S > vm.ertds.bandwidth
-
-    def _full(self, run: DatabaseLoad) -> int:
+    def _full(self, run: DatabaseLoad, rows: Sequence[RequestRow]) -> int:
         """So many clients, if they never waited, would ask for all that RTDS promises some VM."""
         return int(
             min(
-                vm.rtds.bandwidth * self.think_ns / self.experiment.work_ns(vm, run)
+                vm.rtds.bandwidth * self.think_ns / self.experiment.work_ns(vm, run, rows)
                 for vm in self.experiment.vms
             )
         )
@@ -137,6 +133,10 @@ class RequestJudge:
         for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
             level = [(at, float(theirs)) for at in ends]
             curves.append(Curve(f"{policy}, paper: {theirs}", level))
+        rulers = []
+        if rows:
+            full = float(self._full(self.runs[-1], rows))
+            rulers.append(Ruler(full, "demand passes what RTDS promises"))
         largest = max((row.ertds_hz for row in rows), default=float(self.paper.ertds_hz))
         return LineChart(
             self.experiment.title,
@@ -144,11 +144,16 @@ class RequestJudge:
             Scale("requests per second"),
             curves,
             subtitle=self.experiment.source,
-            rulers=[Ruler(float(self._full(self.runs[-1])), "demand passes what RTDS promises")],
+            rulers=rulers,
             x_min=ends[0],
             x_max=ends[1],
             y_max=ROOM * largest,
         )
+
+
+def _is_short(vm: RequestVm, work_ns: float, throughput_hz: float) -> bool:
+    """Whether so many requests need more than the server of ERTDS has."""
+    return throughput_hz * work_ns / NS_PER_S > vm.ertds.bandwidth
 
 
 def _row_at(rows: Sequence[RequestRow], run: DatabaseLoad, clients: int) -> RequestRow:

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final
 
 from hyperperiod.experiments.reproduce.figure import Asked
 from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import Interface
 from hyperperiod.model.part import AtLeast, Part, key
-from hyperperiod.model.values import Etf, PositiveTime, Whole
+from hyperperiod.model.values import Etf, Finding, PositiveTime, Whole
 
+NS_PER_S: Final = 1_000_000_000
 Many = Annotated[int, Whole(1, 65536)]
 
 
@@ -32,10 +34,10 @@ class RequestHop(Part):
 
 
 class DatabaseLoad(Part):
-    """A guess at what a request costs at the hop without work of its own."""
+    """A guess at what a request costs at the hop without work of its own; none: it is measured."""
 
     name: str
-    work_ns: PositiveTime
+    work_ns: PositiveTime | None = None
 
 
 class RequestSetting(Part):
@@ -70,16 +72,29 @@ class Workload(MeasuredFigure[RequestRow]):
     runs: Annotated[tuple[DatabaseLoad, ...], AtLeast(1)] = key(name="run")
     sim: RequestSetting
     xen: RequestSetting
+    linux: RequestSetting
     paper: RequestFindings
+
+    def _findings(self) -> Iterable[Finding]:
+        for host, setting in (("sim", self.sim), ("xen", self.xen)):
+            for run in self.runs_of(setting):
+                if run.work_ns is None:
+                    yield Finding((host, "databases"), f"{run.name} without work", "runs with work")
 
     def setting(self, asked: Asked) -> RequestSetting:
         """How much is measured on the host."""
-        return self.xen if asked.host == "xen" else self.sim
+        return {"sim": self.sim, "xen": self.xen, "linux": self.linux}[asked.host]
 
     def runs_of(self, setting: RequestSetting) -> list[DatabaseLoad]:
         """Returns the guesses that are measured on that host, in the order of the file."""
         return [run for run in self.runs if run.name in setting.databases]
 
-    def work_ns(self, vm: RequestVm, run: DatabaseLoad) -> int:
-        """What a request costs in a VM on average, in nanoseconds."""
+    def work_ns(self, vm: RequestVm, run: DatabaseLoad, rows: Sequence[RequestRow]) -> float:
+        """What a request costs in a VM on average, in nanoseconds.
+
+        As the file says, or else what was measured where the fewest clients were.
+        """
+        if run.work_ns is None:
+            first = next(row for row in rows if row.run == run.name)
+            return first.used[vm.name] * NS_PER_S / first.ertds_hz
         return sum(hop.work_ns or run.work_ns for hop in self.hops if hop.vm == vm.name)

@@ -13,21 +13,23 @@ largest, around a mean that the file gives; the database's mean differs from run
 
 What is counted is a session after a ramp, as RUBiS does. Runs are deterministic, so a run over ramp
 and session begins with the run over the ramp: the session is the difference of the two. Each number
-is the mean over sets of draws. Xen on one pcpu has exact time as well, and is asked for less.
+is the mean over sets of draws. Xen on one pcpu has exact time as well, and is asked for less. On
+Linux the services are real (`service_bench`), and what a request costs is measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
-from typing import NamedTuple
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import Interval, ratio_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse_host
+from hyperperiod.experiments.reproduce.figure import Asked, Progress
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import RequestJudge
+from hyperperiod.experiments.reproduce.request_session import POLICIES, Bench, Session
 from hyperperiod.experiments.reproduce.request_workload import (
     DatabaseLoad,
     RequestHop,
@@ -52,7 +54,6 @@ from hyperperiod.model import (
 from hyperperiod.report.lines import LineChart
 
 NS_PER_S = 1_000_000_000
-POLICIES = ("ertds", "rtds")
 COLUMNS = (
     "run",
     "clients",
@@ -66,14 +67,6 @@ COLUMNS = (
     "ratio_interval",
 )
 SEEDS = 2**64
-
-
-class Session(NamedTuple):
-    """What one session came to, or the mean of several; `donated` as shares of a pcpu, by VM."""
-
-    throughput_hz: float
-    response_ns: float
-    donated: Mapping[str, float]
 
 
 class Requests(Workload):
@@ -93,20 +86,22 @@ class Requests(Workload):
         return list(judge.claims(rows)) if whole else [], judge.chart(rows)
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[RequestRow]:
-        refuse_host(asked, self.name, "requests pass domains, which processes do not", "xen")
         setting = self.setting(asked)
         done, sets = 0, asked.sets or setting.sets
-        bench = RequestBench(self, setting, asked.host, asked.horizon_ns or setting.horizon_ns)
+        bench = self._bench(setting, asked.host, asked.horizon_ns or setting.horizon_ns)
         for run in self.runs_of(setting):
             for clients in setting.clients:
-                found: dict[str, list[Session]] = {policy: [] for policy in POLICIES}
-                for number in range(sets):
-                    for policy in POLICIES:
-                        system = bench.system(policy, run, clients)
-                        found[policy].append(bench.session(system, (asked.seed + number) % SEEDS))
-                    done += 1
-                    progress(done)
+                seeds = [(asked.seed + number) % SEEDS for number in range(sets)]
+                found = bench.sessions(run, clients, seeds, partial(_after, progress, done))
+                done += sets
                 yield _row(asked.host, run, clients, found)
+
+    def _bench(self, setting: RequestSetting, host: Host, horizon_ns: int) -> Bench:
+        if host == "linux":
+            from hyperperiod.experiments.reproduce.service_bench import ServiceBench
+
+            return ServiceBench(self, setting, horizon_ns)
+        return RequestBench(self, setting, host, horizon_ns)
 
 
 @dataclass(frozen=True)
@@ -117,6 +112,17 @@ class RequestBench:
     setting: RequestSetting
     host: Host
     horizon_ns: int
+
+    def sessions(
+        self, run: DatabaseLoad, clients: int, seeds: Sequence[int], progress: Progress
+    ) -> dict[str, list[Session]]:
+        """The sessions of so many clients under each policy, one for each seed."""
+        found: dict[str, list[Session]] = {policy: [] for policy in POLICIES}
+        for number, seed in enumerate(seeds, 1):
+            for policy in POLICIES:
+                found[policy].append(self.session(self.system(policy, run, clients), seed))
+            progress(number)
+        return found
 
     def system(self, policy: str, run: DatabaseLoad, clients: int) -> System:
         """The VMs under a policy, with so many clients."""
@@ -147,11 +153,13 @@ class RequestBench:
 
     def _task(self, hop: RequestHop, run: DatabaseLoad) -> Task:
         etf = self.experiment.etf
+        work_ns = hop.work_ns or run.work_ns
+        assert work_ns is not None, "the file's runs on this host have work"
         return Task(
             name=hop.name,
             kind=TaskKind.EVENT,
             period_ns=self.setting.think_ns,
-            wcet_ns=int(2 * (hop.work_ns or run.work_ns) / (1 + etf)),
+            wcet_ns=int(2 * work_ns / (1 + etf)),
             etf=etf,
         )
 
@@ -165,12 +173,18 @@ class RequestBench:
             found = f"{format_time(self.horizon_ns)}, in which no request was completed"
             allowed = f"some of {format_time(self.setting.think_ns)}"
             raise InputError("", None, "--horizon", found, allowed)
+        each = list(zip(after.domains, before.domains, strict=True))
+        used = {one.name: (one.supply_ns - old.supply_ns) / self.horizon_ns for one, old in each}
         donated = {
-            domain.name: (domain.donated_ns - earlier.donated_ns) / self.horizon_ns
-            for domain, earlier in zip(after.domains, before.domains, strict=True)
+            one.name: (one.donated_ns - old.donated_ns) / self.horizon_ns for one, old in each
         }
         response_ns = (_total_ns(whole) - _total_ns(ramp)) / completed
-        return Session(completed * NS_PER_S / self.horizon_ns, response_ns, donated)
+        return Session(completed * NS_PER_S / self.horizon_ns, response_ns, used, donated)
+
+
+def _after(progress: Progress, done: int, more: int) -> None:
+    """Reports that `more` steps are done after `done` earlier ones."""
+    progress(done + more)
 
 
 def _total_ns(flow: RunFlow) -> int:
@@ -183,6 +197,7 @@ def _mean(sessions: Sequence[Session]) -> Session:
     return Session(
         fmean(one.throughput_hz for one in sessions),
         fmean(one.response_ns for one in sessions),
+        {name: fmean(one.used[name] for one in sessions) for name in names},
         {name: fmean(one.donated[name] for one in sessions) for name in names},
     )
 
@@ -206,6 +221,7 @@ def _row(
         rtds_ns=rtds.response_ns,
         ratio=ertds.response_ns / rtds.response_ns,
         ratio_interval=times,
+        used=ertds.used,
         donated=ertds.donated,
         host=host,
         sets=len(found["ertds"]),

@@ -33,7 +33,10 @@ class SpareGainRow(ResultObject):
 
 
 class RequestRow(ResultObject):
-    """Throughput and mean responses of so many clients; `donated` as shares of a pcpu, by VM."""
+    """Throughput and mean responses of so many clients.
+
+    What VMs had under ERTDS are shares of a pcpu, by name: `used`, and of that `donated`.
+    """
 
     run: str
     clients: int
@@ -45,6 +48,7 @@ class RequestRow(ResultObject):
     rtds_ns: float
     ratio: float
     ratio_interval: Interval | None
+    used: Mapping[str, float]
     donated: Mapping[str, float]
     host: str
     sets: int

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hyperperiod.hosts import debian
@@ -74,6 +74,12 @@ class Images:
     kernel: Path
     files: Path
     """The initial file system, to which a run adds its own."""
+    layers: tuple[Path, ...] = ()
+    """More archives of files, each above the one before."""
+
+    def with_layer(self, layer: Path) -> Images:
+        """The same with one more archive of files."""
+        return replace(self, layers=(*self.layers, layer))
 
 
 def need_tools() -> None:
@@ -107,7 +113,7 @@ def build(job: BuildJob) -> Path:
 def _build(job: BuildJob) -> Path:
     out = job.root / "linux"
     stamp = out / ".stamp"
-    if _is_recent(out, stamp):
+    if is_recent(stamp, _key([]), [out / "vmlinuz", out / "initramfs.cpio"]):
         return out
     packages = debian.packages(
         job.downloads.absolute(), "amd64", (KERNEL, *SYSROOT, SHELL), debian.TESTING
@@ -117,7 +123,7 @@ def _build(job: BuildJob) -> Path:
         stamp.touch()
         return out
     stamp.unlink(missing_ok=True)
-    root = _unpacked(out, packages)
+    root = unpacked(out, packages)
     (out / LOG).unlink(missing_ok=True)
     with step("the Linux host's programs"):
         _compile(out, root)
@@ -127,8 +133,8 @@ def _build(job: BuildJob) -> Path:
     return out
 
 
-def _unpacked(out: Path, packages: Sequence[Path]) -> Path:
-    """A root with what is in the packages."""
+def unpacked(out: Path, packages: Sequence[Path]) -> Path:
+    """The folder `root` in `out` with what is in the packages."""
     root, record = out / "root", out / ".unpacked"
     names = "\n".join(package.name for package in packages)
     if record.is_file() and record.read_text() == names:
@@ -148,15 +154,19 @@ def _unpacked(out: Path, packages: Sequence[Path]) -> Path:
 
 def _compile(out: Path, root: Path) -> None:
     """Makes the programs and the BPF object in `out`, against the libraries in `root`."""
-    libraries = root / "usr" / "lib" / MULTIARCH
     make = ["make", "--always-make", f"-j{os.cpu_count()}", "-C", str(SOURCES)]
     _run(out, [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}"])
     daemon = [f"OUT={out}", f"SYSROOT={root}", "CC=gcc", str(out / PROGRAMS[0])]
     _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
-    sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
-    sysroot += ["-isystem", str(root / "usr" / "include" / MULTIARCH)]
     for name, sources in zip(PROGRAMS[2:], (TASKS, EVENTS), strict=True):
-        _run(out, ["gcc", *FLAGS, *sysroot, "-o", str(out / name), *map(str, sources)])
+        compiled(out, root, ["gcc", *FLAGS, "-o", str(out / name), *map(str, sources)])
+
+
+def compiled(out: Path, root: Path, command: Sequence[str]) -> None:
+    """Runs a compiler against the libraries in `root`; what it says is in the log in `out`."""
+    libraries = root / "usr" / "lib" / MULTIARCH
+    sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
+    _run(out, [*command, *sysroot, "-isystem", str(root / "usr" / "include" / MULTIARCH)])
 
 
 def _run(out: Path, command: Sequence[str]) -> None:
@@ -185,12 +195,11 @@ def _contents(out: Path, root: Path) -> dict[str, bytes | None]:
     return contents
 
 
-def _is_recent(out: Path, stamp: Path) -> bool:
-    """Whether all is there, from these sources, and apt was asked for new packages today."""
+def is_recent(stamp: Path, sources: str, results: Sequence[Path]) -> bool:
+    """Whether results are there, from these sources, and apt was asked for new packages today."""
     if not stamp.is_file() or time.time() - stamp.stat().st_mtime > ASK_AGAIN_S:
         return False
-    results = (out / "vmlinuz", out / "initramfs.cpio")
-    return stamp.read_text().startswith(_key([])) and all(path.is_file() for path in results)
+    return stamp.read_text().startswith(sources) and all(path.is_file() for path in results)
 
 
 def _key(packages: Sequence[Path]) -> str:

@@ -120,7 +120,8 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
         folder = Path(name)
         initial = folder / "initramfs.cpio"
-        initial.write_bytes(machine.images.files.read_bytes() + archive(machine.files))
+        parts = [path.read_bytes() for path in (machine.images.files, *machine.images.layers)]
+        initial.write_bytes(b"".join([*parts, archive(machine.files)]))
         console.unlink(missing_ok=True)
         with started(_command(machine, qemu, initial, folder, console), folder) as process:
             running = Running(process, folder, console)

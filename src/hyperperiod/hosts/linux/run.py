@@ -5,7 +5,7 @@ and trace of every host.
 Debian's kernel is booted in QEMU, and the run begins at the epoch, an instant of its clock. With
 one pcpu the machine counts instructions, and a run repeats exactly. With several it runs as fast as
 this machine allows: the schedule is real, but its times are those of a busy host, and the result
-says so (`timing`). Where getting ready took longer than thought, it is tried again with more time.
+says so (`timing`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.linux import live, script
+from hyperperiod.hosts.linux.attend import Left, RunOptions, perform
 from hyperperiod.hosts.linux.build import Images, images
-from hyperperiod.hosts.linux.machine import Machine, Running, boot
-from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
-from hyperperiod.hosts.qemu import PATIENCE_S, console_log
+from hyperperiod.hosts.linux.machine import Machine
+from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import Counts, RunResult, make_result
@@ -40,16 +40,12 @@ from hyperperiod.model import (
     tasks_of,
 )
 from hyperperiod.model.units import NS_PER_UNIT
-from hyperperiod.trace.format import NONE, SPARE, Header, write_header, writing
+from hyperperiod.trace.format import NONE, SPARE, Header, Kind, Records, write_header, writing
 
 __all__ = ["Order", "RunOptions", "run", "run_all"]
 
 HOST = "linux"
 KERNEL = "Linux"
-COMPLAINT = re.compile(rf"^({script.COMPLAINT}|tasks: |events: ).*", re.MULTILINE)
-START_S = (2, 8)
-"""How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
-must be there. A machine that counts leaps over what is left of it."""
 PCPU_LIMIT = 8
 VCPU_LIMIT = 64
 TASK_LIMIT = 256
@@ -70,34 +66,16 @@ class Spent(NamedTuple):
     ns: int
 
 
-class LateError(FailedError):
-    """The epoch had passed before all was ready."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run, other than the system says: `folder` keeps the console's log.
-
-    `counts`: the kernel counts how often the scheduler's programs run, and for how long.
-    """
-
-    folder: Path | None = None
-    icount: bool | None = None
-    counts: bool = False
-    patience_s: float = 4 * PATIENCE_S
-
-
 @dataclass(frozen=True)
 class Recorded:
     """What a machine left at the end of a run."""
 
     kernel: list[rings.Ring]
-    domains: list[rings.Ring]
     end_ns: int
     interrupted: bool
     icount: bool
-    spent: Mapping[str, Spent]
-    """What each program of the scheduler took, if that was counted."""
+    files: Mapping[str, bytes]
+    """All that the run has left, by name."""
 
 
 class Order(NamedTuple):
@@ -147,21 +125,47 @@ def run_counted(
 ) -> list[tuple[RunResult, Mapping[str, Spent]]]:
     """The same, with what each program of the scheduler took, where the options ask for that."""
     for order in orders:
-        refuse(order.system, order.horizon_ns, order.seed)
-        _refuse(order.system)
-        require_interfaces(order.system)
-    recorded = _recorded(orders, progress, options or RunOptions())
-    return [(_result(order, one), one.spent) for order, one in zip(orders, recorded, strict=True)]
+        refuse_order(order)
+    options = options or RunOptions()
+    built, counts = images(), options.counts
+    several = any(order.system.pcpus > 1 for order in orders)
+    icount = not several if options.icount is None else options.icount
+
+    def machine(start_s: int) -> Machine:
+        return _machine(orders, built, icount=icount, start_s=start_s, counts=counts)
+
+    def watch(console: str, now_s: int) -> None:
+        begun = re.search(rf"{script.BEGUN} (\d+)", console)
+        if begun and progress is not None:
+            # The kernel's clock begins a moment after the machine's: it is less than a second.
+            since_ns = now_s * NS_PER_UNIT["s"] - int(begun[1])
+            progress(max(0, min(since_ns, orders[-1].horizon_ns)))
+
+    left = perform(machine, watch, options)
+    every = [
+        read_recorded(order, left, number, icount=icount) for number, order in enumerate(orders)
+    ]
+    spent = _spent([json.loads(recorded.files["status"])["programs"] for recorded in every])
+    return [
+        (result_of(order, recorded, _jobs(order, recorded))[0], taken)
+        for order, recorded, taken in zip(orders, every, spent, strict=True)
+    ]
 
 
-def _result(order: Order, recorded: Recorded) -> RunResult:
-    """The result of a run by what the machine left; writes its trace."""
+def refuse_order(order: Order) -> None:
+    """InputError for what this host cannot run."""
+    refuse(order.system, order.horizon_ns, order.seed)
+    _refuse(order.system)
+    require_interfaces(order.system)
+
+
+def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, Records]:
+    """The result and the records of a run whose jobs are known; writes its trace."""
     system, end_ns = order.system, recorded.end_ns
     replayed = [
-        _renumbered(replay(ring, end_ns, KERNEL), vcpus)
+        _begun(_renumbered(replay(ring, end_ns, KERNEL), vcpus))
         for ring, vcpus in zip(recorded.kernel, script.lock_domains(system), strict=True)
     ]
-    jobs = jobs_of(system, recorded.domains, _drawn(system, order.seed, end_ns), end_ns)
     records = merge(system, replayed, jobs, end_ns)
     if order.trace_path is not None:
         plain = system.replace(overheads=Overheads())
@@ -184,7 +188,7 @@ def _result(order: Order, recorded: Recorded) -> RunResult:
         flows=count_flows(system, records, end_ns),
         timing=None if recorded.icount else "host",
     )
-    return make_result(system, counts)
+    return make_result(system, counts), records
 
 
 def _refuse(system: System) -> None:
@@ -218,33 +222,6 @@ def _refuse(system: System) -> None:
                 raise wrong(f"{where}task {task.name}: vcpu", "nothing", "the vcpu of the task")
 
 
-def _recorded(
-    orders: Sequence[Order], progress: Callable[[int], None] | None, options: RunOptions
-) -> list[Recorded]:
-    """Boot and run, again with more time to get ready if there was too little."""
-    built = images()
-    several = any(order.system.pcpus > 1 for order in orders)
-    icount = not several if options.icount is None else options.icount
-    for start_s in START_S:
-        machine = _machine(orders, built, icount=icount, start_s=start_s, counts=options.counts)
-        try:
-            with console_log(options.folder) as console, boot(machine, console) as running:
-                horizon_ns = orders[-1].horizon_ns
-                interrupted = _attend(running, horizon_ns, progress, options.patience_s)
-                require_no_complaint(running.console())
-                files = running.files()
-                parts = [_below(files, number) for number in range(len(orders))]
-                spent = _spent([json.loads(part["status"])["programs"] for part in parts])
-                return [
-                    _read(order, part, icount=icount, interrupted=interrupted, spent=taken)
-                    for order, part, taken in zip(orders, parts, spent, strict=True)
-                ]
-        except LateError:
-            if start_s == START_S[-1]:
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
 def _spent(counters: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Spent]]:
     """What programs took in each run, of counters at the end of each: they count on."""
     before: dict[str, Spent] = {}
@@ -265,7 +242,11 @@ def _machine(
 ) -> Machine:
     systems = [order.system for order in orders]
     outside = [script.outside(order.horizon_ns, counts=counts) for order in orders]
-    text = script.init(systems, outside, start_s=start_s)
+    pairs = zip(systems, outside, strict=True)
+    runs = [
+        script.run_tasks(system, number, events) for number, (system, events) in enumerate(pairs)
+    ]
+    text = script.init(runs, cpus=script.cpus_of(systems), start_s=start_s)
     files: dict[str, bytes | None] = {"init": text.encode(), "words": None}
     for number, order in enumerate(orders):
         files[f"words/{number}"] = None
@@ -278,76 +259,31 @@ def _machine(
     return Machine(built, files, cpus=cpus, icount=icount)
 
 
-def _below(files: Mapping[str, bytes], number: int) -> dict[str, bytes]:
-    """What a run has left, by name."""
-    folder = f"{number}/"
-    return {
-        name.removeprefix(folder): data for name, data in files.items() if name.startswith(folder)
-    }
-
-
-def _attend(
-    running: Running, horizon_ns: int, progress: Callable[[int], None] | None, patience_s: float
-) -> bool:
-    """Lets the machine run to its end, or to Ctrl-C; whether it was the latter."""
-
-    def look() -> int:
-        require_no_complaint(running.console())
-        now_s = running.since_start_s()
-        begun = re.search(rf"{script.BEGUN} (\d+)", running.console())
-        if begun and progress is not None:
-            # The kernel's clock begins a moment after the machine's: it is less than a second.
-            since_ns = now_s * NS_PER_UNIT["s"] - int(begun[1])
-            progress(max(0, min(since_ns, horizon_ns)))
-        return now_s
-
-    try:
-        running.wait_for(script.DONE, patience_s=patience_s, look=look)
-    except FailedError:
-        require_no_complaint(running.console())
-        raise
-    except KeyboardInterrupt:
-        if script.BEGUN not in running.console():
-            raise
-        running.order_end()
-        return True
-    running.wait_for_end()
-    return False
-
-
-def require_no_complaint(console: str) -> None:
-    """FailedError if the script or a process has said that something is wrong."""
-    complaints = [match[0] for match in COMPLAINT.finditer(console[: console.rfind("\n") + 1])]
-    if any(script.LATE in complaint for complaint in complaints):
-        raise LateError("the machine was not ready at the epoch", "\n".join(complaints))
-    if complaints:
-        raise FailedError("Linux does not run this system", "\n".join(complaints))
-
-
-def _read(
-    order: Order,
-    files: Mapping[str, bytes],
-    *,
-    icount: bool,
-    interrupted: bool,
-    spent: Mapping[str, Spent],
-) -> Recorded:
+def read_recorded(order: Order, left: Left, number: int, *, icount: bool) -> Recorded:
+    """What a machine has recorded of the run of that number, except for its jobs."""
+    files = left.of_run(number)
     _require_in_force(files["status"])
     kernel = list(_kernel_rings(files["rings"], len(script.lock_domains(order.system))))
     end_ns = order.horizon_ns
-    if interrupted:
+    if left.interrupted:
         times = [int(ring.records["time_ns"][-1]) for ring in kernel if len(ring.records)]
         end_ns = min([end_ns, *times])
         if end_ns == 0:
             raise KeyboardInterrupt
+    return Recorded(kernel, end_ns, left.interrupted, icount, files)
+
+
+def _jobs(order: Order, recorded: Recorded) -> Jobs:
+    """What the processes of the domains recorded of their jobs."""
+    system, end_ns = order.system, recorded.end_ns
     domains = []
-    for number, domain in enumerate(order.system.domains):
+    for number, domain in enumerate(system.domains):
         name = f"the process of domain {domain.name}"
-        ring = rings.read_ring(_reader(files[f"ring{number}"]), 0, name)
+        ring = rings.read_ring(_reader(recorded.files[f"ring{number}"]), 0, name)
         if ring.lost:
             raise FailedError(f"the ring of {name} is full; take a shorter horizon")
         domains.append(ring)
-    return Recorded(kernel, domains, end_ns, interrupted, icount, spent)
+    return jobs_of(system, domains, _drawn(system, order.seed, end_ns), end_ns)
 
 
 def _require_in_force(status: bytes) -> None:
@@ -378,6 +314,19 @@ def _renumbered(part: Replayed, vcpus: Sequence[int]) -> Replayed:
         named = ~np.isin(records[field], (NONE, SPARE))
         records[field][named] = ids[records[field][named]]
     return replace(part, records=records)
+
+
+def _begun(part: Replayed) -> Replayed:
+    """The part of a lock domain that begins with who has work at the epoch.
+
+    What came and went before it has that instant as well, and no order among itself in a trace.
+    """
+    records = part.records
+    before = (records["time_ns"] == 0) & np.isin(records["kind"], (Kind.ARRIVE, Kind.DEPART))
+    last = {int(records["vcpu"][at]): at for at in np.flatnonzero(before).tolist()}
+    for at in last.values():
+        before[at] = records["kind"][at] != Kind.ARRIVE
+    return replace(part, records=records[~before])
 
 
 def _drawn(system: System, seed: int, end_ns: int) -> Drawn:

@@ -11,7 +11,7 @@ wrong ends it too, and is said on the console.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
@@ -97,30 +97,43 @@ Events = Mapping[int, str]
 LATE = "the epoch has passed already"
 
 
-def init(systems: Sequence[System], outside: Sequence[Events], *, start_s: int) -> str:
-    """The script for runs of systems one after the other, with what happens to each from outside.
+def init(runs: Sequence[str], *, cpus: int, start_s: int, prepare: str = "") -> str:
+    """The script for runs one after the other, on `cpus` cpus that servers may be on.
 
-    The epoch of each is `start_s` seconds after the first of its threads is made. A run can be
+    The epoch of each is `start_s` seconds after the first of its processes is made. A run can be
     ended early, by a line on the port of orders, if it is the only one.
     """
-    cpus = max(len(lock_domains(system)) for system in systems)
     said = f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
     numbers = f"cpus={cpus}\nstart_s={start_s}\n"
-    pairs = zip(systems, outside, strict=True)
-    runs = [_run(system, number, events) for number, (system, events) in enumerate(pairs)]
     if len(runs) == 1:
         runs = [runs[0].replace("for each in", f"{ORDERS}for each in")]
-    return "".join([SCRIPT, said, numbers, START, *runs, END])
+    return "".join([SCRIPT, said, numbers, START, prepare, *runs, END])
 
 
-def _run(system: System, number: int, events: Events) -> str:
-    """The part of the script for a system, which is the run of this number."""
+def run(number: int, requests: Iterable[str], prepare: str, processes: str, waiting: int) -> str:
+    """The part of the script for the run of this number.
+
+    `requests` are those for hyperperiodd. `prepare` is done before the epoch is set, `processes`
+    starts what knows it, with its process ids in `tasks`: they say in `waiting` files that they are
+    ready, and end at the horizon.
+    """
     folders = f"run={number}\nbusybox mkdir -p /tmp/$run /left/$run\n"
-    asked = "".join(f"ask {request}\n" for request in requests(system))
-    count = f"processes={len(system.domains) + len(events)}\n"
+    asked = "".join(f"ask {request}\n" for request in requests)
+    count = f"processes={waiting}\n"
+    return f"{folders}{asked}{prepare}{count}{BEGIN}{processes}{RUN}"
+
+
+def run_tasks(system: System, number: int, events: Events) -> str:
+    """The part of the script for a run of a system's tasks, a process for each domain."""
     processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
     processes += "".join(_outside(cpu) for cpu in events)
-    return f"{folders}{asked}{count}{BEGIN}{processes}{RUN}"
+    waiting = len(system.domains) + len(events)
+    return run(number, requests(system), "", processes, waiting)
+
+
+def cpus_of(systems: Sequence[System]) -> int:
+    """On so many cpus runs of these systems need locks, and rings, of their own."""
+    return max(len(lock_domains(system)) for system in systems)
 
 
 def outside(horizon_ns: int, *, counts: bool) -> Events:
