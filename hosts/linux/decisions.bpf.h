@@ -231,8 +231,9 @@ VERB hp_u64 arrive(hp_u32 id) {
     return kicks;
 }
 
-/* One thread less of this server, of this birth, wants to run. */
-VERB hp_u64 depart(hp_u32 id, hp_u32 birth) {
+/* One thread less of this server, of this birth, wants to run. `alone` says that the domain has one
+ * pcpu, which can pick at once: so it does, whether it has to or not. */
+VERB hp_u64 depart(hp_u32 id, hp_u32 birth, hp_u32 alone) {
     const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
     struct lock_domain *domain = domain_by(lock);
     struct server *server = server_by(id);
@@ -245,7 +246,7 @@ VERB hp_u64 depart(hp_u32 id, hp_u32 birth) {
     if (server && server->birth == birth && --usage_of(domain, vcpu)->threads == 0) {
         hp_depart(&domain->core, vcpu, now_ns);
         record_call(lock, HP_RECORD_DEPART, vcpu, 0);
-        kicks = kicks_of(domain);
+        kicks = alone ? 1 : kicks_of(domain);
     }
     LEAVE(domain, flags);
     return kicks;
@@ -342,6 +343,7 @@ VERB hp_u64 give_back(hp_u32 number) {
         return 0;
     end_theft(domain, lock, pcpu_at(cpu->place), now_ns);
     cpu->is_stolen = 0;
+    cpu->pick_owed = 1;
     kicks = kicks_of(domain);
     LEAVE(domain, flags);
     return kicks;
@@ -469,6 +471,7 @@ VERB hp_u64 add_cpu(hp_u32 number) {
         lx.places++;
         cpu->is_stolen = 0;
         cpu->granted = LX_NOBODY;
+        cpu->pick_owed = 1;
         cpu->place = pcpu;
         if (pcpu == 1)
             hold_running(domain);

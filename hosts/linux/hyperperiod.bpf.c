@@ -160,6 +160,11 @@ static __always_inline void run_background(struct task_struct *prev) {
         scx_bpf_task_set_slice(prev, LX_TURN_NS);
 }
 
+/* The core says when its grant is no longer right: until then it is as it was picked. */
+static __always_inline bool has_to_pick(const struct managed *cpu) {
+    return cpu->pick_owed || cpu->is_stolen || core_time() >= cpu->until_ns;
+}
+
 SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = cpu_by((hp_u32)number);
@@ -169,10 +174,12 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         run_background(prev);
         return;
     }
-    cpu->pick_owed = 0;
-    others = pick((hp_u32)number);
-    if (others)
-        ask_all(lock_at(cpu->place), others);
+    if (has_to_pick(cpu)) {
+        cpu->pick_owed = 0;
+        others = pick((hp_u32)number);
+        if (others)
+            ask_all(lock_at(cpu->place), others);
+    }
     if (cpu->granted == LX_NOBODY)
         run_background(prev);
     else if (!run_server(prev, cpu->granted))
@@ -199,17 +206,17 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
 }
 
-SEC("struct_ops/hyperperiod_stopping")
-void BPF_PROG(hyperperiod_stopping, struct task_struct *p, bool runnable) {
-    struct managed *cpu = any_cpu((hp_u32)scx_bpf_task_cpu(p));
+static __always_inline bool is_idle_thread(const struct task_struct *p) {
+    return p->pid == 0;
+}
 
-    if (cpu)
-        cpu->running = LX_NOBODY;
+static __always_inline bool is_of_higher_class(const struct task_struct *p) {
+    return p->prio < FIRST_ORDINARY_PRIO;
 }
 
 /* Whether the cpu is the kernel's while this thread runs: it is of a higher class, or its own. */
 static __always_inline bool is_alien(const struct task_struct *p) {
-    return p->pid != 0 && (p->prio < FIRST_ORDINARY_PRIO || is_kernels_own(p));
+    return !is_idle_thread(p) && (is_of_higher_class(p) || is_kernels_own(p));
 }
 
 /* Who runs from here on. A theft from nobody is told where another pcpu may help out. */
@@ -231,6 +238,9 @@ int BPF_PROG(hyperperiod_switch, bool preempt, struct task_struct *prev, struct 
 
     if (!cpu || !lx.attached)
         return 0;
+    /* Of a thread that is ours, running has told. */
+    if (is_idle_thread(next) || is_of_higher_class(next))
+        cpu->running = LX_NOBODY;
     watch_thefts(cpu, number, next);
     before = cpu->context;
     cpu->context = cpu->running;
@@ -346,7 +356,7 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->running = LX_NOBODY;
     cpu->context = LX_NOBODY;
     cpu->is_stolen = 0;
-    cpu->pick_owed = 0;
+    cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
     error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);
     if (error && error != BUSY)
@@ -390,7 +400,6 @@ struct sched_ext_ops hyperperiod_ops = {
     .enqueue = (void *)hyperperiod_enqueue,
     .dispatch = (void *)hyperperiod_dispatch,
     .running = (void *)hyperperiod_running,
-    .stopping = (void *)hyperperiod_stopping,
     .quiescent = (void *)hyperperiod_quiescent,
     .set_cpumask = (void *)hyperperiod_set_cpumask,
     .init_task = (void *)hyperperiod_init_task,

@@ -108,33 +108,29 @@ static __always_inline hp_u64 place_in(const struct server *server, const struct
 }
 
 /*
- * Leaves this cpu out of those that are to be asked for a pick, because the kernel is about to ask
- * dispatch for it. Where another class or a thread of the cpu's own queue comes first, the pick is
- * owed.
+ * The server that a thread was counted in does not count it any more. Where a thread goes to sleep
+ * the kernel is about to ask dispatch for the next, so its cpu is not kicked: the pick is owed
+ * there, also when another class or a thread of the cpu's own queue comes first.
  */
-static __always_inline hp_u64 without_here(hp_u32 lock, hp_u64 pcpus) {
-    struct managed *cpu = cpu_by(bpf_get_smp_processor_id());
-    hp_u64 here;
-
-    if (!cpu || lock_at(cpu->place) != lock)
-        return pcpus;
-    here = 1ull << (pcpu_at(cpu->place) % HP_PCPUS);
-    if (pcpus & here)
-        cpu->pick_owed = 1;
-    return pcpus & ~here;
-}
-
-/* The server that a thread was counted in does not count it any more. A thread that goes to sleep
- * leaves its cpu. */
 static __always_inline void leave_server(struct thread *thread, bool sleeps) {
     const hp_u32 id = thread->counted;
-    hp_u64 pcpus;
+    struct managed *here;
+    hp_u64 pcpus, bit;
 
     if (id == LX_NOBODY)
         return;
     thread->counted = LX_NOBODY;
-    pcpus = depart(id, thread->birth);
-    ask_all(LX_LOCK_OF(id), sleeps ? without_here(LX_LOCK_OF(id), pcpus) : pcpus);
+    here = sleeps ? cpu_by(bpf_get_smp_processor_id()) : 0;
+    if (here && lock_at(here->place) != LX_LOCK_OF(id))
+        here = 0;
+    pcpus = depart(id, thread->birth, here && !lx.global);
+    if (here) {
+        bit = 1ull << (pcpu_at(here->place) % HP_PCPUS);
+        if (pcpus & bit)
+            here->pick_owed = 1;
+        pcpus &= ~bit;
+    }
+    ask_all(LX_LOCK_OF(id), pcpus);
 }
 
 /* A thread that wants to run is counted where it belongs; returns that server, or nothing. */
