@@ -233,7 +233,7 @@ int lx_spare(struct lx_spare *to) {
     return (int)error;
 }
 
-/* What is granted now is in the account as far as it has got. */
+/* What is granted now is in the account as far as it has got, which is when this look is. */
 SEC("syscall")
 int lx_look(struct lx_look *to) {
     const hp_u32 id = to->server, vcpu = LX_NUMBER_OF(to->server);
@@ -252,7 +252,7 @@ int lx_look(struct lx_look *to) {
             to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
     }
     to->present = server_by(id) != 0;
-    to->now_ns = hp_now_ns(&domain->core);
+    to->now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
     to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);
     __builtin_memcpy(&to->usage, usage_of(domain, vcpu), sizeof(to->usage));
     LEAVE(domain, flags);

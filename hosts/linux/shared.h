@@ -178,7 +178,7 @@ struct lx_usage {
 struct lx_look {
     unsigned int server;
     unsigned int present;
-    unsigned long long now_ns; /* of the core */
+    unsigned long long now_ns; /* of the look, in the core's time */
     long long remaining_ns;    /* of its budget; below 0: its debt */
     unsigned int runs_at;      /* the cpu that is granted to it now, or LX_NOBODY */
     unsigned int unused;

@@ -231,8 +231,9 @@ def _place(left: Left, server: dict[str, Any]) -> tuple[int, int]:
     return lock, [each["name"] for each in before].index(server["name"])
 
 
-def spans(ring: rings.Ring) -> Iterator[Span]:
-    """All grants of a ring by pcpu, as far as nobody stole them; in the order of their ends."""
+def spans(ring: rings.Ring, until_ns: int) -> Iterator[Span]:
+    """All grants of a ring by pcpu, as far as nobody stole them; in the order of their ends. Those
+    that the ring does not end last until the instant given."""
     granted: dict[int, tuple[int, int, tuple[int, ...]]] = {}
     pcpus = 0
     for record in ring.records:
@@ -254,6 +255,8 @@ def spans(ring: rings.Ring) -> Iterator[Span]:
             pcpus -= 1
             if pcpus in granted:
                 granted[pcpu] = granted.pop(pcpus)
+    for begin_ns, run, payers in granted.values():
+        yield Span(begin_ns, until_ns, run, payers)
 
 
 def _payers(record: np.void) -> tuple[int, ...]:
@@ -268,7 +271,7 @@ def account_by_hand(ring: rings.Ring, server: int, now_ns: int) -> Account:
     later = ring.records["time_ns"][ring.records["time_ns"] > now_ns]
     next_ns = int(later[0]) if len(later) else now_ns
     least = most = 0
-    for span in spans(ring):
+    for span in spans(ring, next_ns):
         paid = span.payers.count(server)
         least += paid * max(0, min(span.end_ns, now_ns) - span.begin_ns)
         most += paid * max(0, min(span.end_ns, next_ns) - span.begin_ns)
@@ -281,7 +284,7 @@ def per_period(
     """What a server ran of its own budget in each whole period between two instants."""
     first, last = -(-from_ns // period_ns), to_ns // period_ns
     used = [0] * (last - first)
-    for span in spans(ring):
+    for span in spans(ring, to_ns):
         if span.run != server or server not in span.payers:
             continue
         for period in range(span.begin_ns // period_ns, span.end_ns // period_ns + 1):
