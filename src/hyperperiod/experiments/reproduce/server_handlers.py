@@ -32,10 +32,9 @@ HANDLERS: Mapping[str, tuple[str, ...]] = {
     "decide_ns": ("hyperperiod_dispatch",),
     "wake_ns": ("hyperperiod_select_cpu", "hyperperiod_enqueue"),
     "sleep_ns": ("hyperperiod_quiescent",),
-    "switch_ns": ("hyperperiod_switch", "hyperperiod_running", "hyperperiod_stopping"),
+    "switch_ns": ("hyperperiod_switch", "hyperperiod_running"),
 }
 """The programs of each handler."""
-DECISION = "hyperperiod_dispatch"
 NEVER = Spent(0, 0)
 
 
@@ -50,7 +49,7 @@ def measured(systems: Sequence[System], horizon_ns: int, seed: int) -> list[Even
     found = []
     for system, part in zip(systems, parts, strict=True):
         each = [next(done) for _ in part]
-        picks = sum(spent.get(DECISION, NEVER).runs for _, spent in each)
+        picks = sum(pcpu.picks for result, _ in each for pcpu in result.pcpus)
         preemptions = sum(result.preemptions for result, _ in each)
         times = {
             handler: sum(spent.get(name, NEVER).ns for _, spent in each for name in names)
