@@ -66,9 +66,9 @@ unit. `Class.of(values)` makes one of a dictionary, `object.replace(...)` a copy
 are not checked."""
 TABULAR = ("rows", "to_frame", "plot")
 RESULT_TEXT = """Fields mean what [the keys of the JSON](formats.md#analyze---json) mean.
-`to_dict()` and `to_json()` give that JSON, `Class.of(values)` and `Class.from_file(path)` read it; only `Fitted`,
-which holds systems, has none. Each has `headline`, one sentence, and `TABLES`, the names of its
-tables, and:"""
+`to_dict()` and `to_json()` give that JSON, `Class.of(values)` and `Class.from_file(path)` read it;
+only `Fitted`, which holds systems, has none. Each has `headline`, one sentence, and `TABLES`, the
+names of its tables, and:"""
 
 
 def _function(name: str, function: Callable[..., Any]) -> str:
