@@ -25,6 +25,7 @@
 
 #include "guests/linux/threads.h"
 
+#define CONTROL_VARIABLE "HYPERPERIOD_CONTROL" /* names another socket */
 #define CONTROL "/run/hyperperiod/control"
 #define PACKET_BYTES 4096u
 #define LAST_KEY 0x3fffffffffffffffull /* the highest that hyperperiodd takes */
@@ -89,11 +90,16 @@ void take_place(const struct arguments *arguments, const struct task *task) {
 }
 
 static void connect_control(void) {
-    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = CONTROL};
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = CONTROL};
+    const char *other = getenv(CONTROL_VARIABLE);
 
+    if (other != NULL && strlen(other) >= sizeof address.sun_path)
+        give_up(CONTROL_VARIABLE ": found a path that is too long");
+    if (other != NULL)
+        strcpy(address.sun_path, other);
     control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (control < 0 || connect(control, (const struct sockaddr *)&address, sizeof address) != 0)
-        give_up("hyperperiodd does not listen at " CONTROL);
+        give_up("hyperperiodd does not listen at its socket");
 }
 
 static struct ring_memory map_ring(const char *path) {

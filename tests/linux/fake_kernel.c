@@ -107,6 +107,10 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
     return why;
 }
 
+uint64_t kernel_clock_ns(void) {
+    return BASE_NS;
+}
+
 void kernel_stop(void) {
     if (state.attached)
         told("stop");

@@ -48,7 +48,17 @@ def command(*words: str) -> list[str]:
 def test_two_hosts_are_compared(tmp_path: Path) -> None:
     need_linux()
     (tmp_path / "two.toml").write_text(SYSTEM)
-    words = ("compare", "two.toml", "--hosts", "sim,linux", "--horizon", "200ms", "--json")
+    words = (
+        "compare",
+        "two.toml",
+        "--hosts",
+        "sim,linux",
+        "--in",
+        "vm",
+        "--horizon",
+        "200ms",
+        "--json",
+    )
     done = subprocess.run(
         command(*words, "--report", "both.html"), cwd=tmp_path, capture_output=True, check=True
     )
@@ -77,7 +87,7 @@ def test_a_run_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "two.toml").write_text(SYSTEM)
     monkeypatch.setattr("hyperperiod.cli.execute.bar", impatient)
     monkeypatch.chdir(tmp_path)
-    words = ["run", "two.toml", "--on", "linux", "--horizon", "60s", "--json"]
+    words = ["run", "two.toml", "--on", "linux", "--in", "vm", "--horizon", "60s", "--json"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 130, done.stderr
     result = json.loads(done.stdout)

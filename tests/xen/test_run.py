@@ -21,7 +21,7 @@ from tests.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.hosts import rings
-from hyperperiod.hosts.qemu import LOOK_EVERY_S
+from hyperperiod.hosts.watched import LOOK_EVERY_S
 from hyperperiod.hosts.xen.images import executive, hypervisor, lockstep
 from hyperperiod.hosts.xen.machine import Guest, Machine, boot
 from hyperperiod.hosts.xen.plan import plan
@@ -86,7 +86,7 @@ def test_a_run_is_the_same_every_time_whoever_looks(
     system = load_system(str(SYSTEMS / "brake-by-wire.toml"))
     found = set()
     for number, every_s in enumerate((LOOK_EVERY_S, 0.004)):
-        monkeypatch.setattr("hyperperiod.hosts.qemu.LOOK_EVERY_S", every_s)
+        monkeypatch.setattr("hyperperiod.hosts.watched.LOOK_EVERY_S", every_s)
         folder = tmp_path / str(number)
         seen: list[int] = []
         result = run_on_xen(

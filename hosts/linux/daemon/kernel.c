@@ -254,7 +254,7 @@ const char *kernel_detach(const struct system *system, const struct member *memb
 
 /* --- the scheduler as a whole ---------------------------------------------------------------- */
 
-static uint64_t now_ns(void) {
+uint64_t kernel_clock_ns(void) {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -264,7 +264,7 @@ static uint64_t now_ns(void) {
 static void fill_state(const struct system *system, uint64_t epoch_ns) {
     struct lx_state *state = kernel.state;
 
-    state->base_ns = epoch_ns != 0 ? epoch_ns : now_ns();
+    state->base_ns = epoch_ns != 0 ? epoch_ns : kernel_clock_ns();
     state->exit_kind = 0;
     state->exit_reason[0] = 0;
     state->exit_text[0] = 0;

@@ -25,6 +25,9 @@ const char *kernel_load(const struct system *system);
  * done. The core's time is 0 until `epoch_ns` of the monotonic clock; 0: until now. */
 const char *kernel_start(const struct system *system, uint64_t epoch_ns);
 
+/* The clock of epochs. */
+uint64_t kernel_clock_ns(void);
+
 /* The kernel's own scheduler goes on. What was used and recorded can still be looked at. */
 void kernel_stop(void);
 

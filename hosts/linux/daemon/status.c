@@ -97,8 +97,8 @@ void add_status(struct text *answer, const struct system *system) {
     const struct lx_state *state = kernel_state();
     const char *between = "";
 
-    add(answer, "\"pid\": %d, \"running\": %s, \"recording\": %s", getpid(), truth(system->running),
-        truth(system->recording));
+    add(answer, "\"pid\": %d, \"clock_ns\": %llu, \"running\": %s, \"recording\": %s", getpid(),
+        (wide)kernel_clock_ns(), truth(system->running), truth(system->recording));
     if (state != NULL) {
         add(answer,
             ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"refused\": %llu, "

@@ -15,6 +15,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     horizon_option,
     json_option,
+    linux_options,
     read_hosts,
     read_policies,
     report_option,
@@ -23,6 +24,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
     from hyperperiod.model import Policy, System
 
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     help="Exit code 1 if this holds of a task or flow, and only then: dmr>0, max>8ms, or p99>+5%,"
     " which is more than in the first run. Several may be given.",
 )
+@linux_options
 @horizon_option
 @seed_option
 @report_option
@@ -70,6 +73,8 @@ def compare(
     policies: list[Policy] | None,
     hosts: list[str] | None,
     conditions: tuple[str, ...],
+    place: str | None,
+    cpus: list[int] | None,
     horizon_ns: int,
     seed: int,
     report_file: str | None,
@@ -83,6 +88,7 @@ def compare(
 
     Or put side by side what `simulate --json` and `run --json` have written, of the same tasks.
     """
+    from hyperperiod.cli.execute import on_linux
     from hyperperiod.cli.output import print_json
     from hyperperiod.hosts.guard import parse_guard, tripped
     from hyperperiod.hosts.result import ComparisonResult, series_names
@@ -93,7 +99,8 @@ def compare(
         _refuse_with_files(ctx, report_file)
         results, names = _kept(files), [Path(file).name for file in files]
     elif len(files) == 1:
-        results = _ran(files[0], policies, hosts, horizon_ns, seed, report_file)
+        machine = on_linux(place, cpus, hosts or ())
+        results = _ran(files[0], policies, hosts, horizon_ns, seed, report_file, machine)
         names = series_names(results)
     else:
         raise click.UsageError(
@@ -119,13 +126,13 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
     """UsageError if an option for runs is given with results, which are there already."""
     given = [
         f"--{name.replace('_', '-')}"
-        for name in ("policies", "hosts", "horizon_ns", "seed")
+        for name in ("policies", "hosts", "place", "cpus", "horizon_ns", "seed")
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if report_file is not None:
         given.append("--report")
     if given:
-        option = given[0].replace("-ns", "")
+        option = given[0].replace("-ns", "").replace("place", "in")
         raise click.UsageError(f"found {option} with results; allowed: with a system")
 
 
@@ -147,6 +154,7 @@ def _ran(
     horizon_ns: int,
     seed: int,
     report_file: str | None,
+    machine: LinuxOptions | None,
 ) -> list[RunResult]:
     from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.cli.systems import about
@@ -154,7 +162,7 @@ def _ran(
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
-        return _results(systems, hosts or ["sim"], horizon_ns, seed, report_path)
+        return _results(systems, hosts or ["sim"], horizon_ns, seed, report_path, machine)
 
 
 def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool) -> list[System]:
@@ -175,7 +183,12 @@ def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool)
 
 
 def _results(
-    systems: list[System], hosts: list[str], horizon_ns: int, seed: int, report_path: Path | None
+    systems: list[System],
+    hosts: list[str],
+    horizon_ns: int,
+    seed: int,
+    report_path: Path | None,
+    machine: LinuxOptions | None,
 ) -> list[RunResult]:
     """One run after the other, until one is interrupted; a report needs their traces."""
     from hyperperiod.cli.execute import run_on
@@ -187,7 +200,7 @@ def _results(
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
         for (system, host), trace in zip(runs, traces, strict=True):
-            results.append(run_on(host, system, horizon_ns, seed, trace))
+            results.append(run_on(host, system, horizon_ns, seed, trace, linux=machine))
             if results[-1].interrupted:
                 break
         if report_path is not None:

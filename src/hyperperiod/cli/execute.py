@@ -8,7 +8,7 @@ folder of its own whether asked to or not: `out/NAME-HOST/` has the console's lo
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.analysis import Analysis
+    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
 
 
@@ -39,10 +40,13 @@ class RunOrder(NamedTuple):
     report_file: str | None
     as_json: bool
     host: str = "sim"
+    place: str | None = None
+    cpus: list[int] | None = None
 
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
+    linux = on_linux(order.place, order.cpus, [order.host])
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(
@@ -57,7 +61,9 @@ def execute(order: RunOrder) -> int:
         from hyperperiod.analysis import Analysis
 
         analysis = Analysis(system)
-        result = run_on(order.host, system, order.horizon_ns, order.seed, recorded, analysis)
+        result = run_on(
+            order.host, system, order.horizon_ns, order.seed, recorded, analysis, linux=linux
+        )
         if report_path is not None:
             _write_report(report_path, system, analysis, result, recorded)
     if order.as_json:
@@ -67,6 +73,32 @@ def execute(order: RunOrder) -> int:
     return exit_code(result)
 
 
+def on_linux(
+    place: str | None, cpus: list[int] | None, hosts: Sequence[str]
+) -> LinuxOptions | None:
+    """Where Linux runs a system, which is said on standard error; None: not on Linux."""
+    import click
+
+    if "linux" not in hosts:
+        for option, given in (("--in", place), ("--cpus", cpus)):
+            if given is not None:
+                raise click.UsageError(f"found {option} without Linux; allowed: for runs on linux")
+        return None
+    from hyperperiod.hosts.linux.here import lacks, require
+    from hyperperiod.hosts.linux.run import RunOptions
+
+    lacking = lacks()
+    here = place == "here" or (place is None and lacking is None)
+    if here:
+        require()
+        click.echo("on the kernel of this machine, until the run ends (--in here)", err=True)
+    elif cpus is not None:
+        raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
+    elif place is None:
+        click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
+    return RunOptions(here=here, cpus=None if cpus is None else tuple(cpus))
+
+
 def run_on(
     host: str,
     system: System,
@@ -74,11 +106,15 @@ def run_on(
     seed: int,
     trace_path: Path | None,
     analysis: Analysis | None = None,
+    *,
+    linux: LinuxOptions | None = None,
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
         if host in MACHINES:
-            return _run_on_machine(host, system, horizon_ns, seed, trace_path, progress, analysis)
+            return _run_on_machine(
+                host, system, horizon_ns, seed, trace_path, progress, analysis, linux
+            )
         from hyperperiod.runs import simulate
 
         return simulate(
@@ -99,6 +135,7 @@ def _run_on_machine(
     trace_path: Path | None,
     progress: Progress,
     analysis: Analysis | None,
+    linux: LinuxOptions | None,
 ) -> RunResult:
     import shutil
 
@@ -111,7 +148,7 @@ def _run_on_machine(
     with made_folder(folder), whole_file(str(trace), "out") as recorded:
         assert recorded is not None, "it was named"
         try:
-            run = _runner(host, folder)
+            run = _runner(host, folder, linux)
             result = run(system, horizon_ns, seed, recorded, progress, analysis=analysis)
         finally:
             if _changed(log) != before:
@@ -127,8 +164,9 @@ def _run_on_machine(
     return result
 
 
-def _runner(host: str, folder: Path) -> Callable[..., RunResult]:
-    """What runs a system on a machine of its own, whose console's log is left in `folder`."""
+def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[..., RunResult]:
+    """What runs a system on a host whose console's log is left in `folder`."""
+    from dataclasses import replace
     from functools import partial
 
     from hyperperiod import runs
@@ -137,9 +175,8 @@ def _runner(host: str, folder: Path) -> Callable[..., RunResult]:
         from hyperperiod.hosts.xen.plan import RunOptions
 
         return partial(runs.run_on_xen, options=RunOptions(folder=folder))
-    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
-
-    return partial(runs.run_on_linux, options=LinuxOptions(folder=folder))
+    assert linux is not None, "on_linux was asked"
+    return partial(runs.run_on_linux, options=replace(linux, folder=folder))
 
 
 def _changed(file: Path) -> int | None:
@@ -188,9 +225,10 @@ def _why_not_exact(host: str) -> str:
     from hyperperiod.hosts.xen.images import lockstep
     from hyperperiod.model import MissingError
 
-    text = "several pcpus: times are those of this machine, which has other things to do"
+    text = "times are those of this machine, which has other things to do"
     if host != "xen":
         return text
+    text = f"several pcpus: {text}"
     try:
         lockstep()
     except MissingError as error:

@@ -15,6 +15,7 @@ from hyperperiod.cli.options import (
     horizon_option,
     json_option,
     policy_option,
+    read_cpus,
     read_time,
     seed_option,
     system_argument,
@@ -32,15 +33,6 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
         return int(text, 0)
     except ValueError:
         raise click.BadParameter(f"found {text!r}; allowed: a number such as 0x49000000") from None
-
-
-def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[int] | None:
-    """Reads numbers of cpus, separated by commas; None where none were given."""
-    if text is None:
-        return None
-    if not all(part.isdecimal() and len(part) < 5 for part in text.split(",")):
-        raise click.BadParameter(f"found {text!r}; allowed: numbers separated by commas: 1,2")
-    return [int(part) for part in text.split(",")]
 
 
 @click.command()
@@ -90,8 +82,8 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
 @click.option(
     "--cpus",
     callback=read_cpus,
-    metavar="N,N,...",
-    help="xen-xl: which pcpus of Xen's. Default: from 1 on.",
+    metavar="LIST",
+    help="xen-xl: which pcpus of Xen's, such as 1-2,4. Default: from 1 on.",
 )
 @json_option
 def export(

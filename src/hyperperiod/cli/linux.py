@@ -11,6 +11,7 @@ import click
 from hyperperiod.cli.group import EXIT_INTERRUPTED
 from hyperperiod.cli.options import (
     Whole,
+    cpus_option,
     json_option,
     policy_option,
     read_policy,
@@ -43,8 +44,8 @@ force_option = click.option(
 def linux() -> None:
     """Give threads, containers and VMs of this Linux machine servers.
 
-    The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For systems that
-    `run --on linux` boots in QEMU, only `build` is needed.
+    The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For `run --on
+    linux`, which has a daemon of its own, only `build` is needed.
     """
 
 
@@ -101,9 +102,7 @@ def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json:
 @linux.command()
 @system_argument
 @policy_option
-@click.option(
-    "--cpus", "cpu_list", metavar="LIST", help="Which cpus are its pcpus, such as 2-3 (from 0 on)."
-)
+@cpus_option
 @click.option(
     "members",
     "--attach",
@@ -117,7 +116,7 @@ def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json:
 def start(
     system_file: str,
     policy: Policy | None,
-    cpu_list: str | None,
+    cpus: list[int] | None,
     members: tuple[str, ...],
     force: bool,
     socket_path: Path,
@@ -141,7 +140,7 @@ def start(
     require_host_levels(system, system_file)
     with about(system_file):
         completed = complete(Analysis(system))
-    cpus = _cpus(cpu_list, completed.pcpus)
+    managed = list(range(completed.pcpus)) if cpus is None else cpus
     names = [live.server_name(vcpu) for vcpu in vcpus_of(completed)]
     attached = [
         request
@@ -149,7 +148,7 @@ def start(
         for request in requests(*_server_and_member(member), servers=names)
     ]
     with Client(socket_path) as daemon:
-        warnings = live.start(daemon, completed, cpus, attached, force=force)
+        warnings = live.start(daemon, completed, managed, attached, force=force)
         status = daemon.status()
     if as_json:
         print_json({**live.totals(status), "warnings": warnings})
@@ -347,21 +346,6 @@ def _server_and_member(text: str) -> tuple[str, str]:
     if not separator:
         raise InputError("", None, "--attach", repr(text), "SERVER=KIND:WHAT")
     return server, member
-
-
-def _cpus(text: str | None, pcpus: int) -> list[int]:
-    """The cpus of a list such as 0,2-3; the first ones where none is given."""
-    from hyperperiod.model.errors import InputError
-
-    if text is None:
-        return list(range(pcpus))
-    cpus: list[int] = []
-    for piece in text.split(","):
-        first, dash, last = piece.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError("", None, "--cpus", repr(text), "cpus such as 0,2-3")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
 
 
 def _show(status: dict[str, Any]) -> None:

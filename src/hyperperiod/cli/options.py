@@ -171,6 +171,43 @@ report_option = click.option(
 )
 
 
+PLACES = ("vm", "here")
+"""Where Linux runs a system: in a machine of QEMU's, or on the kernel that this machine has."""
+
+
+def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[int] | None:
+    """The cpus of a list such as 0,2-3; None where none was given."""
+    if text is None:
+        return None
+    cpus: list[int] = []
+    for piece in text.split(","):
+        first, dash, last = piece.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise click.BadParameter(f"found {text!r}; allowed: cpus such as 0,2-3")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+cpus_option = click.option(
+    "--cpus",
+    callback=read_cpus,
+    metavar="LIST",
+    help="Which cpus of this machine are the pcpus, such as 2-3 (from 0 on).",
+)
+
+
+def linux_options(command: Command) -> Command:
+    """Adds the options of every command that runs a system on Linux."""
+    place = click.option(
+        "--in",
+        "place",
+        type=OneOf(PLACES),
+        help="Linux boots in QEMU (vm), or is the kernel of this machine (here), as root. Default:"
+        " here where the kernel has sched_ext.",
+    )
+    return place(cpus_option(command))
+
+
 def run_options(command: Command) -> Command:
     """Adds the options of every command that runs a system."""
     for option in (

@@ -7,21 +7,23 @@ from typing import Any
 
 import click
 
-from hyperperiod.cli.options import OneOf, run_options, system_argument
+from hyperperiod.cli.options import OneOf, linux_options, run_options, system_argument
 from hyperperiod.hosts import HOSTS
 
 
 @click.command()
 @system_argument
 @click.option("--on", "host", type=OneOf(HOSTS), required=True, help="Where the system runs.")
+@linux_options
 @run_options
 @click.pass_context
 def run(ctx: click.Context, /, host: str, **options: Any) -> None:
     """Run SYSTEM on a host: the simulator, Xen or Linux.
 
     On Xen one small guest per domain runs the tasks, in QEMU. On Linux a process per domain does,
-    on a kernel with sched_ext in QEMU. There out/NAME-HOST/ keeps the console's log, the trace and
-    the result. Ctrl-C ends the run early and still gives valid results up to that instant.
+    on the kernel of this machine or, where that has no sched_ext, on one in QEMU. Then
+    out/NAME-HOST/ keeps the console's log, the trace and the result. Ctrl-C ends the run early and
+    still gives valid results up to that instant.
     """
     from hyperperiod.cli.execute import RunOrder, execute
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots a machine for runs on Linux, attends it until they are over, and takes what they left.
+"""Attends runs on Linux until they are over, and takes what they left: of a machine that is booted,
+or on the kernel of this one (`here`).
 
 Where getting ready took longer than thought, it is tried again with more time.
 """
@@ -8,17 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.here import Here
 from hyperperiod.hosts.linux.machine import Machine, Running, boot
-from hyperperiod.hosts.qemu import PATIENCE_S, console_log
+from hyperperiod.hosts.qemu import console_log
+from hyperperiod.hosts.watched import PATIENCE_S
 from hyperperiod.model import FailedError
 
 COMPLAINT: Final = re.compile(rf"^({script.COMPLAINT}|tasks: |events: |clients: ).*", re.MULTILINE)
-START_S: Final = (2, 8)
+START_S: Final = (2, 8, 30)
 """How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
 must be there. A machine that counts leaps over what is left of it."""
 
@@ -31,17 +35,20 @@ class LateError(FailedError):
 class RunOptions:
     """How to run, other than the system says: `folder` keeps the console's log.
 
+    `here`: on the kernel of this machine, whose `cpus` are the pcpus; None: the first ones.
     `counts`: the kernel counts how often the scheduler's programs run, and for how long.
     """
 
     folder: Path | None = None
+    here: bool = False
+    cpus: tuple[int, ...] | None = None
     icount: bool | None = None
     counts: bool = False
     patience_s: float = 4 * PATIENCE_S
 
 
 class Left(NamedTuple):
-    """What a machine has left of its runs, and whether Ctrl-C ended them."""
+    """What runs have left, and whether Ctrl-C ended them."""
 
     files: Mapping[str, bytes]
     interrupted: bool
@@ -65,10 +72,18 @@ def perform(
 
     `watch` is called now and then with what the console shows and for how long (s) it has been on.
     """
+    return attended(lambda start_s, console: boot(machine(start_s), console), watch, options)
+
+
+def attended(
+    begin: Callable[[int, Path], AbstractContextManager[Running | Here]],
+    watch: Callable[[str, int], None],
+    options: RunOptions,
+) -> Left:
+    """The same for whatever begins runs, given those seconds and the file of the console's log."""
     for start_s in START_S:
-        asked = machine(start_s)
         try:
-            with console_log(options.folder) as console, boot(asked, console) as running:
+            with console_log(options.folder) as console, begin(start_s, console) as running:
                 interrupted = _attend(running, watch, options.patience_s)
                 require_no_complaint(running.console())
                 return Left(running.files(), interrupted)
@@ -78,8 +93,8 @@ def perform(
     raise AssertionError("the last try returns or raises")
 
 
-def _attend(running: Running, watch: Callable[[str, int], None], patience_s: float) -> bool:
-    """Lets the machine run to its end, or to Ctrl-C; whether it was the latter."""
+def _attend(running: Running | Here, watch: Callable[[str, int], None], patience_s: float) -> bool:
+    """Lets the runs come to their end, or to Ctrl-C; whether it was the latter."""
 
     def look() -> int:
         require_no_complaint(running.console())

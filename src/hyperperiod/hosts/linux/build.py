@@ -81,6 +81,11 @@ class Images:
         """The same with one more archive of files."""
         return replace(self, layers=(*self.layers, layer))
 
+    @property
+    def folder(self) -> Path:
+        """Where these, the programs and the libraries in `root` were built."""
+        return self.kernel.parent
+
 
 def need_tools() -> None:
     """Raises MissingError if this machine cannot build what a run on Linux boots."""

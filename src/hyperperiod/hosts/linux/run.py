@@ -2,10 +2,11 @@
 """A system on Linux: servers in the kernel, a process of threads for each domain, the result object
 and trace of every host.
 
-Debian's kernel is booted in QEMU, and the run begins at the epoch, an instant of its clock. With
-one pcpu the machine counts instructions, and a run repeats exactly. With several it runs as fast as
-this machine allows: the schedule is real, but its times are those of a busy host, and the result
-says so (`timing`).
+The run begins at the epoch, an instant of the kernel's clock. The kernel is Debian's, booted in
+QEMU, or the one of this machine (`RunOptions.here`). With one pcpu the machine in QEMU counts
+instructions, and a run repeats exactly. With several, and on this machine itself, it runs as fast
+as it can: the schedule is real, but its times are those of a busy host, and the result says so
+(`timing`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +24,8 @@ import numpy as np
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.linux import live, script
-from hyperperiod.hosts.linux.attend import Left, RunOptions, perform
+from hyperperiod.hosts.linux import here, live, script
+from hyperperiod.hosts.linux.attend import Left, RunOptions, attended, perform
 from hyperperiod.hosts.linux.build import Images, images
 from hyperperiod.hosts.linux.machine import Machine
 from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
@@ -68,7 +70,7 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a machine left at the end of a run."""
+    """What was left at the end of a run."""
 
     kernel: list[rings.Ring]
     end_ns: int
@@ -127,21 +129,18 @@ def run_counted(
     for order in orders:
         refuse_order(order)
     options = options or RunOptions()
-    built, counts = images(), options.counts
+    built = images()
     several = any(order.system.pcpus > 1 for order in orders)
-    icount = not several if options.icount is None else options.icount
-
-    def machine(start_s: int) -> Machine:
-        return _machine(orders, built, icount=icount, start_s=start_s, counts=counts)
-
-    def watch(console: str, now_s: int) -> None:
-        begun = re.search(rf"{script.BEGUN} (\d+)", console)
-        if begun and progress is not None:
-            # The kernel's clock begins a moment after the machine's: it is less than a second.
-            since_ns = now_s * NS_PER_UNIT["s"] - int(begun[1])
-            progress(max(0, min(since_ns, orders[-1].horizon_ns)))
-
-    left = perform(machine, watch, options)
+    icount = not (several or options.here) if options.icount is None else options.icount
+    watch = _watch(max(order.horizon_ns for order in orders), options.patience_s, progress)
+    if options.here:
+        left = attended(_beginning(orders, built, options), watch, options)
+    else:
+        left = perform(
+            lambda start_s: _machine(orders, built, options, icount=icount, start_s=start_s),
+            watch,
+            options,
+        )
     every = [
         read_recorded(order, left, number, icount=icount) for number, order in enumerate(orders)
     ]
@@ -150,6 +149,25 @@ def run_counted(
         (result_of(order, recorded, _jobs(order, recorded))[0], taken)
         for order, recorded, taken in zip(orders, every, spent, strict=True)
     ]
+
+
+def _watch(
+    horizon_ns: int, patience_s: float, progress: Callable[[int], None] | None
+) -> Callable[[str, int], None]:
+    """What shows how far the latest run is, and finds out if it does not end."""
+
+    def watch(console: str, now_s: int) -> None:
+        begun = re.findall(rf"{script.BEGUN} (\d+)", console)
+        if not begun:
+            return
+        # The kernel's clock begins a moment after the machine's: it is less than a second.
+        since_ns = now_s * NS_PER_UNIT["s"] - int(begun[-1])
+        if since_ns > horizon_ns + patience_s * NS_PER_UNIT["s"]:
+            raise FailedError("the run does not come to its end", console)
+        if progress is not None:
+            progress(max(0, min(since_ns, horizon_ns)))
+
+    return watch
 
 
 def refuse_order(order: Order) -> None:
@@ -238,25 +256,69 @@ def _spent(counters: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str
 
 
 def _machine(
-    orders: Sequence[Order], built: Images, *, icount: bool, start_s: int, counts: bool
+    orders: Sequence[Order], built: Images, options: RunOptions, *, icount: bool, start_s: int
 ) -> Machine:
-    systems = [order.system for order in orders]
-    outside = [script.outside(order.horizon_ns, counts=counts) for order in orders]
-    pairs = zip(systems, outside, strict=True)
-    runs = [
-        script.run_tasks(system, number, events) for number, (system, events) in enumerate(pairs)
+    cpus = range(_pcpus(orders))
+    text = script.init(_runs(orders, options, cpus), cpus=_locks(orders), start_s=start_s)
+    files = {"init": text.encode(), **_words(orders, options, icount=icount)}
+    return Machine(built, files, cpus=len(cpus), icount=icount)
+
+
+def _beginning(
+    orders: Sequence[Order], built: Images, options: RunOptions
+) -> Callable[[int, Path], AbstractContextManager[here.Here]]:
+    """What begins the runs on the kernel of this machine; errors are those of `here`."""
+    here.require()
+    here.require_functions(built.folder)
+    here.require_free()
+    pcpus = _pcpus(orders)
+    cpus = range(pcpus) if options.cpus is None else options.cpus
+    here.require_cpus(cpus, pcpus)
+    runs = _runs(orders, options, cpus)
+    files = _words(orders, options, icount=False)
+
+    def begin(start_s: int, console: Path) -> AbstractContextManager[here.Here]:
+        def text(place: script.Place) -> str:
+            return script.here(runs, place, cpus=_locks(orders), start_s=start_s)
+
+        return here.begin(built.folder, files, text, console)
+
+    return begin
+
+
+def _pcpus(orders: Sequence[Order]) -> int:
+    return max(order.system.pcpus for order in orders)
+
+
+def _locks(orders: Sequence[Order]) -> int:
+    return script.cpus_of([order.system for order in orders])
+
+
+def _runs(orders: Sequence[Order], options: RunOptions, cpus: Sequence[int]) -> list[str]:
+    """The parts of a script for the runs."""
+    return [
+        script.run_tasks(order.system, number, _outside(order, options), cpus)
+        for number, order in enumerate(orders)
     ]
-    text = script.init(runs, cpus=script.cpus_of(systems), start_s=start_s)
-    files: dict[str, bytes | None] = {"init": text.encode(), "words": None}
+
+
+def _outside(order: Order, options: RunOptions) -> script.Events:
+    return script.outside(order.horizon_ns, counts=options.counts)
+
+
+def _words(
+    orders: Sequence[Order], options: RunOptions, *, icount: bool
+) -> dict[str, bytes | None]:
+    """What processes are told, as files."""
+    files: dict[str, bytes | None] = {"words": None}
     for number, order in enumerate(orders):
         files[f"words/{number}"] = None
         for domain in range(len(order.system.domains)):
             told = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
             files[f"words/{number}/{domain}"] = told.encode()
-        for cpu, events in outside[number].items():
-            files[f"words/{number}/events{cpu}"] = events.encode()
-    cpus = max(order.system.pcpus for order in orders)
-    return Machine(built, files, cpus=cpus, icount=icount)
+        for pcpu, events in _outside(order, options).items():
+            files[f"words/{number}/events{pcpu}"] = events.encode()
+    return files
 
 
 def read_recorded(order: Order, left: Left, number: int, *, icount: bool) -> Recorded:

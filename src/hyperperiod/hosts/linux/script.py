@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What happens on the machine: its first program, a shell script made from the system.
+"""What happens in a run: a shell script made from the system.
 
 It starts hyperperiodd and asks it for the system's policy and servers. Then a process for each
 domain makes the threads of its tasks, which sleep until the epoch, an instant of Linux's clock that
 is the core's time 0. What is done to the run from outside has processes of its own (`outside`).
 When all are there the scheduler is put in force. At the horizon the processes end; the scheduler's
-rings and theirs are written to the port of results, and the machine is turned off. Whatever goes
-wrong ends it too, and is said on the console.
+rings and theirs are left in a folder. Whatever goes wrong ends it too, and is said on the console.
+
+In a machine of QEMU's (`init`) the script is the first program: it makes the folders that a Linux
+needs, writes what is left to the port of results, and turns the machine off. On the kernel of this
+machine (`here`) the daemon is a process of the script's own, with sockets of its own. It ends with
+the script, however that ends, and so the kernel's own scheduler goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
 
 from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
@@ -24,7 +31,7 @@ BEGUN, DONE, COMPLAINT = "hyperperiod: begins at", "hyperperiod: done", "hyperpe
 EPOCH = "epoch=0"
 """In the words of a domain, where the script puts the epoch."""
 
-SCRIPT = """\
+MACHINE = """\
 #!/bin/busybox sh
 export PATH=/bin
 busybox mount -t devtmpfs dev /dev
@@ -32,82 +39,183 @@ busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
 busybox mount -t cgroup2 cgroup /sys/fs/cgroup
 busybox mkdir -p /left /run/hyperperiod
+busybox --install -s /bin
 exec >/dev/console 2>&1
+left=/left tmp=/tmp words=/words object=/bin/hyperperiod.bpf.o
+orders=/dev/vport0p2
 
+over() {
+    poweroff -f
+    while :; do sleep 1000; done
+}
+"""
+
+HERE = """\
+over() {
+    exit 1
+}
+
+# From now on the kernel's own scheduler is in force, and nothing of the run is left.
+restore() {
+    trap '' HUP INT TERM
+    [ "$(cat $counting)" = $counted ] || echo $counted >$counting
+    [ -z "$daemon" ] || kill $daemon 2>/dev/null
+    [ -z "$tasks" ] || kill -9 $tasks 2>/dev/null
+    [ -z "$daemon$tasks" ] || wait $daemon $tasks
+}
+trap restore EXIT
+trap 'exit 1' HUP INT TERM
+export HYPERPERIOD_CONTROL="$tmp/control" PATH="$programs:$PATH"
+counted=$(cat $counting)
+daemon= tasks=
+
+# What was built is linked against libraries that this machine need not have.
+linked() {
+    exec $tied "$libraries/$loader" --library-path "$libraries" "$@"
+}
+
+hyperperiodctl() {
+    (linked "$programs/hyperperiodctl" --socket "$HYPERPERIOD_CONTROL" "$@")
+}
+
+hyperperiodd() {
+    linked "$programs/hyperperiodd" --foreground --socket "$HYPERPERIOD_CONTROL" --tasks none "$@" &
+    daemon=$!
+    until hyperperiodctl status >/dev/null 2>&1; do
+        kill -0 $daemon 2>/dev/null || return 1
+        sleep 0.05
+    done
+}
+"""
+
+ASK = """\
 give_up() {
     echo "$COMPLAINT $*"
-    busybox poweroff -f
-    while :; do busybox sleep 1000; done
+    over
 }
 
 ask() {
-    hyperperiodctl "$@" >/tmp/answer 2>&1 || give_up "$*: $(busybox cat /tmp/answer)"
+    hyperperiodctl "$@" >"$tmp/answer" 2>&1 || give_up "$*: $(cat "$tmp/answer")"
+}
+
+# The clock of hyperperiodd and the threads, in whole seconds.
+read_clock() {
+    ask status
+    now=$(sed 's/.*"clock_ns": \\([0-9]*\\)[0-9]\\{9\\}.*/\\1/' "$tmp/answer")
 }
 """
 
+SCRIPT = f"{MACHINE}\n{ASK}"
+"""How the script of a machine begins; COMPLAINT is to be set next."""
+
 START = """\
-hyperperiodd --cpus $cpus --object /bin/hyperperiod.bpf.o >/tmp/daemon 2>&1 ||
-    give_up "hyperperiodd: $(busybox cat /tmp/daemon)"
+hyperperiodd --cpus $cpus --object "$object" >"$tmp/daemon" 2>&1 ||
+    give_up "hyperperiodd: $(cat "$tmp/daemon")"
 """
 
 BEGIN = """\
-read -r up rest </proc/uptime
-epoch=$((${up%.*} + start_s))000000000
+read_clock
+epoch=$((now + start_s))000000000
 tasks=
 """
 
 RUN = """\
 waiting=$processes
 while [ "$waiting" != 0 ]; do
-    busybox sleep 0.01
+    sleep 0.01
     waiting=$processes
-    for file in /tmp/$run/ready*; do [ -e "$file" ] && waiting=$((waiting - 1)); done
+    for file in "$tmp/$run"/ready*; do [ -e "$file" ] && waiting=$((waiting - 1)); done
     kill -0 $tasks 2>/dev/null || give_up "a domain's tasks do not run"
 done
-ask start epoch_ns=$epoch force=1
-read -r up rest </proc/uptime
-[ "${up%.*}" -lt "${epoch%?????????}" ] || give_up "$LATE"
+ask start epoch_ns=$epoch force=$force
+read_clock
+[ "$now" -lt "${epoch%?????????}" ] || give_up "$LATE"
 echo "$BEGUN $epoch"
 for each in $tasks; do
     wait $each
     ended=$?
     [ $ended = 0 ] || [ $ended = 143 ] || give_up "a domain's tasks have ended early"
 done
-ask rings path=/left/$run/rings
+tasks=
+ask rings path="$left/$run/rings"
 ask status
-busybox cp /tmp/answer /left/$run/status
+cp "$tmp/answer" "$left/$run/status"
 ask stop
 ask clear
 """
 
 ORDERS = """\
-{ read -r order </dev/vport0p2 && kill $tasks; } &
+{ read -r order <"$orders" && kill $tasks; } &
 """
 
 END = """\
-busybox tar c -C /left . >/dev/vport0p1
+tar c -C /left . >/dev/vport0p1
 echo "$DONE"
-busybox poweroff -f
+over
 """
 COUNTING = "/proc/sys/kernel/bpf_stats_enabled"
 COUNTED_AHEAD_NS = 1_000_000
 """How long before the epoch the kernel begins to count: it changes its own code for that."""
 Events = Mapping[int, str]
-"""By the cpu that each happens on: lines of guests/linux/events.c, without the epoch."""
+"""By the pcpu that each happens on: lines of guests/linux/events.c, without the epoch."""
 LATE = "the epoch has passed already"
 
 
 def init(runs: Sequence[str], *, cpus: int, start_s: int, prepare: str = "") -> str:
-    """The script for runs one after the other, on `cpus` cpus that servers may be on.
+    """The first program of a machine, for runs one after the other, on `cpus` cpus that servers may
+    be on.
 
     The epoch of each is `start_s` seconds after the first of its processes is made. A run can be
     ended early, by a line on the port of orders, if it is the only one.
     """
+    # Nobody but us is on that machine whom servers that leave nothing to others could frighten.
+    settings = f"force=1\n{_settings(cpus, start_s)}"
+    return "".join([SCRIPT, settings, START, prepare, *_with_orders(runs), END])
+
+
+class Place(NamedTuple):
+    """Where a script finds what it needs on this machine, and leaves what comes of it."""
+
+    folder: Path
+    """With `left`, `tmp`, `words` and `orders`, from which a line is read that ends the run."""
+    programs: Path
+    libraries: Path
+    loader: str
+    """The library that starts a program which is linked against the others."""
+    tied: Sequence[str] = ()
+    """What ends a program when the script ends."""
+
+
+def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
+    """The script for runs on the kernel of this machine; otherwise as `init`.
+
+    Servers that leave nothing to all others for long are refused: the others are whoever uses this
+    machine.
+    """
+    values = {
+        **{name: place.folder / name for name in ("left", "tmp", "words", "orders")},
+        "object": place.programs / "hyperperiod.bpf.o",
+        "programs": place.programs,
+        "libraries": place.libraries,
+        "loader": place.loader,
+        "tied": " ".join(place.tied),
+        "counting": COUNTING,
+        "force": 0,
+    }
+    head = "".join(f"{name}={quote(str(value))}\n" for name, value in values.items())
+    settings = _settings(cpus, start_s)
+    return "".join([head, HERE, ASK, settings, START, *_with_orders(runs), 'echo "$DONE"\n'])
+
+
+def _settings(cpus: int, start_s: int) -> str:
+    """The numbers that a script has, and what it says."""
     said = f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
-    numbers = f"cpus={cpus}\nstart_s={start_s}\n"
-    if len(runs) == 1:
-        runs = [runs[0].replace("for each in", f"{ORDERS}for each in")]
-    return "".join([SCRIPT, said, numbers, START, prepare, *runs, END])
+    return f"{said}cpus={cpus}\nstart_s={start_s}\n"
+
+
+def _with_orders(runs: Sequence[str]) -> Sequence[str]:
+    """The runs; one that is alone can be ended early."""
+    return runs if len(runs) > 1 else [runs[0].replace("for each in", f"{ORDERS}for each in")]
 
 
 def run(number: int, requests: Iterable[str], prepare: str, processes: str, waiting: int) -> str:
@@ -117,18 +225,22 @@ def run(number: int, requests: Iterable[str], prepare: str, processes: str, wait
     starts what knows it, with its process ids in `tasks`: they say in `waiting` files that they are
     ready, and end at the horizon.
     """
-    folders = f"run={number}\nbusybox mkdir -p /tmp/$run /left/$run\n"
+    folders = f'run={number}\nmkdir -p "$tmp/$run" "$left/$run"\n'
     asked = "".join(f"ask {request}\n" for request in requests)
     count = f"processes={waiting}\n"
     return f"{folders}{asked}{prepare}{count}{BEGIN}{processes}{RUN}"
 
 
-def run_tasks(system: System, number: int, events: Events) -> str:
-    """The part of the script for a run of a system's tasks, a process for each domain."""
+def run_tasks(system: System, number: int, events: Events, cpus: Sequence[int]) -> str:
+    """The part of the script for a run of a system's tasks, a process for each domain.
+
+    `cpus` are those that the pcpus are.
+    """
+    own = sorted(cpus[: system.pcpus])
     processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
-    processes += "".join(_outside(cpu) for cpu in events)
+    processes += "".join(_outside(pcpu, own[pcpu]) for pcpu in events)
     waiting = len(system.domains) + len(events)
-    return run(number, requests(system), "", processes, waiting)
+    return run(number, requests(system, own), "", processes, waiting)
 
 
 def cpus_of(systems: Sequence[System]) -> int:
@@ -163,11 +275,13 @@ def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bo
     return " ".join(told) + "\n"
 
 
-def requests(system: System) -> Iterator[str]:
-    """What hyperperiodd is asked for before the start."""
-    for request in live.requests(system, range(system.pcpus), name_of):
-        # A run is short: servers that leave nothing to others need not frighten anybody.
-        yield f"{request} force=1" if request.startswith("server ") else request
+def requests(system: System, cpus: Sequence[int] | None = None) -> Iterator[str]:
+    """What hyperperiodd is asked for before the start, on these cpus or the first ones.
+
+    `$force` is the script's.
+    """
+    for request in live.requests(system, cpus or range(system.pcpus), name_of):
+        yield f"{request} force=$force" if request.startswith("server ") else request
     yield "record on"
 
 
@@ -189,18 +303,18 @@ def _process(system: System, number: int) -> str:
     servers = " ".join(name_of(vcpu) for vcpu in vcpus_of(system) if vcpu.domain_index == number)
     assert domain.vcpus == len(servers.split())
     return (
-        f'busybox sed "s/{EPOCH}/epoch=$epoch/" /words/$run/{number} >/tmp/$run/words{number}\n'
-        f"tasks /tmp/$run/words{number} /left/$run/ring{number} /tmp/$run/ready{number}"
+        f'sed "s/{EPOCH}/epoch=$epoch/" "$words/$run/{number}" >"$tmp/$run/words{number}"\n'
+        f'tasks "$tmp/$run/words{number}" "$left/$run/ring{number}" "$tmp/$run/ready{number}"'
         f" {servers} &\n"
         'tasks="$tasks $!"\n'
     )
 
 
-def _outside(cpu: int) -> str:
-    """Starts the process of what happens on a cpu from outside."""
-    file = f"/tmp/$run/events{cpu}"
+def _outside(pcpu: int, cpu: int) -> str:
+    """Starts the process of what happens from outside on the cpu that is a pcpu."""
+    file = f'"$tmp/$run/events{pcpu}"'
     return (
-        f"{{ echo $epoch; busybox cat /words/$run/events{cpu}; }} >{file}\n"
-        f"events {file} /tmp/$run/ready-events{cpu} {cpu} &\n"
+        f'{{ echo $epoch; cat "$words/$run/events{pcpu}"; }} >{file}\n'
+        f'events {file} "$tmp/$run/ready-events{pcpu}" {cpu} &\n'
         'tasks="$tasks $!"\n'
     )

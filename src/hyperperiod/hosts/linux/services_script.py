@@ -22,7 +22,6 @@ PREPARE = """\
 busybox mkdir -p /dev/shm /etc /tmp/services
 busybox mount -t tmpfs shm /dev/shm
 busybox ip link set lo up
-busybox ln -s busybox /bin/sh
 echo "$USERS" >/etc/passwd
 echo "$GROUPS" >/etc/group
 busybox chmod 0777 /tmp /tmp/services

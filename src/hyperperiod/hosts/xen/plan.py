@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.cpio import archive
-from hyperperiod.hosts.qemu import PATIENCE_S
+from hyperperiod.hosts.watched import PATIENCE_S
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import (
