@@ -49,9 +49,10 @@ def test_curves_are_the_ratios(small: tuple[Path, SweepResult]) -> None:
         "Accepted systems: crps",
     ]
     found: dict[tuple[Any, ...], Any] = {
-        (chart.title.rpartition(" ")[2], curve.name, x): (y, whisker[1:])
+        (chart.title.rpartition(" ")[2], name, x): (y, whisker[1:])
         for chart in acceptance
         for curve in chart.curves
+        for name in curve.name.split(", ")
         for (x, y), whisker in zip(curve.points, curve.whiskers, strict=True)
     }
     for row in result.points:
@@ -88,8 +89,11 @@ def test_more_series_than_judges_have_a_chart_for_each_judge(tmp_path: Path) -> 
     result = SweepResult.of(json.loads(done.stdout))
     acceptance, _ = charts_of(load_sweep(str(path)), SweepFolder(tmp_path / "out"), result)
     assert [chart.title.rpartition(" ")[2] for chart in acceptance] == ["analysis", "sim"]
-    names: list[Any] = [[curve.name for curve in chart.curves] for chart in acceptance]
-    assert names == [["ptps", "crps", "wcps", "ds", "polling"]] * 2
+    for chart in acceptance:
+        names = [name for curve in chart.curves for name in curve.name.split(", ")]
+        assert sorted(names) == sorted(["ptps", "crps", "wcps", "ds", "polling"])
+        drawn = [tuple(curve.points) for curve in chart.curves]
+        assert len(set(drawn)) == len(drawn)
 
 
 def test_without_numbers_on_an_axis_there_are_tables(tmp_path: Path) -> None:

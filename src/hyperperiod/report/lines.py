@@ -46,10 +46,11 @@ class Dot:
 
 @dataclass(frozen=True)
 class Ruler:
-    """A vertical line through the whole chart, such as a deadline."""
+    """A vertical line through the whole chart, such as a deadline; its words above or `low`."""
 
     x: float
     text: str
+    low: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ class Drawing:
         """The words of rulers over the plot, of gaps and dots beside them, none on another."""
         labels: list[LineLabel] = []
         for ruler in self.chart.rulers:
-            self._put(labels, self.x(ruler.x), self.frame.top + 13, ruler.text, "soft")
+            y = self.frame.bottom - 8 if ruler.low else self.frame.top + 13
+            self._put(labels, self.x(ruler.x), y, ruler.text, "soft")
         for gap in self.chart.gaps:
             y = self.y((gap.low + gap.high) / 2) + 4
             self._put(labels, self.x(gap.x), y, gap.text, gap.tone, left=gap.left)

@@ -3,9 +3,10 @@
 
 A curve is what the grid varies beside the x axis, and a judge. Up to MAX_CURVES of them share a
 chart; more are drawn in a chart for each judge, or for each value of the grid if these are fewer.
-Responses are those of tasks in the simulator,
-relative to their deadlines: for each share of the deadline, how many tasks stayed within it in
-their longest response, and in the mean of all their jobs.
+Curves of a chart that have all points in common are drawn as one, which has the names of all.
+Responses are those of tasks in the simulator, relative to their deadlines: for each share of the
+deadline, how many tasks stayed within it in their longest response, and in the mean of all their
+jobs.
 """
 
 from __future__ import annotations
@@ -95,7 +96,10 @@ def _acceptance(experiment: Experiment, result: SweepResult) -> Iterator[LineCha
             f"Accepted systems: {about}" if about else "Accepted systems",
             Scale(x.rpartition(".")[2].replace("_", " ")),
             ACCEPTED,
-            [_curve(_name(curve, about), curves[curve]) for curve in group],
+            [
+                _curve(_name(alike, about), curves[alike[0]])
+                for alike in _alike(group, curves).values()
+            ],
             subtitle="with intervals of 95 %",
             x_min=min(at for points in curves.values() for at, _ in points),
             y_max=1.0,
@@ -113,12 +117,27 @@ def _charts(curves: Sequence[Key]) -> Iterator[tuple[str, list[Key]]]:
         yield kind, [curve for curve in curves if curve[at] == kind]
 
 
-def _name(curve: Key, about: str) -> str:
-    """What a curve is called in a chart about something that its name need not repeat."""
-    series, judge = curve
+def _alike(
+    group: Sequence[Key], curves: Mapping[Key, Sequence[tuple[float, Acceptance]]]
+) -> dict[Any, list[Key]]:
+    """The curves that have all points in common: one would lie upon the other."""
+    found: dict[Any, list[Key]] = {}
+    for curve in group:
+        points = tuple((at, row.accepted, row.systems) for at, row in curves[curve])
+        found.setdefault(points, []).append(curve)
+    return found
+
+
+def _name(alike: Sequence[Key], about: str) -> str:
+    """What curves are called in a chart about something that their names need not repeat."""
     if about:
-        return judge if series == about else series
-    return f"{series} ({judge})" if series else judge
+        return ", ".join(judge if series == about else series for series, judge in alike)
+    by_judge: dict[str, list[str]] = {}
+    for series, judge in alike:
+        by_judge.setdefault(judge, []).extend([series] if series else [])
+    return ", ".join(
+        f"{', '.join(series)} ({judge})" if series else judge for judge, series in by_judge.items()
+    )
 
 
 def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
@@ -152,7 +171,7 @@ def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChar
             SHARE,
             curves,
             subtitle="of all points, in the simulator",
-            rulers=[Ruler(1.0, "deadline")],
+            rulers=[Ruler(1.0, "deadline", low=True)],
             x_max=LARGEST,
             y_max=1.0,
         )

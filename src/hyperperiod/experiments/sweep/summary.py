@@ -46,8 +46,9 @@ def summarize(experiment: Experiment, folder: SweepFolder, *, interrupted: bool)
     points = {point.number: point for point in experiment.points}
     order = [*Host, *experiment.sweep.tests]
     keys = sorted(counts, key=lambda key: (key[0], order.index(key[1])))
+    ordered = {key: counts[key] for key in keys}
     rows = tuple(
-        _acceptance(points[number], judge, counts[number, judge]) for number, judge in keys
+        _acceptance(points[number], judge, count) for (number, judge), count in ordered.items()
     )
     return SweepResult(
         sweep=experiment.sweep.name,
@@ -58,7 +59,7 @@ def summarize(experiment: Experiment, folder: SweepFolder, *, interrupted: bool)
         interrupted=interrupted,
         contradictions=contradictions,
         points=rows,
-        weighted=tuple(_weighted(experiment, counts)),
+        weighted=tuple(_weighted(experiment, ordered)),
     )
 
 
@@ -130,10 +131,10 @@ def _values(values: Mapping[str, Any]) -> dict[str, Any]:
 def _weighted(
     experiment: Experiment, counts: Mapping[tuple[int, str], Count]
 ) -> Iterable[WeightedAcceptance]:
-    """One number for each curve."""
+    """One number for each curve, in the order of the points and the judges."""
     x = x_key(experiment)
     sums: dict[tuple[tuple[str, ...], str], list[float]] = {}
-    for (number, judge), count in sorted(counts.items()):
+    for (number, judge), count in counts.items():
         point = experiment.points[number]
         both = sums.setdefault((series_of(point, x), judge), [0.0, 0.0])
         both[0] += count.accepted_weight
