@@ -47,6 +47,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _lateness(item.path))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Groups of tests that share a machine are told to the workers by the tests' names; where that
+    does not work, each worker would boot the machine, and nothing would say so."""
+    if getattr(session.config.option, "loadgroup", False):
+        for item in session.items:
+            assert "@" in item.nodeid or item.get_closest_marker("xdist_group") is None, item.nodeid
+
+
 def _lateness(file: Path) -> int:
     """The place of a test's folder among the late ones, from 1; 0 for all that come before them."""
     folder = file.relative_to(TESTS).parts[0] if file.is_relative_to(TESTS) else ""

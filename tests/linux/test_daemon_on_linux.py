@@ -19,6 +19,8 @@ from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 
+pytestmark = pytest.mark.xdist_group("daemon on linux")
+
 JOBS = 100
 PERIOD_NS = 10_000_000
 ROUNDS = 600_000

@@ -18,6 +18,8 @@ from bench import linux_host
 from docs import price
 from hyperperiod.measured import read
 
+pytestmark = pytest.mark.xdist_group("price on linux")
+
 SECTION = "linux_host"
 TOLERANCE = 0.1
 

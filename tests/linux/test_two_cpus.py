@@ -11,6 +11,8 @@ from tests.linux.scripts import Left, run_phases
 
 from hyperperiod.model import FailedError
 
+pytestmark = pytest.mark.xdist_group("two cpus on linux")
+
 CPU = "/sys/devices/system/cpu/cpu1/online"
 TOGGLE = f"echo 0 >{CPU}\nbusybox sleep 0.1\necho 1 >{CPU}\nbusybox sleep 0.1\n"
 PARTITIONED = """\

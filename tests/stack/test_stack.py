@@ -19,6 +19,8 @@ from tests.stack.sessions import run_session
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.rings import Ring, read_ring
 
+pytestmark = pytest.mark.xdist_group("stack")
+
 SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
     "leave", "global", "stats", "affinity", "fuzz",
