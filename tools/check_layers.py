@@ -45,7 +45,13 @@ STARTS = ("__init__", "__main__", "front")
 
 # What the parts may share: the package itself, and its native modules. A native module is
 # known only to the part that wraps it.
-NATIVE_OWNER = {"_rules": "model", "_sim": "hosts", "_analysis": "analysis", "_convert": "trace"}
+NATIVE_OWNER = {
+    "_rules": "model",
+    "_sim": "hosts",
+    "_analysis": "analysis",
+    "_check": "trace",
+    "_convert": "trace",
+}
 
 # Folder with C or C++ sources: the folders, or single headers, that it may include in quotes.
 MAY_INCLUDE = {
@@ -54,6 +60,7 @@ MAY_INCLUDE = {
     "hosts/linux": ("core", "hosts/linux", "hosts/xen/ring.h"),
     "src/hyperperiod/model/rules": ("core",),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
+    "src/hyperperiod/trace/properties": ("src/hyperperiod/trace/properties",),
     "src/hyperperiod/trace/writers": ("src/hyperperiod/trace/writers",),
     "hosts/xen": ("core", "hosts/xen"),
     "guests": ("core", "hosts/xen", "guests"),

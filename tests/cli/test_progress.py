@@ -82,7 +82,7 @@ def test_nobody_looks(delay_s: Callable[[float], None]) -> None:
 
 
 def test_a_check_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hyperperiod.trace.properties.watcher.MOMENTS_AT_ONCE", 2)
+    monkeypatch.setattr("hyperperiod.trace.properties.AT_ONCE", 2)
     seen: list[int] = []
     header, records = examples.ptps().trace(tmp_path)
     check_all(header, records, seen.append)

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.trace.writer import make_header, vcpu
+from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.trace.format import NONE, RECORD, Kind
-from hyperperiod.trace.replay import moments
+from hyperperiod.trace.format import RECORD, Kind
+from hyperperiod.trace.properties import PROPERTIES
 
 UPDATE = 37
 
@@ -58,9 +59,12 @@ def test_a_change_after_the_end_stays_a_wish() -> None:
     assert made(header((10, "b")), ring((9, Kind.RUN, 0))) == [(10, "b", None)]
 
 
-def test_the_trace_checks_change_those_vcpus_alone() -> None:
+def test_the_trace_checks_change_those_vcpus_alone(tmp_path: Path) -> None:
+    """The two that get work at 30 had 3 each, and one of them has 2 by now."""
     wished = header((20, "a"))
     wished["changes"][0]["vcpus"] = [1]
-    end = ring((60, Kind.END, NONE)).records
-    *_, last = moments(wished, end)
-    assert [last.servers[one].period_ns for one in (0, 1)] == [10, 8]
+    script = Script(wished).arrive(30, 0, 1).run(30, 0).run(30, 1, pcpu=1)
+    script.idle(33).idle(33, pcpu=1).end(36)
+    (depleted,) = (one for one in PROPERTIES if one.name == "depleted")
+    found = depleted.check(*script.trace(tmp_path)).violations
+    assert [(one.time_ns, one.text) for one in found] == [(32, "a.1 runs depleted")]

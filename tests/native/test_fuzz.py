@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The core and the simulator under the address and undefined-behaviour sanitizers.
+"""Core, simulator and trace checks under the address and undefined-behaviour sanitizers.
 
-The fuzzers are C++ programs with their own books (`fuzz_core.cpp`, `fuzz_simulation.cpp`). Their
-seed is fixed and printed; HYPERPERIOD_SEED sets another.
+The fuzzers are C++ programs with their own books (`fuzz_core.cpp`, `fuzz_simulation.cpp`,
+`fuzz_check.cpp`). Their seed is fixed and printed; HYPERPERIOD_SEED sets another.
 """
 
 import os
@@ -17,7 +17,7 @@ SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")
 
 @pytest.fixture(scope="module")
 def fuzzers() -> Path:
-    """The folder with both fuzzers, built."""
+    """The folder with the fuzzers, built."""
     make("tests/native/Makefile")
     return TOP / "build/native"
 
@@ -43,6 +43,10 @@ def test_simulator_keeps_its_counts(fuzzers: Path) -> None:
     run(fuzzers / "fuzz_simulation", 800, SEED)
 
 
+def test_trace_checks_take_anything(fuzzers: Path) -> None:
+    run(fuzzers / "fuzz_check", 2_000, SEED)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
 def test_core_keeps_its_laws_for_long(fuzzers: Path, seed: str) -> None:
@@ -53,3 +57,9 @@ def test_core_keeps_its_laws_for_long(fuzzers: Path, seed: str) -> None:
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
 def test_simulator_keeps_its_counts_for_long(fuzzers: Path, seed: str) -> None:
     run(fuzzers / "fuzz_simulation", 10_000, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
+def test_trace_checks_take_anything_for_long(fuzzers: Path, seed: str) -> None:
+    run(fuzzers / "fuzz_check", 50_000, seed)

@@ -18,7 +18,7 @@ from tests.trace.writer import Script, make_header, vcpu
 
 from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all
-from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
+from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS
 
 TICKS = 240
 TICK_NS = 250_000

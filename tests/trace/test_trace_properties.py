@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.trace import examples
 from tests.trace.examples import H, L
+from tests.trace.oracle.servers import ORDINARY
 from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.trace.format import NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status
-from hyperperiod.trace.servers import ORDINARY
 
 CHECK = {one.name: one.check for one in PROPERTIES}
 

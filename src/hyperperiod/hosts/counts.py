@@ -18,7 +18,7 @@ from hyperperiod.model import Flow, System, tasks_of, vcpus_of
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Item, Kind, Records
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 from hyperperiod.trace.items import visits
-from hyperperiod.trace.replay import Record
+from hyperperiod.trace.records import Record
 
 
 def count_tasks(system: System, records: Records, end_ns: int) -> list[TaskCount]:

@@ -30,11 +30,12 @@ from hyperperiod.trace.format import (
     signed,
 )
 from hyperperiod.trace.interval_arrays import interval_arrays
-from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS, Record, each
-from hyperperiod.trace.servers import NEVER
+from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS, Record, each
 
 OLDER: Final = 64
 """Jobs of one task, released before a window and not finished in it, that the window shows."""
+_NO_END: Final = (1 << 64) - 1
+"""What a decision without an end holds until."""
 
 
 class DomainData(TypedDict):
@@ -198,7 +199,7 @@ def _intervals(intervals: Any) -> list[int]:
     for interval in intervals.tolist():
         start, end, until, job, vcpu, payer, task, kind, flags = interval
         run = -1 if kind == Kind.IDLE else _id(vcpu)
-        promised = -1 if until == NEVER else until
+        promised = -1 if until == _NO_END else until
         flat += [
             start,
             end,

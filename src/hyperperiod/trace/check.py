@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`trace check`: every property over one trace, as a result that people and programs can read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.trace.format import Progress, end_ns, is_interrupted, read
-from hyperperiod.trace.properties import PROPERTIES, Property, PropertyVerdict, Status, check_all
+import numpy as np
+
+from hyperperiod.trace.format import (
+    RECORD,
+    Progress,
+    Records,
+    end_ns,
+    is_interrupted,
+    read_windows,
+)
+from hyperperiod.trace.properties import (
+    AT_ONCE,
+    PROPERTIES,
+    Property,
+    PropertyVerdict,
+    Status,
+    check_windows,
+)
 from hyperperiod.trace.result import PropertyResult, TraceCheckResult, ViolationResult
 
 
@@ -51,18 +68,27 @@ class CheckResult:
 
 
 def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
-    """Run every property over a trace file; `progress` as of `check_all`."""
-    header, records = read(path)
-    findings = tuple(zip(PROPERTIES, check_all(header, records, progress), strict=True))
+    """Run every property over a trace file of any size; `progress` as of `check_all`."""
+    header, count, windows = read_windows(path, AT_ONCE)
+    last = np.empty(0, RECORD)
+
+    def each_window() -> Iterator[Records]:
+        nonlocal last
+        for window in windows:
+            yield window
+            last = window[-1:]
+
+    found = check_windows(header, each_window(), count, progress)
+    findings = tuple(zip(PROPERTIES, found, strict=True))
     return CheckResult(
         path=path,
         system=header["system"],
         host=header["host"],
         policy=header["policy"],
-        records=len(records),
+        records=count,
         horizon_ns=header["horizon_ns"],
-        end_ns=end_ns(records),
-        interrupted=is_interrupted(header, records),
+        end_ns=end_ns(last),
+        interrupted=is_interrupted(header, last),
         findings=findings,
     )
 

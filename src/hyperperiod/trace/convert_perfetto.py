@@ -32,7 +32,7 @@ from hyperperiod.trace.format import (
     end_ns,
     has_one_spare,
 )
-from hyperperiod.trace.replay import BUDGETS, ORDERS, SLACKS
+from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS
 
 RECORDS_AT_ONCE: Final = 1 << 16
 """Between two looks at progress: some hundredths of a second, and some 3 MB of packets."""

@@ -23,7 +23,7 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -276,26 +276,68 @@ def read(path: Path) -> tuple[Header, Records]:
     Raises InputError for anything that is not a trace, with what was found and what is allowed.
     """
     with path.open("rb") as file:
-        start = file.read(len(MAGIC) + 4)
-        if start[: len(MAGIC)] != MAGIC:
-            if path.suffix.lower() in SYSTEM_ENDINGS:
-                raise _bad(path, "", f"a system file ({path.suffix})", _TRACE_ALLOWED)
-            raise _bad(path, "magic", repr(start[: len(MAGIC)]), repr(MAGIC))
-        if len(start) < len(MAGIC) + 4:
-            raise _bad(path, "header length", "end of file", "4 bytes")
-        length = int.from_bytes(start[len(MAGIC) :], "little")
-        offset = len(start) + length
-        size = path.stat().st_size
-        if offset % RECORD.itemsize != 0:
-            allowed = f"one that ends on a multiple of {RECORD.itemsize}"
-            raise _bad(path, "header length", str(length), allowed)
-        if offset > size:
-            raise _cut(path, f"only {size - len(start)} of the {length} bytes of its header")
-        header = _parse_header(path, file.read(length))
+        header, offset, size = _read_header(path, file)
         records = _map_records(file.fileno(), offset, size)
-    _check_records(path, header, records)
-    _require_whole(path, records, (size - offset) % RECORD.itemsize)
+    checks = _RecordChecks(path, header, len(records))
+    for chunk in chunks(records):
+        checks.see(chunk)
+    _require_whole(path, records, (size - offset) % RECORD.itemsize, len(records))
     return header, records
+
+
+class Windows(NamedTuple):
+    """A trace whose records come in windows of some MiB, each of which may be forgotten."""
+
+    header: Header
+    total: int
+    """Records in all."""
+    windows: Iterator[Records]
+    """Each is checked before it comes; InputError as from `read`."""
+
+
+def read_windows(path: Path, at_once: int = CHUNK) -> Windows:
+    """A trace file to go through once, however large: at most `at_once` records are in memory."""
+    with path.open("rb") as file:
+        header, offset, size = _read_header(path, file)
+    count = (size - offset) // RECORD.itemsize
+    tail_bytes = (size - offset) % RECORD.itemsize
+    windows = _read_records(path, header, offset, count, tail_bytes, at_once)
+    return Windows(header, count, windows)
+
+
+def _read_records(
+    path: Path, header: Header, offset: int, count: int, tail_bytes: int, at_once: int
+) -> Iterator[Records]:
+    checks = _RecordChecks(path, header, count)
+    last = np.empty(0, RECORD)
+    with path.open("rb") as file:
+        file.seek(offset)
+        for first in range(0, count, at_once):
+            window = np.fromfile(file, RECORD, min(at_once, count - first))
+            checks.see(window)
+            yield window
+            last = window[-1:]
+    _require_whole(path, last, tail_bytes, count)
+
+
+def _read_header(path: Path, file: BinaryIO) -> tuple[Header, int, int]:
+    """The header of a trace file, where its records begin, and the size of the file."""
+    start = file.read(len(MAGIC) + 4)
+    if start[: len(MAGIC)] != MAGIC:
+        if path.suffix.lower() in SYSTEM_ENDINGS:
+            raise _bad(path, "", f"a system file ({path.suffix})", _TRACE_ALLOWED)
+        raise _bad(path, "magic", repr(start[: len(MAGIC)]), repr(MAGIC))
+    if len(start) < len(MAGIC) + 4:
+        raise _bad(path, "header length", "end of file", "4 bytes")
+    length = int.from_bytes(start[len(MAGIC) :], "little")
+    offset = len(start) + length
+    size = path.stat().st_size
+    if offset % RECORD.itemsize != 0:
+        allowed = f"one that ends on a multiple of {RECORD.itemsize}"
+        raise _bad(path, "header length", str(length), allowed)
+    if offset > size:
+        raise _cut(path, f"only {size - len(start)} of the {length} bytes of its header")
+    return _parse_header(path, file.read(length)), offset, size
 
 
 def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
@@ -411,35 +453,53 @@ _RULES: Final = np.array((len(Budget), len(Order), len(Slack)), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 
-def _check_records(path: Path, header: Header, records: Records) -> None:
-    last_ns = 0
-    base = 0
-    for chunk in chunks(records):
-        _check_kinds(path, chunk, base)
-        _check_ids(path, header, chunk, base)
-        _check_needs(path, chunk, base)
+class _RecordChecks:
+    """InputErrors for what no trace has, looked for in one piece of it after the other."""
+
+    def __init__(self, path: Path, header: Header, count: int) -> None:
+        self.path = path
+        self.header = header
+        self.count = count
+        self.base = 0
+        self.last_ns = 0
+
+    def see(self, chunk: Records) -> None:
+        """The next records."""
+        _check_kinds(self.path, chunk, self.base)
+        _check_ids(self.path, self.header, chunk, self.base)
+        _check_needs(self.path, chunk, self.base)
+        self._check_times(chunk)
+        self._check_end(chunk)
+        self.last_ns = int(chunk["time_ns"][-1])
+        self.base += len(chunk)
+
+    def _check_times(self, chunk: Records) -> None:
         times = chunk["time_ns"]
-        ordered = np.concatenate(([np.uint64(last_ns)], times))
+        ordered = np.concatenate(([np.uint64(self.last_ns)], times))
         back = np.flatnonzero(ordered[1:] < ordered[:-1])
         if len(back):
             at = int(back[0])
+            key = f"record {self.base + at}: time_ns"
             found = f"{int(times[at])} after {int(ordered[at])}"
-            raise _bad(path, f"record {base + at}: time_ns", found, "times that never go back")
-        ends = base + np.flatnonzero(chunk["kind"] == Kind.END)
-        if len(ends) and int(ends[0]) < len(records) - 1:
+            raise _bad(self.path, key, found, "times that never go back")
+
+    def _check_end(self, chunk: Records) -> None:
+        ends = self.base + np.flatnonzero(chunk["kind"] == Kind.END)
+        if len(ends) and int(ends[0]) < self.count - 1:
             key, found = f"record {int(ends[0])}: kind", "an end with records after it"
-            raise _bad(path, key, found, "an end as the last record")
-        last_ns = int(times[-1])
-        base += len(chunk)
+            raise _bad(self.path, key, found, "an end as the last record")
 
 
-def _require_whole(path: Path, records: Records, tail_bytes: int) -> None:
-    """InputError for a trace whose last bytes are missing; `tail_bytes` are half a record."""
+def _require_whole(path: Path, records: Records, tail_bytes: int, count: int) -> None:
+    """InputError for a trace whose last bytes are missing, after `count` records.
+
+    `records` are the last of them, `tail_bytes` half a record.
+    """
     if tail_bytes == 0 and len(records) and int(records["kind"][-1]) == Kind.END:
         return
     half = f" and {tail_bytes} bytes of the next" if tail_bytes else ""
     until = f", up to {format_time(end_ns(records))}" if len(records) else ""
-    raise _cut(path, f"{len(records)} records{half}{until}, and no end")
+    raise _cut(path, f"{count} records{half}{until}, and no end")
 
 
 def _check_kinds(path: Path, chunk: Records, base: int) -> None:

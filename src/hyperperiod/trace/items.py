@@ -13,7 +13,7 @@ from typing import Final, TextIO
 import numpy as np
 
 from hyperperiod.trace.format import Header, Item, Kind, Records, chunks, item_of
-from hyperperiod.trace.replay import Record, each
+from hyperperiod.trace.records import Record, each
 
 COLUMNS: Final = ("flow", "item", "release_ns", "finish_ns", "deadline_ns", "dropped")
 

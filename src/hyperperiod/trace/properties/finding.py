@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What checking one property of one trace found."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from hyperperiod.trace.format import Header
-
-KEPT: Final = 10
-"""Violations told in full; the others are counted."""
 
 
 class Status(StrEnum):
@@ -27,26 +23,17 @@ class Violation:
     text: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class PropertyVerdict:
-    """The verdict on one property; `reason` says why it was skipped."""
+    """The verdict on one property; `reason` says why it was skipped.
 
-    status: Status = Status.HOLDS
-    reason: str = ""
-    count: int = 0
-    violations: list[Violation] = field(default_factory=list)
+    The first violations are told in full; `count` is how many there are.
+    """
 
-    def add(self, time_ns: int, text: str) -> None:
-        """Adds a violation at `time_ns`, in words."""
-        self.status = Status.FAILS
-        self.count += 1
-        if len(self.violations) < KEPT:
-            self.violations.append(Violation(time_ns, text))
-
-
-def skipped(reason: str) -> PropertyVerdict:
-    """The property says nothing about this trace."""
-    return PropertyVerdict(Status.SKIPPED, reason)
+    status: Status
+    reason: str
+    count: int
+    violations: list[Violation]
 
 
 def lateness_ns(header: Header) -> int:
@@ -64,25 +51,3 @@ def lateness_ns(header: Header) -> int:
     once_ns = sum(cost.values()) - per_vcpu_ns
     together_ns = once_ns + per_vcpu_ns * (len(header["vcpus"]) + 1)
     return together_ns if header["scope"] == "partitioned" else 2 * together_ns
-
-
-class Watch:
-    """Turns states into violations: a wrong state counts once it has lasted too long.
-
-    A state that is wrong for no longer than the allowed lateness is a pick that came late.
-    """
-
-    def __init__(self, finding: PropertyVerdict, allowed_ns: int) -> None:
-        self.finding = finding
-        self.allowed_ns = allowed_ns
-        self._since: dict[object, tuple[int, int]] = {}
-
-    def wrong(self, key: object, now_ns: int, until_ns: int, text: str) -> None:
-        """The state was wrong from now until then; `key` says what about it."""
-        since_ns, seen_ns = self._since.get(key, (now_ns, now_ns))
-        if seen_ns != now_ns:
-            since_ns = now_ns
-        before_ns = now_ns - since_ns
-        self._since[key] = (since_ns, until_ns)
-        if before_ns <= self.allowed_ns < until_ns - since_ns:
-            self.finding.add(since_ns, text)

@@ -8,10 +8,11 @@ charged twice, nothing that nobody ordered, and nothing is left unpaid.
 
 from collections import defaultdict
 
+from tests.trace.oracle.finding import PropertyVerdict, lateness_ns
+
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Header, Kind, Records, end_ns, server_name
 from hyperperiod.trace.interval_arrays import interval_arrays
-from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
-from hyperperiod.trace.replay import each
+from hyperperiod.trace.records import each
 
 Stretch = tuple[int, int]
 

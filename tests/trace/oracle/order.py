@@ -7,11 +7,12 @@ budget before the depleted; else nobody. Under all other rules the first m with 
 run on m pcpus. What runs beyond that (best effort, the spare, shares) has its own properties.
 """
 
+from tests.trace.oracle.choice import able, first, ranked
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.choice import able, first, ranked
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
 
 
 class OrderWatcher(Watcher):

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.trace.oracle.finding import PropertyVerdict
 
 from hyperperiod.trace.format import Header, Kind, Records, server_name
 from hyperperiod.trace.interval_arrays import interval_arrays
-from hyperperiod.trace.properties.finding import PropertyVerdict
 
 
 def check(header: Header, records: Records) -> PropertyVerdict:

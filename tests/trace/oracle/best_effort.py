@@ -9,12 +9,13 @@ property (shares).
 
 from typing import Final
 
+from tests.trace.oracle.choice import able
+from tests.trace.oracle.finding import PropertyVerdict, Watch
+from tests.trace.oracle.order import first_able, periodic_choice
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import PropertyVerdict, Watch
-from hyperperiod.trace.properties.order import first_able, periodic_choice
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
 
 TURN_NS: Final = 1_000_000
 

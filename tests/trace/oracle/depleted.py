@@ -6,10 +6,11 @@ Extra time is marked as such: the grant of a vcpu that has fallen below its own 
 on after that.)
 """
 
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
 
 
 class DepletedWatcher(Watcher):

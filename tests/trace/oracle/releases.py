@@ -20,6 +20,8 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
 
+from tests.trace.oracle.finding import PropertyVerdict
+
 from hyperperiod.trace.format import (
     FlowEntry,
     Header,
@@ -31,8 +33,7 @@ from hyperperiod.trace.format import (
     task_name,
 )
 from hyperperiod.trace.items import visits
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.replay import Record, each
+from hyperperiod.trace.records import Record, each
 
 
 def check(header: Header, records: Records) -> PropertyVerdict:

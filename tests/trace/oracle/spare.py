@@ -5,11 +5,12 @@ It serves the waiting depleted vcpu with the latest deadline, at most its own bu
 its periods (that is checked with all other budgets), and nobody who has budget left.
 """
 
+from tests.trace.oracle.choice import able
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
 
 
 class SpareWatcher(Watcher):

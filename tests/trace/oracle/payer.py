@@ -7,11 +7,12 @@ while it runs and for nothing else; the spare pays where it stands; nobody pays 
 rule weights, nor when nobody is in charge.
 """
 
+from tests.trace.oracle.choice import first, ranked
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Grant, Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import SPARE, Header, Records, server_name
-from hyperperiod.trace.properties.choice import first, ranked
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Grant, Moment
 
 
 class PayerWatcher(Watcher):

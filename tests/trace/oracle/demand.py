@@ -39,12 +39,12 @@ from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.trace.oracle.finding import PropertyVerdict, lateness_ns, skipped
+from tests.trace.oracle.shares import SHARE_NS
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_arrays
-from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns, skipped
-from hyperperiod.trace.properties.shares import SHARE_NS
-from hyperperiod.trace.replay import SLACKS, each
+from hyperperiod.trace.records import SLACKS, each
 
 
 def check(header: Header, records: Records) -> PropertyVerdict:

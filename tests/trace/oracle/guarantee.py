@@ -45,11 +45,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.trace.oracle.finding import PropertyVerdict, lateness_ns
+from tests.trace.oracle.replay import Moment, RulesInForce, is_spare
+from tests.trace.oracle.servers import ReplayedServer
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment, RulesInForce, is_spare
-from hyperperiod.trace.servers import ReplayedServer
 
 WINDOW_PERIODS: Final = 64
 BOUNDED: Final = ("periodic", "deferrable", "polling", "slice", "slice-once")

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from hyperperiod.trace.replay import Moment
+from tests.trace.oracle.replay import Moment
 
 
 def ranked(moment: Moment, servers: Iterable[int]) -> list[int]:

@@ -16,11 +16,12 @@ begins, and a score is paid of which a trace knows nothing. Such runs are skippe
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.trace.oracle.finding import PropertyVerdict, lateness_ns
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.servers import NEVER, Slice
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import PropertyVerdict, lateness_ns
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
-from hyperperiod.trace.servers import NEVER, Slice
 
 SHARE_NS: Final = 500_000
 _UNIT: Final = 1024

@@ -12,11 +12,12 @@ any window of n periods that starts when it gets work after having none counts.
 from collections import defaultdict
 from dataclasses import dataclass
 
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.servers import NEVER, ReplayedServer
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
-from hyperperiod.trace.servers import NEVER, ReplayedServer
 
 
 @dataclass(frozen=True)

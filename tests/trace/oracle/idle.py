@@ -7,11 +7,12 @@ the other rules it idles only if no waiting vcpu has budget. Best effort does no
 here, nor does the spare.
 """
 
+from tests.trace.oracle.choice import able
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import Moment
+from tests.trace.oracle.watcher import Watcher, watched
+
 from hyperperiod.trace.format import Header, Records, server_name
-from hyperperiod.trace.properties.choice import able
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.properties.watcher import Watcher, watched
-from hyperperiod.trace.replay import Moment
 
 
 class IdleWatcher(Watcher):

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.trace.oracle.servers import NEVER, ORDINARY, RULES, ReplayedServer, SliceOfClass, Wanted
 
-from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.trace.format import (
     EXTRA,
     LATER,
@@ -27,14 +27,10 @@ from hyperperiod.trace.format import (
     Header,
     Kind,
     Records,
-    chunks,
 )
-from hyperperiod.trace.servers import NEVER, ORDINARY, RULES, ReplayedServer, SliceOfClass, Wanted
+from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS, Record, each
 
-BUDGETS: Final = tuple(rule.value for rule in Budget)
-ORDERS: Final = tuple(rule.value for rule in Order)
 DECISIVE: Final = (Kind.RUN, Kind.IDLE, Kind.CHARGE, Kind.ARRIVE, Kind.DEPART, Kind.SWAP, Kind.MOVE)
-SLACKS: Final = tuple(rule.value for rule in Slack)
 
 
 @dataclass(frozen=True)
@@ -369,27 +365,6 @@ class Replay:
         if is_spare(key) or self.header["vcpus"][key]["domain"] != change["domain"]:
             return False
         return key in change.get("vcpus", [key])
-
-
-class Record(NamedTuple):
-    """One record with plain integers, which Python handles far faster than numpy's."""
-
-    time_ns: int
-    value: int
-    job: int
-    pcpu: int
-    vcpu: int
-    payer: int
-    task: int
-    kind: int
-    flags: int
-    reserved: int
-
-
-def each(records: Records) -> Iterator[Record]:
-    """The records of a trace as objects, one by one."""
-    for chunk in chunks(records):
-        yield from map(Record._make, chunk.tolist())
 
 
 def by_instant(records: Records) -> Iterator[tuple[int, list[Record]]]:

@@ -7,9 +7,11 @@ after its deadline, or had not finished when the run ended with its deadline alr
 
 from dataclasses import dataclass, field
 
+from tests.trace.oracle.finding import PropertyVerdict
+from tests.trace.oracle.replay import by_instant
+
 from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
-from hyperperiod.trace.properties.finding import PropertyVerdict
-from hyperperiod.trace.replay import Record, by_instant
+from hyperperiod.trace.records import Record
 
 
 @dataclass

@@ -5,15 +5,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final
 
-from hyperperiod.trace.format import Header, Progress, Records
-from hyperperiod.trace.properties.finding import (
+from tests.trace.oracle.finding import (
     PropertyVerdict,
-    Status,
     Watch,
     lateness_ns,
     skipped,
 )
-from hyperperiod.trace.replay import Moment, moments
+from tests.trace.oracle.replay import Moment, moments
+
+from hyperperiod.trace.format import Header, Progress, Records
+from hyperperiod.trace.properties import Status
 
 MOMENTS_AT_ONCE: Final = 1 << 13
 """Between two looks at progress: some tenth of a second."""

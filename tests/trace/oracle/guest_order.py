@@ -16,9 +16,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tests.trace.oracle.finding import PropertyVerdict, Watch, lateness_ns, skipped
+from tests.trace.oracle.replay import by_instant
+
 from hyperperiod.trace.format import NONE, Header, Kind, Records, TaskEntry, server_name, task_name
-from hyperperiod.trace.properties.finding import PropertyVerdict, Watch, lateness_ns, skipped
-from hyperperiod.trace.replay import Record, by_instant
+from hyperperiod.trace.records import Record
 
 NEVER: Final = 1 << 64
 """What is sorted behind every deadline, period and priority."""
