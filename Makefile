@@ -16,6 +16,8 @@ BIN := .venv/bin
 UV := build/uv/bin/uv
 STEP := tools/step
 XEN_BUILD := $(BIN)/hyperperiod xen build
+# Groups of tests share a machine; the order of the folders is that of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder -q
 export XEN_SRC
 # The machine's Python and certificates, as pip has them.
 export UV_PYTHON_DOWNLOADS := never
@@ -102,11 +104,11 @@ site: build
 ## make test AREA=X  those of core, sim, analysis, model, cli, report, xen, linux, package, docs,
 ##                   tools
 test: build
-	@$(STEP) "tests" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder -q $(TEST_FOLDERS) $(OPTIONS)
+	@$(STEP) "tests" $(PYTEST) $(TEST_FOLDERS) $(OPTIONS)
 
 ## make test-all     the slow ones too: long fuzzing, every combination of rules
 test-all: build
-	@$(STEP) "all tests" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder -q -m "slow or not slow"
+	@$(STEP) "all tests" $(PYTEST) -m "slow or not slow"
 
 ## make hunt         systems of every row of the table of proofs, analysed and attacked;
 ##                   ROWS=cbs+fp,... KINDS=whole,vcpus,chain COUNT=1000 SEED=1 PROCESSES=1
