@@ -31,6 +31,10 @@ FILE: Final = Path(__file__).with_name("measured.toml")
 XEN: Final = "xen"
 LINUX: Final = "linux"
 """What the kernel of a Linux guest takes for itself, on Xen."""
+LINUX_KERNEL: Final = "linux_kernel"
+"""What the kernel takes for itself on the Linux host."""
+HOSTS: Final = (XEN, LINUX, LINUX_KERNEL)
+"""Sections that need no checkout."""
 BENCHMARKS: Final = (
     "start",
     "pick",

@@ -8,6 +8,7 @@ machine.
 from __future__ import annotations
 
 import functools
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.linux.build import build
 from hyperperiod.hosts.linux.machine import tool
-from hyperperiod.hosts.linux.run import Order, RunOptions, run_all
+from hyperperiod.hosts.linux.run import Beside, Order, RunOptions, run_all
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
@@ -55,8 +56,20 @@ class OnLinux(NamedTuple):
     trace: Trace
 
 
+def load_program(folder: Path) -> bytes:
+    """The program of `load.c`, for a machine's folder /bin."""
+    program = folder / "load"
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program)]
+    subprocess.run([*command, str(TOP / "tests/linux/load.c")], check=True)
+    return program.read_bytes()
+
+
 def run_on_linux(
-    systems: Sequence[System], horizon_ns: int, seed: int, folder: Path
+    systems: Sequence[System],
+    horizon_ns: int,
+    seed: int,
+    folder: Path,
+    beside: Beside | None = None,
 ) -> list[OnLinux]:
     """Run systems on one machine; decisions are replayed by the runner, traces are checked here."""
     need_linux()
@@ -65,7 +78,7 @@ def run_on_linux(
     for system, path in zip(systems, paths, strict=True):
         analysis = Analysis(system)
         orders.append(Order(complete(analysis), horizon_ns, seed, path, guaranteed(analysis)))
-    results = run_all(orders, options=RunOptions(folder=folder))
+    results = run_all(orders, options=RunOptions(folder=folder, beside=beside))
     for path in paths:
         require_properties(path)
     return [

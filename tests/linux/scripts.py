@@ -8,13 +8,12 @@ rings. The machine is booted, and the programs are loaded, once for all phases.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.linux.on_linux import TOP, need_linux
+from tests.linux.on_linux import load_program, need_linux
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux.attend import require_no_complaint
@@ -80,14 +79,10 @@ def run_phases(phases: Mapping[str, str], folder: Path, *, cpus: int = 1) -> dic
     One cpu counts instructions; several run as they can.
     """
     built = need_linux()
-    load = folder / "load"
-    source = TOP / "tests/linux/load.c"
-    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(load), str(source)]
-    subprocess.run(command, check=True)
     said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus={cpus}\n'
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
     script = "".join([SCRIPT, said, START, PRELUDE, *parts, END])
-    files = {"init": script.encode(), "bin/load": load.read_bytes()}
+    files = {"init": script.encode(), "bin/load": load_program(folder)}
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
     machine = Machine(images, files, cpus=cpus, icount=cpus == 1)
     with boot(machine, folder / "console.log") as running:

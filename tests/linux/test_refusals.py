@@ -47,7 +47,6 @@ def test_what_only_other_hosts_run(system: str, found: str) -> None:
         ("pcpus = 9", ("rm", 1), "pcpus: found 9; allowed: at most 8 on Linux"),
         ("", ("rm", 2), "domain a: task t: vcpu: found nothing"),
         ("", ("gedf", 2), "scheduler: found gedf; allowed: rm, dm, fp, edf, fifo, fair"),
-        ('[[stolen]]\nperiod = "1s"\nduration = "1ms"', ("rm", 1), "stolen: found 1"),
     ],
 )
 def test_what_a_run_has_no_room_for(

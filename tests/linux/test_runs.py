@@ -12,7 +12,7 @@ times of all jobs are the same up to the bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.xen.robust import HORIZON_NS, NUMBERS, SEED, candidate, simulated
 from tests.xen.test_guarantees import POLICIES as GUARANTEED
 from tests.xen.test_guarantees import schedulable
 
+from hyperperiod.hosts.linux.run import Beside
 from hyperperiod.model import System, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import Comparison, compare
@@ -117,10 +118,17 @@ def costs(system: System) -> System:
     return system.replace(overheads=OVERHEADS)
 
 
-def keep_their_promises(presets: Iterable[str], each: int, horizon_ns: int, folder: Path) -> None:
+def keep_their_promises(
+    presets: Iterable[str],
+    each: int,
+    horizon_ns: int,
+    folder: Path,
+    costs: Callable[[System], System] = costs,
+    beside: Beside | None = None,
+) -> None:
     """Systems that the analysis accepts miss nothing, and nothing responds later than its bound."""
     found = [pair for preset in presets for pair in islice(schedulable(preset, costs), each)]
-    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder)
+    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, beside)
     for (system, verdict), one in zip(found, done, strict=True):
         for promised, domain in zip(verdict.domains, one.result.domains, strict=True):
             for bound, task in zip(promised.tasks, domain.tasks, strict=True):

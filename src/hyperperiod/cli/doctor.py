@@ -9,7 +9,7 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.options import OneOf, json_option, read_name
-from hyperperiod.measured import BENCHMARKS, LINUX, XEN
+from hyperperiod.measured import BENCHMARKS, HOSTS, LINUX, LINUX_KERNEL, XEN
 
 if TYPE_CHECKING:
     from hyperperiod.measured import Section
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 @click.option(
     "--measure",
     "host",
-    type=OneOf((XEN, LINUX, *BENCHMARKS)),
-    help="Measure what Xen takes for itself (prints the [overheads] of a system file), or the"
-    " kernel of a Linux guest, or, in a checkout, run one of its benchmarks.",
+    type=OneOf((*HOSTS, *BENCHMARKS)),
+    help="Measure what Xen takes for itself (prints the [overheads] of a system file), the"
+    " kernel of a Linux guest (linux), or the kernel of the Linux host (linux_kernel: prints the"
+    " [[stolen]] tables of a system file); or, in a checkout, run one of its benchmarks.",
 )
 @click.option(
     "--keep",
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     callback=read_name(".toml"),
     shell_complete=complete.files,
     metavar="FILE.toml",
-    help="Write the measured [overheads] to a file.",
+    help="Write the measured [overheads] or [[stolen]] to a file.",
 )
 @json_option
 def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> None:
@@ -44,12 +45,14 @@ def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> N
     --measure a host is booted and measured instead, or a benchmark runs; where the machine lacks
     what that takes, the exit code is 3.
     """
-    if output is not None and host != XEN:
-        raise click.UsageError("--write goes with --measure xen")
+    if output is not None and host not in (XEN, LINUX_KERNEL):
+        raise click.UsageError(f"--write goes with --measure xen and {LINUX_KERNEL}")
     if keep and host is None:
         raise click.UsageError("--keep goes with --measure")
     if host == XEN:
         _measure_xen(output, keep, as_json)
+    elif host == LINUX_KERNEL:
+        _measure_kernel(output, keep, as_json)
     elif host is not None:
         _run_benchmark(host, keep, as_json)
     else:
@@ -75,6 +78,25 @@ def _measure_linux() -> Section:
     from hyperperiod.hosts.xen.measure_linux import measure
 
     return measure()
+
+
+def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
+    from hyperperiod import measured as kept
+    from hyperperiod.cli.output import print_json, whole_file
+    from hyperperiod.cli.progress import bar
+    from hyperperiod.hosts.linux.measure import measure
+
+    with whole_file(output, "--write") as path:
+        with bar("measuring Linux", 1):
+            measured = measure()
+        if path is not None:
+            path.write_text(measured.table())
+    if keep:
+        kept.keep(LINUX_KERNEL, measured.section)
+    if as_json:
+        print_json(kept.section_result(measured.section))
+    else:
+        click.echo(measured.table(), nl=False)
 
 
 def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:

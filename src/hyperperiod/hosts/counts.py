@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.hosts.result import FlowCount, PcpuCount, TaskCount, VcpuCount
 from hyperperiod.model import Flow, System, tasks_of, vcpus_of
-from hyperperiod.trace.format import NONE, SECOND_PAYER, Item, Kind, Records
+from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, Item, Kind, Records
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 from hyperperiod.trace.items import visits
 from hyperperiod.trace.records import Record
@@ -137,9 +137,11 @@ def _every_interval(system: System, records: Records) -> IntervalArray:
 def _pcpu(
     found: IntervalArray, picks: int, finished: dict[tuple[int, int], int], migrations: int
 ) -> PcpuCount:
-    runs = found[found["kind"] == Kind.RUN]
+    lengths = found["end_ns"] - found["start_ns"]
+    stolen = (found["kind"] == Kind.IDLE) & (found["flags"] & STOLEN > 0)
     return PcpuCount(
-        busy_ns=int((runs["end_ns"] - runs["start_ns"]).sum()),
+        busy_ns=int(lengths[found["kind"] == Kind.RUN].sum()),
+        stolen_ns=int(lengths[stolen].sum()),
         switches=_switches(found),
         picks=picks,
         preemptions=_preemptions(found, finished),

@@ -101,7 +101,7 @@ class RunDomain(ResultObject):
 
 
 class RunPcpu(ResultObject):
-    """What a pcpu did; `stolen_ns` is there if the system has stolen time."""
+    """What a pcpu did; `stolen_ns` is there if the system has stolen time, or any was stolen."""
 
     id: int
     busy_ns: int
@@ -357,6 +357,7 @@ class Counts(NamedTuple):
 def make_result(system: System, counts: Counts) -> RunResult:
     """The result object of a run of `system`, whose interfaces must be known."""
     tasks, vcpus = iter(counts.tasks), iter(counts.vcpus)
+    steals = bool(system.stolen) or any(pcpu.stolen_ns for pcpu in counts.pcpus)
     domains = tuple(
         _domain(domain, tasks, [next(vcpus) for _ in range(domain.vcpus)])
         for domain in system.domains
@@ -373,7 +374,7 @@ def make_result(system: System, counts: Counts) -> RunResult:
         response_error=counts.response_error,
         domains=domains,
         pcpus=tuple(
-            _pcpu(number, pcpu, counts.end_ns, steals=bool(system.stolen))
+            _pcpu(number, pcpu, counts.end_ns, steals=steals)
             for number, pcpu in enumerate(counts.pcpus)
         ),
         flows=tuple(

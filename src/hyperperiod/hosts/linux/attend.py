@@ -31,12 +31,20 @@ class LateError(FailedError):
     """The epoch had passed before all was ready."""
 
 
+class Beside(NamedTuple):
+    """What else runs on a machine: lines of its script, and programs for its folder /bin."""
+
+    lines: str = ""
+    programs: Mapping[str, bytes] = {}
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """How to run, other than the system says: `folder` keeps the console's log.
 
     `here`: on the kernel of this machine, whose `cpus` are the pcpus; None: the first ones.
     `counts`: the kernel counts how often the scheduler's programs run, and for how long.
+    `beside`: what else runs on a machine that is booted.
     """
 
     folder: Path | None = None
@@ -45,6 +53,7 @@ class RunOptions:
     icount: bool | None = None
     counts: bool = False
     patience_s: float = 4 * PATIENCE_S
+    beside: Beside | None = None
 
 
 class Left(NamedTuple):

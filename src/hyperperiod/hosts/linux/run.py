@@ -12,6 +12,7 @@ as it can: the schedule is real, but its times are those of a busy host, and the
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,7 +26,7 @@ from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.linux import here, live, script
-from hyperperiod.hosts.linux.attend import Left, RunOptions, attended, perform
+from hyperperiod.hosts.linux.attend import Beside, Left, RunOptions, attended, perform
 from hyperperiod.hosts.linux.build import Images, images
 from hyperperiod.hosts.linux.machine import Machine
 from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
@@ -33,6 +34,8 @@ from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import Counts, RunResult, make_result
 from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.measured import LINUX_KERNEL
+from hyperperiod.measured import read as read_measured
 from hyperperiod.model import (
     FailedError,
     InputError,
@@ -44,7 +47,7 @@ from hyperperiod.model import (
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.trace.format import NONE, SPARE, Header, Kind, Records, write_header, writing
 
-__all__ = ["Order", "RunOptions", "run", "run_all"]
+__all__ = ["Beside", "Order", "RunOptions", "record", "run", "run_all"]
 
 HOST = "linux"
 KERNEL = "Linux"
@@ -53,12 +56,8 @@ VCPU_LIMIT = 64
 TASK_LIMIT = 256
 """The most vcpus of a lock domain, and tasks; each may have four threads, all of them 1,024."""
 
-EVENT_NS = 40_000
-"""What the kernel takes at most where something happens: a switch, a wake, a tick."""
 TICK_PERIOD_NS = 4_000_000
 """Between two ticks of Debian's kernel (CONFIG_HZ=250)."""
-JOB_OVERHEAD_NS = 20_000
-"""What a task's own work and its system calls take per job."""
 
 
 class Spent(NamedTuple):
@@ -126,9 +125,22 @@ def run_counted(
     options: RunOptions | None = None,
 ) -> list[tuple[RunResult, Mapping[str, Spent]]]:
     """The same, with what each program of the scheduler took, where the options ask for that."""
+    every = record(orders, options or RunOptions(), progress)
+    spent = _spent([json.loads(recorded.files["status"])["programs"] for recorded in every])
+    return [
+        (result_of(order, recorded, _jobs(order, recorded))[0], taken)
+        for order, recorded, taken in zip(orders, every, spent, strict=True)
+    ]
+
+
+def record(
+    orders: Sequence[Order],
+    options: RunOptions,
+    progress: Callable[[int], None] | None = None,
+) -> list[Recorded]:
+    """What is recorded in such runs. Errors are those of `run`."""
     for order in orders:
         refuse_order(order)
-    options = options or RunOptions()
     built = images()
     several = any(order.system.pcpus > 1 for order in orders)
     icount = not (several or options.here) if options.icount is None else options.icount
@@ -141,13 +153,8 @@ def run_counted(
             watch,
             options,
         )
-    every = [
-        read_recorded(order, left, number, icount=icount) for number, order in enumerate(orders)
-    ]
-    spent = _spent([json.loads(recorded.files["status"])["programs"] for recorded in every])
     return [
-        (result_of(order, recorded, _jobs(order, recorded))[0], taken)
-        for order, recorded, taken in zip(orders, every, spent, strict=True)
+        read_recorded(order, left, number, icount=icount) for number, order in enumerate(orders)
     ]
 
 
@@ -186,7 +193,7 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
     ]
     records = merge(system, replayed, jobs, end_ns)
     if order.trace_path is not None:
-        plain = system.replace(overheads=Overheads())
+        plain = system.replace(overheads=Overheads(), stolen=())
         header = make_header(plain, HOST, order.horizon_ns, order.seed, guarantees=order.guarantees)
         _allow(header, recorded, lateness_ns(replayed))
         with writing(order.trace_path):
@@ -219,7 +226,6 @@ def _refuse(system: System) -> None:
         ("flow", system.flows),
         ("swap", system.swaps),
         ("change", system.changes),
-        ("stolen", system.stolen),
     ):
         if given:
             raise wrong(key, str(len(given)), "none: the simulator has them, not a run")
@@ -259,8 +265,12 @@ def _machine(
     orders: Sequence[Order], built: Images, options: RunOptions, *, icount: bool, start_s: int
 ) -> Machine:
     cpus = range(_pcpus(orders))
-    text = script.init(_runs(orders, options, cpus), cpus=_locks(orders), start_s=start_s)
+    beside = options.beside or Beside()
+    text = script.init(
+        _runs(orders, options, cpus), cpus=_locks(orders), start_s=start_s, prepare=beside.lines
+    )
     files = {"init": text.encode(), **_words(orders, options, icount=icount)}
+    files |= {f"bin/{name}": data for name, data in beside.programs.items()}
     return Machine(built, files, cpus=len(cpus), icount=icount)
 
 
@@ -338,14 +348,18 @@ def read_recorded(order: Order, left: Left, number: int, *, icount: bool) -> Rec
 def _jobs(order: Order, recorded: Recorded) -> Jobs:
     """What the processes of the domains recorded of their jobs."""
     system, end_ns = order.system, recorded.end_ns
-    domains = []
+    domains = list(domain_rings(system, recorded))
+    return jobs_of(system, domains, _drawn(system, order.seed, end_ns), end_ns)
+
+
+def domain_rings(system: System, recorded: Recorded) -> Iterator[rings.Ring]:
+    """The ring of each domain's process. FailedError if one is full."""
     for number, domain in enumerate(system.domains):
         name = f"the process of domain {domain.name}"
         ring = rings.read_ring(_reader(recorded.files[f"ring{number}"]), 0, name)
         if ring.lost:
             raise FailedError(f"the ring of {name} is full; take a shorter horizon")
-        domains.append(ring)
-    return jobs_of(system, domains, _drawn(system, order.seed, end_ns), end_ns)
+        yield ring
 
 
 def _require_in_force(status: bytes) -> None:
@@ -404,7 +418,27 @@ def _allow(header: Header, recorded: Recorded, late_ns: int) -> None:
     if not recorded.icount:
         header["timing"] = "host"
         return
-    header["resume_ns"] = header["switch_ns"] = EVENT_NS
-    header["job_overhead_ns"] = JOB_OVERHEAD_NS
+    kernel = KernelAllowance.measured()
+    header["resume_ns"] = header["switch_ns"] = kernel.event_ns
+    header["job_overhead_ns"] = kernel.job_ns
     for entry in header["tasks"]:
-        entry["kernel_ns"], entry["kernel_period_ns"] = EVENT_NS, TICK_PERIOD_NS
+        entry["kernel_ns"], entry["kernel_period_ns"] = kernel.event_ns, TICK_PERIOD_NS
+
+
+class KernelAllowance(NamedTuple):
+    """What the kernel takes of jobs at most, from what was measured of it, up to 100 ns more."""
+
+    event_ns: int
+    """Where something happens: a switch, a wake, a tick."""
+    job_ns: int
+    """What a job takes beside itself: to wake up, to be recorded and to go to sleep."""
+
+    @classmethod
+    def measured(cls) -> KernelAllowance:
+        """From the numbers in `measured.toml`."""
+        numbers = read_measured()[LINUX_KERNEL].numbers
+        longest = (
+            max(numbers[name].value for name in ("preempt", "tick")),
+            max(numbers[name].value for name in ("wake", "job")),
+        )
+        return cls(*(100 * math.ceil(span / 100) for span in longest))
