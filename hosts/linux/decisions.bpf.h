@@ -143,7 +143,8 @@ static __always_inline struct lx_usage *usage_of(struct lock_domain *domain, hp_
 /* The grant of this pcpu lasted until now: whose time was it, and who ran? While this cpu waited
  * for the lock another may have told the core a later instant: for the core, now is not before
  * that. */
-static __always_inline void account(struct lock_domain *domain, hp_u32 pcpu, hp_u64 now_ns) {
+static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
+                                    hp_u32 pcpu, hp_u64 now_ns) {
     const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
     hp_u64 *picked_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
     hp_u64 span_ns = 0;
@@ -161,7 +162,7 @@ static __always_inline void account(struct lock_domain *domain, hp_u32 pcpu, hp_
     }
     if (grant->also < HP_VCPUS)
         usage_of(domain, grant->also)->used_ns += span_ns;
-    else if (grant->run < HP_VCPUS)
+    else if (grant->run < HP_VCPUS && !(cpu && cpu->is_lent))
         usage_of(domain, grant->run)->extra_ns += span_ns;
 }
 
@@ -299,7 +300,7 @@ VERB hp_u64 steal(hp_u32 number) {
     pcpu = pcpu_at(cpu->place);
     theft = &domain->theft[HP_INDEX(pcpu, HP_PCPUS)];
     victim = hp_running(&domain->core, pcpu);
-    account(domain, pcpu, now_ns);
+    account(domain, cpu, pcpu, now_ns);
     hp_steal(&domain->core, pcpu, now_ns);
     record_call(lock, HP_RECORD_STEAL, HP_NONE, pcpu);
     theft->from_ns = hp_now_ns(&domain->core);
@@ -377,7 +378,8 @@ VERB hp_u64 pick(hp_u32 number) {
     }
     before = hp_running(&domain->core, pcpu);
     payer = hp_granted(&domain->core, pcpu)->pay;
-    account(domain, pcpu, now_ns);
+    account(domain, cpu, pcpu, now_ns);
+    cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &grant);
     record_grant(lock, pcpu, &grant);
     count_overrun(domain, payer);
@@ -388,6 +390,7 @@ VERB hp_u64 pick(hp_u32 number) {
     }
     if (grant.run != HP_NONE)
         cpu->granted = LX_ID(lock, grant.run);
+    cpu->is_free = grant.run != HP_NONE && grant.pay >= HP_VCPUS;
     cpu->until_ns = grant.until_ns;
     LEAVE(domain, flags);
     return kicks;
@@ -421,7 +424,7 @@ VERB hp_u64 drop_cpu(hp_u32 number) {
         return 0;
     pcpu = cpu->place;
     before = hp_running(&domain->core, pcpu);
-    account(domain, pcpu, now_ns);
+    account(domain, cpu, pcpu, now_ns);
     if (hp_drop_pcpu(&domain->core, pcpu, now_ns) == HP_OK) {
         record_call(0, HP_RECORD_DROP_PCPU, HP_NONE, pcpu);
         lx.places--;

@@ -165,6 +165,33 @@ static __always_inline bool has_to_pick(const struct managed *cpu) {
     return cpu->pick_owed || cpu->is_stolen || core_time() >= cpu->until_ns;
 }
 
+/* What a server has had of free time since the last pick counts until the next turn. */
+static __always_inline void count_free(struct managed *cpu) {
+    if (!cpu->is_free || cpu->is_lent)
+        return;
+    cpu->rest_ns -= hp_least(cpu->rest_ns, core_time() - cpu->free_ns);
+}
+
+/*
+ * Servers that take what others leave would leave nothing to the background. So in time that nobody
+ * was promised it has a turn from time to time; else it waits, and is looked at when it may have
+ * one. Returns whether it runs.
+ */
+static __always_inline bool has_turn(struct managed *cpu) {
+    cpu->free_ns = core_time();
+    if (cpu->rest_ns > 0 || !scx_bpf_dsq_move_to_local(BACKGROUND)) {
+        const hp_u64 rest_ns = cpu->rest_ns > 0 ? cpu->rest_ns : LX_REST_NS;
+
+        cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + rest_ns);
+        return false;
+    }
+    cpu->rest_ns = LX_REST_NS;
+    cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
+    cpu->granted = LX_NOBODY;
+    cpu->is_lent = 1;
+    return true;
+}
+
 SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = cpu_by((hp_u32)number);
@@ -174,7 +201,9 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         run_background(prev);
         return;
     }
-    if (has_to_pick(cpu)) {
+    count_free(cpu);
+    /* Whoever of the background ends its turn early ends it for all. */
+    if (has_to_pick(cpu) || cpu->is_lent) {
         cpu->pick_owed = 0;
         others = pick((hp_u32)number);
         if (others)
@@ -182,7 +211,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     }
     if (cpu->granted == LX_NOBODY)
         run_background(prev);
-    else if (!run_server(prev, cpu->granted))
+    else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
         cpu->until_ns = hp_least(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
     arm(cpu);
 }
@@ -314,6 +343,31 @@ void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task
 }
 
 /*
+ * Under a global policy all servers may keep the cpus that are there busy for ever: then nothing
+ * else would run, and the kernel would end the scheduler. So those that have no room are parked,
+ * the last first, unless all cpus are there, of which somebody has said that it is enough.
+ */
+static __noinline int park(void) {
+    hp_u64 room = (hp_u64)lx.places * WHOLE_CPU - WHOLE_CPU / 20, parked = 0;
+    hp_u32 managed = 0;
+
+    HP_FOR (number, LX_CPUS)
+        managed += lx.place_of[HP_INDEX(number, LX_CPUS)] != LX_NOBODY;
+    HP_FOR (id, LX_SERVERS_PER_LOCK) {
+        const struct server *server = server_by(id);
+
+        if (!server || lx.places >= managed)
+            continue;
+        if (server->share > room)
+            parked |= 1ull << (id % LX_SERVERS_PER_LOCK);
+        else
+            room -= server->share;
+    }
+    lx.parked = parked;
+    return 0;
+}
+
+/*
  * A cpu goes. What waits for it is put into the queues anew: its servers' threads are background
  * under a partitioned policy, and elsewhere under a global one.
  */
@@ -323,10 +377,12 @@ void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
 
     if (!cpu)
         return;
-    if (lx.global)
+    if (lx.global) {
         ask_all(0, drop_cpu((hp_u32)number));
-    else
+        park();
+    } else {
         __sync_fetch_and_or(&lx.parked, 1ull << (cpu->place % LX_CPUS));
+    }
     refresh();
 }
 
@@ -336,10 +392,12 @@ void BPF_PROG(hyperperiod_cpu_online, s32 number) {
 
     if ((hp_u32)number >= LX_CPUS || place == LX_NOBODY)
         return;
-    if (lx.global)
+    if (lx.global) {
         ask_all(0, add_cpu((hp_u32)number));
-    else
+        park();
+    } else {
         __sync_fetch_and_and(&lx.parked, ~(1ull << (place % LX_CPUS)));
+    }
     refresh();
 }
 
@@ -356,6 +414,9 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->running = LX_NOBODY;
     cpu->context = LX_NOBODY;
     cpu->is_stolen = 0;
+    cpu->is_free = 0;
+    cpu->is_lent = 0;
+    cpu->rest_ns = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
     error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);

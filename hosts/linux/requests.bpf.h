@@ -96,6 +96,14 @@ int lx_start(struct lx_start *to) {
     return 0;
 }
 
+/* The part of a cpu that a server is promised; both times a microsecond at least. */
+static __always_inline hp_u32 share_of(const struct hp_params *params) {
+    if (params->flags & HP_BEST_EFFORT)
+        return 0;
+    return (hp_u32)((((params->budget_ns >> 10) + 1) * WHOLE_CPU) / ((params->period_ns >> 10) + 1))
+           + 1;
+}
+
 /* Gives a server its parameters: one of the core's errors, or 0. With the lock held. */
 static __always_inline hp_u32 give(struct lock_domain *domain, struct server *server, hp_u32 id,
                                    const struct hp_params *params, hp_u64 now_ns) {
@@ -113,6 +121,7 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
     server->period_ns = params->period_ns;
     server->priority = params->priority;
     server->flags = params->flags;
+    server->share = share_of(params);
     if (is_new) {
         __builtin_memset(usage_of(domain, vcpu), 0, sizeof(struct lx_usage));
         server->birth++;
@@ -247,7 +256,7 @@ int lx_look(struct lx_look *to) {
         return BUSY;
     to->runs_at = LX_NOBODY;
     HP_FOR (pcpu, lx.global ? lx.places : 1) {
-        account(domain, pcpu, now_ns);
+        account(domain, any_cpu(cpu_at(lx.global ? pcpu : LX_LOCK_OF(id))), pcpu, now_ns);
         if (hp_running(&domain->core, pcpu) == vcpu)
             to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
     }

@@ -70,12 +70,18 @@ enum lx_inside {
 /* The length of a turn, of background too. It ends at a tick of the kernel. */
 #define LX_TURN_NS 1000000ull
 
+/* In time that nobody was promised, and that servers have because they can do with more (best
+ * effort, extra), background has a turn again after so much of it: a tenth. */
+#define LX_REST_NS (9 * LX_TURN_NS)
+
 /*
  * The state, which is mapped.
  *
  * When a cpu goes offline, a partitioned lock domain is parked: the threads of its servers are
  * background, and the servers' again when the cpu is back. A global one goes on with a place less,
- * the last of which takes over the number of the one that is gone; so cpu_at changes.
+ * the last of which takes over the number of the one that is gone; so cpu_at changes. There servers
+ * are parked for which the cpus that stay have no room: those are kept that come first by number,
+ * as long as a twentieth of a cpu is left.
  */
 struct lx_state {
     /* Set by user space before the first request. */
@@ -92,7 +98,7 @@ struct lx_state {
     unsigned int attached;
     unsigned int generation; /* of what threads belong to: counted up by lx_refresh */
     unsigned int unused;
-    unsigned long long parked;  /* lock domains whose cpu is offline, as a mask; none if global */
+    unsigned long long parked;  /* lock domains, or if global servers, as a mask (see above) */
     unsigned long long strays;  /* times that a thread was found to be kept from its server's cpu */
     unsigned long long rounds;  /* most that anybody waited for a lock, in looks at it */
     unsigned long long refused; /* values of cpu.max that no server could have */

@@ -49,6 +49,8 @@ struct managed {
     struct bpf_timer timer;
     hp_u64 armed_ns;  /* when the timer fires, or HP_NEVER */
     hp_u64 until_ns;  /* when the grant ends */
+    hp_u64 free_ns;   /* since when a server has time that nobody was promised, if it has */
+    hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
     hp_u64 key;       /* the place in its queue of the thread that runs */
     hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
     hp_u32 place;     /* or LX_NOBODY if it is not managed; under the lock, if it changes */
@@ -56,6 +58,8 @@ struct managed {
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
     hp_u32 is_stolen;
+    hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
+    hp_u32 is_lent; /* and the background has a turn in it */
 };
 
 struct {
@@ -65,6 +69,8 @@ struct {
     __type(value, struct managed);
 } cpus SEC(".maps");
 
+#define WHOLE_CPU (1u << 20)
+
 /* A server, by its id; what the core knows of it is in its lock domain. */
 struct server {
     hp_u32 present;
@@ -72,7 +78,7 @@ struct server {
     hp_u32 birth; /* which of those that have had this id */
     hp_u32 priority;
     hp_u32 flags;
-    hp_u32 unused;
+    hp_u32 share; /* of a cpu, in units of 1 / WHOLE_CPU, rounded up */
     hp_u64 period_ns;
 };
 

@@ -7,7 +7,8 @@
  * this happens under the lock of the thread's run queue.
  *
  * A thread that may not run where its server is, because somebody changed its affinity or its cpu
- * is offline, is background until it may: a server without threads is not granted anything.
+ * is offline, is background until it may: a server without threads is not granted anything. Nor is
+ * one of a global policy for which there is no room since a cpu is offline.
  */
 #ifndef HYPERPERIOD_LINUX_THREADS_BPF_H
 #define HYPERPERIOD_LINUX_THREADS_BPF_H
@@ -43,6 +44,8 @@ static __always_inline bool may_run_there(const struct task_struct *p, hp_u32 id
     if (!lx.global)
         return !(lx.parked >> (LX_LOCK_OF(id) % LX_CPUS) & 1)
                && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), p->cpus_ptr);
+    if (lx.parked >> LX_NUMBER_OF(id) & 1)
+        return false;
     HP_FOR (place, LX_CPUS) {
         if (place >= lx.places)
             break;

@@ -9,7 +9,11 @@
  *   faults memory                      takes memory, and uses it, until the kernel ends it
  *   faults requests FILE COUNT EVERY_US   sends the file's lines to hyperperiodd, in turns and at
  *                                      these instants; says how many were refused or late
+ *   faults enter SERVER                enters a server by the socket for tasks, and never sleeps
+ *   faults hold                        takes the lock of lock domain 0, and does not let go
  *   faults objects                     how many BPF programs, maps and links there are
+ *   faults programs                    each BPF program: its name, the instructions that the
+ *                                      verifier looked at, and the bytes of machine code
  *   faults entries MAP                 how many entries a map of this name has
  */
 #define _GNU_SOURCE
@@ -30,6 +34,7 @@
 
 #define NS_PER_S 1000000000ull
 #define CONTROL "/run/hyperperiod/control"
+#define TASKS "/run/hyperperiod/tasks"
 #define LINES 64
 #define AT_ONCE 16
 
@@ -103,18 +108,36 @@ _Noreturn static void memory(void) {
     }
 }
 
-static int connected(void) {
-    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = CONTROL};
+static int connected_to(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     const int client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     if (connect(client, (const void *)&address, sizeof(address)) != 0)
-        fail(CONTROL);
+        fail(path);
     return client;
+}
+
+/* Who is killed while it asks has not entered, or its server forgets it. */
+_Noreturn static void enter(const char *server) {
+    const int client = connected_to(TASKS);
+    char line[256], answer[4096];
+
+    snprintf(line, sizeof(line), "enter %s thread=%ld", server, (long)syscall(SYS_gettid));
+    if (send(client, line, strlen(line), 0) < 0)
+        fail("send");
+    const ssize_t got = recv(client, answer, sizeof(answer) - 1, 0);
+    answer[got > 0 ? got : 0] = 0;
+    if (strstr(answer, "\"ok\": true") == NULL) {
+        fprintf(stderr, "faults: %s: %s\n", line, answer);
+        exit(1);
+    }
+    spin();
 }
 
 static int requests(const char *path, uint64_t count, uint64_t every_ns) {
     static char line[LINES][256], answer[1 << 17];
-    const int client = connected();
+    const int client = connected_to(CONTROL);
     unsigned int lines = 0, refused = 0;
     uint64_t late_ns = 0;
     FILE *file = fopen(path, "r");
@@ -169,6 +192,26 @@ static int objects(void) {
     return 0;
 }
 
+static void say_program(uint32_t id) {
+    union bpf_attr open = {.prog_id = id}, ask = {0};
+    struct bpf_prog_info info = {0};
+    const int program = (int)bpf(BPF_PROG_GET_FD_BY_ID, &open);
+
+    ask.info.bpf_fd = (uint32_t)program;
+    ask.info.info_len = sizeof(info);
+    ask.info.info = (uintptr_t)&info;
+    if (program >= 0 && bpf(BPF_OBJ_GET_INFO_BY_FD, &ask) == 0)
+        printf("%s %u %u\n", info.name, info.verified_insns, info.jited_prog_len);
+    close(program);
+}
+
+static int programs(void) {
+    for (uint32_t id = next_of(BPF_PROG_GET_NEXT_ID, 0); id != 0;
+         id = next_of(BPF_PROG_GET_NEXT_ID, id))
+        say_program(id);
+    return 0;
+}
+
 /* A file for the map if it has this name, else -1. Its key is of at most 8 bytes. */
 static int open_if_called(uint32_t id, const char *name) {
     union bpf_attr open = {.map_id = id}, ask = {0};
@@ -183,6 +226,36 @@ static int open_if_called(uint32_t id, const char *name) {
         return map;
     close(map);
     return -1;
+}
+
+/* A file for the map of this name. */
+static int map_called(const char *name) {
+    for (uint32_t id = next_of(BPF_MAP_GET_NEXT_ID, 0); id != 0;
+         id = next_of(BPF_MAP_GET_NEXT_ID, id)) {
+        const int map = open_if_called(id, name);
+        if (map >= 0)
+            return map;
+    }
+    fprintf(stderr, "faults: there is no map %s\n", name);
+    exit(1);
+}
+
+/* The lock is the first word of a lock domain; what is written back beside it is what was there. */
+static int hold(void) {
+    static unsigned char domain[1 << 20];
+    const int map = map_called("lock_domains");
+    union bpf_attr ask = {0};
+    const uint32_t first = 0, held = 1;
+
+    ask.map_fd = (uint32_t)map;
+    ask.key = (uintptr_t)&first;
+    ask.value = (uintptr_t)domain;
+    if (bpf(BPF_MAP_LOOKUP_ELEM, &ask) != 0)
+        fail("the lock domain");
+    memcpy(domain, &held, sizeof(held));
+    if (bpf(BPF_MAP_UPDATE_ELEM, &ask) != 0)
+        fail("the lock");
+    return 0;
 }
 
 static unsigned int entries_in(int map) {
@@ -201,16 +274,8 @@ static unsigned int entries_in(int map) {
 }
 
 static int entries(const char *name) {
-    for (uint32_t id = next_of(BPF_MAP_GET_NEXT_ID, 0); id != 0;
-         id = next_of(BPF_MAP_GET_NEXT_ID, id)) {
-        const int map = open_if_called(id, name);
-        if (map >= 0) {
-            printf("%u\n", entries_in(map));
-            return 0;
-        }
-    }
-    fprintf(stderr, "faults: there is no map %s\n", name);
-    return 1;
+    printf("%u\n", entries_in(map_called(name)));
+    return 0;
 }
 
 static uint64_t number(const char *word) {
@@ -231,8 +296,14 @@ int main(int count, char **words) {
         memory();
     if (strcmp(what, "requests") == 0 && count == 5)
         return requests(words[2], number(words[3]), number(words[4]) * 1000);
+    if (strcmp(what, "enter") == 0 && count == 3)
+        enter(words[2]);
+    if (strcmp(what, "hold") == 0)
+        return hold();
     if (strcmp(what, "objects") == 0)
         return objects();
+    if (strcmp(what, "programs") == 0)
+        return programs();
     if (strcmp(what, "entries") == 0 && count == 3)
         return entries(words[2]);
     fprintf(stderr, "faults: found '%s', allowed: what faults.c says\n", what);

@@ -49,10 +49,15 @@ end() {
 
 
 class Left(NamedTuple):
-    """What a phase left: the daemon's status, and each lock domain played again."""
+    """What a phase left: the daemon's status, each lock domain played again, and other files."""
 
     status: dict[str, Any]
     domains: list[Replayed]
+    files: dict[str, bytes]
+
+    def number(self, file: str) -> int:
+        """The first number of a file."""
+        return int(self.files[file].split()[0])
 
     def paid_ns(self, number: int, period_ns: int, domain: int = 0) -> np.ndarray:
         """What a server paid in each period of its own, from the first to the last whole one."""
@@ -101,7 +106,8 @@ def _left(name: str, files: Mapping[str, bytes]) -> Left:
         ring = rings.read_ring(_reader(data), 0, name)
         found.append(replay(ring, END_OF_TIME_NS, "Linux"))
         data = data[ring.header.header_bytes + ring.records.nbytes :]
-    return Left(status, found)
+    own = {path.partition("/")[2]: data for path, data in files.items() if path.startswith(name)}
+    return Left(status, found, own)
 
 
 def _reader(data: bytes) -> rings.Read:

@@ -188,6 +188,44 @@ begin killed "name=sporadic pcpus=0"
 {kills}
 all_run $one $two
 fact members "$(faults entries server_of_thread)"
+fact programs "$(faults programs)"
+finish
+{GONE}
+"""
+
+
+def clients_killed(seed: int, times: int) -> str:
+    """Processes that enter a server by themselves are killed, at any point of that."""
+    rng = random.Random(seed)
+    kills = "".join(
+        f"faults enter c 2>/dev/null & client=$!\nbusybox usleep {rng.randrange(20_000)}\n"
+        "kill -9 $client\nwait $client\n"
+        for _ in range(times)
+    )
+    return f"""\
+begin clients "name=ds pcpus=0"
+server c pcpu=0 period_ns=10000000 budget_ns=2000000 priority=2 users=all
+{TWO}
+{kills}
+all_run $one $two
+fact members "$(faults entries server_of_thread)"
+finish
+{GONE}
+"""
+
+
+def lock_held() -> str:
+    """Nobody gets the lock of a lock domain: the kernel's own scheduler goes on, until a start."""
+    return f"""\
+begin held "name=ds pcpus=0"
+{TWO}
+faults hold
+all_run $one $two
+state_is disabled
+ask status
+busybox cp /tmp/answer /left/held/ended
+ask start
+all_run $one $two
 finish
 {GONE}
 """
@@ -234,13 +272,15 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
         changes_server(SEED),
         memory(),
         workload_killed(SEED, 12),
+        clients_killed(SEED, 12),
+        lock_held(),
         daemon_killed([random.Random(SEED).randrange(50_000)]),
     ]
     return run("".join(hardships), tmp_path_factory.mktemp("faults"))
 
 
 NAMES = ("changed", "changed_global", "cgroups", "storm", "changes", "memory", "killed",
-         "daemon0")  # fmt: skip
+         "clients", "held", "daemon0")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -296,3 +336,26 @@ def test_memory_ends_and_servers_go_on(left: dict[str, Left]) -> None:
 
 def test_who_was_killed_is_forgotten(left: dict[str, Left]) -> None:
     assert left["killed"].number("members") == 2
+
+
+def test_clients_that_were_killed_are_forgotten(left: dict[str, Left]) -> None:
+    clients = left["clients"]
+    assert clients.number("members") == 2
+    assert clients.server("c")["arrivals"] > 0
+    assert clients.server("c")["runnable"] == 0
+
+
+def test_a_lock_that_cannot_be_had_ends_the_scheduler(left: dict[str, Left]) -> None:
+    """The daemon says so, and puts the system in force again when it is asked to."""
+    ended = left["held"].fact("ended")
+    assert ended["exit_kind"] != 0
+    assert not ended["running"]
+    assert left["held"].status["running"]
+
+
+def test_the_verifier_of_debians_kernel_has_room(left: dict[str, Left]) -> None:
+    """All programs, also those that only a kernel with sched_ext takes."""
+    lines = left["killed"].files["programs"].decode().split("\n")
+    looked_at = {line.split()[0]: int(line.split()[1]) for line in lines if line}
+    assert len(looked_at) > 20
+    assert max(looked_at.values()) <= 200_000

@@ -36,6 +36,18 @@ PHASES = {
     "shares": f"{SERVERS}{HOGS}busybox sleep 2\n",
     "policies": f"{SERVERS}{HOGS}"
     + "".join(f"ask swap name={name}\nbusybox sleep 0.5\n" for name in ("cbs", "ptps", "sporadic")),
+    "crowded": f"""{SERVERS}
+ask server rest pcpu=0 best_effort=1 inside=turns
+load hog
+ask attach first pid=$it
+load hog
+ask attach rest pid=$it
+load hog
+outside=$it
+ask start force=1
+busybox sleep 2
+busybox cp /proc/$outside/schedstat /left/$phase/outside
+""",
     "robbed": f"{SERVERS}{HOGS}load fifo 2000 7700\nbusybox sleep 3\n",
     "moved": f"""{SERVERS}
 load hog
@@ -105,6 +117,19 @@ def test_every_period_has_its_budget(phase: str, left: dict[str, Left]) -> None:
     """Also beside a thread of a higher class that takes a fifth of the cpu, whenever it likes."""
     require_budgets(left[phase].paid_ns(0, PERIOD_NS), FIRST_NS, 180)
     require_budgets(left[phase].paid_ns(1, PERIOD_NS), SECOND_NS, 180)
+
+
+def test_best_effort_leaves_a_tenth_to_the_background(left: dict[str, Left]) -> None:
+    """What is beyond budgets is shared; the shell, which is background as well, is short.
+
+    A turn that the first server ends is not made up for, so the tenth may be a little less.
+    """
+    crowded = left["crowded"]
+    require_budgets(crowded.paid_ns(0, PERIOD_NS), FIRST_NS, 180)
+    servers = {server["name"]: server for server in crowded.status["servers"]}
+    free_ns = servers["rest"]["now_ns"] * (PERIOD_NS - FIRST_NS) // PERIOD_NS
+    assert 0.08 * free_ns <= crowded.number("outside") <= 0.11 * free_ns
+    assert 0.88 * free_ns <= servers["rest"]["extra_ns"] <= 0.92 * free_ns
 
 
 def test_budgets_outlive_other_policies(left: dict[str, Left]) -> None:

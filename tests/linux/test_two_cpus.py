@@ -6,6 +6,8 @@ The machine is as fast as this host lets it: nothing is said of how much time an
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.linux.scripts import Left, run_phases
 
@@ -38,7 +40,21 @@ ask record on
     f"load hog\nask attach {name} pid=$it\n"
     for name in ("first", "second", "third")
 )
+# What they are promised is more than the one cpu that stays has.
+OVERBOOKED = (
+    GLOBAL.replace("budget_ns=2500000", "budget_ns=4500000")
+    + f"""ask start force=1
+busybox sleep 0.3
+echo 0 >{CPU}
+busybox sleep 0.3
+ask status
+busybox cp /tmp/answer /left/$phase/without
+echo 1 >{CPU}
+busybox sleep 0.3
+"""
+)
 PHASES = {
+    "overbooked": OVERBOOKED,
     "parked": PARTITIONED + TOGGLE * 3,
     "pinned": PARTITIONED
     + "".join(f"/bin/load pin $one {turn % 2}\n" for turn in range(40))
@@ -84,3 +100,13 @@ def test_a_server_is_back_when_its_cpu_is(left: dict[str, Left]) -> None:
 def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
     assert left["pinned"].status["strays"] >= 10
     assert left["pinned"].status["servers"][0]["arrivals"] >= 10
+
+
+def test_servers_without_room_on_the_cpus_that_stay_are_parked(left: dict[str, Left]) -> None:
+    """The last one: its thread is background, which has a part of what is left."""
+    overbooked = left["overbooked"]
+    without = json.loads(overbooked.files["without"])
+    assert without["parked"] == 0b100
+    assert [server["runnable"] for server in without["servers"]] == [1, 1, 0]
+    assert overbooked.status["parked"] == 0
+    assert [server["runnable"] for server in overbooked.status["servers"]] == [1, 1, 1]

@@ -40,10 +40,6 @@ static void warn(struct doing *doing, const char *format, const char *name) {
 
 /* --- what servers leave ---------------------------------------------------------------------- */
 
-#define TAKES_ALL                                                                                  \
-    "server %s takes all the time that others leave while it has work: threads outside of "        \
-    "servers then wait, and after 30 s the kernel ends the scheduler"
-
 /* Whether the servers of a lock domain leave something to what is outside of them. Who insists is
  * warned instead. */
 static bool leaves_time(struct doing *doing, uint32_t lock) {
@@ -99,8 +95,6 @@ static bool do_server(struct doing *doing) {
     if (!add_server(system, doing->request, &number, &doing->problem))
         return false;
     const struct server *server = &system->server[number];
-    if (takes_all(system, &server->params))
-        warn(doing, TAKES_ALL, server->name);
     if (leaves_time(doing, server->lock)
         && (!system->running || agrees(doing, kernel_add(system, number))))
         return true;
@@ -119,8 +113,6 @@ static bool do_set(struct doing *doing) {
     const struct hp_params params = asked_params(&before, doing->request);
     if (!change_server(system, number, &params, &doing->problem))
         return false;
-    if (takes_all(system, &params) && !takes_all(system, &before))
-        warn(doing, TAKES_ALL, server->name);
     if (leaves_time(doing, server->lock)
         && (!system->running || agrees(doing, kernel_change(system, number))))
         return true;

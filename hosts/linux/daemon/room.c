@@ -43,8 +43,3 @@ uint64_t longest_busy_ns(const struct system *system, uint32_t lock) {
     }
     return busy_ns;
 }
-
-bool takes_all(const struct system *system, const struct hp_params *params) {
-    return params->flags & HP_BEST_EFFORT
-           || (system->config.policy.slack != HP_SLACK_NONE && params->flags & HP_EXTRA);
-}

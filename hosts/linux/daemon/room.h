@@ -4,7 +4,8 @@
  *
  * The kernel throws a scheduler out when a thread that wants to run waits for 30 s. So servers that
  * keep their cpus busy for so long without a gap cannot be had: neither would anything outside of
- * them run, the control daemon among it.
+ * them run, the control daemon among it. What servers have beyond their budgets does not count: in
+ * that time the background has its turns.
  */
 #ifndef HPD_ROOM_H
 #define HPD_ROOM_H
@@ -16,9 +17,5 @@
 /* How long (ns) all cpus of a lock domain can be busy with servers at a stretch, at most;
  * WATCHDOG_NS for that or more. */
 uint64_t longest_busy_ns(const struct system *system, uint32_t lock);
-
-/* Whether the server, busy, takes every instant that the others leave: then what is outside of
- * servers has none, however long. */
-bool takes_all(const struct system *system, const struct hp_params *params);
 
 #endif
