@@ -194,10 +194,12 @@ static __always_inline bool has_turn(struct managed *cpu) {
 
 SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
-    struct managed *cpu = cpu_by((hp_u32)number);
+    struct managed *cpu = any_cpu((hp_u32)number);
     hp_u64 others;
 
-    if (!cpu) {
+    if (!cpu || cpu->place == LX_NOBODY) {
+        if (cpu)
+            cpu->pick_owed = 0;
         run_background(prev);
         return;
     }

@@ -18,7 +18,10 @@ static __always_inline void refill_queue(hp_u64 queue) {
         scx_bpf_dsq_reenq(queue, 0);
 }
 
-/* All threads, running or not, look anew where they belong. */
+/*
+ * All threads, running or not, look anew where they belong. One that a higher class has preempted
+ * does so when it goes on: else it might never, and be in the way of who takes its cpu offline.
+ */
 static __noinline hp_u32 refresh(void) {
     __sync_fetch_and_add(&lx.generation, 1);
     if (!lx.attached)
@@ -32,8 +35,13 @@ static __noinline hp_u32 refresh(void) {
     }
     if (!bpf_ksym_exists(scx_bpf_nr_cpu_ids) || !bpf_ksym_exists(scx_bpf_kick_cpu))
         return 0;
-    HP_FOR (number, scx_bpf_nr_cpu_ids())
+    HP_FOR (number, scx_bpf_nr_cpu_ids()) {
+        struct managed *cpu = any_cpu(number);
+
+        if (cpu)
+            cpu->pick_owed = 1;
         scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
+    }
     return 0;
 }
 
