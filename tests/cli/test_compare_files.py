@@ -99,10 +99,32 @@ def test_options_of_runs_are_refused_with_results(kept: list[str], more: tuple[s
     assert f"found {more[0]} with results" in done.stderr
 
 
-def test_systems_and_results_are_not_mixed(kept: list[str]) -> None:
-    done = run("compare", kept[0], OVERLOAD)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_system_after_a_result_is_run_as_that_was(tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "kept.json"
+    arguments = ("--horizon", "700ms", "--seed", str(seed))
+    file.write_text(run("simulate", OVERLOAD, *arguments, "--json").stdout)
+    done = run("compare", str(file), OVERLOAD, "--json", "--fail-on", "max>+0ns")
+    assert done.exit_code == 0
+    first, second = json.loads(done.stdout)["results"]
+    assert first == second
+    longer = tmp_path / "longer.toml"
+    longer.write_text(Path(OVERLOAD).read_text() + '[overheads]\ncontext_switch = "100us"\n')
+    done = run("compare", str(file), str(longer), "--fail-on", "max>+0ns")
+    assert done.exit_code == 1
+    assert "in longer.toml" in done.stderr
+
+
+def test_one_system_is_compared_at_most(kept: list[str]) -> None:
+    done = run("compare", kept[0], OVERLOAD, OVERLOAD)
     assert done.exit_code == 2
-    assert "allowed: one system, or several results" in done.stderr
+    assert "found 2 systems; allowed: one, and before it results that end in .json" in done.stderr
+
+
+def test_a_system_of_other_tasks_is_refused(kept: list[str]) -> None:
+    done = run("compare", kept[0], str(SYSTEMS / "flight-control.toml"))
+    assert done.exit_code == 2
+    assert "flight-control.toml: domains: found the tasks" in done.stderr
 
 
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:

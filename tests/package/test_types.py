@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from tests.package.installed import TOP, Installed, wheel
+from tests.package.installed import TOP, Installed
 
 RIGHT = """
 from typing import assert_type
@@ -67,11 +67,11 @@ hp.analyse(hp.load("a.toml"))  # attr-defined
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory) -> str:
+def checked(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> str:
     """What mypy says, strictly, of both programs against the wheel alone."""
-    installed = Installed(wheel(tmp_path_factory), tmp_path_factory.mktemp("typed"))
+    here = tmp_path_factory.mktemp("typed")
     for name, text in (("right.py", RIGHT), ("wrong.py", WRONG)):
-        (installed.here / name).write_text(text)
+        (here / name).write_text(text)
     command = [
         sys.executable,
         "-m",
@@ -83,7 +83,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> str:
     options = ["--python-executable", str(installed.bin / "python"), "--cache-dir", "cache"]
     done = subprocess.run(
         [*command, *options, "right.py", "wrong.py"],
-        cwd=installed.here,
+        cwd=here,
         capture_output=True,
         text=True,
     )

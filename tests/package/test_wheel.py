@@ -6,15 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.package.installed import TOP, Installed, wheel
+from tests.package.installed import TOP, Installed
 from tests.xen_images import image
 
 from hyperperiod.version import VERSION
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return Installed(wheel(tmp_path_factory), tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="module")

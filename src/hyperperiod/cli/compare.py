@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument(
     "files",
-    metavar="SYSTEM | RESULT.json RESULT.json ...",
+    metavar="SYSTEM | RESULT.json ... [SYSTEM]",
     nargs=-1,
     required=True,
     shell_complete=complete.files,
@@ -86,7 +86,8 @@ def compare(
     the host differs; releases and execution times are the same for all. The exit code is 1 when
     a deadline is missed in any of them.
 
-    Or put side by side what `simulate --json` and `run --json` have written, of the same tasks.
+    Or put side by side what `simulate --json` and `run --json` have written, of the same tasks. A
+    SYSTEM after them is run as the first of them was: same host, horizon and seed.
     """
     from hyperperiod.cli.execute import on_linux
     from hyperperiod.cli.output import print_json
@@ -94,18 +95,19 @@ def compare(
     from hyperperiod.hosts.result import ComparisonResult, series_names
 
     guards = [parse_guard(condition) for condition in conditions]
-    kept = all(file.endswith(".json") for file in files)
+    kept = [file for file in files if file.endswith(".json")]
+    systems = [file for file in files if file not in kept]
+    if len(systems) > 1:
+        raise click.UsageError(
+            f"found {len(systems)} systems; allowed: one, and before it results that end in .json"
+        )
     if kept:
         _refuse_with_files(ctx, report_file)
-        results, names = _kept(files), [Path(file).name for file in files]
-    elif len(files) == 1:
-        machine = on_linux(place, cpus, hosts or ())
-        results = _ran(files[0], policies, hosts, horizon_ns, seed, report_file, machine)
-        names = series_names(results)
+        results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
     else:
-        raise click.UsageError(
-            f"found {len(files)} files; allowed: one system, or several results that end in .json"
-        )
+        machine = on_linux(place, cpus, hosts or ())
+        results = _ran(systems[0], policies, hosts, horizon_ns, seed, report_file, machine)
+        names = series_names(results)
     found = ComparisonResult(
         system=results[0].system, interrupted=results[-1].interrupted, results=tuple(results)
     )
@@ -113,7 +115,7 @@ def compare(
     if as_json:
         print_json(found)
     else:
-        _show(results, names, kept=kept)
+        _show(results, names, kept=bool(kept))
     for one in fired:
         click.echo(one.text, err=True)
     if found.interrupted:
@@ -136,15 +138,28 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
         raise click.UsageError(f"found {option} with results; allowed: with a system")
 
 
-def _kept(files: tuple[str, ...]) -> list[RunResult]:
-    """The results in files, all of the same tasks."""
+def _kept(files: list[str]) -> list[RunResult]:
+    """The results in files, all of the same tasks; of a system the result of a run as the first."""
     from hyperperiod.hosts.guard import require_same_tasks
     from hyperperiod.hosts.result import RunResult
     from hyperperiod.model.result_kinds import load_result
 
-    results = [load_result(RunResult, file) for file in files]
+    results = [load_result(RunResult, file) for file in files if file.endswith(".json")]
+    results += [_ran_as(results[0], file) for file in files[len(results) :]]
     require_same_tasks(results, files)
     return results
+
+
+def _ran_as(first: RunResult, system_file: str) -> RunResult:
+    """The result of the system under its own policy, on the host, horizon and seed of another."""
+    from hyperperiod.cli.execute import run_on
+    from hyperperiod.cli.systems import about, read_system, require_host_levels
+
+    system = read_system(system_file, None)
+    require_host_levels(system, system_file)
+    seed = 1 if first.seed is None else first.seed
+    with about(system_file):
+        return run_on(first.host, system, first.horizon_ns, seed, None)
 
 
 def _ran(
