@@ -44,7 +44,7 @@ def test_a_spare_gains_as_in_the_simulator() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["psedf-fig5", "psedf-fig6", "psedf-fig7", "ertds-fig6", "ertds-fig7"]
+    "name", ["psedf-fig5", "psedf-fig6", "psedf-fig7", "ertds-fig6", "ertds-fig7", "csa-table2"]
 )
 def test_in_full(name: str) -> None:
     figure = reproduced(name, Asked(host="xen"))

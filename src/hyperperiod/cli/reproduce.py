@@ -65,7 +65,7 @@ def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--sets",
     type=Whole(1, 10_000),
-    help="Draws per point, each with a seed of its own (20 or more, on Xen 1).",
+    help="Draws per point, each with a seed of its own (20 or more, on Xen 1 or 6).",
 )
 @click.option(
     "--horizon",

@@ -195,6 +195,7 @@ class DomainMissRow(ResultObject):
     """A domain's interface overhead and its deadline miss ratios under PTPS and CRPS."""
 
     domain: int
+    host: str
     draws: int
     overhead: float
     dmr: float
