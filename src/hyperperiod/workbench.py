@@ -191,13 +191,14 @@ def sweep(
     import tempfile
     from pathlib import Path
 
+    from hyperperiod.libraries import require
+
+    require("pyarrow", "sweep", "a sweep")
     from hyperperiod.experiments.sweep.experiment import experiment_in, load_sweep
     from hyperperiod.experiments.sweep.folder import opened
     from hyperperiod.experiments.sweep.summary import summarize
     from hyperperiod.experiments.sweep.work import work
-    from hyperperiod.libraries import require
 
-    require("pyarrow", "sweep", "a sweep")
     if isinstance(experiment, Mapping):
         asked = experiment_in(experiment, systems)
     else:

@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,39 @@ def test_analyze_and_simulate_with_a_report(installed: Installed, system: str) -
     done = installed.run("simulate", system, "--horizon", "1s", "--report", str(page))
     assert done.returncode == 0, done.stderr
     assert "<html" in page.read_text()
+
+
+PROGRAM = """
+import hyperperiod as hp
+
+task = hp.Task(name="t", period="20ms", wcet="3ms")
+domains = [hp.Domain(name="d", interface_period="5ms", tasks=[task])]
+system = hp.System(name="s", policy="ptps", domains=domains)
+runs = hp.simulate(system, "1s", seeds=range(3))
+print(hp.analyze(system).headline)
+print(runs.headline, len(runs.rows()), "<table>" in runs._repr_html_())
+for call in (
+    runs.to_frame,
+    runs.plot,
+    lambda: hp.sweep({"name": "a", "draw": {"utilization": 0.5}}),
+    lambda: hp.fit(system),
+):
+    try:
+        call()
+    except hp.MissingError as error:
+        print(error.install)
+"""
+
+
+def test_a_program_runs_and_is_told_what_extras_bring(installed: Installed) -> None:
+    command = [str(installed.bin / "python"), "-c", PROGRAM]
+    done = subprocess.run(command, cwd=installed.here, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "s under ptps: schedulable",
+        "s: 3 of 3 runs without a missed deadline 3 True",
+        *[f"pip install 'hyperperiod[{one}]'" for one in ("notebook", "notebook", "sweep", "fit")],
+    ]
 
 
 def test_experiments_are_in_it(installed: Installed) -> None:
