@@ -45,6 +45,7 @@ BENCHMARKS: Final = (
     "analysis",
     "fit",
     "sweep",
+    "convert",
     "xen_scheduler",
     "xen_text",
     "xen_slop",

@@ -87,16 +87,14 @@ def items(trace_file: str, as_csv: bool) -> None:
 @wide_option
 def jobs(trace_file: str, as_csv: bool) -> None:
     """Every job: release, start, finish and deadline."""
-    from dataclasses import astuple
-
-    from hyperperiod.trace.jobs import COLUMNS, write_jobs_csv
+    from hyperperiod.trace.jobs import COLUMNS, row_of, write_jobs_csv
     from hyperperiod.trace.jobs import jobs as all_jobs
 
     header, records = _read(trace_file)
     if as_csv:
         write_jobs_csv(header, records, sys.stdout)
     else:
-        _print_rows(COLUMNS, (astuple(job) for job in all_jobs(header, records)))
+        _print_rows(COLUMNS, map(row_of, all_jobs(header, records)))
 
 
 @trace.command()

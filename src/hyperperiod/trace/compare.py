@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.units import format_time
 from hyperperiod.trace.format import Header, Kind, Records, end_ns
@@ -143,7 +145,7 @@ def compare(first: Trace, second: Trace, bound_ns: int) -> Comparison:
         for pcpu in range(first[0]["pcpus"])
         for stretch in _stretches(pcpu, until_ns, *(_of(every, pcpu) for every in rows))
     ]
-    unequal = [it for it in stretches if _interval_text(it.first) != _interval_text(it.second)]
+    unequal = [it for it in stretches if _says(it.first) != _says(it.second)]
     divergence = next((it for it in unequal if _covered_by_ns(it, until_ns) > bound_ns), None)
     count, response_ns, unequal_jobs = _compare_jobs(first, second, until_ns, bound_ns)
     return Comparison(
@@ -195,6 +197,11 @@ def _stretches(
 def _at(rows: list[Interval], starts: list[int], time_ns: int) -> Interval | None:
     index = bisect_right(starts, time_ns) - 1
     return rows[index] if index >= 0 and time_ns < rows[index].end_ns else None
+
+
+def _says(row: Interval | None) -> tuple[str, str] | None:
+    """Who runs and who pays in an interval; None where there is none."""
+    return None if row is None else (row.run, row.pay)
 
 
 def _interval_text(row: Interval | None) -> str:
@@ -262,12 +269,15 @@ def _compare_jobs(
 def _last_ran_ns(trace: Trace) -> dict[str, int]:
     """Until when each domain ran that did at all."""
     header, records = trace
-    found: dict[str, int] = {}
+    last_ns = np.zeros(len(header["vcpus"]), np.uint64)
     for pcpu in range(header["pcpus"]):
-        for row in interval_array(records, pcpu):
-            if row["kind"] == Kind.RUN:
-                domain = header["vcpus"][int(row["vcpu"])]["domain"]
-                found[domain] = max(found.get(domain, 0), int(row["end_ns"]))
+        rows = interval_array(records, pcpu)
+        runs = rows[rows["kind"] == Kind.RUN]
+        np.maximum.at(last_ns, runs["vcpu"], runs["end_ns"])
+    found: dict[str, int] = {}
+    for vcpu, end in zip(header["vcpus"], last_ns.tolist(), strict=True):
+        if end > 0:
+            found[vcpu["domain"]] = max(found.get(vcpu["domain"], 0), end)
     return found
 
 

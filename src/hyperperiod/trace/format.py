@@ -449,6 +449,17 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 }
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
+
+def _limits(field: str) -> NDArray[np.uint32]:
+    """By kind, what the field is below; above all numbers where anything will do."""
+    limits = np.full(max(Kind) + 1, 1 << 16, np.uint32)
+    for kind, fields in _NEEDS.items():
+        limits[kind] = fields.get(field, limits[kind])
+    return limits
+
+
+_LIMITS: Final = {field: _limits(field) for field in ("pcpu", "vcpu", "payer", "task")}
+
 _RULES: Final = np.array((len(Budget), len(Order), len(Slack)), np.uint64)
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
@@ -521,20 +532,22 @@ def _check_ids(path: Path, header: Header, chunk: Records, base: int) -> None:
     }
     for field, (limit, special) in limits.items():
         column = chunk[field]
-        outside = np.flatnonzero((column >= limit) & ~np.isin(column, special))
-        if len(outside):
-            at = int(outside[0])
+        outside = column >= limit
+        for word in special:
+            outside &= column != word
+        if outside.any():
+            at = int(outside.argmax())
             allowed = f"below {limit}, or {' or '.join(str(word) for word in special)}"
             raise _bad(path, f"record {base + at}: {field}", str(int(column[at])), allowed)
 
 
 def _check_needs(path: Path, chunk: Records, base: int) -> None:
-    for kind, fields in _NEEDS.items():
-        for field, limit in fields.items():
-            missing = np.flatnonzero((chunk["kind"] == kind) & (chunk[field] >= limit))
-            if len(missing):
-                key = f"record {base + int(missing[0])}: {field}"
-                raise _bad(path, key, str(int(chunk[field][missing[0]])), f"an id in a {kind.name}")
+    for field, limits in _LIMITS.items():
+        missing = chunk[field] >= limits[chunk["kind"]]
+        if missing.any():
+            at = int(missing.argmax())
+            allowed = f"an id in a {Kind(int(chunk['kind'][at])).name}"
+            raise _bad(path, f"record {base + at}: {field}", str(int(chunk[field][at])), allowed)
     swaps = np.flatnonzero(chunk["kind"] == Kind.SWAP)
     for at in swaps.tolist():
         value = int(chunk["value"][at])

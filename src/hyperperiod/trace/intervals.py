@@ -28,15 +28,16 @@ class Interval(NamedTuple):
 
 def intervals(header: Header, records: Records) -> Iterator[Interval]:
     """Every interval, sorted by pcpu and then by start."""
+    said: dict[tuple[int, int, int], tuple[str, str]] = {}
     for pcpu in range(header["pcpus"]):
-        found = _comparable(interval_array(records, pcpu))
-        for interval in merged(found, ("vcpu", "payer", "flags")):
-            vcpu = int(interval["vcpu"])
-            run = "idle" if vcpu == NONE else server_name(header, vcpu)
-            pay = _payers(
-                header, vcpu, int(interval["payer"]), bool(interval["flags"] & SECOND_PAYER)
-            )
-            yield Interval(pcpu, int(interval["start_ns"]), int(interval["end_ns"]), run, pay)
+        found = merged(_comparable(interval_array(records, pcpu)), ("vcpu", "payer", "flags"))
+        names = ("start_ns", "end_ns", "vcpu", "payer", "flags")
+        columns = (found[name].tolist() for name in names)
+        for start_ns, end_ns, *who in zip(*columns, strict=True):
+            key = (who[0], who[1], who[2])
+            if key not in said:
+                said[key] = _names(header, *key)
+            yield Interval(pcpu, start_ns, end_ns, *said[key])
 
 
 def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
@@ -53,8 +54,9 @@ def _comparable(found: IntervalArray) -> IntervalArray:
     return found
 
 
-def _payers(header: Header, vcpu: int, payer: int, also: bool) -> str:
-    names = {server_name(header, payer)} if payer != NONE else set()
-    if also:
-        names.add(server_name(header, vcpu))
-    return ";".join(sorted(names))
+def _names(header: Header, vcpu: int, payer: int, flags: int) -> tuple[str, str]:
+    """Who runs, and who pays."""
+    payers = {server_name(header, payer)} if payer != NONE else set()
+    if flags & SECOND_PAYER:
+        payers.add(server_name(header, vcpu))
+    return "idle" if vcpu == NONE else server_name(header, vcpu), ";".join(sorted(payers))

@@ -7,7 +7,8 @@ a deadline an empty deadline. Jobs are sorted by task, in file order, and then b
 
 import csv
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, TextIO
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, chunks
@@ -16,7 +17,7 @@ from hyperperiod.trace.interval_arrays import interval_arrays
 COLUMNS: Final = ("domain", "task", "job", "release_ns", "start_ns", "finish_ns", "deadline_ns")
 
 
-@dataclass
+@dataclass(slots=True)
 class Job:
     """One row of `trace jobs`. None: it did not happen, or there is no deadline."""
 
@@ -29,16 +30,20 @@ class Job:
     deadline_ns: int | None
 
 
+row_of: Final = attrgetter(*COLUMNS)
+"""The columns of a job."""
+
+
 def jobs(header: Header, records: Records) -> list[Job]:
     """All jobs that were released in the run."""
     found: dict[tuple[int, int], Job] = {}
+    names = [(entry["domain"], entry["name"]) for entry in header["tasks"]]
+    release, complete = int(Kind.RELEASE), int(Kind.COMPLETE)
     for time_ns, value, job, task, kind in _job_records(records):
         key = (task, job)
-        if kind == Kind.RELEASE and key not in found:
-            entry = header["tasks"][task]
-            deadline_ns = value or None
-            found[key] = Job(entry["domain"], entry["name"], job, time_ns, None, None, deadline_ns)
-        elif kind == Kind.COMPLETE and key in found:
+        if kind == release and key not in found:
+            found[key] = Job(*names[task], job, time_ns, None, None, value or None)
+        elif kind == complete and key in found:
             found[key].finish_ns = time_ns
     for key, start_ns in _starts(header, records).items():
         if key in found:
@@ -50,7 +55,7 @@ def write_jobs_csv(header: Header, records: Records, out: TextIO) -> None:
     """Writes the jobs of a trace to `out` as CSV with a heading."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(astuple(job) for job in jobs(header, records))
+    writer.writerows(map(row_of, jobs(header, records)))
 
 
 def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:

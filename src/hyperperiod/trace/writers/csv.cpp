@@ -60,9 +60,7 @@ const std::string &CsvWriter::server(u16 id) const {
 }
 
 void CsvWriter::add(const Record &record) {
-    if (size_ + longest_row_ > buffer_.size()) [[unlikely]]
-        buffer_.resize(2 * (size_ + longest_row_));
-    char *at = buffer_.data() + size_;
+    char *at = out_.room(longest_row_);
 
     at = put_number(at, record.time_ns);
     *at++ = ',';
@@ -83,7 +81,7 @@ void CsvWriter::add(const Record &record) {
     at = put_number(at, static_cast<std::int64_t>(record.value));
     at = put_text(at, record.flags & SECOND_PAYER ? ",true" : ",false");
     at = put_text(at, record.flags & EXTRA ? ",true\n" : ",false\n");
-    size_ = static_cast<std::size_t>(at - buffer_.data());
+    out_.written(at);
 }
 
 } // namespace hyperperiod::trace

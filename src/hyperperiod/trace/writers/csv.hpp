@@ -3,11 +3,10 @@
 // Records of a trace as rows of CSV, as hyperperiod.trace.convert_csv describes them.
 #pragma once
 
+#include "buffer.hpp"
 #include "record.hpp"
 
-#include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hyperperiod::trace {
@@ -22,8 +21,8 @@ class CsvWriter {
 
     void add(const Record &record);
     // What has been written since `clear`.
-    std::string_view bytes() const { return {buffer_.data(), size_}; }
-    void clear() { size_ = 0; }
+    std::string_view bytes() const { return out_.bytes(); }
+    void clear() { out_.clear(); }
 
   private:
     const std::string &server(u16 id) const;
@@ -31,8 +30,7 @@ class CsvWriter {
     Names vcpus_, tasks_, kinds_;
     std::vector<bool> is_of_job_; // by kind
     std::size_t longest_row_;
-    std::vector<char> buffer_;
-    std::size_t size_ = 0;
+    Buffer out_;
 };
 
 } // namespace hyperperiod::trace

@@ -40,6 +40,24 @@ class Digits {
     char *end_;
 };
 
+// The most that the numbers of a packet take, digits and lengths included.
+constexpr std::size_t ROOM = 512;
+
+// Arguments of an event.
+[[gnu::always_inline]] inline void note(Message &to, u64 name, u64 value) {
+    to.message(TrackEvent_debug_annotations, [&] {
+        to.number(DebugAnnotation_name_iid, name);
+        to.number(DebugAnnotation_uint_value, value);
+    });
+}
+
+[[gnu::always_inline]] inline void note_text(Message &to, u64 name, u64 iid) {
+    to.message(TrackEvent_debug_annotations, [&] {
+        to.number(DebugAnnotation_name_iid, name);
+        to.number(DebugAnnotation_string_value_iid, iid);
+    });
+}
+
 u32 pair_of(u16 high, u16 low) {
     return u32{high} << 16 | low;
 }
@@ -89,7 +107,7 @@ void PerfettoWriter::end(u64 now_ns) {
 // Names.
 
 void PerfettoWriter::intern_names() {
-    packet(TracePacket_SEQ_INCREMENTAL_STATE_CLEARED, [] {});
+    packet(TracePacket_SEQ_INCREMENTAL_STATE_CLEARED, 0, [](Message &) {});
     u64 categories = 0, notes = 0;
     for (const char *name : CATEGORIES)
         intern(InternedData_event_categories, ++categories, name);
@@ -110,11 +128,11 @@ void PerfettoWriter::intern_names() {
 
 // EventCategory, EventName, DebugAnnotationName and InternedString have the same two fields.
 void PerfettoWriter::intern(u32 field, u64 iid, std::string_view name) {
-    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
-        out_.message(TracePacket_interned_data, [&] {
-            out_.message(field, [&] {
-                out_.number(EventName_iid, iid);
-                out_.text(EventName_name, name);
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, name.size(), [&](Message &to) {
+        to.message(TracePacket_interned_data, [&] {
+            to.message(field, [&] {
+                to.number(EventName_iid, iid);
+                to.text(EventName_name, name);
             });
         });
     });
@@ -190,67 +208,57 @@ void PerfettoWriter::add_tracks() {
 
 u64 PerfettoWriter::add_track(std::string_view name, u64 parent, u32 rank, bool is_counter) {
     const u64 uuid = ++tracks_;
-    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
-        out_.message(TracePacket_track_descriptor, [&] {
-            out_.number(TrackDescriptor_uuid, uuid);
-            out_.text(TrackDescriptor_name, name);
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, name.size(), [&](Message &to) {
+        to.message(TracePacket_track_descriptor, [&] {
+            to.number(TrackDescriptor_uuid, uuid);
+            to.text(TrackDescriptor_name, name);
             if (parent != 0)
-                out_.number(TrackDescriptor_parent_uuid, parent);
+                to.number(TrackDescriptor_parent_uuid, parent);
             if (is_counter)
-                out_.message(TrackDescriptor_counter, [&] {
-                    out_.number(CounterDescriptor_unit, CounterDescriptor_UNIT_TIME_NS);
+                to.message(TrackDescriptor_counter, [&] {
+                    to.number(CounterDescriptor_unit, CounterDescriptor_UNIT_TIME_NS);
                 });
-            out_.number(TrackDescriptor_child_ordering, TrackDescriptor_EXPLICIT);
-            out_.number(TrackDescriptor_sibling_order_rank, rank);
+            to.number(TrackDescriptor_child_ordering, TrackDescriptor_EXPLICIT);
+            to.number(TrackDescriptor_sibling_order_rank, rank);
         });
     });
     return uuid;
 }
 
-// Packets.
+// Packets. `texts` is how many bytes there are in the texts of one, numbers in digits apart.
 
-template <class Body> void PerfettoWriter::packet(u64 flags, Body body) {
-    out_.message(Trace_packet, [&] {
-        out_.number(TracePacket_trusted_packet_sequence_id, SEQUENCE);
-        out_.number(TracePacket_sequence_flags, flags);
-        body();
+template <class Body> void PerfettoWriter::packet(u64 flags, std::size_t texts, Body body) {
+    Message message(out_.room(ROOM + texts));
+
+    message.message(Trace_packet, [&] {
+        message.number(TracePacket_trusted_packet_sequence_id, SEQUENCE);
+        message.number(TracePacket_sequence_flags, flags);
+        body(message);
     });
+    out_.written(message.at());
 }
 
-template <class Body> void PerfettoWriter::event(u64 time_ns, u64 track, u32 type, Body body) {
-    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, [&] {
-        out_.number(TracePacket_timestamp, time_ns);
-        out_.message(TracePacket_track_event, [&] {
-            out_.number(TrackEvent_type, type);
-            out_.number(TrackEvent_track_uuid, track);
-            body();
+template <class Body>
+void PerfettoWriter::event(u64 time_ns, u64 track, u32 type, std::size_t texts, Body body) {
+    packet(TracePacket_SEQ_NEEDS_INCREMENTAL_STATE, texts, [&](Message &to) {
+        to.number(TracePacket_timestamp, time_ns);
+        to.message(TracePacket_track_event, [&] {
+            to.number(TrackEvent_type, type);
+            to.number(TrackEvent_track_uuid, track);
+            body(to);
         });
     });
 }
 
 void PerfettoWriter::instant(u64 time_ns, u64 track, u64 category, u64 name) {
-    event(time_ns, track, TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, category);
-        out_.number(TrackEvent_name_iid, name);
+    event(time_ns, track, TrackEvent_TYPE_INSTANT, 0, [&](Message &to) {
+        to.number(TrackEvent_category_iids, category);
+        to.number(TrackEvent_name_iid, name);
     });
 }
 
 void PerfettoWriter::end_slice(u64 time_ns, u64 track) {
-    event(time_ns, track, TrackEvent_TYPE_SLICE_END, [] {});
-}
-
-void PerfettoWriter::note(u64 name, u64 value) {
-    out_.message(TrackEvent_debug_annotations, [&] {
-        out_.number(DebugAnnotation_name_iid, name);
-        out_.number(DebugAnnotation_uint_value, value);
-    });
-}
-
-void PerfettoWriter::note_text(u64 name, u64 iid) {
-    out_.message(TrackEvent_debug_annotations, [&] {
-        out_.number(DebugAnnotation_name_iid, name);
-        out_.number(DebugAnnotation_string_value_iid, iid);
-    });
+    event(time_ns, track, TrackEvent_TYPE_SLICE_END, 0, [](Message &) {});
 }
 
 // Records.
@@ -266,17 +274,17 @@ void PerfettoWriter::decide(const Record &record) {
         return;
     const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{IDLES};
     const u64 paying = payers(record);
-    event(record.time_ns, track, TrackEvent_TYPE_SLICE_BEGIN, [&] {
-        out_.number(TrackEvent_category_iids, runs ? IN_RUN : IN_IDLE);
-        out_.number(TrackEvent_name_iid, name);
+    event(record.time_ns, track, TrackEvent_TYPE_SLICE_BEGIN, 0, [&](Message &to) {
+        to.number(TrackEvent_category_iids, runs ? IN_RUN : IN_IDLE);
+        to.number(TrackEvent_name_iid, name);
         if (runs)
-            note_text(VCPU, server_text(record.vcpu));
+            note_text(to, VCPU, server_text(record.vcpu));
         if (runs && record.task != NONE) {
-            note_text(TASK, task_text(record.task));
-            note(JOB, record.job);
+            note_text(to, TASK, task_text(record.task));
+            note(to, JOB, record.job);
         }
-        note_text(PAYS, paying);
-        note(UNTIL_NS, record.value);
+        note_text(to, PAYS, paying);
+        note(to, UNTIL_NS, record.value);
     });
 }
 
@@ -305,20 +313,20 @@ void PerfettoWriter::refill_or_deplete(const Record &record) {
 }
 
 void PerfettoWriter::count(u64 time_ns, const Server &server) {
-    event(time_ns, server.counter_track, TrackEvent_TYPE_COUNTER,
-          [&] { out_.number(TrackEvent_counter_value, server.remaining_ns); });
+    event(time_ns, server.counter_track, TrackEvent_TYPE_COUNTER, 0,
+          [&](Message &to) { to.number(TrackEvent_counter_value, server.remaining_ns); });
 }
 
 void PerfettoWriter::release(const Record &record) {
     std::deque<Release> &waiting = waiting_.at(record.task);
 
-    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, IN_RELEASE);
-        out_.number(TrackEvent_name_iid, RELEASES);
-        note_text(TASK, task_text(record.task));
-        note(JOB, record.job);
+    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, 0, [&](Message &to) {
+        to.number(TrackEvent_category_iids, IN_RELEASE);
+        to.number(TrackEvent_name_iid, RELEASES);
+        note_text(to, TASK, task_text(record.task));
+        note(to, JOB, record.job);
         if (record.value != 0)
-            note(DEADLINE_NS, record.value);
+            note(to, DEADLINE_NS, record.value);
     });
     waiting.push_back({record.time_ns, record.value, record.job});
     if (waiting.size() == 1)
@@ -326,17 +334,17 @@ void PerfettoWriter::release(const Record &record) {
 }
 
 void PerfettoWriter::begin_job(u64 now_ns, u16 task, const Release &release) {
-    event(now_ns, task_tracks_[task], TrackEvent_TYPE_SLICE_BEGIN, [&] {
-        out_.number(TrackEvent_category_iids, IN_JOB);
-        out_.message(TrackEvent_name, [&] {
-            out_.append("job ");
-            out_.append(Digits(release.job));
+    event(now_ns, task_tracks_[task], TrackEvent_TYPE_SLICE_BEGIN, 0, [&](Message &to) {
+        to.number(TrackEvent_category_iids, IN_JOB);
+        to.message(TrackEvent_name, [&] {
+            to.append("job ");
+            to.append(Digits(release.job));
         });
-        note_text(TASK, task_text(task));
-        note(JOB, release.job);
-        note(RELEASE_NS, release.time_ns);
+        note_text(to, TASK, task_text(task));
+        note(to, JOB, release.job);
+        note(to, RELEASE_NS, release.time_ns);
         if (release.deadline_ns != 0)
-            note(DEADLINE_NS, release.deadline_ns);
+            note(to, DEADLINE_NS, release.deadline_ns);
     });
 }
 
@@ -354,19 +362,22 @@ void PerfettoWriter::complete(const Record &record) {
 void PerfettoWriter::miss(const Record &record) {
     const TaskName &task = machine_.tasks.at(record.task);
 
-    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, IN_MISS);
-        out_.message(TrackEvent_name, [&] {
-            for (std::string_view part :
-                 {std::string_view("miss: "), std::string_view(task.domain), std::string_view("."),
-                  std::string_view(task.name), std::string_view(" job ")})
-                out_.append(part);
-            out_.append(Digits(record.job));
-        });
-        note_text(TASK, task_text(record.task));
-        note(JOB, record.job);
-        note(DEADLINE_NS, record.value);
-    });
+    const std::size_t texts = task.domain.size() + task.name.size();
+    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, texts,
+          [&](Message &to) {
+              to.number(TrackEvent_category_iids, IN_MISS);
+              to.message(TrackEvent_name, [&] {
+                  for (std::string_view part :
+                       {std::string_view("miss: "), std::string_view(task.domain),
+                        std::string_view("."), std::string_view(task.name),
+                        std::string_view(" job ")})
+                      to.append(part);
+                  to.append(Digits(record.job));
+              });
+              note_text(to, TASK, task_text(record.task));
+              note(to, JOB, record.job);
+              note(to, DEADLINE_NS, record.value);
+          });
 }
 
 void PerfettoWriter::swap(const Record &record) {
@@ -391,9 +402,9 @@ void PerfettoWriter::drop(const Record &record) {
 }
 
 void PerfettoWriter::name_on_machine(u64 time_ns, std::string_view name) {
-    event(time_ns, machine_track_, TrackEvent_TYPE_INSTANT, [&] {
-        out_.number(TrackEvent_category_iids, IN_MACHINE);
-        out_.text(TrackEvent_name, name);
+    event(time_ns, machine_track_, TrackEvent_TYPE_INSTANT, name.size(), [&](Message &to) {
+        to.number(TrackEvent_category_iids, IN_MACHINE);
+        to.text(TrackEvent_name, name);
     });
 }
 

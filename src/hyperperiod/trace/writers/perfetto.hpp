@@ -8,6 +8,7 @@
 // and which jobs have been released and not completed.
 #pragma once
 
+#include "buffer.hpp"
 #include "protobuf.hpp"
 
 #include <deque>
@@ -68,12 +69,11 @@ class PerfettoWriter {
     u64 name_of_run(u16 vcpu, u16 task);
     u64 payers(const Record &record);
 
-    template <class Body> void packet(u64 flags, Body body);
-    template <class Body> void event(u64 time_ns, u64 track, u32 type, Body body);
+    template <class Body> void packet(u64 flags, std::size_t texts, Body body);
+    template <class Body>
+    void event(u64 time_ns, u64 track, u32 type, std::size_t texts, Body body);
     void instant(u64 time_ns, u64 track, u64 category, u64 name);
     void end_slice(u64 time_ns, u64 track);
-    void note(u64 name, u64 value);
-    void note_text(u64 name, u64 iid);
 
     void decide(const Record &record);
     void charge(const Record &record);
@@ -95,7 +95,7 @@ class PerfettoWriter {
     std::string server_name(u16 id) const;
 
     Machine machine_;
-    Protobuf out_;
+    Buffer out_;
     u64 tracks_ = 0;
     u64 machine_track_ = 0;
     std::vector<u64> pcpu_tracks_, task_tracks_;

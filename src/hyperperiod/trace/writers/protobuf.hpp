@@ -4,6 +4,9 @@
 // messages in messages (https://protobuf.dev/programming-guides/encoding). A message's length
 // stands before it, and is one byte for nearly all of them: one byte is kept free, and a longer
 // message is moved up when its length is known.
+//
+// Who writes has made room for all of it. A Message is small and lives where it is used, so that
+// its place stays in a register: bytes that are written may be anything, also a pointer in memory.
 #pragma once
 
 #include "record.hpp"
@@ -11,76 +14,59 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 namespace hyperperiod::trace {
 
-class Protobuf {
+class Message {
   public:
-    std::string_view bytes() const {
-        return {reinterpret_cast<const char *>(buffer_.data()), size_};
-    }
-    void clear() { size_ = 0; }
+    explicit Message(char *at) : at_(at) {}
 
-    void number(u32 field, u64 value) {
-        tag(field, 0);
+    // Where the next byte goes.
+    char *at() const { return at_; }
+
+    [[gnu::always_inline]] void number(u32 field, u64 value) {
+        varint(u64{field} << 3);
         varint(value);
     }
     void text(u32 field, std::string_view value) {
         message(field, [&] { append(value); });
     }
-    // The fields that `body` writes, or the parts of a text, as one field.
-    template <class Body> void message(u32 field, Body body) {
-        tag(field, 2);
-        const std::size_t start = ++size_;
+    // The fields that `body` writes here, or the parts of a text, as one field.
+    template <class Body> [[gnu::always_inline]] void message(u32 field, Body body) {
+        varint(u64{field} << 3 | 2);
+        char *start = ++at_;
         body();
-        set_length(start);
+        const auto length = static_cast<std::size_t>(at_ - start);
+        if (length < 0x80) [[likely]]
+            start[-1] = static_cast<char>(length);
+        else
+            move_up(start, length);
     }
     void append(std::string_view part) {
-        reserve(part.size());
-        std::memcpy(buffer_.data() + size_, part.data(), part.size());
-        size_ += part.size();
+        std::memcpy(at_, part.data(), part.size());
+        at_ += part.size();
     }
 
   private:
-    // What may be written without a further look: a tag, a varint and the byte of a length.
-    static constexpr std::size_t ROOM = 32;
-
-    void tag(u32 field, u32 type) {
-        reserve(0);
-        varint(u64{field} << 3 | type);
-    }
-    void varint(u64 value) {
-        u8 *at = buffer_.data() + size_;
-
+    [[gnu::always_inline]] void varint(u64 value) {
         while (value >= 0x80) {
-            *at++ = static_cast<u8>(value | 0x80);
+            *at_++ = static_cast<char>(value | 0x80);
             value >>= 7;
         }
-        *at++ = static_cast<u8>(value);
-        size_ = static_cast<std::size_t>(at - buffer_.data());
+        *at_++ = static_cast<char>(value);
     }
-    void reserve(std::size_t more) {
-        if (size_ + more + ROOM > buffer_.size()) [[unlikely]]
-            buffer_.resize(2 * (size_ + more + ROOM));
-    }
-    // Writes how much has been written from `start` on into the byte before it.
-    void set_length(std::size_t start) {
-        const std::size_t length = size_ - start;
+    // Makes room for a length of more than one byte, and writes it.
+    void move_up(char *start, std::size_t length) {
         // A varint has a byte for each seven bits of its number.
-        const std::size_t more = static_cast<std::size_t>(std::bit_width(length | 1) - 1) / 7;
+        const auto more = static_cast<std::size_t>(std::bit_width(length) - 1) / 7;
 
-        if (more > 0) [[unlikely]] {
-            reserve(more);
-            std::memmove(buffer_.data() + start + more, buffer_.data() + start, length);
-        }
-        size_ = start - 1;
+        std::memmove(start + more, start, length);
+        at_ = start - 1;
         varint(length);
-        size_ += length;
+        at_ += length;
     }
 
-    std::vector<u8> buffer_;
-    std::size_t size_ = 0;
+    char *at_;
 };
 
 } // namespace hyperperiod::trace
