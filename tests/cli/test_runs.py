@@ -50,9 +50,9 @@ def tasks_of(result: Any) -> dict[str, Any]:
 def counting(called: Counter[str], original: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which now also counts under its name how often it is called."""
 
-    def counted(*arguments: Any) -> Any:
+    def counted(*arguments: Any, **named: Any) -> Any:
         called[original.__name__] += 1
-        return original(*arguments)
+        return original(*arguments, **named)
 
     return counted
 
