@@ -40,6 +40,7 @@ BENCHMARKS: Final = (
     "pick",
     "worst",
     "simulators",
+    "traces",
     "interfaces",
     "many",
     "analysis",
