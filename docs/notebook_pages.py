@@ -51,7 +51,9 @@ def run(name: str) -> Shown:
     notebook.cells.insert(0, nbformat.v4.new_code_cell(SETUP))
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         resources = {"metadata": {"path": folder}}
-        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+        NotebookClient(
+            notebook, timeout=300, startup_timeout=300, kernel_name="python3", resources=resources
+        ).execute()
     return shown(name, notebook.cells[1:])
 
 
