@@ -123,7 +123,7 @@ def stubbed(body: list[ast.stmt]) -> dict[str, list[ast.stmt]]:
     return names
 
 
-@pytest.mark.parametrize("name", ["_analysis", "_convert", "_rules", "_sim"])
+@pytest.mark.parametrize("name", ["_analysis", "_check", "_convert", "_rules", "_sim"])
 def test_stubs_say_all_that_native_modules_have(name: str) -> None:
     module = import_module(f"hyperperiod.{name}")
     stub = stubbed(ast.parse((TOP / "src" / "hyperperiod" / f"{name}.pyi").read_text()).body)

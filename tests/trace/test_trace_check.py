@@ -14,6 +14,7 @@ from tests.trace.examples import H
 from tests.trace.writer import Script, make_header
 
 from hyperperiod.cli.tables.trace import check_table
+from hyperperiod.model.errors import InputError
 from hyperperiod.runs import simulate
 from hyperperiod.trace.check import CheckResult, check_file
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read
@@ -55,6 +56,24 @@ def test_many_violations_are_counted_and_some_are_told(tmp_path: Path) -> None:
     assert budget.violations == 40
     assert len(budget.examples) == 10
     assert "40 in all" in printed(result)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_a_file_is_checked_in_windows(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found is the same, and a file that was cut is refused when its end is reached."""
+    script = Script(make_header("ds", examples.PAIR)).arrive(0, H).run(0, H).idle(6).end(20)
+    whole = script.write(tmp_path / "whole.hpt")
+    header, records = read(whole)
+    monkeypatch.setattr("hyperperiod.trace.check.AT_ONCE", at_once)
+    found = check_file(whole)
+    assert [verdict for _, verdict in found.findings] == check_all(header, records)
+    assert (found.records, found.end_ns, found.interrupted) == (len(records), 20, True)
+    cut = tmp_path / "cut.hpt"
+    cut.write_bytes(whole.read_bytes()[:-40])
+    with pytest.raises(InputError, match="cut short"):
+        check_file(cut)
 
 
 Falsify = Callable[[Records, int], Records]
