@@ -7,6 +7,7 @@ The machine is as fast as this host lets it: nothing is said of how much time an
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.linux.scripts import Left, run_phases
@@ -54,7 +55,6 @@ busybox sleep 0.3
 """
 )
 PHASES = {
-    "overbooked": OVERBOOKED,
     "parked": PARTITIONED + TOGGLE * 3,
     "pinned": PARTITIONED
     + "".join(f"/bin/load pin $one {turn % 2}\n" for turn in range(40))
@@ -102,9 +102,10 @@ def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
     assert left["pinned"].status["servers"][0]["arrivals"] >= 10
 
 
-def test_servers_without_room_on_the_cpus_that_stay_are_parked(left: dict[str, Left]) -> None:
+@pytest.mark.slow
+def test_servers_without_room_on_the_cpus_that_stay_are_parked(tmp_path: Path) -> None:
     """The last one: its thread is background, which has a part of what is left."""
-    overbooked = left["overbooked"]
+    overbooked = run_phases({"overbooked": OVERBOOKED}, tmp_path, cpus=2)["overbooked"]
     without = json.loads(overbooked.files["without"])
     assert without["parked"] == 0b100
     assert [server["runnable"] for server in without["servers"]] == [1, 1, 0]
