@@ -53,7 +53,7 @@ class Left(NamedTuple):
 
     status: dict[str, Any]
     domains: list[Replayed]
-    files: dict[str, bytes]
+    files: Mapping[str, bytes]
 
     def number(self, file: str) -> int:
         """The first number of a file."""
@@ -95,19 +95,24 @@ def run_phases(phases: Mapping[str, str], folder: Path, *, cpus: int = 1) -> dic
         require_no_complaint(running.console())
         running.wait_for_end()
         files_left = running.files()
-    return {name: _left(name, files_left) for name in phases}
+    return {name: left_in(_own(name, files_left)) for name in phases}
 
 
-def _left(name: str, files: Mapping[str, bytes]) -> Left:
-    status = json.loads(files[f"{name}/status"])
-    data = files[f"{name}/rings"]
+def _own(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of a phase, by their names in its folder."""
+    folder = f"{name}/"
+    return {path.removeprefix(folder): files[path] for path in files if path.startswith(folder)}
+
+
+def left_in(files: Mapping[str, bytes]) -> Left:
+    """What is in the daemon's status and the file of its rings, and all files."""
+    data = files["rings"]
     found = []
     while data:
-        ring = rings.read_ring(_reader(data), 0, name)
+        ring = rings.read_ring(_reader(data), 0, "the scheduler's ring")
         found.append(replay(ring, END_OF_TIME_NS, "Linux"))
         data = data[ring.header.header_bytes + ring.records.nbytes :]
-    own = {path.partition("/")[2]: data for path, data in files.items() if path.startswith(name)}
-    return Left(status, found, own)
+    return Left(json.loads(files["status"]), found, files)
 
 
 def _reader(data: bytes) -> rings.Read:

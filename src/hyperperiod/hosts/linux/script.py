@@ -55,19 +55,21 @@ over() {
     exit 1
 }
 
-# From now on the kernel's own scheduler is in force, and nothing of the run is left.
+# From now on the kernel's own scheduler is in force. Who asks for the end may be gone, and then
+# nobody else takes the folder away.
 restore() {
     trap '' HUP INT TERM
     [ "$(cat $counting)" = $counted ] || echo $counted >$counting
     [ -z "$daemon" ] || kill $daemon 2>/dev/null
     [ -z "$tasks" ] || kill -9 $tasks 2>/dev/null
     [ -z "$daemon$tasks" ] || wait $daemon $tasks
+    [ -z "$asked" ] || rm -rf "$folder"
 }
 trap restore EXIT
-trap 'exit 1' HUP INT TERM
+trap 'asked=1; exit 1' HUP INT TERM
 export HYPERPERIOD_CONTROL="$tmp/control" PATH="$programs:$PATH"
 counted=$(cat $counting)
-daemon= tasks=
+daemon= tasks= asked=
 
 # What was built is linked against libraries that this machine need not have.
 linked() {
@@ -193,6 +195,7 @@ def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
     machine.
     """
     values = {
+        "folder": place.folder,
         **{name: place.folder / name for name in ("left", "tmp", "words", "orders")},
         "object": place.programs / "hyperperiod.bpf.o",
         "programs": place.programs,
