@@ -13,6 +13,7 @@ import fcntl
 import os
 import re
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ days only; a mirror that keeps one day's state serves them longer. Their date is
 their signature is."""
 MIRROR = "http://deb.debian.org/debian"
 LISTS_OLD_S = 24 * 3600
+APT_HELPER = "/usr/lib/apt/apt-helper"
 
 
 def mirror() -> str:
@@ -63,6 +65,19 @@ def apt(
     return subprocess.run(
         command, cwd=inside, env=environment, capture_output=True, text=True, check=False
     )
+
+
+def download(folder: Path, address: str, sha256: str, target: Path) -> bool:
+    """Whether `address` gave just the file of this hash, which is `target` then.
+
+    apt, with the configuration in `folder`, fetches it. `address` may be anything that apt reads.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:
+        command = [APT_HELPER, "download-file", address, target.name, f"SHA256:{sha256}"]
+        done = apt(folder, "deb-src", "", command, Path(fresh))
+        if done.returncode == 0:
+            Path(fresh, target.name).rename(target)
+    return done.returncode == 0
 
 
 def _configuration(folder: Path, kind: str, architecture: str, suite: str) -> Path:

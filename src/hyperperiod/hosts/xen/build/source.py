@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Xen's source: Debian's, fetched and verified by apt, or a tree that somebody has."""
+"""Xen's source: Debian's, fetched and verified by apt, or a tree that somebody has.
+
+The one that is fetched is always the same, so that everybody builds what was measured. Where it is
+no longer to be had, the newest of its release that Debian has is taken in its place.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +24,46 @@ from hyperperiod.model.errors import InputError, MissingError
 VERSION = "4.20"
 OWN_TREE = f"with a tree of your own: --xen-source DIR (Xen {VERSION})"
 
+# What the pages' sizes and prices are of, by its name and hashes.
+TARBALL = f"xen_{VERSION}.3+127-gc42374a105.orig.tar.xz"
+SHA256 = "df0831854a55a8f31cb3cb85036f2edc928e2ef098d77f815f5714bfafac68f3"
+SHA1 = "db72543f43aa34ac8976c1de1a5ac1746006dc43"
+# A mirror drops a source when a newer one comes; the archive of security updates does so later,
+# and the archive of all that Debian ever had never does. It knows files by their SHA-1.
+SECURITY = "http://security.debian.org/debian-security/pool/updates/main/x/xen"
+SNAPSHOT = "http://snapshot.debian.org/file"
+
 # What a tree has in which Xen was built. Objects there would be taken for those of our build.
 BUILT_IN_PLACE = ("xen/.config", "xen/include/config", "xen/include/generated")
 
 
 def fetched(downloads: Path) -> Path | None:
-    """The newest tarball of Xen's source that was fetched."""
+    """A tarball of Xen's source that was fetched: the one that is measured, or else the newest."""
+    measured = downloads / TARBALL
+    if measured.is_file():
+        return measured
     return max(downloads.glob(f"xen_{VERSION}*.orig.tar.xz"), default=None)
 
 
 def fetch(downloads: Path) -> Path:
-    """Fetches Debian's tarball of Xen's source into a folder; its path."""
-    purpose = "fetch Debian's Xen"
-    debian.need_apt(f"{purpose} ({OWN_TREE})")
+    """Fetches a tarball of Xen's source into a folder; its path."""
+    debian.need_apt(f"fetch Debian's Xen ({OWN_TREE})")
+    (downloads / "apt").mkdir(parents=True, exist_ok=True)
+    places = (f"{debian.mirror()}/pool/main/x/xen/{TARBALL}", f"{SECURITY}/{TARBALL}")
+    for address in (*places, f"{SNAPSHOT}/{SHA1}"):
+        if debian.download(downloads / "apt", address, SHA256, downloads / TARBALL):
+            return downloads / TARBALL
+    return _newest(downloads)
+
+
+def _newest(downloads: Path) -> Path:
+    """Fetches the newest tarball that Debian has of Xen's source; its path."""
     for command in (["apt-get", "-q", "update"], ["apt-get", "-q", "source", "--tar-only", "xen"]):
         done = debian.apt(downloads / "apt", "deb-src", "", command, downloads)
         if done.returncode != 0:
             raise MissingError(
-                f"{' '.join(command)} from {debian.mirror()} {debian.SUITE} failed:\n"
+                f"{TARBALL} is neither at {debian.mirror()} nor in Debian's archives, and "
+                f"{' '.join(command)} of {debian.SUITE} failed:\n"
                 f"{done.stdout}{done.stderr}{OWN_TREE}"
             )
     tarball = fetched(downloads)
