@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import hyperperiod.model
 from hyperperiod.cli import main
+from hyperperiod.cli.group import NATIVE_MODULES
 from hyperperiod.cli.machine import PROBES
 from hyperperiod.trace.format import RECORD, Kind, write_header
 
@@ -239,14 +240,20 @@ def test_a_mistake_of_ours_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> N
         run("schema")
 
 
-def test_what_is_not_built_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("module", NATIVE_MODULES)
+def test_what_is_not_built_is_said(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking() -> str:
-        raise ModuleNotFoundError("No module named 'hyperperiod._sim'", name="hyperperiod._sim")
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
     monkeypatch.setattr("hyperperiod.model.schema.schema_text", lacking)
     result = run("schema")
     assert result.exit_code == 3
-    assert result.stderr == "error: hyperperiod._sim is not built; build it with: make build\n"
+    assert result.stderr == f"error: {module} is not built; build it with: make build\n"
+
+
+def test_all_native_modules_are_known() -> None:
+    stubs = Path(hyperperiod.__file__).parent.glob("_*.pyi")
+    assert set(NATIVE_MODULES) == {f"hyperperiod.{stub.stem}" for stub in stubs}
 
 
 EXPLAINED = str(Path(__file__).parents[2] / "docs" / "examples" / "explain.toml")

@@ -192,3 +192,23 @@ def test_other_closed_streams_change_nothing(streams: str, tmp_path: Path) -> No
 )
 def test_messages_that_nobody_takes(stream: str, arguments: list[str], code: int) -> None:
     assert shell(f'"$@" {stream}', *arguments).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("_sim", "Scenario"), ("_check", "Checker"), ("_convert", "Csv"), ("_convert", "Perfetto")],
+)
+def test_what_an_error_still_holds_at_the_end_is_not_spoken_of(module: str, name: str) -> None:
+    # A command ends without a look for cycles, and what was under way when an error came lies in
+    # one: the error knows its frames, and one of them the error.
+    code = f"""
+import atexit, gc
+from hyperperiod.{module} import {name}
+gc.disable()
+atexit.register(gc.freeze)
+cycle = [{name}.__new__({name})]
+cycle.append(cycle)
+del cycle
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -25,7 +25,9 @@ EXIT_LACKS = 3
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 # The parts that a compiler makes; all others are always there.
-NATIVE_MODULES = ("hyperperiod._rules", "hyperperiod._sim", "hyperperiod._analysis")
+NATIVE_MODULES = tuple(
+    f"hyperperiod.{name}" for name in ("_rules", "_sim", "_analysis", "_check", "_convert")
+)
 # Why a write fails. Errors from writing files name them, so what has no name is standard output.
 WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 # What a program ends with whose reader went away: 128 + SIGPIPE.

@@ -109,6 +109,8 @@ nb::tuple values() {
 NB_MODULE(_convert, module) {
     using namespace hyperperiod::trace;
 
+    // What an error still holds when the interpreter ends is no fault of the user's.
+    nb::set_leak_warnings(false);
     nb::class_<PerfettoWriter>(module, "Perfetto")
         .def(
             "__init__",
