@@ -17,7 +17,7 @@ from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import mean_interval, mean_share_interval, with_interval
 from hyperperiod.experiments.reproduce.result import ResponseRow
 from hyperperiod.hosts.result import RunResult, RunTask
-from hyperperiod.model import System
+from hyperperiod.model import Domain, System, Task, TaskKind
 from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Mark
 from hyperperiod.report.lines import Curve, LineChart, Ruler
@@ -184,6 +184,31 @@ def order_claims(rows: Sequence[ResponseRow], setting: str, paper: str) -> Itera
         "; ".join(said),
         fewer,
     )
+
+
+def dom0_claim(systems: Sequence[System], horizon_ns: int, seed: int, paper: str) -> Claim:
+    """Whether each of these systems answers beside a busy dom0 as it does alone."""
+    same = 0
+    for system in systems:
+        alone = simulated(system, horizon_ns, seed)
+        beside = simulated(beside_dom0(system), horizon_ns, seed)
+        guests = [one for one in beside.domains if one.name != "dom0"]
+        same += [one.tasks for one in guests] == [one.tasks for one in alone.domains]
+    return Claim(
+        "A busy dom0 on a core of its own changes no response.",
+        paper,
+        f"the same responses in {same} of {len(systems)} runs",
+        same == len(systems),
+    )
+
+
+def beside_dom0(system: System) -> System:
+    """The same system on a core of its own, with a dom0 on another core that is always busy."""
+    dom0 = Domain(
+        name="dom0", pcpu=0, best_effort=True, tasks=(Task(name="work", kind=TaskKind.BUSY),)
+    )
+    guests = (domain.replace(pcpu=1) for domain in system.domains)
+    return system.replace(pcpus=2, domains=(dom0, *guests))
 
 
 def cdf_chart(title: str, source: str, rows: Sequence[ResponseRow]) -> LineChart:

@@ -192,7 +192,7 @@ class ArincRow(ResultObject):
 
 
 class DomainMissRow(ResultObject):
-    """A domain's interface overhead and its deadline miss ratios under PTPS and CRPS."""
+    """A domain's interface overhead, its deadline miss ratios under PTPS (`dmr`), WCPS, CRPS."""
 
     domain: int
     host: str
@@ -201,6 +201,8 @@ class DomainMissRow(ResultObject):
     dmr: float
     dmr_interval: Interval | None
     paper_dmr: float
+    wcps_dmr: float
+    wcps_dmr_interval: Interval | None
     crps_dmr: float
     crps_dmr_interval: Interval | None
 
