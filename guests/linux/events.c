@@ -2,19 +2,20 @@
 //
 // What happens from outside to a run on the Linux host, each event at its instant:
 //
-//   events FILE READY CPU
+//   events FILE READY CPU PRIORITY
 //
 // The first line of FILE is the epoch (ns of the monotonic clock). Each line after it is an event:
 // its instant (ns since the epoch, maybe below 0), a verb and its object, in the order of instants.
 //
-//   AT ask REQUEST   hyperperiodd is asked, and must grant it
-//   AT take NS       CPU is taken from whoever runs there, until NS after AT
+//   AT ask REQUEST       hyperperiodd is asked, and must grant it
+//   AT take NS           CPU is taken from whoever runs there, until NS after AT
 //   AT write PATH=WORD   a setting of the kernel
+//   AT end HORIZON       nothing: to end a process takes a millisecond, so it is there till then
 //
-// It is a process of real time bound to CPU, so it runs when the instant comes, and the scheduler
-// knows that the cpu is stolen meanwhile. Where it asks anything, hyperperiodd becomes a process of
-// real time for as long, so that nothing delays the answer. When all is ready the file READY is
-// made. What is wrong is said on standard output.
+// It is a process of real time, of this PRIORITY and bound to CPU: it runs when the instant comes,
+// and the scheduler knows that the cpu is stolen meanwhile. Where it asks anything, hyperperiodd
+// becomes a process of real time for as long, so that nothing delays the answer. When all is ready
+// the file READY is made. What is wrong is said on standard output.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +34,8 @@
 #define PACKET_BYTES 4096u
 #define DONE "{\"ok\": true"
 #define EVENTS_MOST 65536u
-#define PRIORITY 98 /* the threads that write the ends of rings have 99 */
+/* Of hyperperiodd while it is asked; the threads that write the ends of rings have 99. */
+#define ASKED_PRIORITY 98
 #define NS_PER_SECOND 1000000000ll
 
 struct event {
@@ -97,7 +99,7 @@ static void happen(const struct event *event) {
         ask(event->object);
     else if (strcmp(event->verb, "write") == 0)
         write_setting(event->object);
-    else
+    else if (strcmp(event->verb, "take") == 0)
         while (now_ns() < event->at_ns + atoll(event->object))
             ;
 }
@@ -116,7 +118,7 @@ static const char *cut(char **line, const char *ends) {
     const char *word = strsep(line, ends);
 
     if (word == 0)
-        give_up("a line ends early", "AT ask|take|write OBJECT");
+        give_up("a line ends early", "AT ask|take|write|end OBJECT");
     return word;
 }
 
@@ -183,15 +185,15 @@ static void bind_to(size_t cpu) {
 }
 
 int main(int words, char **word) {
-    if (words != 4)
-        give_up("usage", "events FILE READY CPU");
+    if (words != 5)
+        give_up("usage", "events FILE READY CPU PRIORITY");
     read_events(word[1]);
     bind_to((size_t)atoi(word[3]));
     if (has("ask")) {
         connect_control();
-        set_class(asked(), SCHED_FIFO, PRIORITY);
+        set_class(asked(), SCHED_FIFO, ASKED_PRIORITY);
     }
-    set_class(0, SCHED_FIFO, PRIORITY);
+    set_class(0, SCHED_FIFO, atoi(word[4]));
     if (open(word[2], O_CREAT | O_WRONLY | O_CLOEXEC, 0600) < 0)
         give_up("cannot be made", word[2]);
     for (size_t i = 0; i < count; i++) {

@@ -250,12 +250,15 @@ static __always_inline bool is_alien(const struct task_struct *p) {
     return !is_idle_thread(p) && (is_of_higher_class(p) || is_kernels_own(p));
 }
 
-/* Who runs from here on. A theft from nobody is told where another pcpu may help out. */
+/*
+ * Who runs from here on. A theft from nobody is told as well: what comes meanwhile waits for it.
+ * Before the core's time begins there is none to take.
+ */
 static __always_inline void watch_thefts(const struct managed *cpu, hp_u32 number,
                                          const struct task_struct *next) {
     if (cpu->place == LX_NOBODY)
         return;
-    if (is_alien(next) && !cpu->is_stolen && (lx.global || cpu->granted != LX_NOBODY))
+    if (is_alien(next) && !cpu->is_stolen && core_time() > 0)
         ask_all(lock_at(cpu->place), steal(number));
     else if (!is_alien(next) && cpu->is_stolen)
         ask_all(lock_at(cpu->place), give_back(number));

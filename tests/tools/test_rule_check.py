@@ -3,7 +3,8 @@
 
 The patch is taken out of docs/howto/add-rule.md and applied to a copy of the checkout. There the
 core's sources are checked, and the core is compiled and fuzzed with the rule; on demand (slow) the
-whole package is built and judged, and Xen is built and runs systems under the rule.
+whole package is built and judged, and Xen and the programs for Linux are built and run systems
+under the rule.
 """
 
 import os
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.linux.on_linux import need_linux
 from tests.xen.on_xen import need_xen
 
 from tools import rule_check
@@ -51,6 +53,39 @@ def test_systems_whose_servers_save(tmp_path: Path) -> None:
     )
     for system in islice(saving, 3):
         agree(system, tmp_path)
+"""
+
+# The same on Linux, where events take more time: one machine runs all three.
+ON_LINUX = """\
+from itertools import count, islice
+from pathlib import Path
+
+from tests.linux.on_linux import run_on_linux
+from tests.linux.test_runs import MOVED_NS, agree
+from tests.xen import robust
+from tests.xen.robust import HORIZON_NS, SEED, candidate, sequence, simulated
+
+from hyperperiod.model import System, with_policy
+from hyperperiod.model.policy import PRESETS, parse_policy
+
+
+def shown(system: System) -> list[tuple[str, str]]:
+    return sequence(simulated(system, HORIZON_NS))
+
+
+def test_systems_whose_servers_save(tmp_path: Path) -> None:
+    robust.BOUND_NS, robust.DRIFT_NS, robust.VERSIONS = MOVED_NS, 10 * MOVED_NS, 20
+    drawn = (candidate("ds", number) for number in count())
+    saving = (
+        system
+        for system in (with_policy(one, parse_policy("carry+fp")) for one in drawn)
+        if shown(system) != shown(with_policy(system, PRESETS["ds"])) and robust.is_robust(system)
+    )
+    systems = list(islice(saving, 3))
+    for system, done in zip(
+        systems, run_on_linux(systems, HORIZON_NS, SEED, tmp_path), strict=True
+    ):
+        agree(system, done)
 """
 
 
@@ -150,4 +185,15 @@ def test_xen_knows_the_rule(built: Path) -> None:
     shutil.copytree(TOP / "build/downloads", built / "build/downloads", dirs_exist_ok=True)
     test = built / "tests/xen/test_carry.py"
     test.write_text(ON_XEN)
+    assert "1 passed" in ran(built, ".venv/bin/python", "-m", "pytest", "-q", str(test))
+
+
+@pytest.mark.slow
+def test_linux_knows_the_rule(built: Path) -> None:
+    """The same on Linux: not a line of the BPF programs is written for the rule."""
+    assert "hosts/linux" not in patch()
+    need_linux()
+    shutil.copytree(TOP / "build/downloads", built / "build/downloads", dirs_exist_ok=True)
+    test = built / "tests/linux/test_carry.py"
+    test.write_text(ON_LINUX)
     assert "1 passed" in ran(built, ".venv/bin/python", "-m", "pytest", "-q", str(test))

@@ -470,13 +470,14 @@ def _responses(count: ResponseCount) -> Responses | None:
 
 
 def _pcpu(number: int, count: PcpuCount, end_ns: int, *, steals: bool) -> RunPcpu:
+    stolen_ns = count.stolen_ns if steals else 0
     return RunPcpu(
         id=number,
         busy_ns=count.busy_ns,
-        idle_ns=end_ns - count.busy_ns - count.stolen_ns,
+        idle_ns=end_ns - count.busy_ns - stolen_ns,
         switches=count.switches,
         picks=count.picks,
         preemptions=count.preemptions,
         migrations=count.migrations,
-        stolen_ns=count.stolen_ns if steals else None,
+        stolen_ns=stolen_ns if steals else None,
     )

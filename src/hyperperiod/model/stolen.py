@@ -17,14 +17,14 @@ from hyperperiod.model.values import Finding, PositiveTime, Time, up_to
 class Stolen(Part):
     """A pcpu is taken away for `duration_ns`, again and again.
 
-    The simulator takes it at `offset_ns` and every `period_ns` from there on. The analysis takes
+    A run takes it at `offset_ns` and every `period_ns` from there on. The analysis takes
     that for the closest that thefts may come, and asks nothing of the offset.
     """
 
     period_ns: PositiveTime = key("from the begin of a theft to that of the next, at least")
     duration_ns: PositiveTime = key("how long one is, at most; less than the period")
     pcpu: PcpuId | None = key("the pcpu that is stolen", default=None, unset="each")
-    offset_ns: Time = key("when the first begins, in the simulator", default=0)
+    offset_ns: Time = key("when the first begins, in a run", default=0)
 
     if TYPE_CHECKING:  # tools/signatures.py
 

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from hyperperiod.hosts.linux import here, live, script
 from hyperperiod.hosts.linux.attend import Beside, Left, RunOptions, attended, perform
 from hyperperiod.hosts.linux.build import Images, images
 from hyperperiod.hosts.linux.machine import Machine
+from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, theft_count
 from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
@@ -180,7 +182,7 @@ def _watch(
 def refuse_order(order: Order) -> None:
     """InputError for what this host cannot run."""
     refuse(order.system, order.horizon_ns, order.seed)
-    _refuse(order.system)
+    _refuse(order.system, order.horizon_ns)
     require_interfaces(order.system)
 
 
@@ -216,19 +218,16 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
     return make_result(system, counts), records
 
 
-def _refuse(system: System) -> None:
+def _wrong(system: System, key: str, found: str, allowed: str) -> InputError:
+    return InputError(system.name, None, key, found, f"{allowed} on Linux")
+
+
+def _refuse(system: System, horizon_ns: int) -> None:
     """InputError for what the simulator can run and this host cannot."""
-
-    def wrong(key: str, found: str, allowed: str) -> InputError:
-        return InputError(system.name, None, key, found, f"{allowed} on Linux")
-
-    for key, given in (
-        ("flow", system.flows),
-        ("swap", system.swaps),
-        ("change", system.changes),
-    ):
-        if given:
-            raise wrong(key, str(len(given)), "none: the simulator has them, not a run")
+    wrong = partial(_wrong, system)
+    if system.flows:
+        raise wrong("flow", str(len(system.flows)), "none: processes have no channels")
+    _refuse_outside(system, horizon_ns)
     if system.pcpus > PCPU_LIMIT:
         raise wrong("pcpus", str(system.pcpus), f"at most {PCPU_LIMIT}")
     for vcpus in script.lock_domains(system):
@@ -244,6 +243,17 @@ def _refuse(system: System) -> None:
         for task in domain.tasks if domain.vcpus > 1 else ():
             if task.vcpu is None:
                 raise wrong(f"{where}task {task.name}: vcpu", "nothing", "the vcpu of the task")
+
+
+def _refuse_outside(system: System, horizon_ns: int) -> None:
+    """InputError for what cannot be done to a run from outside."""
+    moves = sum(change.pcpu is not None for change in system.changes)
+    if moves:
+        raise _wrong(system, "change: pcpu", str(moves), "none: servers stay where they are")
+    thefts = theft_count(system, horizon_ns)
+    if thefts > EVENT_LIMIT:
+        found = f"{thefts} thefts from a pcpu"
+        raise _wrong(system, "stolen", found, f"at most {EVENT_LIMIT}")
 
 
 def _spent(counters: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Spent]]:
@@ -312,8 +322,8 @@ def _runs(orders: Sequence[Order], options: RunOptions, cpus: Sequence[int]) -> 
     ]
 
 
-def _outside(order: Order, options: RunOptions) -> script.Events:
-    return script.outside(order.horizon_ns, counts=options.counts)
+def _outside(order: Order, options: RunOptions) -> dict[str, Outsider]:
+    return outside(order.system, order.horizon_ns, counts=options.counts)
 
 
 def _words(
@@ -326,8 +336,8 @@ def _words(
         for domain in range(len(order.system.domains)):
             told = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
             files[f"words/{number}/{domain}"] = told.encode()
-        for pcpu, events in _outside(order, options).items():
-            files[f"words/{number}/events{pcpu}"] = events.encode()
+        for name, outsider in _outside(order, options).items():
+            files[f"words/{number}/{name}"] = outsider.text.encode()
     return files
 
 

@@ -3,7 +3,7 @@
 
 It starts hyperperiodd and asks it for the system's policy and servers. Then a process for each
 domain makes the threads of its tasks, which sleep until the epoch, an instant of Linux's clock that
-is the core's time 0. What is done to the run from outside has processes of its own (`outside`).
+is the core's time 0. What is done to the run from outside has processes of its own (outside.py).
 When all are there the scheduler is put in force. At the horizon the processes end; the scheduler's
 rings and theirs are left in a folder. Whatever goes wrong ends it too, and is said on the console.
 
@@ -21,10 +21,11 @@ from shlex import quote
 from typing import NamedTuple
 
 from hyperperiod.hosts.linux import live
+from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
 from hyperperiod.hosts.xen.plan import guest_ring_bytes
-from hyperperiod.model import Scope, System, Vcpu, vcpus_of
+from hyperperiod.model import Scope, System, vcpus_of
 from hyperperiod.model.units import NS_PER_UNIT
 
 BEGUN, DONE, COMPLAINT = "hyperperiod: begins at", "hyperperiod: done", "hyperperiod: error:"
@@ -155,11 +156,6 @@ tar c -C /left . >/dev/vport0p1
 echo "$DONE"
 over
 """
-COUNTING = "/proc/sys/kernel/bpf_stats_enabled"
-COUNTED_AHEAD_NS = 1_000_000
-"""How long before the epoch the kernel begins to count: it changes its own code for that."""
-Events = Mapping[int, str]
-"""By the pcpu that each happens on: lines of guests/linux/events.c, without the epoch."""
 LATE = "the epoch has passed already"
 
 
@@ -234,33 +230,23 @@ def run(number: int, requests: Iterable[str], prepare: str, processes: str, wait
     return f"{folders}{asked}{prepare}{count}{BEGIN}{processes}{RUN}"
 
 
-def run_tasks(system: System, number: int, events: Events, cpus: Sequence[int]) -> str:
+def run_tasks(
+    system: System, number: int, outside: Mapping[str, Outsider], cpus: Sequence[int]
+) -> str:
     """The part of the script for a run of a system's tasks, a process for each domain.
 
     `cpus` are those that the pcpus are.
     """
     own = sorted(cpus[: system.pcpus])
     processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
-    processes += "".join(_outside(pcpu, own[pcpu]) for pcpu in events)
-    waiting = len(system.domains) + len(events)
+    processes += "".join(_outside(name, one, own[one.pcpu]) for name, one in outside.items())
+    waiting = len(system.domains) + len(outside)
     return run(number, requests(system, own), "", processes, waiting)
 
 
 def cpus_of(systems: Sequence[System]) -> int:
     """On so many cpus runs of these systems need locks, and rings, of their own."""
     return max(len(lock_domains(system)) for system in systems)
-
-
-def outside(horizon_ns: int, *, counts: bool) -> Events:
-    """What is done to a run from outside.
-
-    `counts`: from the epoch to the horizon the kernel counts what BPF programs take.
-    """
-    if not counts:
-        return {}
-    return {
-        0: f"{-COUNTED_AHEAD_NS} write {COUNTING}=1\n{horizon_ns} write {COUNTING}=0\n",
-    }
 
 
 def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bool) -> str:
@@ -288,11 +274,6 @@ def requests(system: System, cpus: Sequence[int] | None = None) -> Iterator[str]
     yield "record on"
 
 
-def name_of(vcpu: Vcpu) -> str:
-    """What a server is called on Linux."""
-    return f"d{vcpu.domain_index}.{vcpu.index}"
-
-
 def lock_domains(system: System) -> Sequence[Sequence[int]]:
     """The vcpus (ids) of each lock domain, in the order of their numbers there."""
     vcpus = vcpus_of(system)
@@ -313,11 +294,11 @@ def _process(system: System, number: int) -> str:
     )
 
 
-def _outside(pcpu: int, cpu: int) -> str:
-    """Starts the process of what happens from outside on the cpu that is a pcpu."""
-    file = f'"$tmp/$run/events{pcpu}"'
+def _outside(name: str, outsider: Outsider, cpu: int) -> str:
+    """Starts a process that does something to the run from outside, on this cpu."""
+    file = f'"$tmp/$run/{name}"'
     return (
-        f'{{ echo $epoch; cat "$words/$run/events{pcpu}"; }} >{file}\n'
-        f'events {file} "$tmp/$run/ready-events{pcpu}" {cpu} &\n'
+        f'{{ echo $epoch; cat "$words/$run/{name}"; }} >{file}\n'
+        f'events {file} "$tmp/$run/ready-{name}" {cpu} {outsider.priority} &\n'
         'tasks="$tasks $!"\n'
     )

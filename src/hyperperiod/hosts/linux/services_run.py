@@ -101,6 +101,10 @@ def _refuse(order: Order) -> None:
         raise InputError(order.system.name, None, "domain", ", ".join(names), allowed)
     if order.system.pcpus > 1:
         raise InputError(order.system.name, None, "pcpus", str(order.system.pcpus), "1")
+    for key in ("swaps", "changes", "stolen"):
+        found = len(getattr(order.system, key))
+        if found:
+            raise InputError(order.system.name, None, key, str(found), "none with services")
 
 
 def _no_jobs() -> Jobs:

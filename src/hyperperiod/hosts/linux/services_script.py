@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.outside import name_of
 from hyperperiod.model import System, vcpus_of
 
 WEB, DATABASE, CLIENT = "web", "database", "client"
@@ -111,7 +112,7 @@ def prepare() -> str:
 def run(system: System, number: int, clients: Clients, horizon_ns: int, seed: int) -> str:
     """The part of the script for a run of the services under the servers of a system."""
     attached = (
-        f"attach {script.name_of(vcpu)} cgroup=/sys/fs/cgroup/{vcpu.domain.name}"
+        f"attach {name_of(vcpu)} cgroup=/sys/fs/cgroup/{vcpu.domain.name}"
         for vcpu in vcpus_of(system)
     )
     words = f"$port {clients.number} {clients.think_ns} $epoch $((epoch + {horizon_ns})) {seed}"
