@@ -248,7 +248,7 @@ class Analysis:
         }
         domains = whole_domains(self._whole, parts, guests)
         counted = [
-            (found.schedulable, _of_domain(found.name, found.reason))
+            (found.schedulable, of_domain(found.name, found.reason))
             for found, domain in zip(domains, self._whole.domains, strict=True)
             if domain.is_served
         ]
@@ -537,7 +537,7 @@ class Analysis:
         return dmpr_result(domain, self.contracts[domain.name], self.system.quantum_ns)
 
 
-def _of_domain(name: str, reason: str) -> str:
+def of_domain(name: str, reason: str) -> str:
     """Reasons from the host level begin with the name of the server already."""
     return reason if reason.startswith(name) else f"domain {name}: {reason}"
 

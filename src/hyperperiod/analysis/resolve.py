@@ -183,7 +183,7 @@ class _Filler:
         if period_ns is None:
             from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
 
-            optimum = optimal_interface(components, shape, _grid_of(domain, quantum_ns))
+            optimum = optimal_interface(components, shape, grid_of(domain, quantum_ns))
             self.resolution.optima[domain.name] = optimum
             budget_ns, period_ns, exact = optimum.budget_ns, optimum.period_ns, optimum.exact
         else:
@@ -238,7 +238,7 @@ _SETTLED: dict[str, object] = {
 }
 
 
-def _grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
+def grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
     """The grid on which Algorithm 1 looks: whole quanta, or the periods that the domain allows."""
     from hyperperiod.analysis.domains.algorithm_1 import Grid
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -390,10 +390,38 @@ def system_of(point: Point, number: int) -> System:
     return system
 
 
-def _drawn_domains(
-    point: Point, draw: Draw, table: TomlTable, seed: int
-) -> list[Domain | TomlTable]:
-    """The domains of a system: those with tasks, in order, each on the least loaded pcpu."""
+def domain_name(index: int) -> str:
+    """What a drawn domain is called."""
+    return f"domain{index + 1}"
+
+
+def task_name(index: int) -> str:
+    """What a drawn task is called in its domain."""
+    return f"task{index + 1}"
+
+
+def drawn_domains(point: Point, number: int) -> list[list[tuple[int, int, int, int, int]]]:
+    """The loads of a system with this number, by domain.
+
+    They are wcet, period and deadline (ns), no jitter and no blocking.
+    """
+    draw = point.sweep.draw
+    if draw is None:
+        return []
+    return [
+        [(task.wcet_ns, task.period_ns, task.deadline_ns, 0, 0) for task in tasks]
+        for tasks in _tasks_by_domain(point, draw, seed_of(point, number))
+    ]
+
+
+def only_loads_are_drawn(draw: Draw) -> bool:
+    """Whether all that systems differ in is what `drawn_domains` has."""
+    drawn = {"name", "period", "wcet", "deadline"}
+    return drawn.isdisjoint(draw.task) and "name" not in draw.domain
+
+
+def _tasks_by_domain(point: Point, draw: Draw, seed: int) -> list[list[Drawn]]:
+    """The tasks of each domain that has some."""
     try:
         tasks = draw_tasks(draw.asked, seed)
     except Undrawable as error:
@@ -402,22 +430,30 @@ def _drawn_domains(
     domains: dict[int, list[Drawn]] = {}
     for task in tasks:
         domains.setdefault(task.domain, []).append(task)
+    return [domains[index] for index in sorted(domains)]
+
+
+def _drawn_domains(
+    point: Point, draw: Draw, table: TomlTable, seed: int
+) -> list[Domain | TomlTable]:
+    """The domains of a system: those with tasks, in order, each on the least loaded pcpu."""
+    domains = _tasks_by_domain(point, draw, seed)
     made: list[TomlTable] = [
         {
-            "name": f"domain{index + 1}",
+            "name": domain_name(index),
             "task": [
                 point.tasks.like(
                     {
-                        "name": f"task{number + 1}",
+                        "name": task_name(number),
                         "period": task.period_ns,
                         "wcet": task.wcet_ns,
                         "deadline": task.deadline_ns,
                     }
                 )
-                for number, task in enumerate(domains[index])
+                for number, task in enumerate(tasks)
             ],
         }
-        for index in sorted(domains)
+        for index, tasks in enumerate(domains)
     ]
     pcpus = table.get("pcpus", 1)
     if isinstance(pcpus, int) and pcpus > 1 and _is_partitioned(table["policy"]):
@@ -431,12 +467,12 @@ def _is_partitioned(policy: Any) -> bool:
     return parse_policy(policy).scope is Scope.PARTITIONED
 
 
-def _place(made: list[TomlTable], domains: Mapping[int, list[Drawn]], pcpus: int) -> None:
+def _place(made: list[TomlTable], domains: Sequence[list[Drawn]], pcpus: int) -> None:
     """Worst fit: the domains that ask for most first, each where the least is asked for so far."""
     loads = [Fraction(0)] * pcpus
     wants = [
-        sum((Fraction(task.wcet_ns, task.period_ns) for task in domains[index]), Fraction(0))
-        for index in sorted(domains)
+        sum((Fraction(task.wcet_ns, task.period_ns) for task in tasks), Fraction(0))
+        for tasks in domains
     ]
     for place in sorted(range(len(made)), key=lambda one: (-wants[one], one)):
         pcpu = loads.index(min(loads))

@@ -8,26 +8,33 @@ cannot run: its system is not accepted, and the reason says so.
 
 Rows are columns, which `tables` writes: lists, and arrays in which a negative number is null. All
 systems of a part are judged together: the simulator runs them in one call, and so does each test.
+Where the analysis alone is asked, systems that are alike but for their tasks are judged from what
+was drawn (`plain_systems`), and only those that need a reason of their own become objects.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Mapping, Sequence
-from math import fsum
+from math import fsum, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.analysis.plain_systems import PlainSystems, PlainVerdict, Row, plain_like
 from hyperperiod.analysis.result import AnalysisResult, DomainResult
 from hyperperiod.experiments.sweep.experiment import (
     Host,
     PartOfWork,
     TaskTest,
+    domain_name,
+    drawn_domains,
+    only_loads_are_drawn,
     seed_of,
     system_of,
+    task_name,
 )
 from hyperperiod.hosts.sim import TASK_COUNTS, ManyCounts
 from hyperperiod.model import Domain, InputError, System
@@ -40,9 +47,6 @@ DOMAINS = ("system", "domain", "utilization", "period_ns", "budget_ns", "schedul
 TASKS = (
     *("system", "domain", "task", "period_ns", "wcet_ns", "deadline_ns"),
     *("schedulable", "bound_ns"),
-)
-NOTHING_RAN = ManyCounts(
-    np.empty((0, len(TASK_COUNTS)), np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64)
 )
 NO_INTERFACE = "no interface: "
 
@@ -64,8 +68,16 @@ def _judge(part: PartOfWork) -> Mapping[str, Columns]:
     sweep, numbers = part.point.sweep, range(part.first, part.end)
     rows = {"systems": _Rows(SYSTEMS), "domains": _Rows(DOMAINS), "tasks": _Rows(TASKS)}
     verdicts: dict[str, list[_Verdict]] = {judge: [] for judge in (*sweep.hosts, *sweep.tests)}
+    utilizations: list[float] = []
     systems, runs = [], []
+    plain = _plain(part)
     for number in numbers:
+        drawn = drawn_domains(part.point, number) if plain else []
+        quick = plain.judge(drawn) if plain else None
+        if quick:
+            verdicts[Host.ANALYSIS].append((quick.whole.holds, quick.whole.reason or None))
+            utilizations.append(_add_plain(rows, number, drawn, quick))
+            continue
         system, known, found = system_of(part.point, number), None, None
         if sweep.hosts:
             analysis = Analysis(system, verdicts_only=True)
@@ -75,21 +87,32 @@ def _judge(part: PartOfWork) -> Mapping[str, Columns]:
             verdicts[Host.ANALYSIS].append((found.schedulable, found.reason or None))
         runs.append(_run_of(analysis) if Host.SIM in sweep.hosts else NO_RUN)
         systems.append(system)
+        utilizations.append(fsum(float(domain.utilization) for domain in system.domains))
         _add_domains(rows, number, system, known or system, found)
     seeds = [seed_of(part.point, number) for number in numbers]
-    counts = NOTHING_RAN
     if Host.SIM in sweep.hosts:
         runnable = [(run.system, seed) for run, seed in zip(runs, seeds, strict=True) if run.system]
         counts = simulate_many(runnable, sweep.horizon_ns)
         verdicts[Host.SIM] = _verdicts_of_runs(runs, counts)
+        counted = _columns_of_runs(systems, [run.system is not None for run in runs], counts)
+    else:
+        counted = _columns_of_no_run(len(rows["domains"]), len(rows["tasks"]))
     for test in sweep.tests:
         verdicts[test] = [(said, None) for said in _test(test, systems)]
-    for at, system in enumerate(systems):
-        utilization = fsum(float(domain.utilization) for domain in system.domains)
+    for at, number in enumerate(numbers):
         for name, said in verdicts.items():
-            rows["systems"].add(numbers[at], seeds[at], utilization, name, *said[at])
-    counted = _columns_of_runs(systems, [run.system is not None for run in runs], counts)
+            rows["systems"].add(number, seeds[at], utilizations[at], name, *said[at])
     return {name: one.columns | counted.get(name, {}) for name, one in rows.items()}
+
+
+def _plain(part: PartOfWork) -> PlainSystems | None:
+    """What judges the systems of a part without making them, if all that is asked for is that."""
+    sweep = part.point.sweep
+    if sweep.tests or sweep.hosts != (Host.ANALYSIS,):
+        return None
+    if sweep.draw is None or not only_loads_are_drawn(sweep.draw):
+        return None
+    return plain_like(system_of(part.point, part.first))
 
 
 _Verdict = tuple[bool | None, str | None]
@@ -113,6 +136,9 @@ class _Rows:
         lists: dict[str, list[Any]] = {name: [] for name in names}
         self.columns: Columns = {**lists}
         self._adders = [column.append for column in lists.values()]
+
+    def __len__(self) -> int:
+        return len(self.columns["system"])
 
     def add(self, *row: Any) -> None:
         """One row, in the order of the columns."""
@@ -156,6 +182,17 @@ def _columns_of_runs(
     return {
         "tasks": {**numbers, "dmr": dmr},
         "domains": {"supply_ns": domains[:, 0], "donated_ns": domains[:, 1]},
+    }
+
+
+def _columns_of_no_run(domains: int, tasks: int) -> dict[str, Columns]:
+    """The columns of runs where there are none."""
+    nothing = np.full(tasks, -1, np.int64)
+    numbers = {name: nothing for name in TASK_COUNTS if name not in ("due", "finished")}
+    no_supply = np.full(domains, -1, np.int64)
+    return {
+        "tasks": {**numbers, "dmr": np.full(tasks, -1.0)},
+        "domains": {"supply_ns": no_supply, "donated_ns": no_supply},
     }
 
 
@@ -205,6 +242,34 @@ def _add_tasks(rows: _Rows, number: int, domain: Domain, judged: DomainResult | 
             bound.schedulable if bound else None,
             bound.response_bound_ns if bound else None,
         )
+
+
+def _add_plain(
+    rows: Mapping[str, _Rows], number: int, drawn: Sequence[Sequence[Row]], found: PlainVerdict
+) -> float:
+    """The rows of a system that was judged without being made; its utilization."""
+    shares: list[float] = []
+    add_domain, add_task = rows["domains"].add, rows["tasks"].add
+    for index, loads in enumerate(drawn):
+        holds, name = found.domains[index].holds, domain_name(index)
+        shares.append(_utilization(loads))
+        add_domain(number, name, shares[-1], *found.interfaces[index], holds)
+        # A task is in time by its bound if its servers get their budgets, and else nobody knows.
+        known = True if holds else None
+        for at, (wcet_ns, period_ns, deadline_ns, _, _) in enumerate(loads):
+            bound_ns = found.bounds_ns[index][at] if holds else None
+            add_task(number, name, task_name(at), period_ns, wcet_ns, deadline_ns, known, bound_ns)
+    return fsum(shares)
+
+
+def _utilization(loads: Sequence[Row]) -> float:
+    """What the loads ask for, rounded once."""
+    top, bottom = 0, 1
+    for wcet_ns, period_ns, *_ in loads:
+        both = lcm(bottom, period_ns)
+        top = top * (both // bottom) + wcet_ns * (both // period_ns)
+        bottom = both
+    return top / bottom
 
 
 def _test(test: TaskTest, systems: Sequence[System]) -> list[bool | None]:
