@@ -111,7 +111,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     metavar="TIME",
     default="10s",
     show_default=True,
-    help="How long to look for the optimum.",
+    help="How much processor time to look for the optimum.",
 )
 @click.option("--heuristics", is_flag=True, help="Without OR-Tools: no optimum, no bound of it.")
 @click.option(

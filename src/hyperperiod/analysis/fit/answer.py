@@ -31,7 +31,7 @@ class LoopRule(StrEnum):
 class Options:
     """What is asked for. `within` is a share of the least bandwidth, for the least overhead.
 
-    `rule` is for driver loops: by which inequalities.
+    `limit_s` is in seconds of processor time. `rule` is for driver loops: by which inequalities.
     """
 
     least: Least = Least.BANDWIDTH

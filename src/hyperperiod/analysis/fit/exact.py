@@ -19,8 +19,9 @@ OR-Tools is not believed blindly. With its presolve (9.15) it claimed bounds abo
 had been given, on models with large numbers; so presolve is off and the numbers are kept small. A
 bound above what the linear part says of a choice that is known is dropped, and said to be nothing.
 
-One worker, seed 0, and a limit on the solver's own deterministic time beside the one on the
-clock: where the clock is not what ends it, the same problem gives the same answer everywhere.
+One worker, seed 0, and a limit on the solver's own deterministic time beside the one on processor
+time: where the latter is not what ends it, the same problem gives the same answer everywhere. What
+else the machine does takes no processor time of ours, so it does not end a search.
 
 Inputs: a scorer, a choice to begin with or None, seconds. Result: an `Solution`. Errors:
 MissingError if OR-Tools is not installed.
@@ -91,7 +92,7 @@ def load_solver() -> Any:
 
 @dataclass
 class Clock:
-    """What is left of the time limit, on the clock and in the solver's own time."""
+    """What is left of the time limit, in processor time and in the solver's own time."""
 
     seconds: float
     started: float
@@ -99,11 +100,11 @@ class Clock:
 
     @classmethod
     def start(cls, seconds: float) -> Clock:
-        return cls(seconds, time.monotonic())
+        return cls(seconds, time.process_time())
 
     @property
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self.started)
+        return self.seconds - (time.process_time() - self.started)
 
     @property
     def over(self) -> bool:
@@ -381,7 +382,6 @@ class Search:
         solver.parameters.cp_model_presolve = False
         solver.parameters.linearization_level = 2
         solver.parameters.catch_sigint_signal = False
-        solver.parameters.max_time_in_seconds = max(0.01, self.clock.left)
         solver.parameters.max_deterministic_time = max(0.01, self.clock.seconds - self.clock.spent)
         found: list[Any] = []
         worker = threading.Thread(
@@ -391,6 +391,8 @@ class Search:
         try:
             while worker.is_alive():
                 worker.join(_TICK_S)
+                if self.clock.left <= 0:
+                    solver.stop_search()
         except KeyboardInterrupt:
             solver.stop_search()
             worker.join()

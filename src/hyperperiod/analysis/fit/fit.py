@@ -149,7 +149,7 @@ class _Fit:
         self.system = system
         self.grid = grid_of(system, options.periods, options.step_ns)
         self.fitted = Fitted("not found", options, self.grid, system)
-        self.clock = time.monotonic()
+        self.clock = time.process_time()
 
     def run(self) -> Fitted:
         fitted = self.fitted
@@ -223,7 +223,7 @@ class _Fit:
     # -- searching -------------------------------------------------------------------------------
 
     def _left(self) -> float:
-        return self.options.limit_s - (time.monotonic() - self.clock)
+        return self.options.limit_s - (time.process_time() - self.clock)
 
     def _search(self, problem: FitProblem) -> None:
         if self.options.fewest:
@@ -272,25 +272,25 @@ class _Fit:
 
     def _best(self, scorer: Scorer, share: float, initial: tuple[Choice, Score] | None) -> Solution:
         """Heuristics, then the solver for its share of what is left."""
-        deadline = time.monotonic() + max(0.0, self._left()) * share
+        deadline = time.process_time() + max(0.0, self._left()) * share
         of_climb = _CLIMB_SHARE if self.options.solver else 1.0
-        climb_until = time.monotonic() + (deadline - time.monotonic()) * of_climb
+        climb_until = time.process_time() + (deadline - time.process_time()) * of_climb
         self.listen(Progress("heuristics"))
         best = initial
         try:
-            found = construct(scorer, lambda: time.monotonic() > climb_until)
+            found = construct(scorer, lambda: time.process_time() > climb_until)
             if found is not None and (best is None or _better(scorer, found, best)):
                 best = found
             if best is not None:
                 self._say(scorer, "heuristics", best[1], None)
-                best = climb(scorer, *best, lambda: time.monotonic() > climb_until)
+                best = climb(scorer, *best, lambda: time.process_time() > climb_until)
         except KeyboardInterrupt:
             return _outcome(scorer, best, interrupted=True)
         if best is not None and not scorer.allowed(best[1]):
             best = None
         if best is not None:
             self.fitted.heuristic = best[1]
-        seconds = deadline - time.monotonic()
+        seconds = deadline - time.process_time()
         if not self.options.solver or seconds <= 0:
             return _outcome(scorer, best, interrupted=False)
         return search(

@@ -94,7 +94,7 @@ class _Search:
         self, system: System, options: Options, fit_parts: FitParts, grid: BudgetGrid
     ) -> None:
         self.options, self.fit_parts, self.grid = options, fit_parts, grid
-        self.until = time.monotonic() + options.limit_s
+        self.until = time.process_time() + options.limit_s
         self.opened, self.settled = _with_guests(opened(system), grid.step_ns)
         self.pins = list(_together(self.opened))
         self.found: list[tuple[tuple[Fraction, ...], Fitted]] = []
@@ -141,7 +141,7 @@ class _Search:
             self._fit(start[1], solver=True)
 
     def _over(self) -> bool:
-        return self.stopped or time.monotonic() > self.until
+        return self.stopped or time.process_time() > self.until
 
     def _fit(self, place: Place, *, solver: bool) -> tuple[Fraction, ...] | None:
         """Fits the system with this placement; what it costs, or None if nothing was found."""
@@ -162,7 +162,7 @@ class _Search:
         if self._over() and self.found:
             self.complete = False
             return None
-        seconds = max(0.1, self.until - time.monotonic())
+        seconds = max(0.1, self.until - time.process_time())
         options = replace(self.options, solver=solver, limit_s=seconds)
         used = tuple(one for one in split(whole).domains if not _is_empty(one))
         try:

@@ -66,7 +66,7 @@ def search(settings: Iterable[LoopSetting], seconds: float, listen: Listener) ->
 
 class _Search:
     def __init__(self, seconds: float, listen: Listener) -> None:
-        self.until = time.monotonic() + seconds
+        self.until = time.process_time() + seconds
         self.listen = listen
         self.heap: list[_Waiting] = []
         self.order = count()
@@ -102,7 +102,7 @@ class _Search:
         return bool(self.heap) and (best is None or self.heap[0][0] < best.bandwidth)
 
     def _empty(self) -> None:
-        while self._worth() and time.monotonic() < self.until:
+        while self._worth() and time.process_time() < self.until:
             bound, _, relaxation, box = heapq.heappop(self.heap)
             self.result.looked_at += 1
             if self.result.looked_at % 32 == 0:
