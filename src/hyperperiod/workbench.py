@@ -12,7 +12,7 @@ with the command that installs it, for what is not there.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod import runs
@@ -110,15 +110,22 @@ def compare(
     policies: Iterable[Policy | str] | None = None,
     *,
     seeds: Iterable[int] = (1,),
+    hosts: Iterable[str] | None = None,
 ) -> ComparisonResult:
-    """Simulates a system under several policies (all known ones that fit it, if not said).
+    """Runs a system under several policies, or on several hosts, side by side.
 
-    Interfaces are computed once, under the system's own policy; releases and execution times come
-    from the seed alone, so that runs of one seed differ in their policy and in nothing else.
+    If not said, `policies` are all known ones that fit the system, or with `hosts` its own. Hosts
+    are "sim" (alone, if not said), "xen" and "linux", the last two in QEMU. Interfaces are computed
+    once, under the system's own policy; releases and execution times come from the seed alone, so
+    that runs of one seed differ in their policy or host and in nothing else.
     """
     horizon_ns = _time_ns(horizon, "horizon")
+    places = ["sim"] if hosts is None else _hosts(hosts)
     whole = resolve(system)
-    chosen = fitting_policies(whole) if policies is None else [_policy(one) for one in policies]
+    if policies is None:
+        chosen = fitting_policies(whole) if hosts is None else [whole.policy]
+    else:
+        chosen = [_policy(one) for one in policies]
     drawn = _seeds(seeds)
     if not chosen:
         raise InputError(system.name, None, "policies", "none", "at least one policy")
@@ -126,8 +133,36 @@ def compare(
     for policy in chosen:
         changed = with_policy(whole, policy)
         analysis = Analysis(changed)
-        found += [runs.simulate(changed, horizon_ns, seed, analysis=analysis) for seed in drawn]
+        found += [
+            _RUNS[host](changed, horizon_ns, seed, analysis) for host in places for seed in drawn
+        ]
     return _side_by_side(found)
+
+
+_RUNS: dict[str, Callable[[System, int, int, Analysis], RunResult]] = {
+    "sim": lambda system, horizon_ns, seed, analysis: runs.simulate(
+        system, horizon_ns, seed, analysis=analysis
+    ),
+    "xen": lambda system, horizon_ns, seed, analysis: runs.run_on_xen(
+        system, horizon_ns, seed, analysis=analysis
+    ),
+    "linux": lambda system, horizon_ns, seed, analysis: runs.run_on_linux(
+        system, horizon_ns, seed, analysis=analysis
+    ),
+}
+"""What runs a system on each host."""
+
+
+def _hosts(hosts: Iterable[str]) -> list[str]:
+    """The hosts, of which there is one at least, each once."""
+    chosen = [hosts] if isinstance(hosts, str) else list(hosts)
+    for index, host in enumerate(chosen):
+        _one_of(host, [*_RUNS], "hosts")
+        if host in chosen[:index]:
+            raise InputError("", None, "hosts", f"{host} a second time", "each once")
+    if not chosen:
+        raise InputError("", None, "hosts", "none", "at least one host")
+    return chosen
 
 
 def fit(
@@ -147,8 +182,8 @@ def fit(
 
     `least` is "bandwidth" or "overhead" (`within` this share of the least bandwidth); with `fewest`
     as few of the pcpus as will do. `periods` are the shortest and the longest period of interfaces,
-    which are multiples of `grid`. Without `solver` nothing is known of the optimum. `rule` is for
-    driver loops: "sound" or "paper".
+    which are multiples of `grid`. Without `solver` nothing is known of the optimum.
+    `time_limit` is of processor time. `rule` is for driver loops: "sound" or "paper".
     """
     from fractions import Fraction
 

@@ -15,6 +15,7 @@ import hyperperiod as hp
 from hyperperiod import _sim
 from hyperperiod.cli import main
 from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, read
 
 TOP = Path(__file__).parents[2]
@@ -95,6 +96,15 @@ def test_an_object_is_what_its_file_says(tmp_path: Path) -> None:
             "trace: found a file beside seeds; allowed: a trace of a run of one seed",
         ),
         (lambda: hp.compare(hp.load(FLIGHT), "1s", []), "policies: found none; allowed: at least"),
+        (
+            lambda: hp.compare(hp.load(FLIGHT), "1s", hosts=["bsd"]),
+            "hosts: found 'bsd'; allowed: sim or xen or linux",
+        ),
+        (
+            lambda: hp.compare(hp.load(FLIGHT), "1s", hosts=["sim", "sim"]),
+            "hosts: found sim a second time; allowed: each once",
+        ),
+        (lambda: hp.compare(hp.load(FLIGHT), "1s", hosts=[]), "hosts: found none; allowed: at"),
         (lambda: hp.fit(hp.load(UNFITTED), least="x"), "least: found 'x'; allowed: bandwidth or"),
         (lambda: hp.fit(hp.load(UNFITTED), rule="x"), "rule: found 'x'; allowed: sound or paper"),
         (
@@ -172,6 +182,30 @@ def test_compare() -> None:
     assert [(run.policy, run.seed) for run in both.results] == [
         *(("ptps", 1), ("ptps", 2)),
         *(("crps", 1), ("crps", 2)),
+    ]
+
+
+def test_compare_on_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs on a machine is tested with the machines; here it is which runs there are."""
+    system = hp.load(FLIGHT)
+    said = printed("compare", FLIGHT, "--hosts", "sim", "--horizon", "300ms")
+    assert hp.compare(system, "300ms", hosts=["sim"]).to_dict() == said
+    for host in ("xen", "linux"):
+
+        def run(*arguments: Any, host: str = host, **options: Any) -> hp.RunResult:
+            return simulate(*arguments, **options).replace(host=host)
+
+        monkeypatch.setattr(f"hyperperiod.runs.run_on_{host}", run)
+    found = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2], hosts=["linux", "xen"])
+    assert [(run.policy, run.host, run.seed) for run in found.results] == [
+        (policy, host, seed)
+        for policy in ("ptps", "crps")
+        for host in ("linux", "xen")
+        for seed in (1, 2)
+    ]
+    alike = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2])
+    assert [run.tasks for run in found.results if run.host == "xen"] == [
+        run.tasks for run in alike.results
     ]
 
 
