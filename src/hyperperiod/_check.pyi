@@ -8,20 +8,25 @@
 #             not have. Other threads run meanwhile
 # close       the trace has ended: of each property why it was skipped (or empty), how many
 #             violations there are, and the first of them as instant and words
+# Fields      what the fields of records may be: by kind (0 is none) and for each of pcpu, vcpu,
+#             payer and task three numbers, an id being below the first, or from the second up to
+#             before the third; and how many budget, order and slack rules there are
+# first_wrong the place among some records (bytes) of the first that no trace has, and the name of
+#             its field ("end" for an end that is not the last), or None; `before_ns` is the time of
+#             the record before them, `left` how many the trace has from the first of them on
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from hyperperiod.trace.format import Header
 
 PROPERTIES: tuple[tuple[str, str], ...]
 
 class Checker:
     def __init__(
         self,
-        header: Header,
+        header: Mapping[str, Any],
         lateness_ns: int,
         budgets: Sequence[str],
         orders: Sequence[str],
@@ -30,3 +35,11 @@ class Checker:
     ) -> None: ...
     def feed(self, records: NDArray[np.uint8]) -> None: ...
     def close(self) -> list[tuple[str, int, list[tuple[int, str]]]]: ...
+
+class Fields:
+    def __init__(
+        self, ids: Sequence[Sequence[tuple[int, int, int]]], rules: tuple[int, int, int]
+    ) -> None: ...
+    def first_wrong(
+        self, records: NDArray[np.uint8], before_ns: int, left: int
+    ) -> tuple[int, str] | None: ...

@@ -43,6 +43,15 @@ class Csv:
     ) -> None: ...
     def rows(self, records: NDArray[np.void]) -> bytes: ...
 
+class Columns:
+    # Columns as Arrow has them in memory, in the order of a record's fields, flags as two: for each
+    # the bits that say which records have one (None: all), and its numbers or bits. Names are
+    # numbers of lists: of the kinds from the first on, the vcpus with the spare behind them, and
+    # the tasks. Records of the kinds `of_job` are of a job of their task.
+
+    def __init__(self, *, vcpus: int, of_job: Sequence[int]) -> None: ...
+    def columns(self, records: NDArray[np.void]) -> list[tuple[bytes | None, bytes]]: ...
+
 PERFETTO_FIELDS: tuple[tuple[str, str, int], ...]
 PERFETTO_VALUES: tuple[tuple[str, str, int], ...]
 # What is used of Perfetto's format: message, name of a field or of an enum's value, number.

@@ -5,6 +5,7 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow.parquet as pa_parquet
@@ -20,7 +21,16 @@ from hyperperiod.model import MissingError, load_system
 from hyperperiod.runs import simulate
 from hyperperiod.trace import convert, convert_perfetto
 from hyperperiod.trace.convert import writer_for
-from hyperperiod.trace.format import CHUNK, NONE, RECORD, SECOND_PAYER, Kind
+from hyperperiod.trace.format import (
+    CHUNK,
+    JOB_KINDS,
+    NONE,
+    RECORD,
+    SECOND_PAYER,
+    SPARE,
+    Kind,
+    signed,
+)
 
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:
@@ -282,16 +292,56 @@ def test_csv_has_names_and_leaves_out_what_does_not_apply(tmp_path: Path) -> Non
 
 def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
     for example in examples.GOOD:
-        folder = tmp_path / example.__name__
-        (folder / "csv").mkdir(parents=True)
-        (folder / "parquet").mkdir()
-        rows = rows_of(converted(example(), folder / "csv", ".csv"))
-        table = pa_parquet.read_table(converted(example(), folder / "parquet", ".parquet"))
-        found = [
-            {key: "" if value is None else str(value).lower() for key, value in row.items()}
-            for row in table.to_pylist()
-        ]
-        assert found == rows
+        rows = rows_of(converted(example(), tmp_path, ".csv"))
+        assert rows_of_parquet(converted(example(), tmp_path, ".parquet")) == rows
+
+
+def rows_of_parquet(path: Path) -> list[dict[str, str]]:
+    return [
+        {key: "" if value is None else str(value).lower() for key, value in row.items()}
+        for row in pa_parquet.read_table(path).to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 15, 1022, 1023, 1024, 1025, 2050])
+def test_tables_of_any_length_say_what_the_records_say(count: int, tmp_path: Path) -> None:
+    """Any fields that a trace may have; lengths around those that are gone through at once."""
+    header = make_header("ptps", [vcpu("a", 10, 4), vcpu("b", 20, 4)], [task("b", "t", 40, 8)])
+    header["pcpus"] = 2
+    random = Random(count)
+    script = Script(header)
+    for now in range(count):
+        kind = random.choice([one for one in Kind if one not in (Kind.SWAP, Kind.END)])
+        script.add(
+            now,
+            kind,
+            value=random.choice((0, 5, (1 << 64) - 3)),
+            job=random.randrange(1 << 32),
+            pcpu=random.choice((0, 1)),
+            vcpu=random.choice((0, 1)),
+            payer=random.choice((0, 1, SPARE) if kind == Kind.CHARGE else (0, 1, SPARE, NONE)),
+            task=random.choice((0, NONE) if kind in (Kind.RUN, Kind.KICK) else (0,)),
+            flags=random.randrange(4),
+        )
+    script.add(count, Kind.END)
+    names = {0: "a", 1: "b", SPARE: "spare", NONE: ""}
+    expected = [
+        {
+            "time_ns": str(time_ns),
+            "kind": Kind(kind).name.lower(),
+            "pcpu": "" if pcpu == NONE else str(pcpu),
+            "vcpu": names[runs],
+            "payer": names[payer],
+            "task": "" if of_task == NONE else "b.t",
+            "job": str(job) if kind in JOB_KINDS and of_task != NONE else "",
+            "value": str(signed(value)),
+            "also_pays": str(flags & 1 != 0).lower(),
+            "extra_time": str(flags & 2 != 0).lower(),
+        }
+        for time_ns, value, job, pcpu, runs, payer, of_task, kind, flags, _ in script.rows
+    ]
+    assert rows_of_parquet(converted(script, tmp_path, ".parquet")) == expected
+    assert rows_of(converted(script, tmp_path, ".csv")) == expected
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

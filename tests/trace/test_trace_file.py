@@ -5,10 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.trace.writer import Script, make_header, vcpu
+from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.model.errors import InputError
-from hyperperiod.trace.format import RECORD, Kind, chunks, is_interrupted, read, signed
+from hyperperiod.trace.format import (
+    NONE,
+    RECORD,
+    SPARE,
+    Kind,
+    chunks,
+    is_interrupted,
+    read,
+    read_windows,
+    signed,
+)
 
 Damage = Callable[[bytes], bytes]
 
@@ -99,6 +109,86 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, damage: Damage, key: str, f
     assert found in refusal.value.found
     assert refusal.value.allowed
     assert str(path) in str(refusal.value)
+
+
+IDS = {"pcpu": 2, "vcpu": 3, "payer": 3, "task": 1}
+"""How many ids there are for each field of the trace below."""
+NAMED = {
+    Kind.RUN: {"pcpu", "vcpu"},
+    Kind.IDLE: {"pcpu"},
+    Kind.CHARGE: {"pcpu", "payer"},
+    Kind.REPLENISH: {"vcpu"},
+    Kind.DEPLETE: {"vcpu"},
+    Kind.ARRIVE: {"vcpu"},
+    Kind.DEPART: {"vcpu"},
+    Kind.RELEASE: {"task"},
+    Kind.COMPLETE: {"task"},
+    Kind.MISS: {"task"},
+    Kind.ITEM: {"task"},
+}
+"""What a record of a kind must name, as docs/formats.md has it; the spare has no vcpu that runs."""
+RUNS = {Kind.RUN, Kind.ARRIVE, Kind.DEPART}
+
+
+def may_be(kind: Kind, field: str, number: int) -> bool:
+    """Whether the field of a record may be this number, said plainly."""
+    if number == NONE:
+        return field not in NAMED.get(kind, set())
+    if number == SPARE:
+        return field == "payer" or (field == "vcpu" and kind not in RUNS)
+    return number < IDS[field]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.END])
+def test_fields_are_what_their_kinds_allow(kind: Kind, tmp_path: Path) -> None:
+    header = make_header(
+        "ptps",
+        [vcpu(name, 10, 2) for name in "abc"],
+        [task("a", "t", 10, 1)],
+        pcpus=2,
+    )
+    for field, count in IDS.items():
+        for number in (0, count - 1, count, 0x7FFF, SPARE - 1, SPARE, NONE):
+            fields = dict.fromkeys(IDS, 0) | {field: number}
+            small = Script(header).arrive(0, 0).add(1, kind, **fields).end(2)
+            if may_be(kind, field, number):
+                assert len(small.trace(tmp_path)[1]) == 3
+                continue
+            with pytest.raises(InputError) as refusal:
+                small.trace(tmp_path)
+            assert refusal.value.key == f"record 1: {field}"
+            assert refusal.value.found == str(number)
+            if number == NONE or (number == SPARE and field in ("vcpu", "payer")):
+                assert refusal.value.allowed == f"an id in a {kind.name}"
+            else:
+                assert refusal.value.allowed.startswith(f"below {count}, or 65535")
+
+
+@pytest.mark.parametrize(("value", "is_swap"), [(0, True), (0x010101, True), (0x7F, False),
+    (0x7F00, False), (0x7F0000, False), (1 << 24, False), (1 << 63, False)])  # fmt: skip
+def test_swaps_are_to_rules_that_there_are(value: int, is_swap: bool, tmp_path: Path) -> None:
+    small = Script(make_header("ptps", [vcpu("a", 10, 4)])).add(1, Kind.SWAP, value=value).end(2)
+    if is_swap:
+        assert small.trace(tmp_path)[1]["value"][0] == value
+        return
+    with pytest.raises(InputError) as refusal:
+        small.trace(tmp_path)
+    assert (refusal.value.key, refusal.value.found) == ("record 0: value", str(value))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_what_is_wrong_is_found_in_any_windows(at_once: int, tmp_path: Path) -> None:
+    long = Script(make_header("ptps", [vcpu("a", 10, 4)])).arrive(5, 0).depart(7, 0).arrive(6, 0)
+    _, _, windows = read_windows(long.end(10).write(tmp_path / "x.hpt"), at_once)
+    with pytest.raises(InputError) as refusal:
+        list(windows)
+    assert (refusal.value.key, refusal.value.found) == ("record 2: time_ns", "6 after 7")
+    early = Script(make_header("ptps", [vcpu("a", 10, 4)])).arrive(5, 0).end(6).depart(7, 0)
+    _, _, windows = read_windows(early.end(10).write(tmp_path / "x.hpt"), at_once)
+    with pytest.raises(InputError) as refusal:
+        list(windows)
+    assert refusal.value.key == "record 1: kind"
+    assert refusal.value.found == "an end with records after it"
 
 
 def test_a_remaining_budget_may_be_a_debt() -> None:

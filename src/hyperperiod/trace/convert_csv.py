@@ -20,7 +20,7 @@ from hyperperiod.trace.format import (
 )
 
 COLUMNS: Final = "time_ns,kind,pcpu,vcpu,payer,task,job,value,also_pays,extra_time\n"
-RECORDS_AT_ONCE: Final = 1 << 16
+RECORDS_AT_ONCE: Final = 1 << 13
 """Between two looks at progress: some hundredths of a second, and some 5 MB of rows."""
 
 

@@ -9,16 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
-from numpy.typing import NDArray
 
+from hyperperiod._convert import Columns
 from hyperperiod.trace.format import (
-    EXTRA,
     JOB_KINDS,
-    NONE,
-    SECOND_PAYER,
     SPARE,
     Header,
     Kind,
@@ -47,11 +43,17 @@ SCHEMA: Final = pa.schema(
 )
 
 
+NAMES: Final = [field.name for field in SCHEMA if field.type == _NAME]
+
+
 def write_parquet(header: Header, records: Records, path: Path, progress: Progress) -> None:
     """Writes all records to `path` as Parquet."""
-    # Times and values hardly repeat: to look for those that do takes longer than all the rest.
-    repeat = [field.name for field in SCHEMA if field.type == _NAME]
-    with pa_parquet.ParquetWriter(path, SCHEMA, use_dictionary=repeat) as writer:
+    # Times and values hardly repeat: to look for those that do takes longer than all the rest. The
+    # least and greatest of the names of many records would say nothing.
+    numbers = [name for name in SCHEMA.names if name not in NAMES]
+    with pa_parquet.ParquetWriter(
+        path, SCHEMA, use_dictionary=NAMES, write_statistics=numbers
+    ) as writer:
         for batch in batches(header, records, progress):
             writer.write_batch(batch)
 
@@ -62,30 +64,24 @@ def batches(header: Header, records: Records, progress: Progress) -> Iterator[pa
     servers.append(server_name(header, SPARE))
     tasks = [task_name(header, task) for task in range(len(header["tasks"]))]
     kinds = [kind.name.lower() for kind in Kind]
+    names = {"kind": kinds, "vcpu": servers, "payer": servers, "task": tasks}
+    words = {name: pa.array(names[name], pa.string()) for name in NAMES}
+    writer = Columns(vcpus=len(header["vcpus"]), of_job=JOB_KINDS)
     for chunk in counted(chunks(records), progress):
-        kind = chunk["kind"]
-        no_job = (chunk["task"] == NONE) | ~np.isin(kind, JOB_KINDS)
         columns = [
-            pa.array(chunk["time_ns"]),
-            _named(kind.astype(np.int32) - min(Kind), kinds),
-            pa.array(chunk["pcpu"], mask=chunk["pcpu"] == NONE),
-            _named(_places(chunk["vcpu"], len(servers)), servers),
-            _named(_places(chunk["payer"], len(servers)), servers),
-            _named(_places(chunk["task"], len(servers)), tasks),
-            pa.array(chunk["job"], mask=no_job),
-            pa.array(chunk["value"].view(np.int64)),
-            pa.array((chunk["flags"] & SECOND_PAYER) != 0),
-            pa.array((chunk["flags"] & EXTRA) != 0),
+            _column(field, len(chunk), buffers, words)
+            for field, buffers in zip(SCHEMA, writer.columns(chunk), strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def _places(ids: NDArray[np.uint16], names: int) -> NDArray[np.int32]:
-    """Places in a list of names whose last one is the spare; -1 for nobody."""
-    wide = ids.astype(np.int32)
-    return np.where(wide == NONE, -1, np.where(wide == SPARE, names - 1, wide))
-
-
-def _named(places: NDArray[np.int32], names: list[str]) -> pa.Array:
-    index = pa.array(places, mask=places < 0)
-    return pa.DictionaryArray.from_arrays(index, pa.array(names, pa.string()))
+def _column(
+    field: pa.Field, length: int, buffers: tuple[bytes | None, bytes], words: dict[str, pa.Array]
+) -> pa.Array:
+    """A column from its bits and numbers, which it does not copy."""
+    plain = field.type if field.name not in words else field.type.index_type
+    kept = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
+    column = pa.Array.from_buffers(plain, length, kept)
+    if field.name not in words:
+        return column
+    return pa.DictionaryArray.from_arrays(column, words[field.name])

@@ -34,7 +34,7 @@ from hyperperiod.trace.format import (
 )
 from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS
 
-RECORDS_AT_ONCE: Final = 1 << 16
+RECORDS_AT_ONCE: Final = 1 << 13
 """Between two looks at progress: some hundredths of a second, and some 3 MB of packets."""
 
 

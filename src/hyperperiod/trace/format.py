@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, Typed
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperperiod._check import Fields
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import PROBLEM_LIMIT, SYSTEM_ENDINGS
 from hyperperiod.model.part import entries_of, show_path
@@ -450,17 +451,10 @@ _NEEDS: Final[dict[Kind, dict[str, int]]] = {
 """What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
 
 
-def _limits(field: str) -> NDArray[np.uint32]:
-    """By kind, what the field is below; above all numbers where anything will do."""
-    limits = np.full(max(Kind) + 1, 1 << 16, np.uint32)
-    for kind, fields in _NEEDS.items():
-        limits[kind] = fields.get(field, limits[kind])
-    return limits
+_SPECIAL: Final = {"pcpu": NONE, "vcpu": SPARE, "payer": SPARE, "task": NONE}
+"""The least number of a field that is no id of the header."""
 
-
-_LIMITS: Final = {field: _limits(field) for field in ("pcpu", "vcpu", "payer", "task")}
-
-_RULES: Final = np.array((len(Budget), len(Order), len(Slack)), np.uint64)
+_RULES: Final = (len(Budget), len(Order), len(Slack))
 """How many budget, order and slack rules there are: what a swap may ask for."""
 
 
@@ -469,36 +463,53 @@ class _RecordChecks:
 
     def __init__(self, path: Path, header: Header, count: int) -> None:
         self.path = path
-        self.header = header
+        self.counts = {
+            "pcpu": header["pcpus"],
+            "vcpu": len(header["vcpus"]),
+            "payer": len(header["vcpus"]),
+            "task": len(header["tasks"]),
+        }
         self.count = count
         self.base = 0
         self.last_ns = 0
+        self.fields = Fields([self._ids(kind) for kind in range(max(Kind) + 1)], _RULES)
+
+    def _ids(self, kind: int) -> list[tuple[int, int, int]]:
+        """What the fields with ids may be in records of a kind, as `Fields` takes it."""
+        needs = _NEEDS.get(Kind(kind), {}) if kind else {}
+        return [
+            (min(self.counts[field], special), special, needs.get(field, 1 << 16))
+            for field, special in _SPECIAL.items()
+        ]
 
     def see(self, chunk: Records) -> None:
         """The next records."""
-        _check_kinds(self.path, chunk, self.base)
-        _check_ids(self.path, self.header, chunk, self.base)
-        _check_needs(self.path, chunk, self.base)
-        self._check_times(chunk)
-        self._check_end(chunk)
+        plain = np.ascontiguousarray(chunk).view(np.uint8)
+        wrong = self.fields.first_wrong(plain, self.last_ns, self.count - self.base)
+        if wrong is not None:
+            raise self._refused(chunk, *wrong)
         self.last_ns = int(chunk["time_ns"][-1])
         self.base += len(chunk)
 
-    def _check_times(self, chunk: Records) -> None:
-        times = chunk["time_ns"]
-        ordered = np.concatenate(([np.uint64(self.last_ns)], times))
-        back = np.flatnonzero(ordered[1:] < ordered[:-1])
-        if len(back):
-            at = int(back[0])
-            key = f"record {self.base + at}: time_ns"
-            found = f"{int(times[at])} after {int(ordered[at])}"
-            raise _bad(self.path, key, found, "times that never go back")
-
-    def _check_end(self, chunk: Records) -> None:
-        ends = self.base + np.flatnonzero(chunk["kind"] == Kind.END)
-        if len(ends) and int(ends[0]) < self.count - 1:
-            key, found = f"record {int(ends[0])}: kind", "an end with records after it"
-            raise _bad(self.path, key, found, "an end as the last record")
+    def _refused(self, chunk: Records, at: int, what: str) -> InputError:
+        """Why a record is refused: what is wrong is a field, or that it is an end."""
+        if what == "end":
+            found, allowed = "an end with records after it", "an end as the last record"
+            return _bad(self.path, f"record {self.base + at}: kind", found, allowed)
+        found = str(int(chunk[what][at]))
+        if what == "time_ns":
+            before_ns = int(chunk["time_ns"][at - 1]) if at else self.last_ns
+            found, allowed = f"{found} after {before_ns}", "times that never go back"
+        elif what == "kind":
+            allowed = f"{min(Kind).value} to {max(Kind).value}"
+        elif what == "value":
+            allowed = "budget | order << 8 | slack << 16"
+        elif int(found) >= _SPECIAL[what]:
+            allowed = f"an id in a {Kind(int(chunk['kind'][at])).name}"
+        else:
+            special = " or ".join(str(word) for word in range(NONE, _SPECIAL[what] - 1, -1))
+            allowed = f"below {self.counts[what]}, or {special}"
+        return _bad(self.path, f"record {self.base + at}: {what}", found, allowed)
 
 
 def _require_whole(path: Path, records: Records, tail_bytes: int, count: int) -> None:
@@ -511,50 +522,6 @@ def _require_whole(path: Path, records: Records, tail_bytes: int, count: int) ->
     half = f" and {tail_bytes} bytes of the next" if tail_bytes else ""
     until = f", up to {format_time(end_ns(records))}" if len(records) else ""
     raise _cut(path, f"{count} records{half}{until}, and no end")
-
-
-def _check_kinds(path: Path, chunk: Records, base: int) -> None:
-    kinds = chunk["kind"]
-    unknown = np.flatnonzero((kinds < min(Kind)) | (kinds > max(Kind)))
-    if len(unknown):
-        at = int(unknown[0])
-        allowed = f"{min(Kind).value} to {max(Kind).value}"
-        raise _bad(path, f"record {base + at}: kind", str(int(kinds[at])), allowed)
-
-
-def _check_ids(path: Path, header: Header, chunk: Records, base: int) -> None:
-    vcpus = len(header["vcpus"])
-    limits = {
-        "pcpu": (header["pcpus"], (NONE,)),
-        "vcpu": (vcpus, (NONE, SPARE)),
-        "payer": (vcpus, (NONE, SPARE)),
-        "task": (len(header["tasks"]), (NONE,)),
-    }
-    for field, (limit, special) in limits.items():
-        column = chunk[field]
-        outside = column >= limit
-        for word in special:
-            outside &= column != word
-        if outside.any():
-            at = int(outside.argmax())
-            allowed = f"below {limit}, or {' or '.join(str(word) for word in special)}"
-            raise _bad(path, f"record {base + at}: {field}", str(int(column[at])), allowed)
-
-
-def _check_needs(path: Path, chunk: Records, base: int) -> None:
-    for field, limits in _LIMITS.items():
-        missing = chunk[field] >= limits[chunk["kind"]]
-        if missing.any():
-            at = int(missing.argmax())
-            allowed = f"an id in a {Kind(int(chunk['kind'][at])).name}"
-            raise _bad(path, f"record {base + at}: {field}", str(int(chunk[field][at])), allowed)
-    swaps = np.flatnonzero(chunk["kind"] == Kind.SWAP)
-    for at in swaps.tolist():
-        value = int(chunk["value"][at])
-        asked = np.array((value & 0xFF, value >> 8 & 0xFF, value >> 16), np.uint64)
-        if (asked >= _RULES).any():
-            key, allowed = f"record {base + at}: value", "budget | order << 8 | slack << 16"
-            raise _bad(path, key, str(value), allowed)
 
 
 def _cut(path: Path, found: str) -> InputError:

@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 
 #include "src/hyperperiod/trace/properties/checker.hpp"
+#include "src/hyperperiod/trace/properties/fields.hpp"
 
 namespace nb = nanobind;
 using namespace hyperperiod::trace;
@@ -187,11 +189,34 @@ Header header_of(const nb::dict &table, Time late, const std::array<Words, 3> &r
 
 using Bytes = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void feed(Checker &checker, const Bytes &bytes) {
+std::span<const Record> records_in(const Bytes &bytes) {
     const auto *const records = reinterpret_cast<const Record *>(bytes.data());
-    const std::span window(records, bytes.size() / sizeof(Record));
+    return {records, bytes.size() / sizeof(Record)};
+}
+
+void feed(Checker &checker, const Bytes &bytes) {
     const nb::gil_scoped_release released;
-    checker.feed(window);
+    checker.feed(records_in(bytes));
+}
+
+std::optional<std::pair<std::size_t, std::string>>
+first_wrong(const Fields &fields, const Bytes &bytes, u64 before, u64 left) {
+    const nb::gil_scoped_release released;
+    const auto wrong = fields.first_wrong(records_in(bytes), before, left);
+    return wrong ? std::optional(std::pair(wrong->at, wrong->what)) : std::nullopt;
+}
+
+using Numbers = std::array<u32, 3>;
+
+Fields fields_of(const std::vector<std::array<Numbers, 4>> &ids, std::array<u64, 3> rules) {
+    std::vector<Ids> all;
+    for (const auto &of_kind : ids) {
+        Ids row;
+        for (std::size_t field = 0; field < row.size(); field++)
+            row[field] = {of_kind[field][0], of_kind[field][1], of_kind[field][2]};
+        all.push_back(row);
+    }
+    return {std::move(all), rules};
 }
 
 using Told = std::tuple<std::string, u64, std::vector<std::pair<Time, std::string>>>;
@@ -228,4 +253,11 @@ NB_MODULE(_check, module) {
             nb::arg("slacks"), nb::arg("properties"))
         .def("feed", feed, nb::arg("records"))
         .def("close", finish);
+    nb::class_<Fields>(module, "Fields")
+        .def(
+            "__init__",
+            [](Fields *self, const std::vector<std::array<Numbers, 4>> &ids,
+               std::array<u64, 3> rules) { new (self) Fields(fields_of(ids, rules)); },
+            nb::arg("ids"), nb::arg("rules"))
+        .def("first_wrong", first_wrong, nb::arg("records"), nb::arg("before_ns"), nb::arg("left"));
 }

@@ -3,6 +3,7 @@
 // The module hyperperiod._convert: traces in other formats. src/hyperperiod/_convert.pyi is the
 // same in Python's words.
 
+#include "columns.hpp"
 #include "csv.hpp"
 #include "perfetto.hpp"
 #include "perfetto_fields.hpp"
@@ -86,6 +87,72 @@ nb::bytes last_packets(PerfettoWriter &writer, u64 now_ns) {
     return taken(writer);
 }
 
+// Bytes for so many bits, or numbers; what is in them is not known yet.
+class Room {
+  public:
+    explicit Room(std::size_t size)
+        : bytes_(nb::steal<nb::bytes>(
+              PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)))) {
+        if (!bytes_.is_valid())
+            throw nb::python_error();
+    }
+
+    template <class Number> Number *as() const {
+        return reinterpret_cast<Number *>(PyBytes_AsString(bytes_.ptr()));
+    }
+    const nb::bytes &bytes() const { return bytes_; }
+
+  private:
+    nb::bytes bytes_;
+};
+
+// The columns of the records of an array, in the order of a record's fields: for each the bits
+// that say which records have one (or None), and the numbers or bits.
+nb::list columns(const ColumnWriter &writer, nb::handle array) {
+    const Records records(array);
+    const std::size_t count = records.all().size();
+    const auto numbers = [count](std::size_t size) { return Room(count * size); };
+    const auto bits = [count] { return Room((count + 7) / 8); };
+    const Room time_ns = numbers(8), kind = numbers(4), pcpu = numbers(2), vcpu = numbers(4),
+               payer = numbers(4), task = numbers(4), job = numbers(4), value = numbers(8);
+    const Room has_pcpu = bits(), has_vcpu = bits(), has_payer = bits(), has_task = bits(),
+               has_job = bits(), also_pays = bits(), extra_time = bits();
+    const Columns room{.time_ns = time_ns.as<u64>(),
+                       .kind = kind.as<u32>(),
+                       .pcpu = pcpu.as<u16>(),
+                       .has_pcpu = has_pcpu.as<u8>(),
+                       .vcpu = vcpu.as<u32>(),
+                       .has_vcpu = has_vcpu.as<u8>(),
+                       .payer = payer.as<u32>(),
+                       .has_payer = has_payer.as<u8>(),
+                       .task = task.as<u32>(),
+                       .has_task = has_task.as<u8>(),
+                       .job = job.as<u32>(),
+                       .has_job = has_job.as<u8>(),
+                       .value = value.as<u64>(),
+                       .also_pays = also_pays.as<u8>(),
+                       .extra_time = extra_time.as<u8>()};
+    {
+        nb::gil_scoped_release others_may_run;
+        writer.write(records.all(), room);
+    }
+    nb::list all;
+    const auto append = [&all](nb::object which, const Room &what) {
+        all.append(nb::make_tuple(std::move(which), what.bytes()));
+    };
+    append(nb::none(), time_ns);
+    append(nb::none(), kind);
+    append(has_pcpu.bytes(), pcpu);
+    append(has_vcpu.bytes(), vcpu);
+    append(has_payer.bytes(), payer);
+    append(has_task.bytes(), task);
+    append(has_job.bytes(), job);
+    append(nb::none(), value);
+    append(nb::none(), also_pays);
+    append(nb::none(), extra_time);
+    return all;
+}
+
 nb::tuple fields() {
     nb::list rows;
 #define ROW(message, name, number) rows.append(nb::make_tuple(#message, #name, number));
@@ -130,6 +197,9 @@ NB_MODULE(_convert, module) {
         .def(nb::init<Names, Names, Names, std::vector<u8>>(), nb::kw_only(), "vcpus"_a, "tasks"_a,
              "kinds"_a, "of_job"_a)
         .def("rows", &written<CsvWriter>, "records"_a);
+    nb::class_<ColumnWriter>(module, "Columns")
+        .def(nb::init<u32, std::vector<u8>>(), nb::kw_only(), "vcpus"_a, "of_job"_a)
+        .def("columns", &columns, "records"_a);
     module.attr("PERFETTO_FIELDS") = fields();
     module.attr("PERFETTO_VALUES") = values();
 }

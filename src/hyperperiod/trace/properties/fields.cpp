@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "src/hyperperiod/trace/properties/fields.hpp"
+
+namespace hyperperiod::trace {
+
+std::optional<Misfit> Fields::first_wrong(std::span<const Record> records, u64 before,
+                                          u64 left) const {
+    for (std::size_t at = 0; at < records.size(); at++) {
+        const Record &record = records[at];
+
+        if (const char *const what = wrong_field(record)) [[unlikely]]
+            return Misfit{at, what};
+        if (record.time < before) [[unlikely]]
+            return Misfit{at, "time_ns"};
+        if (record.kind == Kind::end && at + 1 < left) [[unlikely]]
+            return Misfit{at, "end"};
+        before = record.time;
+    }
+    return std::nullopt;
+}
+
+// The name of a field whose number cannot be; nullptr if all are well by themselves.
+const char *Fields::wrong_field(const Record &record) const {
+    const auto kind = static_cast<std::size_t>(record.kind);
+    if (kind == 0 || kind >= ids_.size())
+        return "kind";
+    const auto &[pcpu, vcpu, payer, task] = ids_[kind];
+    if (!pcpu.has(record.pcpu))
+        return "pcpu";
+    if (!vcpu.has(record.vcpu))
+        return "vcpu";
+    if (!payer.has(record.payer))
+        return "payer";
+    if (!task.has(record.task))
+        return "task";
+    return record.kind == Kind::swap && !is_swap(record.value) ? "value" : nullptr;
+}
+
+// Whether it is a budget, an order and a slack rule, a byte each from the lowest.
+bool Fields::is_swap(u64 value) const {
+    return (value & 0xFF) < rules_[0] && (value >> 8 & 0xFF) < rules_[1] && value >> 16 < rules_[2];
+}
+
+} // namespace hyperperiod::trace
