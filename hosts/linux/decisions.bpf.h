@@ -396,7 +396,42 @@ VERB hp_u64 pick(hp_u32 number) {
     return kicks;
 }
 
-/* --- cpus of a global policy come and go ------------------------------------------------------ */
+/* --- cpus of a global policy ------------------------------------------------------------------ */
+
+/* The places where a server may run, as a mask; 0: all that there are, or none. */
+static __always_inline hp_u64 places_of(const struct server *server) {
+    hp_u64 places = hp_zero;
+
+    HP_FOR (place, LX_CPUS) {
+        if (place >= lx.places)
+            break;
+        if (may_have(server, cpu_at(place)))
+            places = HP_FORGET(places | 1ull << (place % LX_CPUS));
+    }
+    return places == ~0ull >> ((LX_CPUS - lx.places) % LX_CPUS) ? 0 : places;
+}
+
+/* Tells the core on which of its pcpus a server may run. With the lock held. */
+static __noinline int bind_server(struct lock_domain *domain, const struct server *server,
+                                  hp_u32 vcpu) {
+    const hp_u64 places = places_of(server);
+
+    if (!lx.global || places == hp_bound_to(&domain->core, vcpu))
+        return 0;
+    hp_bind(&domain->core, vcpu, places);
+    record_call(0, HP_RECORD_BIND, vcpu, places);
+    return 0;
+}
+
+/* The numbers of pcpus are others now. With the lock held. */
+static __always_inline void bind_all(struct lock_domain *domain) {
+    HP_FOR (id, LX_SERVERS_PER_LOCK) {
+        const struct server *server = server_by(id);
+
+        if (server)
+            bind_server(domain, server, id);
+    }
+}
 
 /* What is known of a pcpu is known of the one whose number it gets. With the lock held. */
 static __always_inline void rename_pcpu(struct lock_domain *domain, hp_u32 from, hp_u32 to) {
@@ -434,6 +469,7 @@ VERB hp_u64 drop_cpu(hp_u32 number) {
         cpu->is_stolen = 0;
         cpu->granted = LX_NOBODY;
         release_if_absent(domain, 0, cpu, before);
+        bind_all(domain);
         kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
@@ -478,6 +514,7 @@ VERB hp_u64 add_cpu(hp_u32 number) {
         cpu->place = pcpu;
         if (pcpu == 1)
             hold_running(domain);
+        bind_all(domain);
         kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);

@@ -335,7 +335,7 @@ void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period
     params.priority = server->priority;
     params.flags = server->flags;
     params.weight = 0;
-    if (quota_us > period_us || change_server(*number, server->inside, &params))
+    if (quota_us > period_us || change_server(*number, server->inside, &params, server->cpus))
         __sync_fetch_and_add(&lx.refused, 1);
 }
 

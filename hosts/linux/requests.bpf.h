@@ -139,7 +139,8 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
 }
 
 /* Adds the server, or changes it: one of the core's errors, or an errno, or 0. */
-VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params HP_NOT_NULL) {
+VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params HP_NOT_NULL,
+                       hp_u64 cpus) {
     const hp_u32 lock = LX_LOCK_OF(id);
     struct lock_domain *domain = domain_by(lock);
     struct server *server = bpf_map_lookup_elem(&servers, &id);
@@ -155,6 +156,8 @@ VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params 
     error = give(domain, server, id, params, now_ns);
     if (!error) {
         server->inside = inside;
+        server->cpus = cpus;
+        bind_server(domain, server, LX_NUMBER_OF(id));
         kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
@@ -164,14 +167,20 @@ VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params 
 
 SEC("syscall")
 int lx_set(struct lx_set *to) {
+    const struct server *before = server_by(to->server);
+    const bool moves = before && before->cpus != to->cpus;
     struct hp_params params;
+    int error;
 
     params.period_ns = to->period_ns;
     params.budget_ns = to->budget_ns;
     params.priority = to->priority;
     params.flags = to->flags;
     params.weight = to->weight;
-    return change_server(to->server, to->inside, &params);
+    error = change_server(to->server, to->inside, &params, to->cpus);
+    if (!error && moves)
+        refresh();
+    return error;
 }
 
 SEC("syscall")

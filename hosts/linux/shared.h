@@ -148,6 +148,7 @@ struct lx_set {
     unsigned int unused;
     unsigned long long period_ns;
     unsigned long long budget_ns;
+    unsigned long long cpus; /* under a global policy: those that it may run on; 0: all */
 };
 
 struct lx_name {

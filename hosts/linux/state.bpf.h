@@ -80,6 +80,7 @@ struct server {
     hp_u32 flags;
     hp_u32 share; /* of a cpu, in units of 1 / WHOLE_CPU, rounded up */
     hp_u64 period_ns;
+    hp_u64 cpus; /* that it may run on, as a mask of their numbers; 0: all that are managed */
 };
 
 struct {
@@ -175,6 +176,11 @@ static __always_inline hp_u32 ids(void) {
 /* The cpu at a place. */
 static __always_inline hp_u32 cpu_at(hp_u32 place) {
     return lx.cpu_at[HP_INDEX(place, LX_CPUS)];
+}
+
+/* Whether a server of a global policy may run on this cpu. */
+static __always_inline bool may_have(const struct server *server, hp_u32 number) {
+    return !server->cpus || server->cpus >> (number % LX_CPUS) & 1;
 }
 
 #endif

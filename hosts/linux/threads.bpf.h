@@ -39,8 +39,11 @@ static __noinline hp_u32 server_of_group(struct cgroup *group) {
     return LX_NOBODY;
 }
 
-/* Whether a thread may run where this server is. */
-static __always_inline bool may_run_there(const struct task_struct *p, hp_u32 id) {
+/* Whether a thread may run wherever this server does, and that is somewhere. */
+static __always_inline bool may_run_there(const struct task_struct *p, const struct server *server,
+                                          hp_u32 id) {
+    bool is_somewhere = false;
+
     if (!lx.global)
         return !(lx.parked >> (LX_LOCK_OF(id) % LX_CPUS) & 1)
                && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), p->cpus_ptr);
@@ -49,10 +52,13 @@ static __always_inline bool may_run_there(const struct task_struct *p, hp_u32 id
     HP_FOR (place, LX_CPUS) {
         if (place >= lx.places)
             break;
+        if (!may_have(server, cpu_at(place)))
+            continue;
+        is_somewhere = true;
         if (!bpf_cpumask_test_cpu(cpu_at(place), p->cpus_ptr))
             return false;
     }
-    return true;
+    return is_somewhere;
 }
 
 /* The entry of a thread, or of its process if that is for all its threads. */
@@ -72,6 +78,7 @@ static __always_inline void look_up(struct task_struct *p, struct thread *thread
     struct cgroup *group = p->cgroups->dfl_cgrp;
     const hp_u64 id = group->kn->id;
     const struct lx_thread *entry;
+    const struct server *server;
 
     if (thread->generation == lx.generation && thread->group == id)
         return;
@@ -87,9 +94,10 @@ static __always_inline void look_up(struct task_struct *p, struct thread *thread
     }
     if (thread->server == LX_NOBODY)
         return;
-    if (!server_by(thread->server)) {
+    server = server_by(thread->server);
+    if (!server) {
         thread->server = LX_NOBODY;
-    } else if (!may_run_there(p, thread->server)) {
+    } else if (!may_run_there(p, server, thread->server)) {
         thread->server = LX_NOBODY;
         __sync_fetch_and_add(&lx.strays, 1);
     }

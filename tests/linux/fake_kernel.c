@@ -71,10 +71,11 @@ const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
 static const char *tell_server(const struct system *system, uint32_t number, const char *verb) {
     const struct server *server = &system->server[number];
 
-    return told("%s %u inside=%u period_ns=%llu budget_ns=%llu priority=%u flags=%u weight=%u",
+    return told("%s %u inside=%u period_ns=%llu budget_ns=%llu priority=%u flags=%u weight=%u "
+                "cpus=%llx",
                 verb, id_of(system, number), server->inside, server->params.period_ns,
                 server->params.budget_ns, server->params.priority, server->params.flags,
-                server->params.weight);
+                server->params.weight, (unsigned long long)server->cpus);
 }
 
 static const char *tell_member(const struct system *system, const struct member *member,

@@ -60,10 +60,10 @@ def test_a_system_is_started_changed_and_stopped(daemon: Daemon) -> None:
     assert daemon.calls == [
         "record 1",
         "start 0.0.0 global=0 cpus=3 recording=1",
-        "add 0 inside=1 period_ns=10000000 budget_ns=3000000 priority=1 flags=0 weight=0",
-        "add 64 inside=3 period_ns=20000000 budget_ns=5000000 priority=0 flags=0 weight=0",
+        "add 0 inside=1 period_ns=10000000 budget_ns=3000000 priority=1 flags=0 weight=0 cpus=0",
+        "add 64 inside=3 period_ns=20000000 budget_ns=5000000 priority=0 flags=0 weight=0 cpus=0",
         f"attach 0 pid={me} key=7",
-        "change 0 inside=1 period_ns=10000000 budget_ns=4000000 priority=1 flags=0 weight=0",
+        "change 0 inside=1 period_ns=10000000 budget_ns=4000000 priority=1 flags=0 weight=0 cpus=0",
         "swap 1.0.0",
         f"attach 64 thread={me} key=-1",
         f"detach 64 thread={me} key=-1",
@@ -71,6 +71,21 @@ def test_a_system_is_started_changed_and_stopped(daemon: Daemon) -> None:
         "record 0",
         "stop",
     ]
+
+
+def test_a_server_of_a_global_policy_is_bound_to_cpus(daemon: Daemon) -> None:
+    """To some of the policy's; all of them are no bound, and what is refused changes nothing."""
+    times = "period_ns=10000000 budget_ns=1000000"
+    daemon.does("policy name=rtds pcpus=1-3", f"server a pcpus=1,3 {times}", f"server b {times}")
+    daemon.does("start", "set b pcpus=2", "set a pcpus=1-3", "set a budget_ns=2000000")
+    assert [call.split()[-1] for call in daemon.calls if "cpus=" in call][1:] == [
+        "cpus=a", "cpus=0", "cpus=4", "cpus=0", "cpus=0"
+    ]  # fmt: skip
+    assert "pcpus: found 0, allowed: the policy's" in daemon.refuses("set b pcpus=0,2")
+    assert "pcpus: found '64'" in daemon.refuses("set b pcpus=64")
+    assert "budget_ns: found" in daemon.refuses("set b pcpus=1 budget_ns=10000001")
+    bound = {one["name"]: one.get("pcpus") for one in daemon.does("status")["servers"]}
+    assert bound == {"a": None, "b": [2]}
 
 
 def test_status_tells_all(daemon: Daemon) -> None:
@@ -144,6 +159,8 @@ def test_every_legal_policy_is_taken_and_no_other(daemon: Daemon) -> None:
         ("server c period_ns=10 budget_ns=5", "pcpu: found none"),
         ("server c pcpu=2 period_ns=10 budget_ns=5", "pcpu: found another one"),
         ("server c pcpu=global period_ns=10 budget_ns=5", "pcpu: found global"),
+        ("server c pcpu=0 pcpus=0 period_ns=10 budget_ns=5", "pcpus: found some, allowed: pcpu="),
+        ("set a pcpus=1", "pcpus: found some, allowed: pcpu="),
         ("server c pcpu=64 period_ns=10 budget_ns=5", "pcpu: found '64'"),
         ("server c pcpu=0 period_ns=0 budget_ns=5", "period_ns: found '0'"),
         ("server c pcpu=0 period_ns=1e6 budget_ns=5", "period_ns: found '1e6'"),

@@ -7,12 +7,12 @@ The machine is as fast as this host lets it: nothing is said of how much time an
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.linux.scripts import Left, run_phases
 
 from hyperperiod.model import FailedError
+from hyperperiod.trace.format import Kind
 
 pytestmark = pytest.mark.xdist_group("two cpus on linux")
 
@@ -41,11 +41,28 @@ ask record on
     f"load hog\nask attach {name} pid=$it\n"
     for name in ("first", "second", "third")
 )
-# What they are promised is more than the one cpu that stays has.
-OVERBOOKED = (
-    GLOBAL.replace("budget_ns=2500000", "budget_ns=4500000")
-    + f"""ask start force=1
+# The thread of the first may run where that does and nowhere else; the second's not where it does.
+BOUND = (
+    GLOBAL
+    + """\
+ask set first pcpus=1
+ask set second pcpus=0
+set -- $loads
+load pin $1 1
+ask start force=1
 busybox sleep 0.3
+"""
+)
+STRAYS = """\
+ask set first pcpus=0-1
+busybox sleep 0.1
+ask set first pcpus=1
+busybox sleep 0.1
+load pin $2 1
+busybox sleep 0.1
+"""
+# A server without any cpu has no threads; when the cpu is back they may run everywhere.
+GONE = f"""\
 echo 0 >{CPU}
 busybox sleep 0.3
 ask status
@@ -53,6 +70,10 @@ busybox cp /tmp/answer /left/$phase/without
 echo 1 >{CPU}
 busybox sleep 0.3
 """
+# What they are promised is more than the one cpu that stays has.
+OVERBOOKED = (
+    GLOBAL.replace("budget_ns=2500000", "budget_ns=4500000")
+    + f"ask start force=1\nbusybox sleep 0.3\n{GONE}"
 )
 PHASES = {
     "parked": PARTITIONED + TOGGLE * 3,
@@ -60,6 +81,7 @@ PHASES = {
     + "".join(f"/bin/load pin $one {turn % 2}\n" for turn in range(40))
     + "busybox sleep 0.3\n",
     "global": f"{GLOBAL}load hog\nask start force=1\nbusybox sleep 0.3\n" + TOGGLE * 3,
+    "bound": BOUND + STRAYS,
     "contended": f"{GLOBAL}ask start force=1\n"
     + "ask set first budget_ns=3000000\nask swap name=deferrable+edf+none\n"
     "ask set first budget_ns=2000000\nask swap name=rtds\n" * 20,
@@ -102,10 +124,44 @@ def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
     assert left["pinned"].status["servers"][0]["arrivals"] >= 10
 
 
+def cpus_of(left: Left, server: int) -> set[int]:
+    """Where a server was granted a cpu, as long as both were there."""
+    records = left.domains[0].records
+    granted = (records["kind"] == Kind.RUN) & (records["vcpu"] == server)
+    return {int(pcpu) for pcpu in records["pcpu"][granted]}
+
+
+def test_a_bound_server_runs_on_its_cpus_alone(left: dict[str, Left]) -> None:
+    """And its threads need no more than these; one that may not run on all of them is a stray."""
+    bound = left["bound"]
+    assert [server.get("pcpus") for server in bound.status["servers"]] == [[1], [0], None]
+    assert cpus_of(bound, 0) == {1}
+    assert cpus_of(bound, 1) == {0}
+    assert [server["runnable"] for server in bound.status["servers"]] == [1, 0, 1]
+    assert bound.status["servers"][0]["arrivals"] >= 2
+    assert bound.status["strays"] >= 2
+
+
+@pytest.fixture(scope="module")
+def with_one(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
+    """What phases left in which one of the two cpus is gone for a while."""
+    phases = {"overbooked": OVERBOOKED, "homeless": BOUND + GONE}
+    return run_phases(phases, tmp_path_factory.mktemp("one"), cpus=2)
+
+
 @pytest.mark.slow
-def test_servers_without_room_on_the_cpus_that_stay_are_parked(tmp_path: Path) -> None:
+def test_a_server_whose_cpus_are_gone_is_back_with_them(with_one: dict[str, Left]) -> None:
+    homeless = with_one["homeless"]
+    without = json.loads(homeless.files["without"])
+    assert [server["runnable"] for server in without["servers"]] == [0, 1, 1]
+    assert [server["runnable"] for server in homeless.status["servers"]] == [1, 1, 1]
+    assert homeless.status["exit_kind"] == 0
+
+
+@pytest.mark.slow
+def test_servers_without_room_on_the_cpus_that_stay_are_parked(with_one: dict[str, Left]) -> None:
     """The last one: its thread is background, which has a part of what is left."""
-    overbooked = run_phases({"overbooked": OVERBOOKED}, tmp_path, cpus=2)["overbooked"]
+    overbooked = with_one["overbooked"]
     without = json.loads(overbooked.files["without"])
     assert without["parked"] == 0b100
     assert [server["runnable"] for server in without["servers"]] == [1, 1, 0]

@@ -178,6 +178,7 @@ static const char *set(const struct server *server) {
         .weight = server->params.weight,
         .period_ns = server->params.period_ns,
         .budget_ns = server->params.budget_ns,
+        .cpus = server->cpus,
     };
 
     return request("lx_set", &to, sizeof(to));

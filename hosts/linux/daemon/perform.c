@@ -109,14 +109,15 @@ static bool do_set(struct doing *doing) {
     if (!named(doing, &number))
         return false;
     struct server *server = &system->server[number];
-    const struct hp_params before = server->params;
-    const struct hp_params params = asked_params(&before, doing->request);
-    if (!change_server(system, number, &params, &doing->problem))
+    const struct server before = *server;
+    const struct hp_params params = asked_params(&before.params, doing->request);
+    if (!bind_server(system, server, doing->request, &doing->problem))
         return false;
-    if (leaves_time(doing, server->lock)
+    if (change_server(system, number, &params, &doing->problem) && leaves_time(doing, server->lock)
         && (!system->running || agrees(doing, kernel_change(system, number))))
         return true;
-    change_server(system, number, &before, &doing->problem);
+    server->cpus = before.cpus;
+    change_server(system, number, &before.params, &doing->problem);
     return false;
 }
 

@@ -38,6 +38,18 @@ static void add_usage(struct text *answer, const struct lx_look *look) {
         add(answer, ", \"runs_at\": %u", look->runs_at);
 }
 
+/* The numbers of cpus, in a list. */
+static void add_cpus(struct text *answer, uint64_t cpus) {
+    const char *between = "";
+
+    add(answer, "[");
+    for (; cpus != 0; cpus &= cpus - 1) {
+        add(answer, "%s%u", between, (unsigned int)__builtin_ctzll(cpus));
+        between = ", ";
+    }
+    add(answer, "]");
+}
+
 static void add_server_of(struct text *answer, const struct system *system, uint32_t number) {
     const struct server *server = &system->server[number];
     struct lx_look look;
@@ -46,6 +58,10 @@ static void add_server_of(struct text *answer, const struct system *system, uint
     add_quoted(answer, server->name);
     if (server->cpu != HOME_GLOBAL)
         add(answer, ", \"pcpu\": %u", server->cpu);
+    if (server->cpus != 0) {
+        add(answer, ", \"pcpus\": ");
+        add_cpus(answer, server->cpus);
+    }
     if (server->params.flags & HP_BEST_EFFORT)
         add(answer, ", \"best_effort\": true, \"weight\": %u", server->params.weight);
     else
@@ -112,14 +128,9 @@ void add_status(struct text *answer, const struct system *system) {
         return;
     add(answer, ", ");
     add_policy(answer, system);
-    add(answer, ", \"cpus\": [");
-    for (uint64_t left = system->cpus; left != 0; left &= left - 1) {
-        add(answer, "%s", between);
-        add(answer, "%u", (unsigned int)__builtin_ctzll(left));
-        between = ", ";
-    }
-    add(answer, "], \"servers\": [");
-    between = "";
+    add(answer, ", \"cpus\": ");
+    add_cpus(answer, system->cpus);
+    add(answer, ", \"servers\": [");
     for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
         if (!system->server[i].present)
             continue;

@@ -248,6 +248,22 @@ static bool find_home(const struct system *system, const struct request *request
     return true;
 }
 
+bool bind_server(const struct system *system, struct server *server, const struct request *request,
+                 struct text *problem) {
+    const uint64_t asked = request->number[KEY_PCPUS];
+
+    if (!request->given[KEY_PCPUS])
+        return true;
+    if (!system->global)
+        add(problem, "pcpus: found some, allowed: pcpu=, as the policy is for each cpu by itself");
+    else if (asked & ~system->cpus)
+        add(problem, "pcpus: found %u, allowed: the policy's pcpus",
+            (unsigned int)__builtin_ctzll(asked & ~system->cpus));
+    else
+        server->cpus = asked == system->cpus ? 0 : asked;
+    return system->global && !(asked & ~system->cpus);
+}
+
 static bool find_users(const struct request *request, struct server *server, struct text *problem) {
     const char *word = request->word[KEY_USERS];
     uint64_t number;
@@ -300,7 +316,9 @@ bool add_server(struct system *system, const struct request *request, uint32_t *
         add(problem, "server: found %u already, allowed: so many", SERVER_LIMIT);
         return false;
     }
-    if (!find_home(system, request, &server, problem) || !find_users(request, &server, problem))
+    if (!find_home(system, request, &server, problem)
+        || !bind_server(system, &server, request, problem)
+        || !find_users(request, &server, problem))
         return false;
     memcpy(server.name, request->name, sizeof(server.name));
     server.number = free_number(system, server.lock);

@@ -28,6 +28,7 @@ struct server {
     uint32_t cpu;    /* its cpu, or HOME_GLOBAL */
     uint32_t lock;   /* its lock domain */
     uint32_t number; /* its number there */
+    uint64_t cpus;   /* of those of a global policy the ones that it may run on; 0: all */
     uint32_t inside; /* in which order its threads run (request.h) */
     long long users; /* the group that may enter it, or USERS_... */
     struct hp_params params;
@@ -84,6 +85,8 @@ bool add_server(struct system *system, const struct request *request, uint32_t *
 bool change_server(struct system *system, uint32_t number, const struct hp_params *params,
                    struct text *problem);
 void remove_server(struct system *system, uint32_t number);
+bool bind_server(const struct system *system, struct server *server, const struct request *request,
+                 struct text *problem);
 
 /* The parameters that a server would have if the request were granted. */
 struct hp_params asked_params(const struct hp_params *now, const struct request *request);

@@ -14,6 +14,7 @@ from hyperperiod.cli.options import (
     cpus_option,
     json_option,
     policy_option,
+    read_cpus,
     read_policy,
     read_time,
     system_argument,
@@ -245,6 +246,12 @@ def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> int |
 @click.option(
     "--priority", type=Whole(0, 2**24 - 1), metavar="N", help="Its new priority; 0 is the highest."
 )
+@click.option(
+    "--cpus",
+    callback=read_cpus,
+    metavar="LIST",
+    help="Under a global policy: of its cpus those that the server may run on, such as 2-3.",
+)
 @force_option
 @socket_option
 def set_server(
@@ -252,14 +259,16 @@ def set_server(
     period_ns: int | None,
     budget_ns: int | None,
     priority: int | None,
+    cpus: list[int] | None,
     force: bool,
     socket_path: Path,
 ) -> None:
-    """Give SERVER other parameters; they take effect at its next refill."""
-    asked = {"period_ns": period_ns, "budget_ns": budget_ns, "priority": priority}
+    """Give SERVER other parameters; they take effect at its next refill, its cpus at once."""
+    listed = None if cpus is None else ",".join(map(str, cpus))
+    asked = {"period_ns": period_ns, "budget_ns": budget_ns, "priority": priority, "pcpus": listed}
     words = [f"{key}={value}" for key, value in asked.items() if value is not None]
     if not words:
-        raise click.UsageError("nothing to set: give --period, --budget or --priority")
+        raise click.UsageError("nothing to set: give --period, --budget, --priority or --cpus")
     _ask(socket_path, " ".join(["set", server, *words, f"force={int(force)}"]), f"set: {server}")
 
 

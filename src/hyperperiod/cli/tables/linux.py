@@ -43,7 +43,7 @@ def servers_table(status: Mapping[str, Any]) -> Table:
     for server in status["servers"]:
         table.add_row(
             server["name"],
-            str(server.get("pcpu", "any")),
+            cpus_text(server),
             promised_text(server),
             share_text(share_had(server)),
             time_text(server.get("stolen_ns")),
@@ -53,6 +53,13 @@ def servers_table(status: Mapping[str, Any]) -> Table:
             " ".join(map(member_text, server["members"])) or count_text(0),
         )
     return table
+
+
+def cpus_text(server: Mapping[str, Any]) -> str:
+    """The cpus that a server may run on."""
+    if "pcpus" in server:
+        return ",".join(map(str, server["pcpus"]))
+    return str(server.get("pcpu", "any"))
 
 
 def promised_text(server: Mapping[str, Any]) -> str:
