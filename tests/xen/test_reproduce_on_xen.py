@@ -11,7 +11,12 @@ from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, spare_gain
-from hyperperiod.experiments.reproduce.result import PacketRow, SpareGainRow
+from hyperperiod.experiments.reproduce.result import (
+    PacketRow,
+    ServerEventsRow,
+    ServerRunRow,
+    SpareGainRow,
+)
 from hyperperiod.hosts.xen import plan
 from hyperperiod.model import InputError
 
@@ -40,6 +45,41 @@ def test_a_spare_gains_as_in_the_simulator() -> None:
     assert "of the simulator's" in alike.text
     assert alike.holds, alike.ours
     assert all(row.donated_ns > 0 for row in rows_of(SpareGainRow, figure.rows))
+
+
+def require_times(rows: list[ServerEventsRow], horizon_ns: int) -> None:
+    """Handlers took time, together less than a thousandth of the run on each core."""
+    for row in rows:
+        assert row.host == "xen"
+        assert row.decide_ns is not None
+        assert row.wake_ns is not None
+        assert row.overhead_ns is not None
+        assert 0 < row.wake_ns < row.decide_ns < row.overhead_ns < horizon_ns * row.pcpus / 1000
+
+
+def test_handlers_of_servers_take_time() -> None:
+    """Seven releases of ten servers; a long server that is preempted on one core."""
+    horizon_ns = 500_000_000
+    figure = reproduced("exsched-table1", Asked(host="xen", horizon_ns=horizon_ns))
+    rows = rows_of(ServerEventsRow, figure.rows)
+    require_times(rows, horizon_ns)
+    assert [row.refill_runs for row in rows] == [7, 14, 21, 22]
+    _, preempted = figure.claims
+    assert preempted.holds, preempted.ours
+
+
+@pytest.mark.slow
+def test_servers_of_other_figures() -> None:
+    figure = reproduced("exsched-table3", Asked(host="xen", horizon_ns=1_000_000_000))
+    grouped, mixed, fitted = rows_of(ServerEventsRow, figure.rows)
+    require_times([grouped, mixed, fitted], 1_000_000_000)
+    assert mixed.preemptions > 50 > grouped.preemptions
+    assert figure.claims[1].holds
+    figure = reproduced("exsched-fig8", Asked(host="xen"))
+    assert all(claim.holds for claim in figure.claims), figure.claims
+    assert {row.host for row in rows_of(ServerRunRow, figure.rows)} == {"xen"}
+    figure = reproduced("exsched-fig7", Asked(host="xen", horizon_ns=200_000_000, sets=1))
+    require_times(rows_of(ServerEventsRow, figure.rows), 200_000_000)
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED
 from hyperperiod.cli.options import json_option
 
 TARGETS = (
-    "arm64", "x86_64", "tools", "tools-arm64", "xl", "guests", "lockstep", "linux-guest",
-    "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps", "x86_64-stock",
+    "arm64", "x86_64", "tools", "tools-arm64", "xl", "guests", "lockstep", "handlers",
+    "linux-guest", "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps",
+    "x86_64-stock",
 )  # fmt: skip
 
 folder_type = click.Path(path_type=Path, resolve_path=True)
@@ -58,6 +59,7 @@ def build(
     xl           xl and xenalyze that know the scheduler by name
     guests       the program that runs a domain's tasks (comes with arm64)
     lockstep     what keeps several pcpus in exact time (comes with arm64)
+    handlers     what counts the scheduler's instructions (comes with arm64)
     linux-guest  Linux for arm64 with tasks as threads: for domains with guest = "linux"
 
     With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -ptps it has

@@ -114,9 +114,9 @@ class WorstPacketRow(ResultObject):
 class ServerEventsRow(ResultObject):
     """How often handlers ran for servers; of several draws the means; the paper's time beside.
 
-    On Linux also how long they ran: `overhead_ns` in all, of which `decide_ns` in decisions,
-    `wake_ns` and `sleep_ns` when tasks are released and complete, `switch_ns` at switches. Of two
-    cores, `times` is how many times as long as on one, for the same servers.
+    On Linux and on Xen also how long they ran: `overhead_ns` in all, of which `decide_ns` in
+    decisions, `wake_ns` and `sleep_ns` when tasks are released and complete, `switch_ns` at
+    switches. Of two cores, `times` is how many times as long as on one, for the same servers.
     """
 
     test: str

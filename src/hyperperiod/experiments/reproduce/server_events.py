@@ -9,7 +9,7 @@ schedule's, and that is counted here:
 - *preemptions*, unfinished jobs that another server displaces;
 - *picks*, decisions of the scheduler: at releases, depletions and completions.
 
-On Linux the handlers' times are measured as well (`server_handlers`).
+On Linux and on Xen the handlers' times are measured as well (`server_handlers`).
 
 Each server has one task that asks for its whole budget in each of its periods.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hyperperiod.experiments.reproduce.on_host import Host, run_on
+from hyperperiod.experiments.reproduce.on_host import run_on
 from hyperperiod.model import PRESETS, Domain, Interface, System, Task
 
 POLICIES = ("hsf-fp", "partitioned-hsf-fp")
@@ -69,9 +69,9 @@ def two_level_system(name: str, servers: Sequence[Interface], pcpus: Sequence[in
     )
 
 
-def count_events(host: Host, system: System, horizon_ns: int, seed: int) -> Events:
-    """The events of a run. KeyboardInterrupt if Ctrl-C ended it."""
-    found = run_on(host, system, horizon_ns, seed)
+def count_events(system: System, horizon_ns: int, seed: int) -> Events:
+    """The events of a run in the simulator. KeyboardInterrupt if Ctrl-C ended it."""
+    found = run_on("sim", system, horizon_ns, seed)
     return Events(
         refill_runs(system, horizon_ns),
         found.preemptions,

@@ -1,70 +1,129 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a hierarchical scheduler's handlers ran on Linux: as the ExSched HSF paper measures it.
+"""How long a hierarchical scheduler's handlers ran on Linux and on Xen: as the ExSched HSF paper
+measures it.
 
 The paper adds up how long its handlers run that release and deplete servers, and the callbacks of
-tasks. Here they are the programs of the scheduler in the kernel, and the kernel itself measures how
-long each of them runs. On a machine that counts instructions, one takes a nanosecond:
+tasks. On Linux they are the programs of the scheduler in the kernel, and the kernel itself measures
+how long each of them runs; on Xen what the hypervisor calls of the scheduler, whose instructions a
+plugin of QEMU's counts. On a machine that counts instructions, one takes a nanosecond:
 
 - *decisions*, in which servers are released and depleted, and who runs next is picked;
-- *wakes*, a task's release, and *sleeps*, its completion;
+- *wakes*, a task's release, and *sleeps*, its completion (on Xen a vcpu that blocks is part of the
+  decision about who comes next);
 - *switches*, at which the scheduler notes who runs.
 
-What the kernel takes for itself is left out, as in the paper: interrupts, timers, the switch.
+What the host takes for itself is left out, as in the paper: interrupts, timers, the switch.
 
 A partitioned policy decides each cpu for itself. So servers on two cores are two runs, one for each
 core, and their times are added up: what two cpus do to one another is not measured. Tasks ask for
-a little less than their server's budget, since on Linux a job takes time beside its own execution.
+a little less than their server's budget, since on a real host a job takes time beside its own
+execution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from hyperperiod.experiments.reproduce.server_events import Events, refill_runs
-from hyperperiod.hosts.linux.run import Order, RunOptions, Spent, run_all, run_counted
+from hyperperiod.hosts.linux.run import Order, run_all, run_counted
+from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+from hyperperiod.hosts.xen.handlers import Counter
+from hyperperiod.hosts.xen.run import RunOptions as XenOptions
 from hyperperiod.model import PRESETS, Domain, System
+from hyperperiod.runs import run_on_xen
+
+if TYPE_CHECKING:
+    from hyperperiod.experiments.reproduce.on_host import Host
+    from hyperperiod.hosts.result import RunResult
 
 LEFT_NS = 200_000
-"""What a task leaves of its server's budget: the kernel's work at its release and completion."""
+"""What a task leaves of its server's budget: the host's work at its release and completion."""
 
-HANDLERS: Mapping[str, tuple[str, ...]] = {
-    "decide_ns": ("hyperperiod_dispatch",),
-    "wake_ns": ("hyperperiod_select_cpu", "hyperperiod_enqueue"),
-    "sleep_ns": ("hyperperiod_quiescent",),
-    "switch_ns": ("hyperperiod_switch", "hyperperiod_running"),
+HANDLERS: Mapping[Host, Mapping[str, tuple[str, ...]]] = {
+    "linux": {
+        "decide_ns": ("hyperperiod_dispatch",),
+        "wake_ns": ("hyperperiod_select_cpu", "hyperperiod_enqueue"),
+        "sleep_ns": ("hyperperiod_quiescent",),
+        "switch_ns": ("hyperperiod_switch", "hyperperiod_running"),
+    },
+    "xen": {
+        "decide_ns": ("schedule",),
+        "wake_ns": ("wake",),
+        "sleep_ns": ("sleep",),
+        "switch_ns": ("context_saved",),
+    },
 }
-"""The programs of each handler."""
-NEVER = Spent(0, 0)
+"""The functions of each handler; one that never ran is not among those that were measured."""
 
 
-def measured(systems: Sequence[System], horizon_ns: int, seed: int) -> list[Events]:
-    """The events of a run of each system and what handlers took in it, all on one machine.
+class Took(Protocol):
+    """What a function took in a run."""
 
-    MissingError where there is none.
+    @property
+    def ns(self) -> int: ...
+
+
+def measured(host: Host, systems: Sequence[System], horizon_ns: int, seed: int) -> Iterator[Events]:
+    """The events of a run of each system and what handlers took in it.
+
+    MissingError where there is no machine for them. KeyboardInterrupt if Ctrl-C ended a run.
     """
     parts = [cores(system) for system in systems]
-    orders = [Order(core, horizon_ns, seed) for part in parts for core in part]
-    done = iter(run_counted(orders, options=RunOptions(counts=True)))
-    found = []
+    every = [core for part in parts for core in part]
+    run_each = _on_linux if host == "linux" else _on_xen
+    runs = run_each(every, horizon_ns, seed)
     for system, part in zip(systems, parts, strict=True):
-        each = [next(done) for _ in part]
-        picks = sum(pcpu.picks for result, _ in each for pcpu in result.pcpus)
-        preemptions = sum(result.preemptions for result, _ in each)
+        each = list(islice(runs, len(part)))
         times = {
-            handler: sum(spent.get(name, NEVER).ns for _, spent in each for name in names)
-            for handler, names in HANDLERS.items()
+            handler: sum(spent[name].ns for _, spent in each for name in names if name in spent)
+            for handler, names in HANDLERS[host].items()
         }
-        found.append(Events(refill_runs(system, horizon_ns), preemptions, picks, **times))
-    return found
+        yield Events(
+            refill_runs(system, horizon_ns),
+            sum(result.preemptions for result, _ in each),
+            sum(pcpu.picks for result, _ in each for pcpu in result.pcpus),
+            **times,
+        )
 
 
-def traced(system: System, horizon_ns: int, seed: int, folder: Path) -> list[Path]:
+def _on_linux(
+    systems: Sequence[System], horizon_ns: int, seed: int
+) -> Iterator[tuple[RunResult, Mapping[str, Took]]]:
+    """All on one machine, one after the other."""
+    orders = [Order(system, horizon_ns, seed) for system in systems]
+    yield from run_counted(orders, options=LinuxOptions(counts=True))
+
+
+def _on_xen(
+    systems: Sequence[System], horizon_ns: int, seed: int
+) -> Iterator[tuple[RunResult, Mapping[str, Took]]]:
+    """Each on a machine of its own."""
+    for system in systems:
+        with tempfile.TemporaryDirectory() as folder:
+            counter = Counter(Path(folder))
+            options = counter.options(XenOptions())
+            result = run_on_xen(system, horizon_ns, seed, options=options)
+            if result.interrupted:
+                raise KeyboardInterrupt
+            yield result, counter.counted()
+
+
+def traced(host: Host, system: System, horizon_ns: int, seed: int, folder: Path) -> list[Path]:
     """Traces of a run of each core of the system, files of the folder."""
     parts = cores(system)
     paths = [folder / f"{number}.hpt" for number in range(len(parts))]
-    orders = [Order(core, horizon_ns, seed, path) for core, path in zip(parts, paths, strict=True)]
-    run_all(orders)
+    if host == "linux":
+        run_all(
+            [Order(core, horizon_ns, seed, path) for core, path in zip(parts, paths, strict=True)]
+        )
+        return paths
+    for core, path in zip(parts, paths, strict=True):
+        if run_on_xen(core, horizon_ns, seed, path).interrupted:
+            raise KeyboardInterrupt
     return paths
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of handlers' times, measured on Linux, and how they are drawn.
+"""What is said of handlers' times, measured on Linux or on Xen, and how they are drawn.
 
 The times are those of `server_handlers`, in nanoseconds of a machine on which an instruction takes
 one; the paper's are microseconds of its own. So what is compared is how much more one setting costs
@@ -119,7 +119,7 @@ def overhead_lines(
         Scale("servers"),
         time_scale(f"handlers' time in {format_time(horizon_ns)}", longest_ns),
         curves,
-        subtitle=f"{source}, measured on Linux",
+        subtitle=f"{source}, {_where(rows)}",
         x_min=float(min((row.servers for row in rows), default=0)),
         x_max=float(max((row.servers for row in rows), default=1)),
     )
@@ -141,8 +141,13 @@ def handler_bars(title: str, source: str, rows: Sequence[ServerEventsRow]) -> Gr
             )
             for row in rows
         ],
-        subtitle=f"{source}, measured on Linux",
+        subtitle=f"{source}, {_where(rows)}",
     )
+
+
+def _where(rows: Sequence[ServerEventsRow]) -> str:
+    """The host of the rows."""
+    return " and ".join(sorted({f"measured on {row.host.capitalize()}" for row in rows}))
 
 
 def _of(rows: Sequence[ServerEventsRow], policy: str) -> list[ServerEventsRow]:
@@ -150,7 +155,7 @@ def _of(rows: Sequence[ServerEventsRow], policy: str) -> list[ServerEventsRow]:
 
 
 def _overhead(row: ServerEventsRow) -> float:
-    assert row.overhead_ns is not None, "measured on Linux"
+    assert row.overhead_ns is not None, "measured on this host"
     return row.overhead_ns
 
 

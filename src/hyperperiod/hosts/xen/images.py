@@ -24,7 +24,8 @@ LINUX_RAM_BYTES = 160 << 20
 
 QEMU = "qemu-system-aarch64"
 DTC = "dtc"
-PACKAGES = {QEMU: "qemu-system-arm", DTC: "device-tree-compiler"}
+READELF = "readelf"
+PACKAGES = {QEMU: "qemu-system-arm", DTC: "device-tree-compiler", READELF: "binutils"}
 """Which Debian or Ubuntu package has a tool."""
 
 
@@ -61,11 +62,20 @@ def lockstep() -> Path:
     MissingError where it is not built, and where QEMU was built without plugins, of which it is
     one.
     """
-    built = _built("lockstep/lockstep.so", "what keeps pcpus in exact time", "lockstep")
+    return _plugin("lockstep", "what keeps pcpus in exact time")
+
+
+def handlers() -> Path:
+    """What counts the instructions of the scheduler's handlers; MissingError as above."""
+    return _plugin("handlers", "what counts the scheduler's instructions")
+
+
+def _plugin(name: str, what: str) -> Path:
+    built = _built(f"{name}/{name}.so", what, name)
     qemu = tool(QEMU)
     known = subprocess.run([qemu, "-help"], capture_output=True, text=True, check=False).stdout
     if "-plugin" not in known:
-        raise MissingError(f"{qemu} takes no plugins, one of which keeps pcpus in exact time")
+        raise MissingError(f"{qemu} takes no plugins, one of which is {what}")
     return built
 
 

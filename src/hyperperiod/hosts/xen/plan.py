@@ -59,6 +59,7 @@ class RunOptions:
     """How to run, other than the system says.
 
     `folder` keeps the console's log. `icount`: wherever it can be, unless said otherwise.
+    `qemu_arguments` are QEMU's beside those of the machine.
     """
 
     hypervisor: Path | None = None
@@ -66,6 +67,7 @@ class RunOptions:
     icount: bool | None = None
     ring_bytes: int | None = None
     patience_s: float = PATIENCE_S
+    qemu_arguments: tuple[str, ...] = ()
 
 
 def plan(
@@ -103,6 +105,7 @@ def plan(
         pcpus=system.pcpus,
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
+        qemu_arguments=options.qemu_arguments,
     )
 
 

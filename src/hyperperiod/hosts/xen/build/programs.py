@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the programs beside Xen: what runs a domain's tasks, what keeps the pcpus of a machine in
-step, and `hyperperiod-xen` for dom0.
+"""Builds the programs beside Xen: what runs a domain's tasks, the plugins of QEMU that keep pcpus
+in step and count instructions, and `hyperperiod-xen` for dom0.
 
 Their makefiles take sources from where they lie, which may be read-only, and write into the
 job's folder. A stamp there holds a digest of the sources and the compiler; the times of files are
@@ -73,17 +73,27 @@ def _executive_key() -> str:
     )
 
 
-def need_for_lockstep() -> None:
-    """Raises MissingError if this machine cannot build what keeps pcpus in step."""
-    need({"gcc": "gcc", "make": "make"}, "build what keeps pcpus in step")
+def need_for_plugin() -> None:
+    """Raises MissingError if this machine cannot build a plugin of its QEMU."""
+    need({"gcc": "gcc", "make": "make"}, "build a plugin of QEMU")
 
 
 def build_lockstep(job: BuildJob) -> Path:
-    """What keeps the pcpus of a machine in step: a plugin of this machine's QEMU."""
-    out = job.root / "lockstep"
-    key = digest_of([version_of("gcc")], _files("hosts/xen/lockstep/*"))
-    make = ["-C", str(SOURCES), "-f", "hosts/xen/lockstep/Makefile", f"OUT={out}", "CC=gcc"]
-    return _made(out, out / "lockstep.so", key, make, "what keeps pcpus in step")
+    """What keeps the pcpus of a machine in step."""
+    return _plugin(job, "lockstep", "what keeps pcpus in step")
+
+
+def build_handlers(job: BuildJob) -> Path:
+    """What counts the instructions of the scheduler's handlers."""
+    return _plugin(job, "handlers", "what counts the scheduler's instructions")
+
+
+def _plugin(job: BuildJob, name: str, what: str) -> Path:
+    """A plugin of this machine's QEMU, from the folder of its name."""
+    out = job.root / name
+    key = digest_of([version_of("gcc")], _files(f"hosts/xen/{name}/*"))
+    make = ["-C", str(SOURCES), "-f", f"hosts/xen/{name}/Makefile", f"OUT={out}", "CC=gcc"]
+    return _made(out, out / f"{name}.so", key, make, what)
 
 
 def need_for_tools(arch: str | None = None) -> None:

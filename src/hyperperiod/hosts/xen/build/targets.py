@@ -30,7 +30,8 @@ TARGETS = {
         for name, flavour in hypervisor.FLAVOURS.items()
     },
     "guests": Target(programs.need_for_executive, programs.build_executive),
-    "lockstep": Target(programs.need_for_lockstep, programs.build_lockstep),
+    "lockstep": Target(programs.need_for_plugin, programs.build_lockstep),
+    "handlers": Target(programs.need_for_plugin, programs.build_handlers),
     "tools": Target(programs.need_for_tools, programs.build_tools),
     "tools-arm64": Target(
         partial(programs.need_for_tools, "arm64"), partial(programs.build_tools, arch="arm64")
@@ -43,12 +44,12 @@ TARGETS = {
 def build(job: BuildJob, names: Sequence[str]) -> dict[str, Path]:
     """Builds the targets of these names, as far as they are not up to date: name, result.
 
-    With a hypervisor for arm64 come the guests that run on it and what keeps its pcpus in step. All
-    that the machine must have is looked for before any work begins.
+    With a hypervisor for arm64 come the guests that run on it and the plugins of QEMU. All that the
+    machine must have is looked for before any work begins.
     """
     wanted = list(dict.fromkeys(names))
     if any(name.startswith("arm64") for name in wanted):
-        wanted += [name for name in ("guests", "lockstep") if name not in wanted]
+        wanted += [name for name in ("guests", "lockstep", "handlers") if name not in wanted]
     for name in wanted:
         TARGETS[name].need()
     if any(name in hypervisor.FLAVOURS or name == "xl" for name in wanted):
