@@ -59,13 +59,13 @@ typedef long long hp_i64;
 #define HP_FN static __attribute__((always_inline, unused))
 #define HP_RARE static __attribute__((__noinline__, __unused__))
 #define HP_STEP HP_RARE
-#define HP_APART HP_RARE
 #define HP_ASIDE HP_FN
 #define HP_PART HP_RARE
 #define HP_SHARED HP_FN
 #ifndef HP_ONCE
 #define HP_ONCE __attribute__((__noinline__))
 #endif
+#define HP_APART HP_ONCE
 #define HP_RARE_ONCE HP_ONCE
 #define HP_PART_ONCE HP_ONCE
 #define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
@@ -89,10 +89,13 @@ extern volatile hp_u64 hp_zero;
     })
 #define HP_FOR(i, n)                                                                               \
     for (hp_u32 i = (hp_u32)hp_zero; i = HP_FORGET(i), HP_MAY_LOOP() && i < (n); i++)
+/* A loop whose rounds from n up to 'most', a constant, change nothing: here it is all rounds in a
+ * row, as a counter that the verifier does not know costs more than a short round does. */
+#define HP_FEW(i, n, most) _Pragma("unroll") for (hp_u32 i = ((void)(n), 0); i < (most); i++)
 #define HP_INDEX(i, n)                                                                             \
     ({                                                                                             \
         hp_u32 index_ = (i);                                                                       \
-        asm volatile("" : "+r"(index_));                                                           \
+        asm("" : "+r"(index_));                                                                    \
         index_ &((n) - 1u);                                                                        \
     })
 #define HP_ASSERT(condition) ((void)0)
@@ -136,6 +139,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_NOTHING void
 #define HP_DONE() ((void)0)
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
+#define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)
 

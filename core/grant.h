@@ -67,7 +67,7 @@ HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
 HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group) {
     const hp_u32 members = hp_members(core, group);
 
-    HP_FOR (i, members) {
+    HP_FEW(i, members, HP_GROUP) {
         const hp_u32 vcpu = group * HP_GROUP + i;
 
         if (hp_alarm_of(core, vcpu) <= core->now_ns)

@@ -99,22 +99,21 @@ HP_FN hp_u32 hp_queue_put(struct hp_core *core, struct hp_queue *queue, hp_u32 v
     return key == hp_key_of(queue, vcpu) ? 0 : hp_queue_move(core, queue, vcpu, key);
 }
 
-/* Which of so many keys is the lowest, the first of equals; there is one at least. */
-HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count) {
-    hp_u32 best = HP_FORGET(0u);
-    hp_u64 lowest = HP_FORGET(HP_NEVER);
+/* Which of so many keys is the lowest, the first of equals; there is one at least, and behind them
+ * HP_NEVER up to 'most'. */
+HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count, hp_u32 most) {
+    hp_u32 best = 0;
+    hp_u64 lowest = HP_NEVER;
 
-    HP_FOR (i, count) {
-        const hp_u64 key = keys[HP_INDEX(i, HP_GROUPS * HP_GROUP)];
+    HP_FEW(i, count, most) {
+        const hp_u64 key = keys[i];
 
         if (key < lowest) {
             best = i;
             lowest = key;
         }
-        best = HP_FORGET(best);
-        lowest = HP_FORGET(lowest);
     }
-    return best;
+    return HP_FORGET(best);
 }
 
 /* Who is first of all on this extra level, of whom one is known. */
@@ -139,14 +138,15 @@ HP_FN hp_u32 hp_members(const struct hp_core *core, hp_u32 group) {
 HP_FN void hp_queue_look(struct hp_core *core, struct hp_queue *queue, hp_u32 group) {
     const hp_u32 zeroth = group * HP_GROUP;
     const hp_u64 *keys = &queue->key[HP_INDEX(zeroth, HP_GROUPS * HP_GROUP)];
-    const hp_u32 first = zeroth + hp_lowest_of(keys, hp_members(core, group));
+    const hp_u32 first = zeroth + hp_lowest_of(keys, hp_members(core, group), HP_GROUP);
 
     queue->first[HP_INDEX(group, HP_GROUPS)] = first;
     queue->low[HP_INDEX(group, HP_GROUPS)] = hp_key_of(queue, first);
 }
 
 /* Finds the first of all anew. */
-HP_APART hp_u32 hp_queue_find(struct hp_core *core, struct hp_queue *queue) {
+HP_APART hp_u32 hp_queue_find(struct hp_core *core HP_NOT_NULL,
+                              struct hp_queue *queue HP_NOT_NULL) {
     hp_u64 doubted = HP_FORGET(queue->doubted);
     hp_u32 best;
 
@@ -160,7 +160,7 @@ HP_APART hp_u32 hp_queue_find(struct hp_core *core, struct hp_queue *queue) {
     }
     best = queue->first[0];
     if (core->groups > 1u)
-        best = queue->first[HP_INDEX(hp_lowest_of(queue->low, core->groups), HP_GROUPS)];
+        best = queue->first[HP_INDEX(hp_lowest_of(queue->low, core->groups, HP_GROUPS), HP_GROUPS)];
     if (hp_is_level(hp_key_of(queue, best)))
         best = hp_first_on_level(core, queue, best);
     queue->best = best;
