@@ -36,8 +36,12 @@ int bench_begin(struct bench_picks *to) {
 /* After lx_set of each server: all get work. */
 SEC("syscall")
 int bench_work(struct bench_picks *to) {
+    unsigned long flags;
+
+    bpf_local_irq_save(&flags);
     HP_FOR (id, to->servers)
         arrive(id);
+    bpf_local_irq_restore(&flags);
     return 0;
 }
 

@@ -3,7 +3,9 @@
  * Everything that calls the core: its lock, its record, and one function for each of its verbs.
  *
  * The kernel's locks for BPF forbid to call functions that its verifier looks at on their own, of
- * which the core is made. So the lock of a lock domain is a word, taken with interrupts off.
+ * which the core is made. So the lock of a lock domain is a word, taken with interrupts off. They
+ * are off in the operations of sched_ext that the kernel calls under the lock of a run queue, and
+ * in sched_switch: verbs that only these call just take the lock. All others turn them off first.
  *
  * Each verb is a function that the verifier looks at on its own, for any numbers: a program pays
  * for the verbs that it calls, once each. It takes the lock, tells the core, writes the record,
@@ -33,8 +35,9 @@
  */
 #define ROUNDS (1u << 22)
 
-static __noinline hp_u32 take(struct lock_domain *domain) {
-    hp_u64 round = hp_zero;
+/* Waits for the lock, which somebody else had when it was looked at. */
+static __noinline hp_u32 wait_for(struct lock_domain *domain) {
+    hp_u64 round = 1 + hp_zero;
 
     for (; HP_MAY_LOOP() && round < ROUNDS; round++) {
         if (!__sync_lock_test_and_set(&domain->held, 1)) {
@@ -47,11 +50,16 @@ static __noinline hp_u32 take(struct lock_domain *domain) {
     return 0;
 }
 
+/* Takes the lock, with interrupts off until release(); without it nothing may be done. */
+static __always_inline hp_u32 take(struct lock_domain *domain) {
+    return !__sync_lock_test_and_set(&domain->held, 1) || wait_for(domain);
+}
+
 static __always_inline void release(struct lock_domain *domain) {
     __sync_lock_test_and_set(&domain->held, 0);
 }
 
-/* Takes the lock, with interrupts off until leave(); without it nothing may be done. */
+/* Turns interrupts off and takes the lock, until LEAVE(). */
 #define ENTER(domain, flags)                                                                       \
     ({                                                                                             \
         hp_u32 entered_;                                                                           \
@@ -79,16 +87,16 @@ static __always_inline hp_u64 core_time(void) {
 }
 
 /* Writes a record as four words: the fields of struct hp_record, and its order of bytes. */
-VERB hp_u32 record(hp_u32 lock, hp_u64 value, hp_u64 name, hp_u64 kind) {
-    struct lock_domain *domain = domain_by(lock);
+static __always_inline void write_record(const struct lock_domain *domain, hp_u32 lock,
+                                         hp_u64 value, hp_u64 name, hp_u64 kind) {
     struct lx_ring *ring = bpf_map_lookup_elem(&rings, &lock);
     hp_u64 *words;
 
-    if (!ring || !domain)
-        return 0;
+    if (!ring)
+        return;
     if (!lx.recording) {
         ring->head.flags |= HP_RING_PAUSED;
-        return 0;
+        return;
     }
     words = (hp_u64 *)&ring->records[HP_INDEX((hp_u32)ring->head.written, LX_RECORDS)];
     words[0] = hp_now_ns(&domain->core);
@@ -96,6 +104,14 @@ VERB hp_u32 record(hp_u32 lock, hp_u64 value, hp_u64 name, hp_u64 kind) {
     words[2] = name;
     words[3] = kind;
     __sync_fetch_and_add(&ring->head.written, 1);
+}
+
+/* The same off the common path. */
+VERB hp_u32 record(hp_u32 lock, hp_u64 value, hp_u64 name, hp_u64 kind) {
+    const struct lock_domain *domain = domain_by(lock);
+
+    if (domain)
+        write_record(domain, lock, value, name, kind);
     return 0;
 }
 
@@ -112,13 +128,20 @@ static __always_inline void record_call(hp_u32 lock, hp_u32 kind, hp_u32 vcpu, h
     record(lock, value, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
 }
 
-static __always_inline void record_grant(hp_u32 lock, hp_u32 pcpu, const struct hp_grant *grant) {
+/* Work comes or goes. */
+static __always_inline void record_work(const struct lock_domain *domain, hp_u32 lock, hp_u32 kind,
+                                        hp_u32 vcpu) {
+    write_record(domain, lock, 0, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
+}
+
+static __always_inline void record_grant(const struct lock_domain *domain, hp_u32 lock, hp_u32 pcpu,
+                                         const struct hp_grant *grant) {
     const hp_u32 kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
     const hp_u32 flags =
         (grant->also != HP_NONE ? HP_RECORD_ALSO : 0) | (grant->level ? HP_RECORD_EXTRA : 0);
 
-    record(lock, grant->until_ns, name_word(grant->level, pcpu, grant->run),
-           kind_word(kind, grant->pay, flags));
+    write_record(domain, lock, grant->until_ns, name_word(grant->level, pcpu, grant->run),
+                 kind_word(kind, grant->pay, flags));
 }
 
 static __always_inline void record_server(hp_u32 lock, hp_u32 kind, hp_u32 vcpu,
@@ -150,9 +173,10 @@ static __always_inline void account(struct lock_domain *domain, const struct man
     hp_u64 span_ns = 0;
 
     now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
-    if (now_ns > *picked_ns)
+    if (now_ns > *picked_ns) {
         span_ns = now_ns - *picked_ns;
-    *picked_ns += span_ns;
+        *picked_ns = now_ns;
+    }
     if (grant->pay < HP_VCPUS && !grant->level) {
         usage_of(domain, grant->pay)->used_ns += span_ns;
         if (grant->run != grant->pay && grant->run != HP_NONE)
@@ -217,18 +241,17 @@ VERB hp_u64 arrive(hp_u32 id) {
     const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
     struct lock_domain *domain = domain_by(lock);
     const hp_u64 now_ns = core_time();
-    unsigned long flags;
     hp_u64 kicks = 0;
 
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     if (usage_of(domain, vcpu)->threads++ == 0 && hp_present(&domain->core, vcpu)) {
         usage_of(domain, vcpu)->arrivals++;
         hp_arrive(&domain->core, vcpu, now_ns);
-        record_call(lock, HP_RECORD_ARRIVE, vcpu, 0);
+        record_work(domain, lock, HP_RECORD_ARRIVE, vcpu);
         kicks = kicks_of(domain);
     }
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 
@@ -239,17 +262,16 @@ VERB hp_u64 depart(hp_u32 id, hp_u32 birth, hp_u32 alone) {
     struct lock_domain *domain = domain_by(lock);
     struct server *server = server_by(id);
     const hp_u64 now_ns = core_time();
-    unsigned long flags;
     hp_u64 kicks = 0;
 
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     if (server && server->birth == birth && --usage_of(domain, vcpu)->threads == 0) {
         hp_depart(&domain->core, vcpu, now_ns);
-        record_call(lock, HP_RECORD_DEPART, vcpu, 0);
+        record_work(domain, lock, HP_RECORD_DEPART, vcpu);
         kicks = alone ? 1 : kicks_of(domain);
     }
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 
@@ -258,17 +280,16 @@ VERB hp_u64 saved(hp_u32 id) {
     const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
     struct lock_domain *domain = domain_by(lock);
     const hp_u64 now_ns = core_time();
-    unsigned long flags;
     hp_u64 kicks = 0;
 
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     if (hp_held(&domain->core, vcpu)) {
         hp_saved(&domain->core, vcpu, now_ns);
         record_call(lock, HP_RECORD_SAVED, vcpu, 0);
         kicks = kicks_of(domain);
     }
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 
@@ -287,7 +308,6 @@ VERB hp_u64 steal(hp_u32 number) {
     const hp_u64 now_ns = core_time();
     struct lock_domain *domain;
     hp_u32 lock, pcpu, victim;
-    unsigned long flags;
     struct theft *theft;
     hp_u64 kicks;
 
@@ -295,7 +315,7 @@ VERB hp_u64 steal(hp_u32 number) {
         return 0;
     lock = lock_at(cpu->place);
     domain = domain_by(lock);
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     pcpu = pcpu_at(cpu->place);
     theft = &domain->theft[HP_INDEX(pcpu, HP_PCPUS)];
@@ -311,7 +331,7 @@ VERB hp_u64 steal(hp_u32 number) {
     cpu->is_stolen = 1;
     cpu->granted = LX_NOBODY;
     kicks = kicks_of(domain);
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 
@@ -332,7 +352,6 @@ VERB hp_u64 give_back(hp_u32 number) {
     struct managed *cpu = cpu_by(number);
     const hp_u64 now_ns = core_time();
     struct lock_domain *domain;
-    unsigned long flags;
     hp_u64 kicks;
     hp_u32 lock;
 
@@ -340,13 +359,13 @@ VERB hp_u64 give_back(hp_u32 number) {
         return 0;
     lock = lock_at(cpu->place);
     domain = domain_by(lock);
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     end_theft(domain, lock, pcpu_at(cpu->place), now_ns);
     cpu->is_stolen = 0;
     cpu->pick_owed = 1;
     kicks = kicks_of(domain);
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 
@@ -360,7 +379,6 @@ VERB hp_u64 pick(hp_u32 number) {
     struct lock_domain *domain;
     struct hp_grant grant;
     hp_u32 lock, pcpu, before, payer;
-    unsigned long flags;
     hp_u64 kicks = 0;
 
     if (!cpu)
@@ -369,7 +387,7 @@ VERB hp_u64 pick(hp_u32 number) {
     cpu->until_ns = HP_NEVER;
     lock = lock_at(cpu->place);
     domain = domain_by(lock);
-    if (!domain || !ENTER(domain, flags))
+    if (!domain || !take(domain))
         return 0;
     pcpu = pcpu_at(cpu->place);
     if (cpu->is_stolen) {
@@ -381,7 +399,7 @@ VERB hp_u64 pick(hp_u32 number) {
     account(domain, cpu, pcpu, now_ns);
     cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &grant);
-    record_grant(lock, pcpu, &grant);
+    record_grant(domain, lock, pcpu, &grant);
     count_overrun(domain, payer);
     if (lx.global) {
         if (before != grant.run)
@@ -392,7 +410,7 @@ VERB hp_u64 pick(hp_u32 number) {
         cpu->granted = LX_ID(lock, grant.run);
     cpu->is_free = grant.run != HP_NONE && grant.pay >= HP_VCPUS;
     cpu->until_ns = grant.until_ns;
-    LEAVE(domain, flags);
+    release(domain);
     return kicks;
 }
 

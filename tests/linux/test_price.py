@@ -76,7 +76,6 @@ def test_a_round_trip_takes_the_same_whatever_the_number_of_servers(policy: str)
     assert all(many <= (1 + TOLERANCE) * few for many in more)
 
 
-@pytest.mark.xfail(reason=MISSED, strict=True)
 @pytest.mark.parametrize("count", linux_host.MANY)
 @pytest.mark.parametrize("policy", linux_host.POLICIES)
 def test_a_round_trip_between_servers_is_below_its_aim(policy: str, count: int) -> None:
