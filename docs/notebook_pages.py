@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 FOLDER = Path(__file__).parent / "notebooks"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.ipynb")))
@@ -50,11 +51,23 @@ def run(name: str) -> Shown:
     notebook = read(name)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(SETUP))
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        resources = {"metadata": {"path": folder}}
-        NotebookClient(
-            notebook, timeout=300, startup_timeout=300, kernel_name="python3", resources=resources
-        ).execute()
+        execute(notebook, Path(folder))
     return shown(name, notebook.cells[1:])
+
+
+def execute(notebook: Any, folder: Path) -> None:
+    """Runs the cells of a notebook in a folder; CellExecutionError where one fails."""
+    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+        # By TCP two kernels that start at once may be given the same port, which only one can have.
+        local = Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/of"})
+        NotebookClient(
+            notebook,
+            timeout=300,
+            startup_timeout=300,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(folder)}},
+            config=local,
+        ).execute()
 
 
 def shown(name: str, cells: list[Any]) -> Shown:

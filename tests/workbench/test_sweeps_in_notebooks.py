@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
+from docs.notebook_pages import execute
 
 CELLS = (
     """
@@ -52,13 +52,7 @@ def test_on_cores_and_on_a_cluster(tmp_path: Path) -> None:
         nbformat.v4.new_code_cell(source, id=f"cell{number}") for number, source in enumerate(CELLS)
     ]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(
-        notebook,
-        timeout=300,
-        startup_timeout=300,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    ).execute()
+    execute(notebook, tmp_path)
     assert said(notebook) == [
         *("cores True", "cluster True", "client 3"),
         "again True 8 8",
