@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -23,6 +24,7 @@ from concurrent import futures
 from contextlib import contextmanager
 from functools import lru_cache
 from pickle import dumps, loads
+from types import ModuleType
 from typing import Any
 
 from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork, experiment_of
@@ -40,6 +42,14 @@ BREATH_S = 0.5
 Keep = Callable[[PartOfWork, dict[str, bytes]], None]
 
 
+_WITHOUT_DIAGNOSTICS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+"""Dask looks at its own processes a hundred times a second, for a dashboard that nobody sees."""
+
+
 class _Lost(Exception):  # noqa: N818 - work goes on after it
     """The scheduler has gone."""
 
@@ -50,17 +60,19 @@ def work_on_cores(
     """Judges the parts in so many processes of this machine, and keeps each as it comes."""
     from distributed import Client, LocalCluster
 
-    with _ignored(signal.SIGINT):
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        )
-    with _quiet(), cluster, Client(cluster) as client:
-        _drain(client, experiment, deque(parts), keep)
+    with _quiet(), _without_program():
+        with _ignored(signal.SIGINT):
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                config=_WITHOUT_DIAGNOSTICS,
+            )
+        with cluster, Client(cluster) as client:
+            _drain(client, experiment, deque(parts), keep)
 
 
 def work_on_cluster(
@@ -168,6 +180,21 @@ def _experiment(document: bytes) -> tuple[Experiment, list[PartOfWork]]:
     """The experiment and its parts, made once in each worker."""
     experiment = experiment_of(*loads(document))
     return experiment, experiment.parts()
+
+
+@contextmanager
+def _without_program() -> Iterator[None]:
+    """Processes that are started do not run the program that asks for the sweep once more.
+
+    Python has them do that, to know what the program defines; ours need nothing of it. A program
+    that asks for a sweep without more ado would ask for one in each of them.
+    """
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sweeps within a notebook's kernel, whose own event loop runs: on cores, and on a cluster."""
+"""Sweeps of programs on cores and on a cluster; notebooks' kernels have an event loop that runs."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,14 @@ def test_on_cores_and_on_a_cluster(tmp_path: Path) -> None:
     ]
     assert len(list((tmp_path / "rows" / "systems").glob("*.parquet"))) == 8
     assert "<table" in notebook.cells[-1].outputs[-1].data["text/html"]
+
+
+def test_a_program_without_a_guard(tmp_path: Path) -> None:
+    """It is not run again in each process, as Python would have it: it says its word once."""
+    program = tmp_path / "program.py"
+    program.write_text(CELLS[0].replace("workers=2", "workers=2)\nprint('once'"))
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("once\ncores True\n", "")
 
 
 def said(notebook: Any) -> list[str]:
