@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.hosts.qmp import Monitor, MonitorError
-from hyperperiod.hosts.watched import Watched, tied_to_us
+from hyperperiod.hosts.watched import SilentError, Watched, tied_to_us
 
 START_TIMEOUT_S = 30.0
 
@@ -62,11 +62,11 @@ class Emulator(Watched):
         return dump.read_bytes()
 
     def ask(self, command: str, **arguments: object) -> Any:
-        """What QEMU's monitor answers; FailedError where it does not."""
+        """What QEMU's monitor answers; SilentError where it does not."""
         try:
             return self._monitor.ask(command, **arguments)
         except MonitorError as error:
-            raise self.failed(f"QEMU does not answer ({error})") from None
+            raise self.failed(f"QEMU does not answer ({error})", SilentError) from None
 
     def _connect(self) -> Monitor:
         until = time.monotonic() + START_TIMEOUT_S

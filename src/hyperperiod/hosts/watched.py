@@ -22,6 +22,10 @@ END_S = 60.0
 TAIL_LINES = 15
 
 
+class SilentError(FailedError):
+    """A program that was asked something does not answer; maybe it is about to end."""
+
+
 class Watched:
     """A program that runs, until its block ends; `console` is the file of what it prints."""
 
@@ -45,7 +49,8 @@ class Watched:
         """Wait until the console shows `pattern`.
 
         `look` is called now and then; when what it returns changes, or the console grows, the
-        program lives. FailedError when neither happens for `patience_s` of wall time, and when the
+        program lives. One that is silent may have ended since the console was read, which is then
+        read again. FailedError when neither happens for `patience_s` of wall time, and when the
         program ends or fails. After Ctrl-C a KeyboardInterrupt, with the program as usable as
         before.
         """
@@ -62,7 +67,7 @@ class Watched:
                 self.require_sound(text)
                 if ended:
                     raise self.failed(f"{self._name} ended before the console showed {pattern!r}")
-                state = (len(text), None if look is None else look())
+                state = (len(text), _seen(look))
                 if state != last:
                     last, since = state, time.monotonic()
                 elif time.monotonic() - since > patience_s:
@@ -81,15 +86,25 @@ class Watched:
                 raise self.failed(f"{self._name} does not end")
             time.sleep(0.02)
 
-    def failed(self, what: str) -> FailedError:
+    def failed(self, what: str, kind: type[FailedError] = FailedError) -> FailedError:
         """The error to be raised for what went wrong, with the end of what was printed."""
         lines = self.console().splitlines()[-TAIL_LINES:]
         where = f"; the whole console is in {self._console}" if lines else ""
-        return FailedError(f"{what}{where}", "\n".join([*lines, *self.said()]))
+        return kind(f"{what}{where}", "\n".join([*lines, *self.said()]))
 
     def said(self) -> list[str]:
         """What the program has said elsewhere than on the console."""
         return []
+
+
+def _seen(look: Callable[[], object] | None) -> object:
+    """What a look returns; None without one, and where nobody answers."""
+    if look is None:
+        return None
+    try:
+        return look()
+    except SilentError:
+        return None
 
 
 def tied_to_us(ending: str = "KILL") -> list[str]:
