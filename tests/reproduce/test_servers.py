@@ -59,6 +59,13 @@ def test_ten_servers_of_one_period() -> None:
     assert {one.preemptions, two.preemptions} == {0}
 
 
+def test_prices_are_those_of_the_papers_release_test() -> None:
+    allocations = load_experiment("exsched-table3")
+    assert isinstance(allocations, ServerAllocations)
+    one, two, *_ = rows_of(ServerEventsRow, reproduced("exsched-table1").rows)
+    assert [allocations.price.time_ns(row) for row in (one, two)] == [one.paper_ns, two.paper_ns]
+
+
 def test_refill_runs_are_those_of_a_count_by_ticks() -> None:
     draw = Random(4)
     for _ in range(50):
@@ -145,6 +152,10 @@ def test_claims_can_fail() -> None:
     grouped, mixed, fitted = rows_of(ServerEventsRow, reproduced("exsched-table3").rows)
     wrong = [grouped, mixed.replace(picks=grouped.picks), fitted.replace(picks=mixed.picks)]
     assert [claim.holds for claim in allocations._claims(wrong)] == [False, False]
+    found = [grouped, mixed, fitted]
+    dear = [row.replace(picks=row.picks * 1.1) for row in found]
+    assert [allocations._priced(rows, 1).holds for rows in (found, dear)] == [True, False]
+    assert not allocations._priced(found, 0.5).holds
 
 
 @pytest.mark.parametrize("name", NAMES)
