@@ -5,9 +5,10 @@
     python -m docs.gallery NAME ...       measures these; what the page says of others stays
 
 A figure has a part of the page: where the paper has it, the command that measures it, the picture,
-the rows where they are few, and every claim with what the paper says and what came out. All are
-measured in the simulator at the size that their files in experiments/ give, with fixed seeds, so
-that the same sources give the same page.
+the rows where they are few, and every claim with what the paper says and what came out. So have
+the latency lab's scenarios, which stand for the tables of the RT-Xen evaluation. All are measured
+in the simulator at the size that their files in experiments/ give, with fixed seeds, so that the
+same sources give the same page.
 """
 
 from __future__ import annotations
@@ -18,15 +19,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from hyperperiod.cli.tables.figures import figure_table
+from hyperperiod.cli.table import Table
+from hyperperiod.cli.tables.figures import figure_table, latency_table
 from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios
+from hyperperiod.experiments.latency import measure as measure_lab
 from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
 from hyperperiod.experiments.reproduce.printed import Printed, load_printed
+from hyperperiod.model import parse_policy
 
 TOP: Final = Path(__file__).parents[1]
 PAGE: Final = TOP / "docs" / "reproduction.md"
 FEW_ROWS: Final = 36
 """A table of more rows is left to the command."""
+LAB: Final = {f"latency-{name}": name for name in SCENARIOS}
+"""The lab's scenarios by the names of their parts."""
+SERVERS: Final = ("ds", "ptps", "wcps", "crps")
+"""The policies that the RT-Xen evaluation has, too."""
+QUIRKS: Final = ("rt-xen-0.3-ds", "rt-xen-0.3-pps")
+PARTS: Final = (*NAMES, *LAB)
 PART: Final = re.compile(r"^<!-- ([\w-]+): (\d+) of (\d+) -->\n(.*?)(?=^<!-- |\Z)", re.M | re.S)
 
 HEAD: Final = """\
@@ -36,7 +47,7 @@ Every figure and table of the five papers that is measured again, as it comes ou
 its claims with what the paper says, and the command. Where systems or times are drawn, intervals
 are those of 95 % for the mean over 20 draws or more. `make gallery` measures everything again and
 writes this page and its pictures. What stands behind the workloads, and why a claim fails, is in
-[Reproduced figures](reproduce.md); the tables of the RT-Xen evaluation are in
+[Reproduced figures](reproduce.md), and for the tables of the RT-Xen evaluation in
 [the latency lab](latency.md).
 
 """
@@ -69,20 +80,43 @@ def part_of(name: str, figure: Figure) -> Part:
             f"## {name}",
             f"{figure.title}: {figure.source}. `hyperperiod reproduce {name}`",
             f"![{figure.title}](pictures/{picture_of(name).name})",
-            *_table(figure),
+            _table(figure),
             "\n".join(line for claim in figure.claims for line in _claim(claim)),
         ]
     )
     return Part(name, holds, len(figure.claims), f"{text}\n")
 
 
-def _table(figure: Figure) -> Iterator[str]:
+def lab_part(name: str) -> Part:
+    """What the page says of a scenario of the lab, measured under the paper's servers."""
+    scenarios = load_scenarios((LAB[name],))
+    plan = Plan("sim", scenarios, [parse_policy(one) for one in SERVERS], QUIRKS)
+    (outcome,) = measure_lab(plan).outcomes
+    found = outcome.result
+    rows = sum(len(setting.rows) for setting in found.settings)
+    quirks = "".join(f" --quirk {one}" for one in QUIRKS) if LAB[name] == "affinity" else ""
+    command = f"latency --scenario {LAB[name]} --policies {','.join(SERVERS)}{quirks}"
+    text = "\n\n".join(
+        [
+            f"## {name}",
+            f"{found.title}: {found.source}. `hyperperiod {command}`",
+            _rows(rows, latency_table("", found.settings, outcome.scenario.test)),
+            "\n".join(line for claim in outcome.claims for line in _claim(claim)),
+        ]
+    )
+    holds = sum(claim.holds for claim in outcome.claims)
+    return Part(name, holds, len(outcome.claims), f"{text}\n")
+
+
+def _table(figure: Figure) -> str:
     rows = figure.rows if figure.shown is None else figure.shown
-    if len(rows) <= FEW_ROWS:
-        lines = figure_table("", figure.columns, figure.keys, rows).lines()
-        yield "```text\n" + "\n".join(lines) + "\n```"
-    else:
-        yield f"(The command prints the table of {len(rows)} rows.)"
+    return _rows(len(rows), figure_table("", figure.columns, figure.keys, rows))
+
+
+def _rows(count: int, table: Table) -> str:
+    if count > FEW_ROWS:
+        return f"(The command prints the table of {count} rows.)"
+    return "```text\n" + "\n".join(table.lines()) + "\n```"
 
 
 def _claim(claim: Claim) -> Iterator[str]:
@@ -113,31 +147,40 @@ def page_of(parts: Sequence[Part]) -> str:
 
 def _line(one: Printed, parts: dict[str, Part]) -> str:
     """A table's or a figure's line: with a link to its part or to the page that shows the same."""
-    command, _, name = one.run.partition(" ")
+    name = part_name(one.run)
     where, claims = "not yet", ""
-    if command == "reproduce":
+    if name is not None:
         part = parts[name]
         where, claims = f"[{name}](#{name})", f"{part.holds} of {part.claims}"
-    elif one.run:
-        where = "[latency lab](latency.md)"
     elif one.seen:
         target = one.seen.removeprefix("docs/") if "/" in one.seen else f"../{one.seen}"
         where = f"[{Path(one.seen).stem.lower()}]({target})"
     return f"| {one.paper}, {one.place} | {one.about} | {where} | {claims} |"
 
 
+def part_name(run: str) -> str | None:
+    """The part that stands for a command of the list; None where there is none."""
+    words = run.split()
+    if not words:
+        return None
+    return words[1] if words[0] == "reproduce" else f"latency-{words[2]}"
+
+
 def main(names: Sequence[str]) -> None:
     """Measures figures, all if none is named, and writes their pictures and the page."""
-    unknown = [name for name in names if name not in NAMES]
+    unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise SystemExit(f"found {unknown[0]!r}; allowed: {', '.join(NAMES)}")
+        raise SystemExit(f"found {unknown[0]!r}; allowed: {', '.join(PARTS)}")
     parts = parts_of(PAGE.read_text()) if PAGE.exists() else {}
-    for name in names or NAMES:
+    for name in names or PARTS:
         print(name, flush=True)
-        figure = measure(name)
-        picture_of(name).write_text(figure.picture)
-        parts[name] = part_of(name, figure)
-    PAGE.write_text(page_of([parts[name] for name in NAMES if name in parts]))
+        if name in LAB:
+            parts[name] = lab_part(name)
+        else:
+            figure = measure(name)
+            picture_of(name).write_text(figure.picture)
+            parts[name] = part_of(name, figure)
+    PAGE.write_text(page_of([parts[name] for name in PARTS if name in parts]))
 
 
 if __name__ == "__main__":

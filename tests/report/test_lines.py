@@ -113,6 +113,24 @@ def test_whiskers_reach_as_far_as_the_intervals() -> None:
     assert f"M{x - 4} {low}h8m-4 0V{high}" in line_svg(chart)
 
 
+def test_the_plot_has_room_for_whiskers_from_its_axis_on() -> None:
+    curve = Curve("measured", [(1.0, 4.0)], whiskers=[(1.0, -3.0, 9.0)])
+    drawing = Drawing(LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0))
+    ((_, low, high, _),) = drawing.whiskers
+    assert (low, high) == (drawing.frame.bottom, drawing.y(9.0))
+    assert high > drawing.frame.top
+
+
+def test_places_have_names_beside_the_axis() -> None:
+    curves = [Curve("upper", [(0, 1), (10, 1.7)]), Curve("lower", [(0, 0), (10, 0.7)])]
+    chart = chart_of(*curves, y_names=[(1.35, "S0"), (0.35, "S1")])
+    assert Drawing(chart).y_ticks == [
+        (Drawing(chart).y(1.35), "S0"),
+        (Drawing(chart).y(0.35), "S1"),
+    ]
+    assert {"S0", "S1"} <= set(texts(chart))
+
+
 def test_labels_do_not_cover_one_another() -> None:
     dots = [Dot(5, 0.5, f"at {number}") for number in range(6)]
     labels = Drawing(chart_of(Curve("c", [(0, 0), (10, 1)]), dots=dots)).labels

@@ -42,6 +42,8 @@ NAMES = (
     "psedf-fig7",
     "psedf-worst",
     "rt-xen-fig1",
+    "rt-xen-fig3",
+    "rt-xen-fig5",
     "exsched-fig7",
     "exsched-fig8",
     "exsched-table1",

@@ -77,7 +77,10 @@ class Band:
 
 @dataclass(frozen=True)
 class LineChart:
-    """What is to be drawn; an axis reaches as far as the values, or to `x_max`, `y_max`."""
+    """What is to be drawn; an axis reaches as far as the values, or to `x_max`, `y_max`.
+
+    Where heights are no values but places, `y_names` are what stands beside the vertical axis.
+    """
 
     title: str
     x_scale: Scale
@@ -91,6 +94,7 @@ class LineChart:
     x_min: float = 0.0
     x_max: float | None = None
     y_max: float | None = None
+    y_names: Sequence[tuple[float, str]] = ()
     width: float = 820.0
     plot_height: float = 320.0
 
@@ -114,7 +118,9 @@ class Drawing:
         self.frame = Frame(names, chart.width, chart.plot_height, subtitle=bool(chart.subtitle))
         points = [point for curve in chart.curves for point in curve.points]
         self.x_max = chart.x_max or max((x for x, _ in points), default=1.0) or 1.0
-        self.y_max = chart.y_max or max((y for _, y in points), default=1.0) * 1.06 or 1.0
+        heights = [y for _, y in points]
+        heights += [high for curve in chart.curves for _, _, high in curve.whiskers]
+        self.y_max = chart.y_max or max(heights, default=1.0) * 1.06 or 1.0
 
     def x(self, value: float) -> float:
         share = (value - self.chart.x_min) / (self.x_max - self.chart.x_min)
@@ -130,6 +136,8 @@ class Drawing:
 
     @property
     def y_ticks(self) -> list[tuple[float, str]]:
+        if self.chart.y_names:
+            return [(self.y(value), text) for value, text in self.chart.y_names]
         return self.frame.y_ticks(self.y_max, self.chart.y_scale)
 
     @property
@@ -152,9 +160,9 @@ class Drawing:
 
     @property
     def whiskers(self) -> list[tuple[float, float, float, str]]:
-        """Returns the intervals around points: where, from and to, and the curve's colour."""
+        """Returns the intervals around points, as far as they are in the plot, and the colour."""
         return [
-            (self.x(x), self.y(low), self.y(high), color(index))
+            (self.x(x), self.y(max(low, 0.0)), self.y(min(high, self.y_max)), color(index))
             for index, curve in enumerate(self.chart.curves)
             for x, low, high in curve.whiskers
         ]

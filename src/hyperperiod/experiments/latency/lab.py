@@ -106,7 +106,7 @@ def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Result
 
 def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, LabRow]]:
     """Our rows, one after the other, with what they are about."""
-    host = _host(plan.host)
+    host = host_of(plan.host)
     for scenario in plan.scenarios:
         for setting in scenario.settings:
             for row in _ours(plan, host, scenario, _cut(plan, setting)):
@@ -126,7 +126,8 @@ def _outcome(
     return ScenarioOutcome(scenario, settings, claims_of(scenario, settings_rows(settings)))
 
 
-def _host(name: str) -> Measure:
+def host_of(name: str) -> Measure:
+    """What measures a setting there."""
     if name == "sim":
         return measure_simulated
     from hyperperiod.experiments.latency.on_xen import measure_on_xen
@@ -152,7 +153,8 @@ def _cut(plan: Plan, setting: LatencySetting) -> LatencySetting:
     """The setting with tests as long and as many as the plan wants."""
     longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
     test_time_ns = min(setting.test_time_ns, longest_ns)
-    return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or setting.runs)
+    runs = setting.runs_on_xen if plan.host == "xen" else None
+    return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or runs or setting.runs)
 
 
 def _ours(

@@ -17,7 +17,13 @@ from typing import Annotated
 from hyperperiod.analysis import resolve
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import ends, mean_share_interval, with_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse, refuse_host
+from hyperperiod.experiments.reproduce.figure import (
+    Asked,
+    Progress,
+    caption,
+    refuse,
+    refuse_host,
+)
 from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import run_on
 from hyperperiod.experiments.reproduce.responsiveness import (
@@ -215,14 +221,14 @@ class ArincResponses(MeasuredFigure[ResponseRow]):
             "CRPS misses the fewest deadlines on average, with every workload.",
             self.paper.reclaims,
             "; ".join(
-                f"{row.setting}: {row.dmr:.3%} of {least[row.setting].dmr:.3%} under PTPS"
+                f"{row.setting}: {_missed(row)} of {_missed(least[row.setting])} under PTPS"
                 for row in most
             ),
             all(
-                row.dmr <= other.dmr
+                _is_less(row, other)
                 for row in most
                 for other in rows
-                if other.setting == row.setting
+                if other.setting == row.setting and other is not row
             ),
         )
         alone = [row for row in rows if row.setting == _name(7)]
@@ -356,7 +362,7 @@ class ArincDomains(MeasuredFigure[DomainMissRow]):
             Scale("interface overhead of a domain", "thousandths of the pcpu"),
             Scale("deadlines missed", "%", 0.01),
             curves,
-            subtitle=self.source,
+            subtitle=caption(self.source, self._sets(asked)),
         )
         return list(self._claims(rows, asked)) if rows else [], chart
 
@@ -392,6 +398,16 @@ class ArincDomains(MeasuredFigure[DomainMissRow]):
 
 def _name(number: int) -> str:
     return f"workload {number}"
+
+
+def _missed(row: ResponseRow) -> str:
+    return with_interval(lambda one: f"{one:.3%}", row.dmr, row.dmr_interval)
+
+
+def _is_less(row: ResponseRow, other: ResponseRow) -> bool:
+    """Whether a miss ratio is below another at the worse ends; or both are nothing in all draws."""
+    high, low = ends(row.dmr, row.dmr_interval)[1], ends(other.dmr, other.dmr_interval)[0]
+    return high < low or row.dmr == other.dmr == 0
 
 
 def _share(value: float) -> str:

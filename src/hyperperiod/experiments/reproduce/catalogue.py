@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hyperperiod.experiments.files import read_experiment
 from hyperperiod.experiments.reproduce.arinc import ArincDomains, ArincResponses, ArincTable
+from hyperperiod.experiments.reproduce.away import Away
 from hyperperiod.experiments.reproduce.bare_machine import BareMachine
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.hot_swap import HotSwap
@@ -40,6 +41,7 @@ _Kind = (
     | InterfaceSearch
     | HotSwap
     | BareMachine
+    | Away
 )
 
 NAMES: dict[str, type[_Kind]] = {
@@ -60,6 +62,8 @@ NAMES: dict[str, type[_Kind]] = {
     "psedf-fig7": StabilityControl,
     "psedf-worst": WorstPackets,
     "rt-xen-fig1": BareMachine,
+    "rt-xen-fig3": Away,
+    "rt-xen-fig5": Away,
     "exsched-fig7": ServerNumbers,
     "exsched-fig8": ServerTrace,
     "exsched-table1": ServerTests,

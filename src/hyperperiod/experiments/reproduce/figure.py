@@ -54,6 +54,13 @@ def refuse_host(asked: Asked, name: str, reason: str, *others: Host) -> None:
         raise InputError("", None, "--on", f"{asked.host} for {name}", f"{allowed}: {reason}")
 
 
+def caption(source: str, draws: int) -> str:
+    """What stands below a picture's title: where the paper has it, and what whiskers are."""
+    if draws < 2:
+        return source
+    return f"{source}; means over {draws} draws, with intervals of 95 %"
+
+
 @dataclass(frozen=True)
 class Figure:
     """A paper's figure as it came out here."""

@@ -16,8 +16,13 @@ from typing import Annotated
 
 from hyperperiod.analysis import resolve
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.confidence import ends, mean_share_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse, refuse_host
+from hyperperiod.experiments.confidence import (
+    ends,
+    mean_interval,
+    mean_share_interval,
+    with_interval,
+)
+from hyperperiod.experiments.reproduce.figure import Asked, Progress, caption, refuse, refuse_host
 from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
 from hyperperiod.experiments.reproduce.responsiveness import lowest_domain
 from hyperperiod.experiments.reproduce.result import HotSwapRow
@@ -63,25 +68,30 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
         refuse(asked, self.name, "horizon_ns")
         refuse_host(asked, self.name, "minutes of many systems")
         windows = len(self.policies) * self.stage_ns // self.window_ns
-        found: list[list[float]] = [[] for _ in range(windows)]
+        found: list[dict[int, float]] = [{} for _ in range(windows)]
         counted = [0] * windows
         for number in range(asked.sets or self.sets):
             released, missed = self._draw(asked.seed + number, windows)
             for at in range(windows):
                 counted[at] += released[at]
                 if released[at]:
-                    found[at].append(missed[at] / released[at])
+                    found[at][number] = missed[at] / released[at]
             progress(number + 1)
         for at in range(windows):
             start_ns = at * self.window_ns
+            first = found[start_ns // self.stage_ns * self.stage_ns // self.window_ns]
+            less = [first[draw] - dmr for draw, dmr in found[at].items() if draw in first]
+            shares = list(found[at].values())
             yield HotSwapRow(
                 policy=self.policies[start_ns // self.stage_ns],
                 host="sim",
-                draws=len(found[at]),
+                draws=len(shares),
                 start_ns=start_ns,
                 jobs=counted[at],
-                dmr=fmean(found[at]) if found[at] else 0.0,
-                dmr_interval=mean_share_interval(found[at]),
+                dmr=fmean(shares) if shares else 0.0,
+                dmr_interval=mean_share_interval(shares),
+                less=fmean(less) if less else None,
+                less_interval=mean_interval(less),
             )
 
     def system(self, seed: int) -> System:
@@ -122,7 +132,7 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
             missed[at] += job.finish_ns is None or job.finish_ns > job.deadline_ns
         return released, missed
 
-    def _judged(self, rows: Sequence[HotSwapRow], asked: Asked) -> Judged:  # noqa: ARG002
+    def _judged(self, rows: Sequence[HotSwapRow], asked: Asked) -> Judged:
         def middle(row: HotSwapRow) -> float:
             return row.start_ns + self.window_ns / 2
 
@@ -142,14 +152,14 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
                     ],
                 )
             ],
-            subtitle=self.source,
+            subtitle=caption(self.source, asked.sets or self.sets),
             rulers=[
                 Ruler(float(stage * self.stage_ns), f"to {name.upper()}")
                 for stage, name in enumerate(self.policies)
                 if stage
             ],
             x_max=float(len(self.policies) * self.stage_ns),
-            y_max=1.0,
+            y_max=1.04,
         )
         return list(self._claims(rows)) if rows else [], chart
 
@@ -161,7 +171,9 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
             )
             for stage in range(len(self.policies))
         ]
-        said = ", ".join(f"{row.policy} {row.dmr:.1%}" for row in last)
+        said = ", ".join(
+            f"{row.policy} {with_interval(_percent, row.dmr, row.dmr_interval)}" for row in last
+        )
         bounds = [ends(row.dmr, row.dmr_interval) for row in last]
         yield Claim(
             "At the end of each stage misses are those of its policy: fewer under WCPS, fewer still"
@@ -171,16 +183,22 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
             bounds[0][0] > bounds[1][1] > bounds[1][0] > bounds[2][1]
             and bounds[3][0] > bounds[2][1],
         )
-        first = [
-            next(row for row in rows if row.start_ns // self.stage_ns == stage)
-            for stage in range(len(self.policies))
-        ]
+        worked_off = last[1:-1]
         yield Claim(
             "What has piled up under a worse policy is worked off after the swap, not at it.",
             self.paper.swap,
             "; ".join(
-                f"to {begin.policy}: {begin.dmr:.1%} in the first window, {end.dmr:.1%} in the last"
-                for begin, end in zip(first[1:-1], last[1:-1], strict=True)
+                f"under {row.policy} {with_interval(_percent, row.less, row.less_interval)} fewer"
+                " in the last window than in the first"
+                for row in worked_off
+                if row.less is not None
             ),
-            all(begin.dmr > end.dmr for begin, end in zip(first[1:-1], last[1:-1], strict=True)),
+            all(
+                row.less is not None and ends(row.less, row.less_interval)[0] > 0
+                for row in worked_off
+            ),
         )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"

@@ -17,8 +17,14 @@ from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
 from hyperperiod.analysis.domains.domain_level import components_of, contract_under, shape_for
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.confidence import mean_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse, refuse_host
+from hyperperiod.experiments.confidence import ends, mean_interval, with_interval
+from hyperperiod.experiments.reproduce.figure import (
+    Asked,
+    Progress,
+    caption,
+    refuse,
+    refuse_host,
+)
 from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
 from hyperperiod.experiments.reproduce.result import InterfaceSearchRow
 from hyperperiod.model import Domain, System, format_time, parse_policy
@@ -101,7 +107,7 @@ class InterfaceSearch(MeasuredFigure[InterfaceSearchRow]):
                 yield _row(drawn.name, format_time(bound_ns), draws, bound_ns // QUANTUM_NS)
             yield _row(drawn.name, NONE, draws, max(len(o.by_period) for d in draws for o in d))
 
-    def _judged(self, rows: Sequence[InterfaceSearchRow], asked: Asked) -> Judged:  # noqa: ARG002
+    def _judged(self, rows: Sequence[InterfaceSearchRow], asked: Asked) -> Judged:
         bounds = [THEOREM, *(format_time(bound) for bound in self.bounds_ns), NONE]
         whole = len(rows) == len(bounds) * len(self.ranges)
         chart = GroupChart(
@@ -120,7 +126,7 @@ class InterfaceSearch(MeasuredFigure[InterfaceSearchRow]):
                 )
                 for bound in bounds
             ],
-            subtitle=self.source,
+            subtitle=caption(self.source, asked.sets or self.sets),
         )
         return list(self._claims(rows)) if whole else [], chart
 
@@ -141,21 +147,34 @@ class InterfaceSearch(MeasuredFigure[InterfaceSearchRow]):
             "The bound leaves most of the periods out.",
             self.paper.optimal,
             "; ".join(
-                f"{row.periods}: {row.tried / other.tried:.1%} are tried"
+                f"{row.periods}: {_tried(row)} of {_tried(other)} are tried"
                 for row, other in zip(theorem, every, strict=True)
             ),
-            all(2 * row.tried < other.tried for row, other in zip(theorem, every, strict=True)),
+            all(
+                2 * ends(row.tried, row.tried_interval)[1]
+                < ends(other.tried, other.tried_interval)[0]
+                for row, other in zip(theorem, every, strict=True)
+            ),
         )
         lost = [row for row in rows if row.bound not in (THEOREM, NONE) and row.optimal < 1]
         worst = max(rows, key=lambda row: row.extra)
         yield Claim(
             "A bound chosen by hand costs bandwidth.",
             self.paper.naive,
-            f"up to {worst.extra:.2%} of the pcpu for a component, with {worst.bound} and periods"
-            f" of {worst.periods}; {min((row.optimal for row in lost), default=1):.0%} of the"
-            " components still get the least",
-            bool(lost),
+            f"up to {with_interval(_percent, worst.extra, worst.extra_interval)} of the pcpu for a"
+            f" component, with {worst.bound} and periods of {worst.periods};"
+            f" {min((row.optimal for row in lost), default=1):.0%} of the components still get the"
+            " least",
+            bool(lost) and ends(worst.extra, worst.extra_interval)[0] > 0,
         )
+
+
+def _tried(row: InterfaceSearchRow) -> str:
+    return with_interval(lambda one: f"{one:.0f}", row.tried, row.tried_interval)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2%}"
 
 
 def search(system: System, domain: Domain) -> Search:

@@ -10,6 +10,7 @@ from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
 from hyperperiod.experiments.reproduce.result import (
     ArincRow,
+    AwayRow,
     BareLoopRow,
     DomainMissRow,
     HotSwapRow,
@@ -33,6 +34,7 @@ Row = TypeVar(
     InterfaceSearchRow,
     HotSwapRow,
     BareLoopRow,
+    AwayRow,
 )
 Judged = tuple[list[Claim], Chart | Panels]
 

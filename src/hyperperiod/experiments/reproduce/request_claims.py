@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import ends, with_interval
+from hyperperiod.experiments.reproduce.figure import caption
 from hyperperiod.experiments.reproduce.request_workload import (
     DatabaseLoad,
     RequestSetting,
@@ -143,7 +144,7 @@ class RequestJudge:
             Scale("clients"),
             Scale("requests per second"),
             curves,
-            subtitle=self.experiment.source,
+            subtitle=caption(self.experiment.source, rows[0].sets if rows else 0),
             rulers=rulers,
             x_min=ends[0],
             x_max=ends[1],

@@ -24,6 +24,8 @@ from hyperperiod.report.lines import Curve, LineChart, Ruler
 from hyperperiod.runs import simulate
 
 CLIPPED = 3.0
+HEADROOM = 1.04
+"""Where a vertical axis ends, as a multiple of its last value."""
 _BINS = 600
 POLICIES = ("ptps", "wcps", "crps")
 COLUMNS = (
@@ -219,16 +221,27 @@ def cdf_chart(title: str, source: str, rows: Sequence[ResponseRow]) -> LineChart
         Scale("jobs", "%"),
         [
             Curve(
-                f"{row.policy.upper()}, {row.dmr:.1%} missed",
+                f"{row.policy.upper()}: {_missed(row)}",
                 [(ratio, float(percent)) for percent, ratio in enumerate(row.percentiles)],
             )
             for row in rows
         ],
-        subtitle=source,
-        rulers=[Ruler(1.0, "deadline")],
+        subtitle=f"{source}; jobs of {rows[0].draws} draws together" if rows else source,
+        rulers=[Ruler(1.0, "deadline", low=True)],
         x_max=CLIPPED,
-        y_max=100.0,
+        y_max=HEADROOM * 100,
     )
+
+
+def _missed(row: ResponseRow) -> str:
+    """The share of deadlines missed, with its interval over draws."""
+    ends = row.dmr_interval
+    interval = "" if ends is None else f" (95 %: {_short(ends.low)} to {_short(ends.high)})"
+    return f"{_short(row.dmr)} % missed{interval}"
+
+
+def _short(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def box_mark(row: ResponseRow) -> Mark:

@@ -222,7 +222,10 @@ class InterfaceSearchRow(ResultObject):
 
 
 class HotSwapRow(ResultObject):
-    """The lowest domain's jobs released from `start_ns` on, and the share that was late."""
+    """The lowest domain's jobs released from `start_ns` on, and the share that was late.
+
+    `less` is how much fewer were late than in the first window under the same policy, draw by draw.
+    """
 
     policy: str
     host: str
@@ -231,6 +234,8 @@ class HotSwapRow(ResultObject):
     jobs: int
     dmr: float
     dmr_interval: Interval | None
+    less: float | None
+    less_interval: Interval | None
 
 
 class BareLoopRow(ResultObject):
@@ -242,6 +247,20 @@ class BareLoopRow(ResultObject):
     with_tick_ns: int | None
     longest_ns: int
     ticks: int | None
+
+
+class AwayRow(ResultObject):
+    """For how long a VM ran and was away, on average over tests; null where it was never away."""
+
+    source: str
+    policy: str
+    host: str
+    draws: int
+    on_ns: float | None
+    on_interval_ns: Interval | None
+    off_ns: float | None
+    off_interval_ns: Interval | None
+    longest_ns: int
 
 
 Row = (
@@ -256,6 +275,7 @@ Row = (
     | InterfaceSearchRow
     | HotSwapRow
     | BareLoopRow
+    | AwayRow
 )
 
 

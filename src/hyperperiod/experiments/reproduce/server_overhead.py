@@ -20,7 +20,7 @@ from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import Interval, ends, mean_interval, ratio_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, refuse
+from hyperperiod.experiments.reproduce.figure import Asked, Figure, Progress, caption, refuse
 from hyperperiod.experiments.reproduce.measured import Judged, MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.experiments.reproduce.result import ServerEventsRow
@@ -231,7 +231,7 @@ class ServerNumbers(ServerFigure):
             Scale("servers"),
             Scale(f"events in {format_time(self.horizon_ns)}"),
             curves,
-            subtitle=self.source,
+            subtitle=caption(self.source, rows[0].draws if rows else 0),
             x_min=float(self.servers[0]),
             x_max=float(self.servers[-1]),
         )

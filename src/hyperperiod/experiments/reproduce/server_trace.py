@@ -84,6 +84,10 @@ class ServerTrace(Part):
             time_scale("time", shown_ns),
             Scale("runs where its line is high"),
             curves,
+            y_names=[
+                (len(curves) - 1 - at + HEIGHT / 2, curve.name.partition(",")[0])
+                for at, curve in enumerate(curves)
+            ],
             subtitle=self.source,
             x_max=float(shown_ns),
         )

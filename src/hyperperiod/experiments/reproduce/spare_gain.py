@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import ends, ratio_interval, with_interval
-from hyperperiod.experiments.reproduce.figure import Asked, Progress, refuse_host
+from hyperperiod.experiments.reproduce.figure import Asked, Progress, caption, refuse_host
 from hyperperiod.experiments.reproduce.measured import MeasuredFigure
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.result import SpareGainRow
@@ -374,8 +374,8 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
             Scale("total load", "%"),
             Scale("mean response / RTDS"),
             curves,
-            subtitle=self.source,
-            rulers=[Ruler(past, f"{self.vms[-1].name} passes its promise")],
+            subtitle=caption(self.source, rows[0].sets if rows else 0),
+            rulers=[Ruler(past, f"{self.vms[-1].name} passes its promise", low=True)],
             x_min=float(self.loads[0]),
             x_max=float(self.loads[-1]),
         )

@@ -151,8 +151,19 @@ class StabilityControl(Part):
             Scale("load of ordinary VMs", "%"),
             time_scale("response", largest),
             curves,
-            subtitle=self.source,
+            subtitle=self._caption(rows),
             x_max=100.0,
+        )
+
+    def _caption(self, rows: Sequence[PacketRunRow]) -> str:
+        """Lines are of all draws together; a mean over draws has an interval."""
+        draws = max((row.draws for row in rows), default=0)
+        if draws < 2:
+            return self.source
+        of_a_draw = "mean" if self.shown == "mean" else "mean and largest"
+        return (
+            f"{self.source}; of {draws} draws together; intervals of 95 % of the {of_a_draw} of"
+            " one draw"
         )
 
     def _mean_curves(self, rows: Sequence[PacketRunRow]) -> Iterator[Curve]:
