@@ -55,10 +55,11 @@ def test_every_figure_and_table_is_listed_once(paper: str) -> None:
 def test_every_command_is_one_that_runs_there(one: Printed) -> None:
     """The command line parses, and its hosts are those that the command takes."""
     name, *arguments = one.run.split()
-    command = main.get_command(click.Context(main), name)
+    parent = click.Context(main, **main.context_settings)
+    command = main.get_command(parent, name)
     assert command is not None
     for host in one.hosts:
-        command.make_context(name, [*arguments, "--on", host])
+        command.make_context(name, [*arguments, "--on", host], parent)
     if name == "reproduce":
         assert arguments[0] in NAMES
 
