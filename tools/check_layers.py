@@ -60,8 +60,11 @@ MAY_INCLUDE = {
     "hosts/linux": ("core", "hosts/linux", "hosts/xen/ring.h"),
     "src/hyperperiod/model/rules": ("core",),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
-    "src/hyperperiod/trace/properties": ("src/hyperperiod/trace/properties",),
-    "src/hyperperiod/trace/writers": ("src/hyperperiod/trace/writers",),
+    "src/hyperperiod/trace/properties": (
+        "src/hyperperiod/trace/properties",
+        "hosts/sim/record.h",
+    ),
+    "src/hyperperiod/trace/writers": ("src/hyperperiod/trace/writers", "hosts/sim/record.h"),
     "hosts/xen": ("core", "hosts/xen"),
     "guests": ("core", "hosts/xen", "guests"),
 }

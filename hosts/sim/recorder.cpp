@@ -4,15 +4,12 @@
 
 #include "hosts/sim/recorder.h"
 
-#include <bit>
 #include <cerrno>
 #include <fcntl.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace hyperperiod::sim {
-
-static_assert(std::endian::native == std::endian::little, "records are little endian");
 
 namespace {
 
@@ -68,13 +65,19 @@ void Recorder::insert(Ns now_ns, const Entry &entry) {
     const u8 step = step_of(entry.event);
     std::size_t at = records_.size();
 
-    while (at > instant_ && step_of(static_cast<Event>(records_[at - 1].kind)) > step)
+    while (at > instant_ && step_of(records_[at - 1].event()) > step)
         at--;
     records_.insert(records_.begin() + static_cast<std::ptrdiff_t>(at),
-                    Record{now_ns, entry.value, static_cast<u32>(entry.job),
-                           static_cast<u16>(entry.pcpu), static_cast<u16>(entry.vcpu),
-                           static_cast<u16>(entry.payer), static_cast<u16>(entry.task),
-                           static_cast<u8>(entry.event), entry.flags, 0});
+                    Record{{.time = now_ns,
+                            .value = entry.value,
+                            .job = static_cast<u32>(entry.job),
+                            .pcpu = static_cast<u16>(entry.pcpu),
+                            .vcpu = static_cast<u16>(entry.vcpu),
+                            .payer = static_cast<u16>(entry.payer),
+                            .task = static_cast<u16>(entry.task),
+                            .kind = static_cast<u8>(entry.event),
+                            .flags = entry.flags,
+                            .reserved = 0}});
 }
 
 void Recorder::flush() {

@@ -7,37 +7,15 @@
 // it is added. A recorder without a file records nothing and costs one predictable branch.
 #pragma once
 
+#include "hosts/sim/record.h"
 #include "hosts/sim/scenario.h"
 
 #include <string>
 
 namespace hyperperiod::sim {
 
-enum class Event : u8 {
-    run = 1,
-    idle,
-    charge,
-    replenish,
-    deplete,
-    arrive,
-    depart,
-    release,
-    complete,
-    miss,
-    kick,
-    swap,
-    end,
-    item,
-    drop,
-    move,
-};
-
-inline constexpr u8 FLAG_ALSO = 1;   // run: the vcpu itself pays as well (lend)
-inline constexpr u8 FLAG_EXTRA = 2;  // run, charge: at an extra-time level
-inline constexpr u8 FLAG_STOLEN = 4; // idle: the pcpu is not there to be granted
-inline constexpr u8 FLAG_LATER = 8;  // depart: after picks of its instant, not before its refills
-
 // NONE and SPARE keep their meaning when cut to 16 bits.
+static_assert(static_cast<u16>(NONE) == nobody && static_cast<u16>(SPARE) == spare_id);
 struct Entry {
     Event event;
     u64 value = 0;
@@ -74,20 +52,6 @@ class Recorder {
     void flush();
 
   private:
-    struct Record {
-        u64 time_ns;
-        u64 value;
-        u32 job;
-        u16 pcpu;
-        u16 vcpu;
-        u16 payer;
-        u16 task;
-        u8 kind;
-        u8 flags;
-        u16 reserved;
-    };
-    static_assert(sizeof(Record) == 32);
-
     static constexpr std::size_t FLUSH_AT = 16384;
 
     void insert(Ns now_ns, const Entry &entry);

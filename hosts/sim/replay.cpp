@@ -296,7 +296,7 @@ void Replay::steal_or_return(const hp_record &record) {
     add(now_ns_, {.event = Event::idle,
                   .value = seat(pcpu).grant.until_ns,
                   .pcpu = first_pcpu_ + pcpu,
-                  .flags = steals ? FLAG_STOLEN : u8{0}});
+                  .flags = steals ? stolen_pcpu : u8{0}});
 }
 
 // The number of a pcpu that a record names.
@@ -346,8 +346,8 @@ bool Replay::pick(const hp_record &record) {
     answer_.payer = static_cast<u16>(grant.pay);
     answer_.kind = grant.run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
     answer_.flags =
-        static_cast<u8>((record.flags & ~known) | (grant.also == HP_NONE ? 0 : FLAG_ALSO)
-                        | (grant.level > 0 ? FLAG_EXTRA : 0));
+        static_cast<u8>((record.flags & ~known) | (grant.also == HP_NONE ? 0 : second_payer)
+                        | (grant.level > 0 ? extra_time : 0));
     add(now_ns_, {.event = static_cast<Event>(answer_.kind),
                   .value = grant.until_ns,
                   .pcpu = first_pcpu_ + pcpu,
@@ -371,7 +371,7 @@ void Replay::charge(u32 pcpu) {
                          .pcpu = first_pcpu_ + pcpu,
                          .vcpu = grant.run,
                          .payer = payer,
-                         .flags = grant.level > 0 ? FLAG_EXTRA : u8{0}});
+                         .flags = grant.level > 0 ? extra_time : u8{0}});
     }
     seat(pcpu).grant.start_ns = now_ns;
 }

@@ -121,11 +121,11 @@ Header draw_header(Draw &draw) {
 Record draw_record(Draw &draw, const Header &header, u64 now) {
     Record record{};
     record.time = now;
-    record.kind = static_cast<Kind>(1 + draw.below(16));
+    record.kind = static_cast<u8>(1 + draw.below(16));
     record.value = draw.chance(90) ? draw.below(30) : draw.below(~u64{0});
-    if (record.kind == Kind::swap)
+    if (record.event() == Event::swap)
         record.value = draw.below(7) | draw.below(3) << 8 | draw.below(6) << 16;
-    if (record.kind == Kind::item || record.kind == Kind::drop)
+    if (record.event() == Event::item || record.event() == Event::drop)
         record.value = draw.below(3) << 48 | draw.below(4) << 32 | draw.below(4);
     record.job = static_cast<u32>(draw.below(4));
     record.pcpu = draw.chance(90) ? static_cast<u16>(draw.below(header.pcpus)) : nobody;

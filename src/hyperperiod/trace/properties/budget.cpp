@@ -17,7 +17,7 @@ namespace {
 
 // What periods count together: those of one kind that one interface has from one origin on.
 struct Series {
-    enum class Kind { no_period, phase, to, from } kind = Kind::no_period;
+    enum class Event { no_period, phase, to, from } kind = Event::no_period;
     Time origin = 0, period = 0, budget = 0, max_budgets = 0;
 
     bool operator==(const Series &) const = default;
@@ -122,16 +122,16 @@ class Budgets : public Property {
     // The server's current period; periodic rules and cbs have one deadline in each.
     static Period period_of(Budget rule, const Account &account, const Server &server, Time now) {
         const Time period = server.period, deadline = server.deadline;
-        const auto series = [&](Series::Kind kind, Time origin) {
+        const auto series = [&](Series::Event kind, Time origin) {
             return Series{kind, origin, period, server.budget, server.max_budgets()};
         };
         if (rule == Budget::sporadic && account.busy_since >= 0) {
             const Time since = account.busy_since, index = (now - since) / period;
-            return {series(Series::Kind::from, since), index, since + (index + 1) * period};
+            return {series(Series::Event::from, since), index, since + (index + 1) * period};
         }
         if (rule == Budget::cbs)
-            return {series(Series::Kind::to, deadline), 0, never};
-        return {series(Series::Kind::phase, deadline % period), deadline / period, never};
+            return {series(Series::Event::to, deadline), 0, never};
+        return {series(Series::Event::phase, deadline % period), deadline / period, never};
     }
 
     std::string name(std::size_t payer) const {

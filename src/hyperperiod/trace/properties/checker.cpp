@@ -85,32 +85,32 @@ void Checker::require(const Record &record) const {
     bool right = (has_pcpu || record.pcpu == nobody) && (has_task || record.task == nobody)
                  && (is_id(record.payer, vcpus) || record.payer >= spare_id)
                  && (!now_ || record.at() >= *now_);
-    switch (record.kind) {
-    case Kind::run:
+    switch (record.event()) {
+    case Event::run:
         right = right && has_pcpu && has_vcpu;
         break;
-    case Kind::idle:
-    case Kind::charge:
+    case Event::idle:
+    case Event::charge:
         right = right && has_pcpu;
         break;
-    case Kind::arrive:
-    case Kind::depart:
-    case Kind::move:
+    case Event::arrive:
+    case Event::depart:
+    case Event::move:
         right = right && has_vcpu;
         break;
-    case Kind::release:
-    case Kind::complete:
-    case Kind::miss:
-    case Kind::item:
+    case Event::release:
+    case Event::complete:
+    case Event::miss:
+    case Event::item:
         right = right && has_task;
         break;
-    case Kind::swap:
+    case Event::swap:
         right = right && (record.value & 0xFF) < header_.budgets.size()
                 && (record.value >> 8 & 0xFF) < header_.orders.size()
                 && (record.value >> 16 & 0xFF) < header_.slacks.size();
         break;
     default:
-        right = right && Kind::run <= record.kind && record.kind <= Kind::move;
+        right = right && Event::run <= record.event() && record.event() <= Event::move;
     }
     if (!right)
         throw std::out_of_range("record " + std::to_string(number_)
@@ -118,14 +118,14 @@ void Checker::require(const Record &record) const {
 }
 
 void Checker::see(const Record &record) {
-    const bool decides = record.kind == Kind::run || record.kind == Kind::idle;
+    const bool decides = record.event() == Event::run || record.event() == Event::idle;
     if (decides)
         end_interval(record.pcpu);
-    for (Property *const property : of_kind_[static_cast<std::size_t>(record.kind)])
+    for (Property *const property : of_kind_[static_cast<std::size_t>(record.event())])
         property->record(record, number_);
     if (decides)
         open_[record.pcpu] = {true, record};
-    if (replay_ && Replay::decisive(record.kind))
+    if (replay_ && Replay::decisive(record.event()))
         together_.push_back(record);
 }
 

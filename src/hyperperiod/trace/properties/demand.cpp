@@ -62,11 +62,11 @@ class Interruptions {
     Counts before(u16 pcpu) const { return {all_ + own_[pcpu], left_[pcpu]}; }
 
     void note(const Record &record) {
-        if (record.kind == Kind::move && record.pcpu == nobody) {
+        if (record.event() == Event::move && record.pcpu == nobody) {
             note_departure(homes_[record.vcpu]);
             return;
         }
-        if (record.kind == Kind::move)
+        if (record.event() == Event::move)
             homes_[record.vcpu] = record.pcpu;
         if (record.pcpu == nobody)
             concerns_all_ = true;
@@ -117,15 +117,15 @@ class Demand : public Property {
     }
 
     void record(const Record &record, u64 number) override {
-        switch (record.kind) {
-        case Kind::run:
-        case Kind::idle:
+        switch (record.event()) {
+        case Event::run:
+        case Event::idle:
             decide(record);
             break;
-        case Kind::complete:
+        case Event::complete:
             complete(record, number);
             break;
-        case Kind::swap:
+        case Event::swap:
             shares_ |= header.slacks[record.value >> 16 & 0xFF] == Slack::weights;
             break;
         default:
@@ -143,7 +143,7 @@ class Demand : public Property {
     void interval(const Interval &interval) override {
         const Record &record = interval.record;
         Pcpu &pcpu = pcpus_[record.pcpu];
-        if (record.kind == Kind::run && record.task != nobody) {
+        if (record.event() == Event::run && record.task != nobody) {
             Work &work = works_[key_of(record.task, record.job)];
             work.ran += interval.end - interval.start;
             if (header.late > 0)
@@ -189,7 +189,7 @@ class Demand : public Property {
         stop(pcpu);
         if (header.late > 0)
             pcpu.since = interruptions_.before(record.pcpu);
-        if (record.kind == Kind::run && record.task != nobody) {
+        if (record.event() == Event::run && record.task != nobody) {
             pcpu.job = key_of(record.task, record.job);
             works_[*pcpu.job].running++;
         }
@@ -272,7 +272,7 @@ class Demand : public Property {
             round = std::min(round, share_length);
         if (interval.record.payer != nobody || round == never)
             return 0;
-        const u64 until = std::min(interval.record.value, static_cast<u64>(interval.end));
+        const u64 until = std::min<u64>(interval.record.value, static_cast<u64>(interval.end));
         const Time left = interval.end - static_cast<Time>(until) - header.late;
         return left <= 0 ? 0 : (left + round - 1) / round;
     }

@@ -13,7 +13,7 @@ std::optional<Misfit> Fields::first_wrong(std::span<const Record> records, u64 b
             return Misfit{at, what};
         if (record.time < before) [[unlikely]]
             return Misfit{at, "time_ns"};
-        if (record.kind == Kind::end && at + 1 < left) [[unlikely]]
+        if (record.event() == Event::end && at + 1 < left) [[unlikely]]
             return Misfit{at, "end"};
         before = record.time;
     }
@@ -22,7 +22,7 @@ std::optional<Misfit> Fields::first_wrong(std::span<const Record> records, u64 b
 
 // The name of a field whose number cannot be; nullptr if all are well by themselves.
 const char *Fields::wrong_field(const Record &record) const {
-    const auto kind = static_cast<std::size_t>(record.kind);
+    const auto kind = static_cast<std::size_t>(record.event());
     if (kind == 0 || kind >= ids_.size())
         return "kind";
     const auto &[pcpu, vcpu, payer, task] = ids_[kind];
@@ -34,7 +34,7 @@ const char *Fields::wrong_field(const Record &record) const {
         return "payer";
     if (!task.has(record.task))
         return "task";
-    return record.kind == Kind::swap && !is_swap(record.value) ? "value" : nullptr;
+    return record.event() == Event::swap && !is_swap(record.value) ? "value" : nullptr;
 }
 
 // Whether it is a budget, an order and a slack rule, a byte each from the lowest.

@@ -55,21 +55,21 @@ class GuestOrder : public Property {
     }
 
     void record(const Record &record, u64) override {
-        switch (record.kind) {
-        case Kind::release:
+        switch (record.event()) {
+        case Event::release:
             jobs_[record.task].push_back({record.job, record.value});
             return look_at(of_task_[record.task]);
-        case Kind::complete:
+        case Event::complete:
             if (!jobs_[record.task].empty())
                 jobs_[record.task].pop_front();
             return look_at(of_task_[record.task]);
-        case Kind::run:
+        case Event::run:
             return grant(record.pcpu, {record.vcpu, record.task});
-        case Kind::idle:
+        case Event::idle:
             return grant(record.pcpu, {});
-        case Kind::arrive:
-        case Kind::depart:
-            work_[record.vcpu] = record.kind == Kind::arrive;
+        case Event::arrive:
+        case Event::depart:
+            work_[record.vcpu] = record.event() == Event::arrive;
             return look_at(of_vcpu_[record.vcpu]);
         default:
             return;
@@ -230,8 +230,8 @@ class GuestOrder : public Property {
 const Row rows::guest_order{
     "guest-order",
     "A domain that schedules globally runs the first of its jobs, one on each vcpu with a pcpu.",
-    {.kinds = bit(Kind::release) | bit(Kind::complete) | bit(Kind::run) | bit(Kind::idle)
-              | bit(Kind::arrive) | bit(Kind::depart),
+    {.kinds = bit(Event::release) | bit(Event::complete) | bit(Event::run) | bit(Event::idle)
+              | bit(Event::arrive) | bit(Event::depart),
      .instants = true},
     make_property<GuestOrder>,
 };

@@ -49,14 +49,14 @@ class Jobs : public Property {
 
     void record(const Record &record, u64) override {
         now_ = record.at();
-        switch (record.kind) {
-        case Kind::release:
+        switch (record.event()) {
+        case Event::release:
             return release(record);
-        case Kind::run:
+        case Event::run:
             return record.task == nobody ? void() : run(record);
-        case Kind::miss:
+        case Event::miss:
             return miss(record);
-        case Kind::complete:
+        case Event::complete:
             return complete(record);
         default:
             return;
@@ -154,7 +154,7 @@ class Jobs : public Property {
 const Row rows::jobs{
     "jobs",
     "A job runs between its release and its completion, after the jobs of its task before it.",
-    {.kinds = bit(Kind::release) | bit(Kind::run) | bit(Kind::miss) | bit(Kind::complete)},
+    {.kinds = bit(Event::release) | bit(Event::run) | bit(Event::miss) | bit(Event::complete)},
     make_property<Jobs>,
 };
 

@@ -20,11 +20,11 @@ class OnePcpu : public Property {
     }
 
     void record(const Record &record, u64) override {
-        if (record.kind == Kind::move) {
+        if (record.event() == Event::move) {
             homes_[record.vcpu] = record.pcpu;
             return;
         }
-        const u16 run = record.kind == Kind::run ? record.vcpu : nobody;
+        const u16 run = record.event() == Event::run ? record.vcpu : nobody;
         running_[record.pcpu] = {run, record.at()};
         decided_.push_back(record.pcpu);
     }
@@ -86,7 +86,7 @@ class OnePcpu : public Property {
 const Row rows::one_pcpu{
     "one-pcpu",
     "A vcpu runs on one pcpu at a time, and under a partitioned policy only on its own.",
-    {.kinds = bit(Kind::run) | bit(Kind::idle) | bit(Kind::move), .instants = true},
+    {.kinds = bit(Event::run) | bit(Event::idle) | bit(Event::move), .instants = true},
     make_property<OnePcpu>,
 };
 

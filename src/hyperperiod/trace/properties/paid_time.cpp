@@ -34,7 +34,7 @@ class PaidTime : public Property {
     explicit PaidTime(const Header &run) : Property(run), open_(run.pcpus) {}
 
     void record(const Record &record, u64) override {
-        if (record.kind == Kind::charge) {
+        if (record.event() == Event::charge) {
             if (record.value != 0)
                 charge(record);
             return;
@@ -89,7 +89,7 @@ class PaidTime : public Property {
 
     void charge(const Record &record) {
         const Time end = record.at();
-        const Time start = end - static_cast<Time>(std::min(record.value, u64{longest}));
+        const Time start = end - static_cast<Time>(std::min<u64>(record.value, u64{longest}));
         order(record.pcpu, end);
         const Key key = key_of(record.pcpu, record.payer);
         Book &book = books_[key];
@@ -161,7 +161,7 @@ const Row rows::paid_time{
     "paid-time",
     "The charges on each pcpu cover exactly the time for which its run and idle records name a "
     "payer.",
-    {.kinds = bit(Kind::run) | bit(Kind::idle) | bit(Kind::charge)},
+    {.kinds = bit(Event::run) | bit(Event::idle) | bit(Event::charge)},
     make_property<PaidTime>,
 };
 

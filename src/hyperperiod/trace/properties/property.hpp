@@ -65,7 +65,7 @@ class Property {
     }
 };
 
-constexpr u32 bit(Kind kind) {
+constexpr u32 bit(Event kind) {
     return u32{1} << static_cast<u32>(kind);
 }
 

@@ -75,7 +75,7 @@ template <class Source> Range range_of(const Source &source, const Before &befor
 
 // An item at a hop: the record that says so.
 struct Visit {
-    Kind kind;
+    Event kind;
     Time time;
     u16 task;
     Item item;
@@ -84,7 +84,7 @@ struct Visit {
 // Within an instant what completes is first; then items come, by flow and number.
 bool is_before(const Visit &one, const Visit &other) {
     const auto turn = [](const Visit &visit) {
-        return std::tuple(visit.kind != Kind::complete, visit.item.flow, visit.item.number);
+        return std::tuple(visit.kind != Event::complete, visit.item.flow, visit.item.number);
     };
     return turn(one) < turn(other);
 }
@@ -110,26 +110,27 @@ class Releasing : public Property {
 
     void record(const Record &record, u64) override {
         const Job job{record.task, record.job};
-        switch (record.kind) {
-        case Kind::release:
+        switch (record.event()) {
+        case Event::release:
             if (is_hop_[record.task] != 0)
                 released_.insert(job);
             else
                 release(record);
             return;
-        case Kind::complete:
+        case Event::complete:
             tasks_[record.task].finished = record.at();
             if (const auto place = carried_.find(job); place != carried_.end()) {
-                visits_.push_back({record.kind, record.at(), record.task, place->second});
+                visits_.push_back({record.event(), record.at(), record.task, place->second});
                 carried_.erase(place);
             }
             return;
-        case Kind::item:
+        case Event::item:
             carry(record, job);
             return;
-        case Kind::drop:
+        case Event::drop:
             if (!sources_.empty())
-                visits_.push_back({record.kind, record.at(), record.task, item_of(record.value)});
+                visits_.push_back(
+                    {record.event(), record.at(), record.task, item_of(record.value)});
             return;
         default:
             return;
@@ -191,7 +192,7 @@ class Releasing : public Property {
             });
         const Item item = item_of(record.value);
         carried_[job] = item;
-        visits_.push_back({record.kind, record.at(), record.task, item});
+        visits_.push_back({record.event(), record.at(), record.task, item});
     }
 
     void follow() {
@@ -211,7 +212,7 @@ class Releasing : public Property {
                        + ", hop=" + std::to_string(item.hop)
                        + ", number=" + std::to_string(item.number) + ") is an item of no flow";
             });
-        else if (visit.kind == Kind::complete)
+        else if (visit.kind == Event::complete)
             complete(visit);
         else if (item.hop == 0)
             come(visit);
@@ -236,7 +237,7 @@ class Releasing : public Property {
         const Flow &flow = header.flows[item.flow];
         Source &source = sources_[item.flow];
         const bool full = source.under_way >= static_cast<Time>(flow.queue);
-        const bool dropped = visit.kind == Kind::drop;
+        const bool dropped = visit.kind == Event::drop;
         const std::string who = item_name(item.flow, item.number);
         if (item.number != source.before.count)
             add(Part::items, visit.time,
@@ -334,7 +335,7 @@ class Releasing : public Property {
 const Row rows::releases{
     "releases",
     "Jobs are released when the kind of their task says so.",
-    {.kinds = bit(Kind::release) | bit(Kind::complete) | bit(Kind::item) | bit(Kind::drop),
+    {.kinds = bit(Event::release) | bit(Event::complete) | bit(Event::item) | bit(Event::drop),
      .instants = true},
     make_property<Releasing>,
 };

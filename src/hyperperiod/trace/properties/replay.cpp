@@ -117,15 +117,15 @@ Replay::Replay(const Header &header, See see)
             changed(key);
 }
 
-bool Replay::decisive(Kind kind) {
+bool Replay::decisive(Event kind) {
     switch (kind) {
-    case Kind::run:
-    case Kind::idle:
-    case Kind::charge:
-    case Kind::arrive:
-    case Kind::depart:
-    case Kind::swap:
-    case Kind::move:
+    case Event::run:
+    case Event::idle:
+    case Event::charge:
+    case Event::arrive:
+    case Event::depart:
+    case Event::swap:
+    case Event::move:
         return true;
     default:
         return false;
@@ -135,7 +135,8 @@ bool Replay::decisive(Kind kind) {
 void Replay::instant(Time time, std::span<const Record> together) {
     pass(time);
     const auto is_before = [](const Record &record) {
-        return record.kind == Kind::charge || (record.kind == Kind::depart && !record.has(later));
+        return record.event() == Event::charge
+               || (record.event() == Event::depart && !record.has(later));
     };
     std::size_t at = 0;
     for (; at < together.size() && is_before(together[at]); at++)
@@ -258,17 +259,17 @@ void Replay::settle() {
 }
 
 void Replay::apply(const Record &record) {
-    switch (record.kind) {
-    case Kind::run:
-    case Kind::idle:
+    switch (record.event()) {
+    case Event::run:
+    case Event::idle:
         return decide(record);
-    case Kind::arrive:
+    case Event::arrive:
         return arrive(record);
-    case Kind::depart:
+    case Event::depart:
         return depart(record);
-    case Kind::swap:
+    case Event::swap:
         return swap(record);
-    case Kind::move:
+    case Event::move:
         return move(record);
     default:
         return;
@@ -277,7 +278,7 @@ void Replay::apply(const Record &record) {
 
 void Replay::decide(const Record &record) {
     remember(record.pcpu);
-    const bool running = record.kind == Kind::run;
+    const bool running = record.event() == Event::run;
     Grant next;
     next.run = running ? record.vcpu : nobody;
     next.pay = record.payer;

@@ -168,7 +168,7 @@ class Replay {
     // `see` is called with every moment of positive length, in order.
     Replay(const Header &header, See see);
 
-    static bool decisive(Kind kind);
+    static bool decisive(Event kind);
 
     // What happened at one instant, after which nothing is recorded of an earlier one.
     void instant(Time time, std::span<const Record> together);

@@ -6,6 +6,8 @@
 // some times fit; what is longer (36 years) is taken for that.
 #pragma once
 
+#include "hosts/sim/record.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -25,49 +27,14 @@ __extension__ using Wide = __int128;
 constexpr Time longest = Time{1} << 60;
 constexpr Time never = std::numeric_limits<Time>::max();
 
-// In a vcpu, payer, task or pcpu field: nobody, and the spare server.
-constexpr u16 nobody = 0xFFFF;
-constexpr u16 spare_id = 0xFFFE;
+using hyperperiod::Event;
+using hyperperiod::nobody;
+using hyperperiod::spare_id;
 
-// Flags of records.
-constexpr u8 second_payer = 1;
-constexpr u8 extra_time = 2;
-constexpr u8 stolen_pcpu = 4;
-constexpr u8 later = 8;
-
-enum class Kind : u8 {
-    run = 1,
-    idle,
-    charge,
-    replenish,
-    deplete,
-    arrive,
-    depart,
-    release,
-    complete,
-    miss,
-    kick,
-    swap,
-    end,
-    item,
-    drop,
-    move,
+struct Record : hyperperiod::Record {
+    Time at() const { return static_cast<Time>(std::min<u64>(time, static_cast<u64>(longest))); }
 };
-
-// A record as it lies in the file, little endian.
-struct Record {
-    u64 time;
-    u64 value;
-    u32 job;
-    u16 pcpu, vcpu, payer, task;
-    Kind kind;
-    u8 flags;
-    u16 reserved;
-
-    Time at() const { return static_cast<Time>(std::min(time, static_cast<u64>(longest))); }
-    bool has(u8 flag) const { return (flags & flag) != 0; }
-};
-static_assert(sizeof(Record) == 32);
+static_assert(sizeof(Record) == sizeof(hyperperiod::Record));
 
 enum class Budget { periodic, deferrable, polling, sporadic, cbs, slice, slice_once };
 enum class Order { fp, edf, fp_edf };

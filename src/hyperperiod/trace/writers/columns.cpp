@@ -50,25 +50,25 @@ void ColumnWriter::write_piece(std::span<const Record> records, std::size_t firs
                                const Columns &to) const {
     const std::size_t byte = first / 8;
     const auto is_of_job = [this](const Record &one) {
-        return one.task != NONE && is_of_job_[one.kind] != 0;
+        return one.task != nobody && is_of_job_[one.kind] != 0;
     };
 
-    fill(records, to.time_ns + first, [](const Record &one) { return one.time_ns; });
-    fill(records, to.kind + first, [](const Record &one) { return one.kind - RUN; });
+    fill(records, to.time_ns + first, [](const Record &one) { return one.time; });
+    fill(records, to.kind + first,
+         [](const Record &one) { return one.kind - static_cast<u32>(Event::run); });
     fill(records, to.pcpu + first, [](const Record &one) { return one.pcpu; });
-    mark(records, to.has_pcpu + byte, [](const Record &one) { return one.pcpu != NONE; });
+    mark(records, to.has_pcpu + byte, [](const Record &one) { return one.pcpu != nobody; });
     fill(records, to.vcpu + first, [this](const Record &one) { return server(one.vcpu); });
-    mark(records, to.has_vcpu + byte, [](const Record &one) { return one.vcpu != NONE; });
+    mark(records, to.has_vcpu + byte, [](const Record &one) { return one.vcpu != nobody; });
     fill(records, to.payer + first, [this](const Record &one) { return server(one.payer); });
-    mark(records, to.has_payer + byte, [](const Record &one) { return one.payer != NONE; });
+    mark(records, to.has_payer + byte, [](const Record &one) { return one.payer != nobody; });
     fill(records, to.task + first, [](const Record &one) { return one.task; });
-    mark(records, to.has_task + byte, [](const Record &one) { return one.task != NONE; });
+    mark(records, to.has_task + byte, [](const Record &one) { return one.task != nobody; });
     fill(records, to.job + first, [](const Record &one) { return one.job; });
     mark(records, to.has_job + byte, is_of_job);
     fill(records, to.value + first, [](const Record &one) { return one.value; });
-    mark(records, to.also_pays + byte,
-         [](const Record &one) { return (one.flags & SECOND_PAYER) != 0; });
-    mark(records, to.extra_time + byte, [](const Record &one) { return (one.flags & EXTRA) != 0; });
+    mark(records, to.also_pays + byte, [](const Record &one) { return one.has(second_payer); });
+    mark(records, to.extra_time + byte, [](const Record &one) { return one.has(extra_time); });
 }
 
 } // namespace hyperperiod::trace

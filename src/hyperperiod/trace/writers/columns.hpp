@@ -43,7 +43,7 @@ class ColumnWriter {
   private:
     void write_piece(std::span<const Record> records, std::size_t first,
                      const Columns &columns) const;
-    u32 server(u16 id) const { return id == SPARE ? vcpus_ : id; }
+    u32 server(u16 id) const { return id == spare_id ? vcpus_ : id; }
 
     u32 vcpus_;
     std::vector<u8> is_of_job_; // by kind: 0 or 1

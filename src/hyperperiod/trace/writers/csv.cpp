@@ -56,31 +56,31 @@ CsvWriter::CsvWriter(Names vcpus, Names tasks, Names kinds, const std::vector<u8
 }
 
 const std::string &CsvWriter::server(u16 id) const {
-    return id == NONE ? NOBODY : id == SPARE ? SPARE_NAME : vcpus_.at(id);
+    return id == nobody ? NOBODY : id == spare_id ? SPARE_NAME : vcpus_.at(id);
 }
 
 void CsvWriter::add(const Record &record) {
     char *at = out_.room(longest_row_);
 
-    at = put_number(at, record.time_ns);
+    at = put_number(at, record.time);
     *at++ = ',';
     at = put_text(at, kinds_.at(record.kind));
     *at++ = ',';
-    if (record.pcpu != NONE)
+    if (record.pcpu != nobody)
         at = put_number(at, record.pcpu);
     *at++ = ',';
     at = put_text(at, server(record.vcpu));
     *at++ = ',';
     at = put_text(at, server(record.payer));
     *at++ = ',';
-    at = put_text(at, record.task == NONE ? NOBODY : tasks_.at(record.task));
+    at = put_text(at, record.task == nobody ? NOBODY : tasks_.at(record.task));
     *at++ = ',';
-    if (record.task != NONE && is_of_job_[record.kind])
+    if (record.task != nobody && is_of_job_[record.kind])
         at = put_number(at, record.job);
     *at++ = ',';
     at = put_number(at, static_cast<std::int64_t>(record.value));
-    at = put_text(at, record.flags & SECOND_PAYER ? ",true" : ",false");
-    at = put_text(at, record.flags & EXTRA ? ",true\n" : ",false\n");
+    at = put_text(at, record.has(second_payer) ? ",true" : ",false");
+    at = put_text(at, record.has(extra_time) ? ",true\n" : ",false\n");
     out_.written(at);
 }
 

@@ -70,31 +70,35 @@ PerfettoWriter::PerfettoWriter(Machine machine)
     add_tracks();
 }
 
-// Kinds without a case here show in the slices of others.
 void PerfettoWriter::add(const Record &record) {
-    switch (record.kind) {
-    case RUN:
-    case IDLE:
+    switch (record.event()) {
+    case Event::run:
+    case Event::idle:
         return decide(record);
-    case CHARGE:
+    case Event::charge:
         return charge(record);
-    case REPLENISH:
-    case DEPLETE:
+    case Event::replenish:
+    case Event::deplete:
         return refill_or_deplete(record);
-    case RELEASE:
+    case Event::release:
         return release(record);
-    case COMPLETE:
+    case Event::complete:
         return complete(record);
-    case MISS:
+    case Event::miss:
         return miss(record);
-    case SWAP:
+    case Event::swap:
         return swap(record);
-    case MOVE:
+    case Event::move:
         return move(record);
-    case DROP:
+    case Event::drop:
         return drop(record);
-    case END:
-        return name_on_machine(record.time_ns, "end of the run");
+    case Event::end:
+        return name_on_machine(record.time, "end of the run");
+    case Event::arrive:
+    case Event::depart:
+    case Event::kick:
+    case Event::item:
+        return; // they show in the slices of others
     }
 }
 
@@ -140,19 +144,19 @@ void PerfettoWriter::intern(u32 field, u64 iid, std::string_view name) {
 
 u64 PerfettoWriter::server_text(u16 id) const {
     const u64 vcpus = machine_.vcpus.size();
-    return 1 + (id == NONE ? vcpus + 1 : id == SPARE ? vcpus : id);
+    return 1 + (id == nobody ? vcpus + 1 : id == spare_id ? vcpus : id);
 }
 
 u64 PerfettoWriter::task_text(u16 task) const {
-    return server_text(NONE) + 1 + task;
+    return server_text(nobody) + 1 + task;
 }
 
 std::string PerfettoWriter::server_name(u16 id) const {
-    return id == NONE ? "nobody" : id == SPARE ? "spare" : machine_.vcpus.at(id).name;
+    return id == nobody ? "nobody" : id == spare_id ? "spare" : machine_.vcpus.at(id).name;
 }
 
 u64 PerfettoWriter::name_of_run(u16 vcpu, u16 task) {
-    if (task == NONE)
+    if (task == nobody)
         return 1 + std::size(EVENT_NAMES) + vcpu;
     u64 &iid = run_names_[pair_of(vcpu, task)];
     if (iid == 0) {
@@ -164,9 +168,9 @@ u64 PerfettoWriter::name_of_run(u16 vcpu, u16 task) {
 }
 
 u64 PerfettoWriter::payers(const Record &record) {
-    if (record.kind != RUN || !(record.flags & SECOND_PAYER))
+    if (record.event() != Event::run || !record.has(second_payer))
         return server_text(record.payer);
-    if (record.payer == NONE)
+    if (record.payer == nobody)
         return server_text(record.vcpu);
     u64 &iid = second_payers_[pair_of(record.payer, record.vcpu)];
     if (iid == 0) {
@@ -265,21 +269,21 @@ void PerfettoWriter::end_slice(u64 time_ns, u64 track) {
 
 void PerfettoWriter::decide(const Record &record) {
     const u64 track = pcpu_tracks_.at(record.pcpu);
-    const bool runs = record.kind == RUN;
+    const bool runs = record.event() == Event::run;
 
     if (is_open_[record.pcpu])
-        end_slice(record.time_ns, track);
-    is_open_[record.pcpu] = runs || record.payer != NONE;
+        end_slice(record.time, track);
+    is_open_[record.pcpu] = runs || record.payer != nobody;
     if (!is_open_[record.pcpu])
         return;
     const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{IDLES};
     const u64 paying = payers(record);
-    event(record.time_ns, track, TrackEvent_TYPE_SLICE_BEGIN, 0, [&](Message &to) {
+    event(record.time, track, TrackEvent_TYPE_SLICE_BEGIN, 0, [&](Message &to) {
         to.number(TrackEvent_category_iids, runs ? IN_RUN : IN_IDLE);
         to.number(TrackEvent_name_iid, name);
         if (runs)
             note_text(to, VCPU, server_text(record.vcpu));
-        if (runs && record.task != NONE) {
+        if (runs && record.task != nobody) {
             note_text(to, TASK, task_text(record.task));
             note(to, JOB, record.job);
         }
@@ -289,27 +293,27 @@ void PerfettoWriter::decide(const Record &record) {
 }
 
 PerfettoWriter::Server &PerfettoWriter::server(u16 id) {
-    return servers_.at(id == SPARE ? servers_.size() - 1 : id);
+    return servers_.at(id == spare_id ? servers_.size() - 1 : id);
 }
 
 void PerfettoWriter::charge(const Record &record) {
     Server &paying = server(record.payer);
 
-    if (!paying.shown || record.flags & EXTRA)
+    if (!paying.shown || record.has(extra_time))
         return;
     paying.remaining_ns -= record.value;
-    count(record.time_ns, paying);
+    count(record.time, paying);
 }
 
 void PerfettoWriter::refill_or_deplete(const Record &record) {
     Server &changed = server(record.vcpu);
-    const bool refilled = record.kind == REPLENISH;
+    const bool refilled = record.event() == Event::replenish;
 
     if (!changed.shown)
         return;
     changed.remaining_ns = refilled ? record.value : 0;
-    count(record.time_ns, changed);
-    instant(record.time_ns, changed.track, IN_BUDGET, refilled ? REPLENISHES : DEPLETES);
+    count(record.time, changed);
+    instant(record.time, changed.track, IN_BUDGET, refilled ? REPLENISHES : DEPLETES);
 }
 
 void PerfettoWriter::count(u64 time_ns, const Server &server) {
@@ -320,7 +324,7 @@ void PerfettoWriter::count(u64 time_ns, const Server &server) {
 void PerfettoWriter::release(const Record &record) {
     std::deque<Release> &waiting = waiting_.at(record.task);
 
-    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, 0, [&](Message &to) {
+    event(record.time, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, 0, [&](Message &to) {
         to.number(TrackEvent_category_iids, IN_RELEASE);
         to.number(TrackEvent_name_iid, RELEASES);
         note_text(to, TASK, task_text(record.task));
@@ -328,9 +332,9 @@ void PerfettoWriter::release(const Record &record) {
         if (record.value != 0)
             note(to, DEADLINE_NS, record.value);
     });
-    waiting.push_back({record.time_ns, record.value, record.job});
+    waiting.push_back({record.time, record.value, record.job});
     if (waiting.size() == 1)
-        begin_job(record.time_ns, record.task, waiting.front());
+        begin_job(record.time, record.task, waiting.front());
 }
 
 void PerfettoWriter::begin_job(u64 now_ns, u16 task, const Release &release) {
@@ -353,52 +357,50 @@ void PerfettoWriter::complete(const Record &record) {
 
     if (waiting.empty())
         return;
-    end_slice(record.time_ns, task_tracks_[record.task]);
+    end_slice(record.time, task_tracks_[record.task]);
     waiting.pop_front();
     if (!waiting.empty())
-        begin_job(record.time_ns, record.task, waiting.front());
+        begin_job(record.time, record.task, waiting.front());
 }
 
 void PerfettoWriter::miss(const Record &record) {
     const TaskName &task = machine_.tasks.at(record.task);
 
     const std::size_t texts = task.domain.size() + task.name.size();
-    event(record.time_ns, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, texts,
-          [&](Message &to) {
-              to.number(TrackEvent_category_iids, IN_MISS);
-              to.message(TrackEvent_name, [&] {
-                  for (std::string_view part :
-                       {std::string_view("miss: "), std::string_view(task.domain),
-                        std::string_view("."), std::string_view(task.name),
-                        std::string_view(" job ")})
-                      to.append(part);
-                  to.append(Digits(record.job));
-              });
-              note_text(to, TASK, task_text(record.task));
-              note(to, JOB, record.job);
-              note(to, DEADLINE_NS, record.value);
-          });
+    event(record.time, task_tracks_[record.task], TrackEvent_TYPE_INSTANT, texts, [&](Message &to) {
+        to.number(TrackEvent_category_iids, IN_MISS);
+        to.message(TrackEvent_name, [&] {
+            for (std::string_view part :
+                 {std::string_view("miss: "), std::string_view(task.domain), std::string_view("."),
+                  std::string_view(task.name), std::string_view(" job ")})
+                to.append(part);
+            to.append(Digits(record.job));
+        });
+        note_text(to, TASK, task_text(record.task));
+        note(to, JOB, record.job);
+        note(to, DEADLINE_NS, record.value);
+    });
 }
 
 void PerfettoWriter::swap(const Record &record) {
     std::string name = "swap to " + machine_.budgets.at(record.value & 0xFF) + " + "
                        + machine_.orders.at(record.value >> 8 & 0xFF) + " + "
                        + machine_.slacks.at(record.value >> 16 & 0xFF);
-    if (record.pcpu != NONE)
+    if (record.pcpu != nobody)
         name += " on pcpu " + std::to_string(record.pcpu);
-    name_on_machine(record.time_ns, name);
+    name_on_machine(record.time, name);
 }
 
 void PerfettoWriter::move(const Record &record) {
     const std::string where =
-        record.pcpu == NONE ? "away" : "to pcpu " + std::to_string(record.pcpu);
-    name_on_machine(record.time_ns, server_name(record.vcpu) + " moves " + where);
+        record.pcpu == nobody ? "away" : "to pcpu " + std::to_string(record.pcpu);
+    name_on_machine(record.time, server_name(record.vcpu) + " moves " + where);
 }
 
 // The value says which flow in its upper 16 bits, and which item in its lower 32.
 void PerfettoWriter::drop(const Record &record) {
-    name_on_machine(record.time_ns, "drop: " + machine_.flows.at(record.value >> 48) + " item "
-                                        + std::to_string(record.value & 0xFFFFFFFF));
+    name_on_machine(record.time, "drop: " + machine_.flows.at(record.value >> 48) + " item "
+                                     + std::to_string(record.value & 0xFFFFFFFF));
 }
 
 void PerfettoWriter::name_on_machine(u64 time_ns, std::string_view name) {
