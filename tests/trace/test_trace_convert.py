@@ -2,7 +2,6 @@
 """Conversions: what a reader of each format finds is what the trace says."""
 
 import csv
-import subprocess
 import sys
 from pathlib import Path
 from random import Random
@@ -16,16 +15,12 @@ from tests.trace.examples import H
 from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod._convert import PERFETTO_FIELDS, PERFETTO_VALUES
-from hyperperiod.analysis import resolve
-from hyperperiod.model import MissingError, load_system
-from hyperperiod.runs import simulate
-from hyperperiod.trace import convert, convert_perfetto
+from hyperperiod.model import MissingError
+from hyperperiod.trace import convert_perfetto
 from hyperperiod.trace.convert import writer_for
 from hyperperiod.trace.format import (
-    CHUNK,
     JOB_KINDS,
     NONE,
-    RECORD,
     SECOND_PAYER,
     SPARE,
     Kind,
@@ -353,36 +348,6 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         writer_for(".parquet")
     assert error.value.install == "pip install 'hyperperiod[parquet]'"
     assert "pyarrow" in error.value.what
-
-
-PEAK = """
-import resource, sys
-from pathlib import Path
-from hyperperiod.trace.convert import writer_for
-from hyperperiod.trace.format import read
-writer_for(sys.argv[2])(*read(Path(sys.argv[1])), Path("/dev/null"), lambda done: None)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-def peak_mib(trace: Path, suffix: str) -> float:
-    """The most memory that a conversion of the trace has at once."""
-    command = [sys.executable, "-c", PEAK, str(trace), suffix]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return int(done.stdout) / 1024
-
-
-@pytest.mark.parametrize("suffix", convert.WRITERS)
-def test_a_longer_trace_takes_no_more_memory(suffix: str, tmp_path: Path) -> None:
-    """One of some pieces, and one of three times as many."""
-    system = resolve(load_system(Path(__file__).parents[2] / "systems" / "flight-control.toml"))
-    traces = [tmp_path / name for name in ("short.hpt", "long.hpt")]
-    for trace, seconds in zip(traces, (280, 840), strict=True):
-        simulate(system, seconds * 10**9, 1, trace)
-    sizes = [trace.stat().st_size for trace in traces]
-    assert sizes[0] > 4 * CHUNK * RECORD.itemsize
-    more = peak_mib(traces[1], suffix) - peak_mib(traces[0], suffix)
-    assert more < (sizes[1] - sizes[0]) / (1 << 20) / 3
 
 
 def test_names_in_csv_are_quoted_where_they_must(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.trace.writer import Script, make_header, task, vcpu
 
@@ -18,6 +19,7 @@ from hyperperiod.trace.format import (
     read,
     read_windows,
     signed,
+    write_header,
 )
 
 Damage = Callable[[bytes], bytes]
@@ -51,6 +53,32 @@ def test_pieces_that_were_given_back_can_still_be_read(tmp_path: Path) -> None:
         pieces = list(chunks(records, size))
         assert b"".join(piece.tobytes() for piece in pieces) == whole
         assert records.tobytes() == whole
+
+
+def resident_kib(path: Path) -> int:
+    """How much of a file this process has in memory as its own mapping."""
+    regions = Path("/proc/self/smaps").read_text().split("VmFlags:")
+    return sum(
+        int(region.partition("\nRss:")[2].split()[0]) for region in regions if str(path) in region
+    )
+
+
+@pytest.mark.parametrize("size", [100, 1_000, 8_192])
+def test_what_is_done_is_given_back_whole(size: int, tmp_path: Path) -> None:
+    """However short the pieces, no page between two of them stays: of 4 MiB nearly all is gone."""
+    header = make_header("ptps", [vcpu("a", 10, 4)], [task("a", "t", 10, 1)])
+    path = tmp_path / "long.hpt"
+    write_header(path, header)
+    records = np.zeros(1 << 17, RECORD)
+    records["kind"] = Kind.KICK
+    records["kind"][-1] = Kind.END
+    with path.open("ab") as file:
+        records.tofile(file)
+    _, mapped = read(path)
+    for piece in chunks(mapped, size):
+        assert piece["kind"].all()
+    # The system brings pages in a few at a time.
+    assert resident_kib(path) <= 128
 
 
 def test_records_start_on_a_multiple_of_their_size(tmp_path: Path) -> None:

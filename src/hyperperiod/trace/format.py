@@ -354,7 +354,10 @@ def chunks(records: Records, size: int = CHUNK) -> Iterator[Records]:
 
 
 def _give_back(piece: Records) -> None:
-    """Lets go of the pages of a mapped file that a piece lies on, as far as they are its own."""
+    """Lets go of the pages of a mapped file that a piece lies on, but the one that it ends on.
+
+    The page that it begins on it may share with the piece before, which is done.
+    """
     owner: Any = piece
     while isinstance(owner, np.ndarray):
         owner = owner.base
@@ -362,7 +365,7 @@ def _give_back(piece: Records) -> None:
     if not isinstance(mapped, mmap.mmap):
         return
     start = piece.ctypes.data - np.frombuffer(mapped, np.uint8, 1).ctypes.data
-    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    first = start // mmap.PAGESIZE * mmap.PAGESIZE
     length = (start + piece.nbytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
     if length > 0:
         mapped.madvise(mmap.MADV_DONTNEED, first, length)
