@@ -51,7 +51,7 @@ int bench_picks(struct bench_picks *to) {
     to->clock_ns = bpf_ktime_get_ns();
     to->clock_ns = bpf_ktime_get_ns() - to->clock_ns;
     HP_FOR (round, to->picks) {
-        const struct managed *cpu = any_cpu(0);
+        struct managed *cpu = any_cpu(0);
         unsigned long flags;
         hp_u64 took_ns;
 
@@ -60,7 +60,7 @@ int bench_picks(struct bench_picks *to) {
         bpf_local_irq_save(&flags);
         lx.base_ns = bpf_ktime_get_ns() - (round ? cpu->until_ns : 0);
         took_ns = bpf_ktime_get_ns();
-        pick(0);
+        pick(cpu);
         took_ns = bpf_ktime_get_ns() - took_ns;
         bpf_local_irq_restore(&flags);
         to->total_ns += took_ns;

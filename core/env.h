@@ -98,6 +98,9 @@ extern volatile hp_u64 hp_zero;
         asm("" : "+r"(index_));                                                                    \
         index_ &((n) - 1u);                                                                        \
     })
+/* Stands in what an if is about: the machine has no instruction that chooses between two numbers,
+ * and the compiler would make two jumps of two choices, which are one this way. */
+#define HP_JUMP() asm volatile("")
 #define HP_ASSERT(condition) ((void)0)
 
 #else
@@ -140,6 +143,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_DONE() ((void)0)
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 #define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
+#define HP_JUMP() ((void)0)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)
 

@@ -85,7 +85,7 @@ HP_FN hp_u32 hp_may_be_due(const struct hp_core *core, hp_u32 group) {
 
 /* The refills that are due, except those of servers that nobody waits for (hp_watched). */
 HP_RARE void hp_replenish_due(struct hp_core *core) {
-    HP_FOR (group, HP_GROUPS) {
+    HP_FEW(group, HP_GROUPS, HP_GROUPS) {
         if (group >= core->groups)
             break;
         if (hp_may_be_due(core, group))

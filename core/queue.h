@@ -109,6 +109,7 @@ HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count, hp_u32 most) {
         const hp_u64 key = keys[i];
 
         if (key < lowest) {
+            HP_JUMP();
             best = i;
             lowest = key;
         }
@@ -147,16 +148,16 @@ HP_FN void hp_queue_look(struct hp_core *core, struct hp_queue *queue, hp_u32 gr
 /* Finds the first of all anew. */
 HP_APART hp_u32 hp_queue_find(struct hp_core *core HP_NOT_NULL,
                               struct hp_queue *queue HP_NOT_NULL) {
-    hp_u64 doubted = HP_FORGET(queue->doubted);
+    hp_u64 doubted = queue->doubted;
     hp_u32 best;
 
     queue->doubted = 0;
     queue->known = 1;
-    HP_FOR (step, HP_GROUPS) {
+    HP_FEW(step, HP_GROUPS, HP_GROUPS) {
         if (doubted == 0)
             break;
         hp_queue_look(core, queue, (hp_u32)__builtin_ctzll(doubted));
-        doubted = HP_FORGET(doubted & (doubted - 1u));
+        doubted &= doubted - 1u;
     }
     best = queue->first[0];
     if (core->groups > 1u)

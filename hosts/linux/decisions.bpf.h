@@ -9,7 +9,8 @@
  *
  * Each verb is a function that the verifier looks at on its own, for any numbers: a program pays
  * for the verbs that it calls, once each. It takes the lock, tells the core, writes the record,
- * and returns the pcpus that the core asks for, as a mask.
+ * and returns the pcpus that the core asks for, as a mask. The pick alone is a part of dispatch to
+ * the verifier: it writes to its cpu.
  */
 #ifndef HYPERPERIOD_LINUX_DECISIONS_BPF_H
 #define HYPERPERIOD_LINUX_DECISIONS_BPF_H
@@ -373,23 +374,19 @@ VERB hp_u64 give_back(hp_u32 number) {
  * Makes the grant of this cpu from now on: who is in cpu->granted, until when in cpu->until_ns.
  * Returns the other pcpus that have to pick again, which only a global policy has.
  */
-VERB hp_u64 pick(hp_u32 number) {
-    struct managed *cpu = cpu_by(number);
+static __noinline hp_u64 pick(struct managed *cpu) {
     const hp_u64 now_ns = core_time();
-    struct lock_domain *domain;
+    const hp_u32 place = cpu->place, global = lx.global;
+    const hp_u32 lock = global ? 0 : place, pcpu = global ? place : 0;
+    struct lock_domain *domain = domain_by(lock);
     struct hp_grant grant;
-    hp_u32 lock, pcpu, before, payer;
+    hp_u32 before, payer;
     hp_u64 kicks = 0;
 
-    if (!cpu)
-        return 0;
     cpu->granted = LX_NOBODY;
     cpu->until_ns = HP_NEVER;
-    lock = lock_at(cpu->place);
-    domain = domain_by(lock);
     if (!domain || !take(domain))
         return 0;
-    pcpu = pcpu_at(cpu->place);
     if (cpu->is_stolen) {
         end_theft(domain, lock, pcpu, now_ns);
         cpu->is_stolen = 0;
@@ -399,17 +396,17 @@ VERB hp_u64 pick(hp_u32 number) {
     account(domain, cpu, pcpu, now_ns);
     cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &grant);
+    cpu->until_ns = grant.until_ns;
+    cpu->is_free = grant.run != HP_NONE && grant.pay >= HP_VCPUS;
+    if (grant.run != HP_NONE)
+        cpu->granted = LX_ID(lock, grant.run);
     record_grant(domain, lock, pcpu, &grant);
     count_overrun(domain, payer);
-    if (lx.global) {
+    if (global) {
         if (before != grant.run)
             release_if_absent(domain, lock, cpu, before);
         kicks = kicks_of(domain) & ~(1ull << (pcpu & 63));
     }
-    if (grant.run != HP_NONE)
-        cpu->granted = LX_ID(lock, grant.run);
-    cpu->is_free = grant.run != HP_NONE && grant.pay >= HP_VCPUS;
-    cpu->until_ns = grant.until_ns;
     release(domain);
     return kicks;
 }

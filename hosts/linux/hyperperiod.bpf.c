@@ -207,7 +207,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     /* Whoever of the background ends its turn early ends it for all. */
     if (has_to_pick(cpu) || cpu->is_lent) {
         cpu->pick_owed = 0;
-        others = pick((hp_u32)number);
+        others = pick(cpu);
         if (others)
             ask_all(lock_at(cpu->place), others);
     }

@@ -45,7 +45,10 @@ def depths(path: Path) -> dict[str, Depth]:
             own[name] = 0
             places[section, int(match[1], 16)] = name
         elif match := CALL.match(line):
-            if symbol := SYMBOL.search(after):
+            if (symbol := SYMBOL.search(after)) and symbol[1].startswith("."):
+                # A static function of another section: the call says where it is there.
+                calls.append((name, (symbol[1], 8 * (int(match[2], 0) + 1))))
+            elif symbol:
                 calls.append((name, symbol[1]))
             else:
                 calls.append((name, (section, 8 * (int(match[1]) + 1 + int(match[2], 0)))))
