@@ -283,6 +283,17 @@ int BPF_PROG(hyperperiod_switch, bool preempt, struct task_struct *prev, struct 
     return 0;
 }
 
+/*
+ * A cpu that comes or goes is the kernel's. When the slice of its only thread is over there, the
+ * kernel puts that into the cpu's own queue while the cpu is on its way to idle, and nobody would
+ * wake it: so it is asked to look again.
+ */
+SEC("struct_ops/hyperperiod_update_idle")
+void BPF_PROG(hyperperiod_update_idle, s32 number, bool idle) {
+    if (idle && scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0)
+        scx_bpf_kick_cpu(number, 0);
+}
+
 /* --- threads, cpus and the scheduler itself come and go --------------------------------------- */
 
 SEC("struct_ops.s/hyperperiod_init_task")
@@ -467,6 +478,7 @@ struct sched_ext_ops hyperperiod_ops = {
     .dispatch = (void *)hyperperiod_dispatch,
     .running = (void *)hyperperiod_running,
     .quiescent = (void *)hyperperiod_quiescent,
+    .update_idle = (void *)hyperperiod_update_idle,
     .set_cpumask = (void *)hyperperiod_set_cpumask,
     .init_task = (void *)hyperperiod_init_task,
     .exit_task = (void *)hyperperiod_exit_task,
@@ -476,7 +488,7 @@ struct sched_ext_ops hyperperiod_ops = {
     .cpu_offline = (void *)hyperperiod_cpu_offline,
     .init = (void *)hyperperiod_init,
     .exit = (void *)hyperperiod_exit,
-    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_KEEP_BUILTIN_IDLE,
     .timeout_ms = 30000,
     .name = "hyperperiod",
 };
