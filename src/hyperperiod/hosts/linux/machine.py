@@ -10,7 +10,8 @@ it writes to a port, of which QEMU makes a file. A line that is written to the m
 asks it to end early.
 
 With `icount` and one cpu the machine counts: an instruction takes one nanosecond, and two runs of
-it are the same in every bit. Without, it is as fast as this host allows and as noisy.
+it are the same in every bit, since nothing of this host reaches it at an instant of the host's own.
+Without, it is as fast as this host allows and as noisy.
 """
 
 from __future__ import annotations
@@ -121,13 +122,15 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
         with started(_command(machine, qemu, initial, folder, console), folder) as process:
             running = Running(process, folder, console)
             try:
+                running.go_on()
                 yield running
             finally:
                 running.end()
 
 
 def _command(machine: Machine, qemu: Path, initial: Path, folder: Path, console: Path) -> list[str]:
-    command = [str(qemu), "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
+    # It stands until its ports are connected (-S): a line that is there from the first instruction.
+    command = [str(qemu), "-S", "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
     command += ["-smp", str(machine.cpus), "-m", f"{machine.memory_mib}M"]
     command += ["-rtc", f"base={BASE},clock=vm"]
     if machine.icount:
@@ -137,7 +140,8 @@ def _command(machine: Machine, qemu: Path, initial: Path, folder: Path, console:
         command += ["-accel", "tcg,thread=multi"]
     command += ["-kernel", str(machine.images.kernel), "-initrd", str(initial)]
     command += ["-append", KERNEL_ARGUMENTS, *console_arguments(folder, console)]
-    command += ["-device", "virtio-serial-pci"]
+    # With ioeventfd QEMU's other thread would serve the ports, at an instant of this host's time.
+    command += ["-device", "virtio-serial-pci,ioeventfd=off"]
     results, orders = quoted(folder / RESULTS), quoted(folder / ORDERS)
     command += ["-chardev", f"file,id=results,path={results}"]
     command += ["-device", "virtserialport,chardev=results,name=results,nr=1"]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine that counts is the same in every bit, whatever this host does meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.linux.on_linux import need_linux
+
+from hyperperiod.hosts.linux.build import Images
+from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
+
+LOOK = """\
+head -c 64 /dev/urandom >/left/random
+cat /proc/interrupts >/left/interrupts
+grep -m 1 "now at" /proc/timer_list >/left/now
+"""
+"""Random bytes, which come of all that the kernel has seen, and the time in nanoseconds."""
+
+
+def left(folder: Path) -> dict[str, bytes]:
+    """What a machine has seen of itself, shortly before it is off."""
+    built = need_linux()
+    script = "".join([SCRIPT, f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\n', LOOK, END])
+    images = Images(built / "vmlinuz", built / "initramfs.cpio")
+    folder.mkdir()
+    with boot(Machine(images, {"init": script.encode()}), folder / "console.log") as running:
+        running.wait_for(DONE)
+        running.wait_for_end()
+        return running.files()
+
+
+def test_two_machines_are_the_same(tmp_path: Path) -> None:
+    first, again = left(tmp_path / "first"), left(tmp_path / "again")
+    assert set(first) >= {"random", "interrupts", "now"}
+    assert len(first["random"]) == 64
+    assert first == again
