@@ -273,7 +273,7 @@ def test_interrupted_and_refused() -> None:
         figure = load_experiment(name).reproduce(FEW[name], at_once)
         assert figure.interrupted
         assert not figure.claims
-        host: Host = "linux" if name == "csa-table2" else "xen"
+        host: Host = "linux" if name in ("csa-fig7", "csa-table2") else "xen"
         with pytest.raises(InputError, match="--on"):
             load_experiment(name).reproduce(Asked(host=host), lambda _done: None)
 

@@ -11,8 +11,11 @@ from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, spare_gain
+from hyperperiod.experiments.reproduce.arinc import with_switches, workload
+from hyperperiod.experiments.reproduce.responsiveness import measured_on_xen
 from hyperperiod.experiments.reproduce.result import (
     PacketRow,
+    ResponseRow,
     ServerEventsRow,
     ServerRunRow,
     SpareGainRow,
@@ -47,6 +50,21 @@ def test_a_spare_gains_as_in_the_simulator() -> None:
     assert all(row.donated_ns > 0 for row in rows_of(SpareGainRow, figure.rows))
 
 
+def test_responses_on_xen_come_one_by_one() -> None:
+    system = with_switches(workload(6, 1), "crps", 0)
+    found = measured_on_xen(system, 1_000_000_000, 1)
+    tasks = [task for domain in found.domains for task in domain.tasks]
+    assert sum(task.jobs for task in tasks) > 50
+    for task in tasks:
+        assert task.histogram is not None
+        assert task.response_ns is not None
+        responses = [
+            low for low, high, count in task.histogram for _ in range(count) if low == high
+        ]
+        assert (min(responses), max(responses)) == (task.response_ns.min, task.response_ns.max)
+        assert len(responses) == len(task.histogram) <= task.jobs
+
+
 def require_times(rows: list[ServerEventsRow], horizon_ns: int) -> None:
     """Handlers took time, together less than a thousandth of the run on each core."""
     for row in rows:
@@ -69,6 +87,19 @@ def test_handlers_of_servers_take_time() -> None:
 
 
 @pytest.mark.slow
+def test_arinc_workloads_under_all_servers() -> None:
+    """In one draw; as in the simulator WCPS may miss more than PTPS, and CRPS does not."""
+    figure = reproduced("csa-fig7", Asked(host="xen", sets=1))
+    rows = rows_of(ResponseRow, figure.rows)
+    assert len(rows) == 7 * 3
+    assert {row.host for row in rows} == {"xen"}
+    assert all(row.jobs >= 50 and row.median < 0.5 for row in rows)
+    _, reclaims, alone = figure.claims
+    assert reclaims.holds, reclaims.ours
+    assert alone.holds, alone.ours
+
+
+@pytest.mark.slow
 def test_servers_of_other_figures() -> None:
     figure = reproduced("exsched-table3", Asked(host="xen", horizon_ns=1_000_000_000))
     grouped, mixed, fitted = rows_of(ServerEventsRow, figure.rows)
@@ -84,7 +115,15 @@ def test_servers_of_other_figures() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["psedf-fig5", "psedf-fig6", "psedf-fig7", "ertds-fig6", "ertds-fig7", "csa-table2"]
+    "name",
+    [
+        "psedf-fig5",
+        "psedf-fig6",
+        "psedf-fig7",
+        "ertds-fig6",
+        "ertds-fig7",
+        "csa-table2",
+    ],
 )
 def test_in_full(name: str) -> None:
     figure = reproduced(name, Asked(host="xen"))

@@ -1,32 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Responsiveness, a job's response over its deadline: its distribution and the deadline misses.
 
-As in the CSA paper ratios are clipped at 3. Responses come in the classes of the host's histograms,
-narrow ones (`response_error`), so a ratio is exact to some percent of itself; deadline misses are
-counted exactly. A job that was never finished although its deadline has passed counts as clipped.
+As in the CSA paper ratios are clipped at 3. Responses come in the classes of the simulator's
+histograms, narrow ones (`response_error`), so a ratio is exact to some percent of itself; on Xen
+they come one by one from its trace. Deadline misses are counted exactly. A job that was never
+finished although its deadline has passed counts as clipped.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean
 
 from hyperperiod.experiments.claim import Claim
 from hyperperiod.experiments.confidence import mean_interval, mean_share_interval, with_interval
+from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.experiments.reproduce.result import ResponseRow
 from hyperperiod.hosts.result import RunResult, RunTask
 from hyperperiod.model import Domain, System, Task, TaskKind
 from hyperperiod.report.frame import Scale
 from hyperperiod.report.groups import Mark
 from hyperperiod.report.lines import Curve, LineChart, Ruler
-from hyperperiod.runs import simulate
+from hyperperiod.runs import run_on_xen, simulate
+from hyperperiod.trace.format import Kind, read
 
 CLIPPED = 3.0
 HEADROOM = 1.04
 """Where a vertical axis ends, as a multiple of its last value."""
 _BINS = 600
+CLASS = 1.5 * CLIPPED / _BINS
+"""Ratios that are no farther apart are in the same class or in neighbours."""
 POLICIES = ("ptps", "wcps", "crps")
 COLUMNS = (
     "setting",
@@ -117,6 +124,33 @@ def simulated(system: System, horizon_ns: int, seed: int) -> RunResult:
     return found
 
 
+def measured_on_xen(system: System, horizon_ns: int, seed: int) -> RunResult:
+    """A run on Xen with each response as a class of its own. KeyboardInterrupt as above."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.hpt"
+        found = run_on_xen(system, horizon_ns, seed, path)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        header, records = read(path)
+    done = records[records["kind"] == Kind.COMPLETE]
+    numbers = iter(range(len(header["tasks"])))
+    domains = [
+        domain.replace(
+            tasks=[
+                task.replace(
+                    histogram=[
+                        (response_ns, response_ns, 1)
+                        for response_ns in done["value"][done["task"] == next(numbers)].tolist()
+                    ]
+                )
+                for task in domain.tasks
+            ]
+        )
+        for domain in found.domains
+    ]
+    return found.replace(domains=domains)
+
+
 def tasks_with_deadlines(
     system: System, found: RunResult, domain: str | None
 ) -> Iterator[tuple[RunTask, int]]:
@@ -137,6 +171,7 @@ def response_rows(
     found: Sequence[tuple[str, Ratios]],
     overheads: Sequence[float],
     paper: dict[str, float],
+    host: Host = "sim",
 ) -> Iterator[ResponseRow]:
     """A row for each policy, compared draw by draw with the one before it."""
     before: Ratios | None = None
@@ -150,7 +185,7 @@ def response_rows(
         yield ResponseRow(
             setting=setting,
             policy=policy,
-            host="sim",
+            host=host,
             draws=len(ratios.missed),
             jobs=ratios.jobs,
             overhead=fmean(overheads),
