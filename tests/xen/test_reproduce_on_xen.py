@@ -123,6 +123,8 @@ def test_servers_of_other_figures() -> None:
         "ertds-fig6",
         "ertds-fig7",
         "csa-table2",
+        "rt-xen-fig3",
+        "rt-xen-fig5",
     ],
 )
 def test_in_full(name: str) -> None:
