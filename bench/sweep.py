@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sweeps: systems a second, CPU time of a system, and memory.
+"""Sweeps: instructions, CPU time and systems a second, and memory.
 
-A system has five domains with five tasks each and runs for 60 s under CRPS; utilizations are 60 %,
-periods 100 ms to 1 s. With *given periods* every server has a period of 20 ms and its budget
-is computed; with *best periods* Algorithm 1 chooses both, and servers have shorter periods, so that
-more happens in 60 s. Counted is the whole: systems drawn, budgets computed, run, and written as
-Parquet, by the command that users have. What the start of the program and of its processes takes is
-told by a sweep of a tenth of the systems and taken off. A rate needs as many idle cores as there
-are processes; CPU time does not. Beside it stands that of `simulate`, system after system, with
-nothing drawn and nothing written.
+A system has five domains with five tasks each; utilizations are 60 %, periods 100 ms to 1 s. It is
+run for 60 s under CRPS, or analysed. With *given periods* every server has a period of 20 ms and
+its budget is computed; with *best periods* Algorithm 1 chooses both, and servers have shorter
+periods, so that more happens in 60 s. Counted is the whole: systems drawn, budgets computed, run or
+analysed, and written as Parquet, by the command that users have. What the start of the program and
+of its processes takes is told by a smaller sweep and taken off.
+
+Instructions are counted by valgrind, in one process; they do not depend on what else the machine
+does. A rate needs as many idle cores as there are processes; CPU time does not. *Two to one* is how
+many times as fast two processes are as one, both measured one right after the other. Beside the CPU
+time of runs stands that of `simulate`, system after system, with nothing drawn and nothing written.
 
 Tests of tasks judge ten tasks without domains, ten times as many systems.
 
@@ -16,6 +19,7 @@ Memory is the most that one process had resident, in a sweep and in one ten time
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,22 +28,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.environment import BUILD
+from bench.environment import BUILD, program
 from bench.results import Row
 
 import hyperperiod
 from hyperperiod.experiments.sweep.experiment import load_sweep, system_of
 
 HORIZON_NS = 60_000_000_000
-FEW, SYSTEMS = 200, 2_000
+FEW, SYSTEMS = 500, 2_000
+"""Two parts at least, so that two processes have both something to do."""
+COUNTED = (20, 60)
 ALONE = 100
 CASES = {"given periods": 'interface_period = "20ms"', "best periods": ""}
+HOSTS = {"simulated": ("sim", SYSTEMS), "analysed": ("analysis", 10 * SYSTEMS)}
+"""What is done with systems, the host that does it, and how many are enough to tell the time."""
 EXPERIMENT = """
 name = "bench"
 systems = {systems}
-part = 100
 horizon = "60s"
-hosts = ["sim"]
+hosts = ["{host}"]
 [system]
 policy = "crps"
 [draw]
@@ -73,29 +80,68 @@ class Used(NamedTuple):
 
 
 def measure() -> Iterator[Row]:
-    """Rates and CPU time with one process and two, by kind of interface; of tests; memory."""
+    """What systems take by host and kind of interface, and tests of tasks; memory."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as place:
         folder = Path(place)
-        for case, domain in CASES.items():
-            peer = one_by_one(folder, domain)
-            for workers in (1, 2):
-                title = f"{workers} {'process' if workers == 1 else 'processes'}, {case}"
-                few, many = (
-                    sweep(folder, EXPERIMENT.format(systems=one, domain=domain), workers)
-                    for one in (FEW, SYSTEMS)
-                )
-                counted = SYSTEMS - FEW
-                yield Row(f"{title}: rate", counted / (many.seconds - few.seconds), "systems/s")
-                cpu = (many.cpu_seconds - few.cpu_seconds) / counted * 1e3
-                yield Row(f"{title}: a system", cpu, "CPU ms", peer * 1e3, "simulate")
+        for done, (host, systems) in HOSTS.items():
+            for case, domain in CASES.items():
+                yield from measure_case(folder, f"{done}, {case}", host, systems, domain)
         few, many = (sweep(folder, TESTS.format(systems=JUDGED * one), 1) for one in (FEW, SYSTEMS))
         cpu = (many.cpu_seconds - few.cpu_seconds) / (JUDGED * (SYSTEMS - FEW)) * 1e3
         yield Row("10 tasks judged by two tests: a system", cpu, "CPU ms")
-        for systems in (FEW, SYSTEMS):
-            text = EXPERIMENT.format(systems=systems, domain=CASES["given periods"])
+        for systems in (FEW, 10 * FEW):
+            text = EXPERIMENT.format(
+                systems=systems, host="analysis", domain=CASES["given periods"]
+            )
             kib = sweep(folder, text, 1).peak_kib
             yield Row(f"memory of a sweep of {systems:,} systems", kib / 1024, "MiB")
+
+
+def measure_case(folder: Path, title: str, host: str, systems: int, domain: str) -> Iterator[Row]:
+    """Instructions, CPU time and rates of one kind of systems."""
+    few, many = (
+        instructions(folder, EXPERIMENT.format(systems=one, host=host, domain=domain))
+        for one in COUNTED
+    )
+    counted = (many - few) / (COUNTED[1] - COUNTED[0]) / 1e6
+    yield Row(f"{title}: instructions", counted, "million instructions")
+    peer = one_by_one(folder, domain) if host == "sim" else None
+    rates = []
+    for workers in (1, 2):
+        used = [
+            sweep(folder, EXPERIMENT.format(systems=one, host=host, domain=domain), workers)
+            for one in (FEW, systems)
+        ]
+        rates.append((systems - FEW) / (used[1].seconds - used[0].seconds))
+        cpu = (used[1].cpu_seconds - used[0].cpu_seconds) / (systems - FEW) * 1e3
+        name = f"{title}, {workers} {'process' if workers == 1 else 'processes'}"
+        yield Row(f"{name}: rate", rates[-1], "systems/s")
+        if peer is None:
+            yield Row(f"{name}: a system", cpu, "CPU ms")
+        else:
+            yield Row(f"{name}: a system", cpu, "CPU ms", peer * 1e3, "simulate")
+    yield Row(f"{title}: two to one", rates[1] / rates[0], "times")
+
+
+def instructions(folder: Path, text: str) -> int:
+    """What valgrind counts in one process that does a sweep, start included."""
+    valgrind = program("valgrind", "valgrind")
+    experiment = folder / "bench.toml"
+    experiment.write_text(text)
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        counting = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+        arguments = ["sweep", str(experiment), "--out", f"{place}/out", "--workers", "1"]
+        done = subprocess.run(
+            [valgrind, *counting, sys.executable, "-m", "hyperperiod", *arguments],
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
+    assert found, done.stderr
+    return int(found[1].replace(",", ""))
 
 
 def sweep(folder: Path, text: str, workers: int) -> Used:
@@ -118,7 +164,7 @@ def sweep(folder: Path, text: str, workers: int) -> Used:
 def one_by_one(folder: Path, domain: str) -> float:
     """CPU seconds a system by `hyperperiod.simulate`, which draws nothing and writes nothing."""
     experiment = folder / "bench.toml"
-    experiment.write_text(EXPERIMENT.format(systems=ALONE, domain=domain))
+    experiment.write_text(EXPERIMENT.format(systems=ALONE, host="sim", domain=domain))
     point = load_sweep(str(experiment)).points[0]
     systems = [system_of(point, number) for number in range(ALONE)]
     begin = time.process_time()
