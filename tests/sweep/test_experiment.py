@@ -162,7 +162,7 @@ def test_domains_are_placed_where_least_is_asked_for(tmp_path: Path) -> None:
     [
         ("systems = 8", "systems = 0", "systems", "0"),
         ("systems = 8", "sistems = 8", "sistems", "the unknown key"),
-        ('"sim"]', '"xen"]', "hosts[1]", "'xen'"),
+        ('"sim"]', '"bsd"]', "hosts[1]", "'bsd'"),
         ('"gfb"]', '"gbf"]', "tests[1]", "'gbf'"),
         ('"uunifast"', '"unifast"', "draw.generator", "'unifast'"),
         ("[0.3, 0.9]", "0.3", "grid.draw.utilization", "0.3"),

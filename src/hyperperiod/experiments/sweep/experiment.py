@@ -72,6 +72,12 @@ class Host(StrEnum):
 
     ANALYSIS = "analysis"
     SIM = "sim"
+    XEN = "xen"
+    LINUX = "linux"
+
+
+MACHINES = (Host.XEN, Host.LINUX)
+"""Those that run a system on a machine of its own, one after the other."""
 
 
 class TaskTest(StrEnum):
@@ -142,7 +148,8 @@ class Sweep(Part):
     )
     horizon_ns: PositiveTime = key("how long each is simulated", default=10 * SECOND_NS)
     hosts: tuple[Host, ...] = key(
-        "`analysis` (interfaces and verdicts), `sim` (a run up to the horizon)",
+        "`analysis` (interfaces and verdicts), `sim` (a run up to the horizon), `xen` and `linux`"
+        " (a run in QEMU)",
         default=(Host.ANALYSIS,),
     )
     tests: tuple[TaskTest, ...] = key(

@@ -2,14 +2,15 @@
 """What becomes of drawn systems: rows for systems, domains and tasks.
 
 A system is *accepted* by the analysis if `analyze` says that every deadline holds, by the
-simulator if no job missed its deadline up to the horizon, and by a test of tasks if the test says
-yes. Null is neither: a test that does not know. A domain that no interface can be computed for
-cannot run: its system is not accepted, and the reason says so.
+simulator or a machine if no job missed its deadline up to the horizon, and by a test of tasks if
+the test says yes. Null is neither: a test that does not know. A domain that no interface can be
+computed for cannot run: its system is not accepted, and the reason says so.
 
 Rows are columns, which `tables` writes: lists, and arrays in which a negative number is null. All
-systems of a part are judged together: the simulator runs them in one call, and so does each test.
-Where the analysis alone is asked, systems that are alike but for their tasks are judged from what
-was drawn (`plain_systems`), and only those that need a reason of their own become objects.
+systems of a part are judged together: the simulator runs them in one call, and so does each test;
+machines, which boot for each, run them one after the other. Where the analysis
+alone is asked, systems that are alike but for their tasks are judged from what was drawn
+(`plain_systems`), and only those that need a reason of their own become objects.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperperiod import runs as running
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.plain_systems import PlainSystems, PlainVerdict, Row, plain_like
 from hyperperiod.analysis.result import AnalysisResult, DomainResult
 from hyperperiod.experiments.sweep.experiment import (
+    MACHINES,
     Host,
     PartOfWork,
     TaskTest,
@@ -36,6 +39,7 @@ from hyperperiod.experiments.sweep.experiment import (
     system_of,
     task_name,
 )
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.sim import TASK_COUNTS, ManyCounts
 from hyperperiod.model import Domain, InputError, System
 from hyperperiod.runs import complete, simulate_many
@@ -48,6 +52,8 @@ TASKS = (
     *("system", "domain", "task", "period_ns", "wcet_ns", "deadline_ns"),
     *("schedulable", "bound_ns"),
 )
+RUN_OF_DOMAIN = ("supply_ns", "donated_ns")
+RUN_OF_TASK = ("jobs", "misses", "dmr", "min_ns", "mean_ns", "p50_ns", "p99_ns", "max_ns")
 NO_INTERFACE = "no interface: "
 
 
@@ -71,6 +77,7 @@ def _judge(part: PartOfWork) -> Mapping[str, Columns]:
     utilizations: list[float] = []
     systems, runs = [], []
     plain = _plain(part)
+    to_run = bool(set(sweep.hosts) - {Host.ANALYSIS})
     for number in numbers:
         drawn = drawn_domains(part.point, number) if plain else []
         quick = plain.judge(drawn) if plain else None
@@ -85,7 +92,7 @@ def _judge(part: PartOfWork) -> Mapping[str, Columns]:
         if Host.ANALYSIS in sweep.hosts:
             found = analysis.result()
             verdicts[Host.ANALYSIS].append((found.schedulable, found.reason or None))
-        runs.append(_run_of(analysis) if Host.SIM in sweep.hosts else NO_RUN)
+        runs.append(_run_of(analysis) if to_run else NO_RUN)
         systems.append(system)
         utilizations.append(fsum(float(domain.utilization) for domain in system.domains))
         _add_domains(rows, number, system, known or system, found)
@@ -97,6 +104,15 @@ def _judge(part: PartOfWork) -> Mapping[str, Columns]:
         counted = _columns_of_runs(systems, [run.system is not None for run in runs], counts)
     else:
         counted = _columns_of_no_run(len(rows["domains"]), len(rows["tasks"]))
+    for host in MACHINES:
+        if host in sweep.hosts:
+            measured = _measured(host, runs, seeds, sweep.horizon_ns)
+            verdicts[host] = [
+                (found.misses == 0, None) if found else (False, run.reason)
+                for found, run in zip(measured, runs, strict=True)
+            ]
+            for table, columns in _columns_of_machine(host, systems, measured).items():
+                counted[table] |= columns
     for test in sweep.tests:
         verdicts[test] = [(said, None) for said in _test(test, systems)]
     for at, number in enumerate(numbers):
@@ -193,6 +209,40 @@ def _columns_of_no_run(domains: int, tasks: int) -> dict[str, Columns]:
     return {
         "tasks": {**numbers, "dmr": np.full(tasks, -1.0)},
         "domains": {"supply_ns": no_supply, "donated_ns": no_supply},
+    }
+
+
+def _measured(
+    host: Host, runs: Sequence[_Run], seeds: Sequence[int], horizon_ns: int
+) -> list[RunResult | None]:
+    """What a machine made of each system that can run.
+
+    Ctrl-C, after which a machine says what it reached, is no result, and ends the part.
+    """
+    run_on = running.run_on_xen if host is Host.XEN else running.run_on_linux
+    found: list[RunResult | None] = []
+    for run, seed in zip(runs, seeds, strict=True):
+        found.append(None if run.system is None else run_on(run.system, horizon_ns, seed))
+        if found[-1] is not None and found[-1].interrupted:
+            raise KeyboardInterrupt
+    return found
+
+
+def _columns_of_machine(
+    host: Host, systems: Sequence[System], found: Sequence[RunResult | None]
+) -> dict[str, Columns]:
+    """The columns of runs on a machine, called as those of the simulator behind its name."""
+    tasks, domains = [], []
+    for system, run in zip(systems, found, strict=True):
+        if run is None:
+            tasks += [dict.fromkeys(RUN_OF_TASK) for one in system.domains for _ in one.tasks]
+            domains += [dict.fromkeys(RUN_OF_DOMAIN) for _ in system.domains]
+        else:
+            tasks += run.rows("tasks")
+            domains += run.rows("domains")
+    return {
+        "tasks": {f"{host}_{name}": [row[name] for row in tasks] for name in RUN_OF_TASK},
+        "domains": {f"{host}_{name}": [row[name] for row in domains] for name in RUN_OF_DOMAIN},
     }
 
 

@@ -159,12 +159,19 @@ def _result_of(future: Any, part: PartOfWork) -> dict[str, bytes]:
         raise _Lost from None
     if isinstance(said, list):
         raise InputError.of(said)
+    if isinstance(said, tuple):
+        raise MissingError(*said)
     files: dict[str, bytes] = said
     return files
 
 
-def _judged(document: bytes, number: int, version: str) -> dict[str, bytes] | list[Problem]:
-    """What a worker does: the files of a part, or what is wrong with one of its systems."""
+def _judged(
+    document: bytes, number: int, version: str
+) -> dict[str, bytes] | list[Problem] | tuple[str, str]:
+    """What a worker does: the files of a part.
+
+    Or what is wrong with one of its systems, or what the worker lacks, and what installs it.
+    """
     if version != VERSION:
         found = f"hyperperiod {VERSION} on a worker"
         return [Problem("", None, "--scheduler", found, f"{version}, as here")]
@@ -173,6 +180,8 @@ def _judged(document: bytes, number: int, version: str) -> dict[str, bytes] | li
         return part_as_parquet(experiment, parts[number])
     except InputError as error:
         return list(error.problems)
+    except MissingError as error:
+        return error.what, error.install
 
 
 @lru_cache(maxsize=2)

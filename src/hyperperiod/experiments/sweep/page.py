@@ -36,6 +36,8 @@ LARGEST = 2.0
 """Responses are counted in so many classes up to so many deadlines; later ones in the last."""
 SHARE = Scale("tasks", "%", 0.01)
 RESPONSES = {"max_ns": "longest response", "mean_ns": "mean response"}
+RAN = {"": "in the simulator", "xen_": "on Xen", "linux_": "on Linux"}
+"""What the columns of a host begin with, and where that is."""
 
 Key = tuple[str, str]
 """A curve: its series, which is what the grid varies beside the x axis, and its judge."""
@@ -155,8 +157,15 @@ def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
 
 
 def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChart]:
-    """Charts of how response times are distributed over tasks; none where nothing ran."""
-    counts = _counted(experiment, folder)
+    """Charts of how response times are distributed over tasks, for each host where any ran."""
+    for before, where in RAN.items():
+        yield from _responses_on(before, where, _counted(experiment, folder, before))
+
+
+def _responses_on(
+    before: str, where: str, counts: Mapping[str, dict[str, NDArray[np.int64]]]
+) -> Iterator[LineChart]:
+    """Those of one host, whose columns begin with this."""
     if not counts["max_ns"]:
         return
     edges = np.linspace(0, LARGEST, CLASSES + 1)[1:]
@@ -166,11 +175,11 @@ def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChar
             for name, found in list(counts[column].items())[:MAX_CURVES]
         ]
         yield LineChart(
-            f"Tasks by their {title}",
+            f"Tasks by their {title}{' ' + where if before else ''}",
             Scale("response / deadline"),
             SHARE,
             curves,
-            subtitle="of all points, in the simulator",
+            subtitle=f"of all points, {where}",
             rulers=[Ruler(1.0, "deadline", low=True)],
             x_max=LARGEST,
             y_max=1.0,
@@ -178,20 +187,23 @@ def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChar
 
 
 def _counted(
-    experiment: Experiment, folder: SweepFolder
+    experiment: Experiment, folder: SweepFolder, before: str
 ) -> Mapping[str, dict[str, NDArray[np.int64]]]:
     """Tasks by series and by their response in parts of the deadline, file after file."""
     x = x_key(experiment)
     names = {point.number: ", ".join(series_of(point, x)) for point in experiment.points}
     counts: dict[str, dict[str, NDArray[np.int64]]] = {column: {} for column in RESPONSES}
+    wanted = ["point", "deadline_ns", *(before + column for column in RESPONSES)]
     for file in folder.files("tasks"):
-        columns = pq.read_table(file, columns=["point", "deadline_ns", *RESPONSES]).drop_null()
+        if not set(wanted) <= set(pq.read_schema(file).names):
+            continue
+        columns = pq.read_table(file, columns=wanted).drop_null()
         if not len(columns):
             continue
         series = names[columns.column("point")[0].as_py()]
         deadlines = columns.column("deadline_ns").to_numpy()
         for column in RESPONSES:
-            ratios = columns.column(column).to_numpy() / deadlines
+            ratios = columns.column(before + column).to_numpy() / deadlines
             classes = np.minimum(np.ceil(ratios * (CLASSES / LARGEST)), CLASSES + 1) - 1
             found = np.bincount(np.maximum(classes, 0).astype(np.int64), minlength=CLASSES + 1)
             known: Any = counts[column].get(series, 0)

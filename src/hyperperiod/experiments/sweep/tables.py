@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork
+from hyperperiod.experiments.sweep.experiment import MACHINES, Experiment, PartOfWork
 from hyperperiod.experiments.sweep.folder import TABLES
 from hyperperiod.experiments.sweep.judge import Columns, judge
 from hyperperiod.model.values import show
@@ -71,6 +71,13 @@ def _in_files(value: Any) -> str:
     return show(value)
 
 
+def _of_any_host(name: str) -> str:
+    """What a column of a run on a machine is called among those of the simulator."""
+    for host in MACHINES:
+        name = name.removeprefix(f"{host}_")
+    return name
+
+
 def _parquet(experiment: Experiment, part: PartOfWork, columns: Columns) -> bytes:
     count = len(columns["system"])
     point = part.point
@@ -84,7 +91,7 @@ def _parquet(experiment: Experiment, part: PartOfWork, columns: Columns) -> byte
     for name, values in columns.items():
         # In an array there is no null: what is negative stands for it.
         mask = None if isinstance(values, list) else np.less(values, 0)
-        arrays[name] = pa.array(values, _TYPES.get(name, pa.int64()), mask=mask)
+        arrays[name] = pa.array(values, _TYPES.get(_of_any_host(name), pa.int64()), mask=mask)
     buffer = io.BytesIO()
     pq.write_table(pa.table(arrays), buffer, compression="zstd")
     return buffer.getvalue()
