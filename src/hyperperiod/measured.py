@@ -47,6 +47,7 @@ BENCHMARKS: Final = (
     "fit",
     "sweep",
     "convert",
+    "long_trace",
     "xen_scheduler",
     "xen_text",
     "xen_slop",
