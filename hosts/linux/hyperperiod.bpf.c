@@ -197,6 +197,10 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = any_cpu((hp_u32)number);
     hp_u64 others;
 
+    if (cpu && cpu->look_owed) {
+        cpu->look_owed = 0;
+        refill_queues();
+    }
     if (!cpu || cpu->place == LX_NOBODY) {
         if (cpu)
             cpu->pick_owed = 0;
@@ -433,6 +437,7 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->is_free = 0;
     cpu->is_lent = 0;
     cpu->rest_ns = 0;
+    cpu->look_owed = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
     error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);

@@ -12,34 +12,47 @@
 #define BUSY (-16)
 #define WRONG (-22)
 
-/* Has the kernel put all threads of a queue into the queue where they belong now. */
-static __always_inline void refill_queue(hp_u64 queue) {
-    if (bpf_ksym_exists(scx_bpf_dsq_reenq))
-        scx_bpf_dsq_reenq(queue, 0);
+static __always_inline bool has_existed(hp_u32 id) {
+    const struct server *server = bpf_map_lookup_elem(&servers, &id);
+
+    return server && server->birth > 0;
+}
+
+/* Has the kernel put all threads into the queues where they belong now; also those that wait for a
+ * server that is no more. */
+static __noinline hp_u32 refill_queues(void) {
+    if (!bpf_ksym_exists(scx_bpf_dsq_reenq))
+        return 0;
+    scx_bpf_dsq_reenq(BACKGROUND, 0);
+    HP_FOR (id, LX_SERVERS) {
+        if (id >= ids())
+            break;
+        if (has_existed(id))
+            scx_bpf_dsq_reenq(id, 0);
+    }
+    return 0;
 }
 
 /*
  * All threads, running or not, look anew where they belong. One that a higher class has preempted
- * does so when it goes on: else it might never, and be in the way of who takes its cpu offline.
+ * does so when it goes on: else it might never. One that another cpu is about to put where it
+ * belonged so far is found when that cpu comes to its next dispatch: else it might wait for a
+ * server that nobody looks at any more.
  */
 static __noinline hp_u32 refresh(void) {
     __sync_fetch_and_add(&lx.generation, 1);
     if (!lx.attached)
         return 0;
-    refill_queue(BACKGROUND);
-    HP_FOR (id, LX_SERVERS) {
-        if (id >= ids())
-            break;
-        if (server_by(id))
-            refill_queue(id);
-    }
+    refill_queues();
     if (!bpf_ksym_exists(scx_bpf_nr_cpu_ids) || !bpf_ksym_exists(scx_bpf_kick_cpu))
         return 0;
     HP_FOR (number, scx_bpf_nr_cpu_ids()) {
         struct managed *cpu = any_cpu(number);
 
-        if (cpu)
+        if (cpu) {
+            cpu->look_owed = 1;
             cpu->pick_owed = 1;
+        }
         scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
     }
     return 0;
@@ -202,8 +215,6 @@ int lx_remove(struct lx_name *to) {
     kicks = kicks_of(domain);
     LEAVE(domain, flags);
     ask_all(lock, kicks);
-    if (lx.attached)
-        refill_queue(id);
     refresh();
     return 0;
 }

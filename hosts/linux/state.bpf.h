@@ -53,6 +53,7 @@ struct managed {
     hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
     hp_u64 key;       /* the place in its queue of the thread that runs */
     hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
+    hp_u32 look_owed; /* so has a look at all queues; written by anybody */
     hp_u32 place;     /* or LX_NOBODY if it is not managed; under the lock, if it changes */
     hp_u32 granted;   /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */

@@ -152,21 +152,22 @@ breakpoint that is there no more when the kernel looks for it, as when it switch
 TRIES = 4
 
 
-def run(hardships: str, folder: Path, cpus: int = 1) -> dict[str, Left]:
+def run(hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False) -> dict[str, Left]:
     """Boots a machine and runs the script of hardships there; what each left, by its name.
 
-    A machine that the emulator broke is booted again.
+    One cpu counts instructions. Several run as they can, or count in turns if `counts` says so. A
+    machine that the emulator broke is booted again.
     """
     for _ in range(TRIES - 1):
         try:
-            return _run(hardships, folder, cpus)
+            return _run(hardships, folder, cpus, counts or cpus == 1)
         except FailedError:
             if EMULATOR not in (folder / "console.log").read_text(errors="replace"):
                 raise
-    return _run(hardships, folder, cpus)
+    return _run(hardships, folder, cpus, counts or cpus == 1)
 
 
-def _run(hardships: str, folder: Path, cpus: int) -> dict[str, Left]:
+def _run(hardships: str, folder: Path, cpus: int, icount: bool) -> dict[str, Left]:
     built = need_linux()
     make("tests/linux/faults.mk")
     said = f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\nLATE="{script.LATE}"\n'
@@ -174,7 +175,7 @@ def _run(hardships: str, folder: Path, cpus: int) -> dict[str, Left]:
     program = (TOP / "build/linux-faults/faults").read_bytes()
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
     files = {"init": text.encode(), "bin/faults": program}
-    machine = Machine(images, files, cpus=cpus, icount=cpus == 1)
+    machine = Machine(images, files, cpus=cpus, icount=icount)
     with boot(machine, folder / "console.log") as running:
         running.wait_for(
             f"{script.DONE}|{script.COMPLAINT}.*\n", patience_s=240, look=running.since_start_s
