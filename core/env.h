@@ -101,6 +101,8 @@ extern volatile hp_u64 hp_zero;
 /* Stands in what an if is about: the machine has no instruction that chooses between two numbers,
  * and the compiler would make two jumps of two choices, which are one this way. */
 #define HP_JUMP() asm volatile("")
+/* Whether this holds, which is seldom: registers are for where it does not. */
+#define HP_SELDOM(x) __builtin_expect(!!(x), 0)
 #define HP_ASSERT(condition) ((void)0)
 
 #else
@@ -144,6 +146,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 #define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
 #define HP_JUMP() ((void)0)
+#define HP_SELDOM(x) (x)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
 #define HP_FORGET(x) (x)
 

@@ -49,7 +49,7 @@ HP_ASIDE hp_u32 hp_leads_level(struct hp_core *core, hp_u32 a, hp_u32 b) {
 HP_FN hp_u32 hp_leads(struct hp_core *core, hp_u32 a, hp_u64 key, hp_u32 b, hp_u64 other) {
     if (key != other)
         return key < other;
-    return hp_is_level(key) ? hp_leads_level(core, a, b) : a < b;
+    return HP_SELDOM(hp_is_level(key)) ? hp_leads_level(core, a, b) : a < b;
 }
 
 /* Gives a vcpu another key. */

@@ -82,9 +82,12 @@ static __always_inline void release(struct lock_domain *domain) {
 
 /* The core's time. */
 static __always_inline hp_u64 core_time(void) {
-    const hp_u64 now_ns = bpf_ktime_get_ns();
+    const hp_u64 now_ns = bpf_ktime_get_ns(), base_ns = lx.base_ns;
 
-    return now_ns > lx.base_ns ? now_ns - lx.base_ns : 0;
+    if (now_ns <= base_ns)
+        return 0;
+    HP_JUMP();
+    return now_ns - base_ns;
 }
 
 /* Writes a record as four words: the fields of struct hp_record, and its order of bytes. */
@@ -384,6 +387,7 @@ static __noinline hp_u64 pick(struct managed *cpu) {
     hp_u64 kicks = 0;
 
     cpu->granted = LX_NOBODY;
+    cpu->is_free = 0;
     cpu->until_ns = HP_NEVER;
     if (!domain || !take(domain))
         return 0;
@@ -397,9 +401,10 @@ static __noinline hp_u64 pick(struct managed *cpu) {
     cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &grant);
     cpu->until_ns = grant.until_ns;
-    cpu->is_free = grant.run != HP_NONE && grant.pay >= HP_VCPUS;
-    if (grant.run != HP_NONE)
+    if (grant.run != HP_NONE) {
         cpu->granted = LX_ID(lock, grant.run);
+        cpu->is_free = grant.pay >= HP_VCPUS;
+    }
     record_grant(domain, lock, pcpu, &grant);
     count_overrun(domain, payer);
     if (global) {
