@@ -48,7 +48,7 @@ HANDLERS: Mapping[Host, Mapping[str, tuple[str, ...]]] = {
         "decide_ns": ("hyperperiod_dispatch",),
         "wake_ns": ("hyperperiod_select_cpu", "hyperperiod_enqueue"),
         "sleep_ns": ("hyperperiod_quiescent",),
-        "switch_ns": ("hyperperiod_switch", "hyperperiod_running"),
+        "switch_ns": ("hyperperiod_switch", "hyperperiod_running", "hyperperiod_update_idle"),
     },
     "xen": {
         "decide_ns": ("schedule",),
