@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hyperperiod.experiments.sweep.experiment import Experiment
+from hyperperiod.experiments.sweep.experiment import Experiment, Host
 from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.result import Acceptance, SweepResult
 from hyperperiod.experiments.sweep.summary import series_of, x_key
@@ -36,8 +36,12 @@ LARGEST = 2.0
 """Responses are counted in so many classes up to so many deadlines; later ones in the last."""
 SHARE = Scale("tasks", "%", 0.01)
 RESPONSES = {"max_ns": "longest response", "mean_ns": "mean response"}
-RAN = {"": "in the simulator", "xen_": "on Xen", "linux_": "on Linux"}
-"""What the columns of a host begin with, and where that is."""
+RAN = {
+    Host.SIM: ("", "in the simulator"),
+    Host.XEN: ("xen_", "on Xen"),
+    Host.LINUX: ("linux_", "on Linux"),
+}
+"""By host: what its columns begin with, and where that is."""
 
 Key = tuple[str, str]
 """A curve: its series, which is what the grid varies beside the x axis, and its judge."""
@@ -158,8 +162,10 @@ def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
 
 def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChart]:
     """Charts of how response times are distributed over tasks, for each host where any ran."""
-    for before, where in RAN.items():
-        yield from _responses_on(before, where, _counted(experiment, folder, before))
+    asked = {host for point in experiment.points for host in point.sweep.hosts}
+    for host, (before, where) in RAN.items():
+        if host in asked:
+            yield from _responses_on(before, where, _counted(experiment, folder, before))
 
 
 def _responses_on(
