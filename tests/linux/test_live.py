@@ -18,6 +18,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.linux.client import Client
+from hyperperiod.hosts.linux.launch import launch
 from hyperperiod.hosts.linux.members import Host, requests
 from hyperperiod.model import InputError, MissingError, load_system, vcpus_of
 from hyperperiod.runs import complete
@@ -120,6 +121,42 @@ def test_without_a_daemon_it_is_said_what_lacks(
     kernel.touch()
     with pytest.raises(MissingError, match="hyperperiodd does not run"):
         Client(tmp_path / "control")
+
+
+# --- commands --------------------------------------------------------------------------------
+
+
+class Asked:
+    """A daemon that performs every request but those of the server "none"."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+
+    def ask(self, request: str) -> None:
+        if request.split()[1] == "none":
+            raise InputError("", None, "server", "no 'none'", "another")
+        self.requests.append(request)
+
+
+def test_a_command_is_in_its_server_before_it_begins(tmp_path: Path) -> None:
+    """And what it leaves of its cgroup goes with it."""
+    daemon = Asked()
+    listed = tmp_path / f"hyperperiod-{os.getpid()}" / "cgroup.procs"
+    script = 'test "$(cat "$0")" = $$ && rm "$0" && exit $1'
+    code = launch("s", ["sh", "-c", script, str(listed), "7"], daemon, Host(cgroups=tmp_path))
+    assert code == 7
+    assert daemon.requests == [f"attach s cgroup=/{listed.parent.name}"]
+    assert not listed.parent.exists()
+    assert launch("s", ["sh", "-c", "kill -9 $$"], daemon, Host(cgroups=tmp_path)) == 128 + 9
+
+
+def test_a_command_that_cannot_be_in_its_server_does_not_begin(tmp_path: Path) -> None:
+    host = Host(cgroups=tmp_path)
+    with pytest.raises(InputError, match="'none'"):
+        launch("none", ["touch", str(tmp_path / "begun")], Asked(), host)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(MissingError, match="no cgroup can be made"):
+        launch("s", ["true"], Asked(), Host(cgroups=tmp_path / "nowhere"))
 
 
 # --- members ---------------------------------------------------------------------------------

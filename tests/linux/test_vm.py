@@ -10,6 +10,7 @@ and threads that never sleep and have no server.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -105,6 +106,15 @@ linked {TOP}/build/linux/hyperperiodd --foreground --cpus 1 \\
     --object {TOP}/build/linux/hyperperiod.bpf.o >left/daemon 2>&1 &
 daemon=$!
 until_there test -S /run/hyperperiod/control
+ask policy name=ds pcpus=0
+ask server commands pcpu=0 best_effort=1
+ask start
+hyperperiod linux exec commands cat /proc/self/cgroup >left/command 2>&1
+echo $? >>left/command
+ask status
+cp answer left/commands
+ask stop
+ask clear
 box=/sys/fs/cgroup/machine.slice/libpod-0123456789abcdef.scope
 mkdir -p $box
 (echo 0 >$box/cgroup.procs; exec sh -c 'while :; do :; done') &
@@ -205,6 +215,16 @@ def test_a_container_is_held_to_its_budget(machines: Machines) -> None:
     paid = machines.left.paid_ns(BOX, box["period_ns"])
     promised_ns = box["budget_ns"] * len(paid)
     assert abs(int(paid.sum()) - promised_ns) <= SHARE * promised_ns
+
+
+def test_a_command_has_run_in_a_server(machines: Machines) -> None:
+    """In a cgroup of its own, which is no member any more."""
+    said = machines.left.files["command"].decode().split()
+    assert re.fullmatch(r"0::/hyperperiod-\d+", said[0])
+    assert said[1:] == ["0"]
+    (server,) = json.loads(machines.left.files["commands"])["servers"]
+    assert server["extra_ns"] > 0
+    assert server["members"] == []
 
 
 def test_tasks_in_the_guest_meet_their_deadlines(machines: Machines) -> None:

@@ -235,6 +235,25 @@ def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
     click.echo(f"detached: {len(asked)}")
 
 
+@linux.command("exec", context_settings={"allow_interspersed_args": False})
+@socket_option
+@click.argument("server")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def exec_command(
+    ctx: click.Context, server: str, command: tuple[str, ...], socket_path: Path
+) -> None:
+    """Run COMMAND in SERVER, with all that it starts.
+
+    Its exit code is that of COMMAND. What COMMAND leaves running stays in SERVER.
+    """
+    from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.hosts.linux.launch import launch
+
+    with Client(socket_path) as daemon:
+        ctx.exit(launch(server, command, daemon))
+
+
 def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     return None if text is None else read_time(ctx, param, text)
 

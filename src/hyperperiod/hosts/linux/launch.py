@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A command that runs in a server, with all processes and threads that it starts.
+
+They are in a cgroup made for the command, which belongs to the server before the command begins.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from hyperperiod.hosts.linux.members import Host
+from hyperperiod.model import MissingError
+
+BEGIN = 'echo $$ >"$0" && exec "$@"'
+"""Shell: enters the cgroup whose list of processes is $0, and becomes the command."""
+SIGNALLED = 128
+"""What shells add to the number of the signal that has ended a command."""
+
+
+class Daemon(Protocol):
+    """Whoever performs requests."""
+
+    def ask(self, request: str) -> object: ...
+
+
+def launch(server: str, command: Sequence[str], daemon: Daemon, host: Host | None = None) -> int:
+    """Runs a command in a server until it ends; its exit code, as shells have it.
+
+    What it leaves running stays in the server. MissingError if no cgroup can be made; otherwise
+    what the daemon refuses.
+    """
+    folder = (host or Host()).cgroups / f"hyperperiod-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise MissingError(f"no cgroup can be made in {folder.parent} ({error.strerror})") from None
+    try:
+        daemon.ask(f"attach {server} cgroup=/{folder.name}")
+        words = ["/bin/sh", "-c", BEGIN, str(folder / "cgroup.procs"), *command]
+        code = subprocess.run(words, check=False).returncode
+    finally:
+        with suppress(OSError):  # processes are in it still
+            folder.rmdir()
+    return code if code >= 0 else SIGNALLED - code
