@@ -8,6 +8,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from tests.reproduce.rows import rows_of
+from tests.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, spare_gain
@@ -26,6 +27,8 @@ from hyperperiod.model import InputError
 
 def reproduced(name: str, asked: Asked, loads: tuple[int, ...] | None = None) -> Figure:
     """A figure on Xen; only some of its loads if that is enough."""
+    image("arm64")
+    guest()
     experiment = load_experiment(name)
     if loads is not None:
         xen = experiment.xen.replace(loads=loads)  # type: ignore[attr-defined]
@@ -51,6 +54,8 @@ def test_a_spare_gains_as_in_the_simulator() -> None:
 
 
 def test_responses_on_xen_come_one_by_one() -> None:
+    image("arm64")
+    guest()
     system = with_switches(workload(6, 1), "crps", 0)
     found = measured_on_xen(system, 1_000_000_000, 1)
     tasks = [task for domain in found.domains for task in domain.tasks]
