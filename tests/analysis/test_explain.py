@@ -7,11 +7,11 @@ import random
 from typing import Any
 
 import pytest
+from tests.analysis.small_loads import drawn_loads
 
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Local
 from hyperperiod.analysis import Analysis, analyze
-from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.explain import enough
 from hyperperiod.analysis.explain_result import ExplainEnough, Explanation
 from hyperperiod.analysis.servers.host_level import host_level
@@ -33,30 +33,11 @@ ROUNDS = 400
 SEEN = 300  # windows up to this length are looked at one by one
 
 
-def drawn(draw: random.Random) -> tuple[list[Source], Supply]:
-    """A few small loads, and a supply that may or may not do."""
-    period = draw.randrange(2, 9)
-    shape = draw.choice([Shape.GENERAL, Shape.GENERAL, Shape.POLLING, Shape.HARMONIC])
-    supply = Supply(shape, period, draw.randrange(1, period + 1))
-    sources = []
-    for index in range(draw.randrange(1, 4)):
-        own = draw.randrange(4, 40)
-        load = Load(
-            draw.randrange(1, 4),
-            own,
-            draw.randrange(2, 2 * own),
-            draw.choice([0, 0, draw.randrange(own)]),
-            draw.choice([0, 0, draw.randrange(1, 4)]),
-        )
-        sources.append(Source(f"t{index}", load))
-    return sources, supply
-
-
 def test_what_is_enough_is_the_edge() -> None:
     draw = random.Random("explain enough")
     seen = 0
     for _ in range(ROUNDS // 16):
-        sources, supply = drawn(draw)
+        sources, supply = drawn_loads(draw)
         local = draw.choice(list(Local))
         component = Component(local, tuple(sources))
         index = draw.randrange(len(sources))

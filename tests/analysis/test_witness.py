@@ -7,6 +7,7 @@ import random
 
 import pytest
 from tests.analysis import plain
+from tests.analysis.small_loads import drawn_loads
 
 from hyperperiod._analysis import Local, Shape, Verdict, judge, last_response
 from hyperperiod.analysis.component import Component, Load, Source
@@ -20,21 +21,8 @@ HOLDS = {Verdict.HOLDS: True, Verdict.MISSES: False, Verdict.UNKNOWN: None}
 
 
 def drawn(draw: random.Random, local: Local) -> tuple[Component, Supply]:
-    """A few small loads, and a supply that may or may not do."""
-    period = draw.randrange(2, 9)
-    shape = draw.choice([Shape.GENERAL, Shape.GENERAL, Shape.POLLING, Shape.HARMONIC])
-    supply = Supply(shape, period, draw.randrange(1, period + 1))
-    sources = []
-    for index in range(draw.randrange(1, 4)):
-        own = draw.randrange(4, 40)
-        load = Load(
-            draw.randrange(1, 4),
-            own,
-            draw.randrange(2, 2 * own),
-            draw.choice([0, 0, draw.randrange(own)]),
-            draw.choice([0, 0, draw.randrange(1, 4)]),
-        )
-        sources.append(Source(f"t{index}", load))
+    """A component of a few small loads, and a supply that may or may not do."""
+    sources, supply = drawn_loads(draw)
     return Component(local, tuple(sources)), supply
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hyperperiod.cli.group import EXIT_INTERRUPTED
+from hyperperiod.cli.built import build_and_tell, into_option
 from hyperperiod.cli.options import (
     Whole,
     cpus_option,
@@ -22,6 +22,7 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from hyperperiod.hosts.build_job import BuildJob
     from hyperperiod.model import Policy
 
 SOCKET = "/run/hyperperiod/control"
@@ -51,13 +52,7 @@ def linux() -> None:
 
 
 @linux.command()
-@click.option(
-    "--into",
-    "folder",
-    type=click.Path(path_type=Path, resolve_path=True),
-    metavar="DIR",
-    help="Build into DIR instead of the user's cache (in a checkout: its folder build).",
-)
+@into_option
 @click.option(
     "--services",
     "with_services",
@@ -73,31 +68,16 @@ def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json:
     installed; the scheduler's BPF programs, hyperperiodd, hyperperiodctl and the program that runs
     a domain's tasks are compiled. What is up to date is left alone.
     """
-    from hyperperiod.cli.output import print_json
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.hosts.build_job import BuildError, BuildJob
     from hyperperiod.hosts.linux.build import build as build_linux
     from hyperperiod.hosts.linux.services import build_services
-    from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
-    job = BuildJob(folder or build_folder(), None, bar)
-    try:
+    def make(job: BuildJob) -> dict[str, Path]:
         built = {"linux": build_linux(job)}
         if with_services:
             built["services"] = build_services(job)
-    except BuildError as problem:
-        click.echo(f"error: {problem}", err=True)
-        ctx.exit(problem.code)
-    except KeyboardInterrupt:
-        click.echo("interrupted; the same command goes on from there", err=True)
-        ctx.exit(EXIT_INTERRUPTED)
-    if as_json:
-        print_json({"built": {name: str(path) for name, path in built.items()}})
-        return
-    for name, path in built.items():
-        click.echo(f"{name}: {path}")
-    if job.root != build_folder():
-        click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
+        return built
+
+    build_and_tell(ctx, make, folder, None, as_json)
 
 
 @linux.command()

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hyperperiod.cli.group import EXIT_INTERRUPTED
+from hyperperiod.cli.built import build_and_tell, folder_type, into_option
 from hyperperiod.cli.options import json_option
+
+if TYPE_CHECKING:
+    from hyperperiod.hosts.build_job import BuildJob
 
 TARGETS = (
     "arm64", "x86_64", "tools", "tools-arm64", "xl", "guests", "lockstep", "handlers",
     "linux-guest", "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps",
     "x86_64-stock",
 )  # fmt: skip
-
-folder_type = click.Path(path_type=Path, resolve_path=True)
 
 
 @click.group()
@@ -26,13 +29,7 @@ def xen() -> None:
 
 @xen.command()
 @click.argument("targets", nargs=-1, type=click.Choice(TARGETS), metavar="[TARGET]...")
-@click.option(
-    "--into",
-    "folder",
-    type=folder_type,
-    metavar="DIR",
-    help="Build into DIR instead of the user's cache (in a checkout: its folder build).",
-)
+@into_option
 @click.option(
     "--xen-source",
     "own_source",
@@ -66,28 +63,12 @@ def build(
     no policy but PTPS; with -stock it is without the scheduler, to compare with. After Ctrl-C
     the same command goes on.
     """
-    from hyperperiod.cli.output import print_json
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.hosts.build_job import BuildError, BuildJob
     from hyperperiod.hosts.xen.build.targets import build as build_targets
-    from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
-    job = BuildJob(folder or build_folder(), own_source, bar)
-    try:
-        built = build_targets(job, targets or ("arm64",))
-    except BuildError as problem:
-        click.echo(f"error: {problem}", err=True)
-        ctx.exit(problem.code)
-    except KeyboardInterrupt:
-        click.echo("interrupted; the same command goes on from there", err=True)
-        ctx.exit(EXIT_INTERRUPTED)
-    if as_json:
-        print_json({"built": {name: str(path) for name, path in built.items()}})
-        return
-    for name, path in built.items():
-        click.echo(f"{name}: {path}")
-    if job.root != build_folder():
-        click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
+    def make(job: BuildJob) -> Mapping[str, Path]:
+        return build_targets(job, targets or ("arm64",))
+
+    build_and_tell(ctx, make, folder, own_source, as_json)
 
 
 @xen.command()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `linux build` and `xen build` share: where they build to, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hyperperiod.cli.group import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from hyperperiod.hosts.build_job import BuildJob
+
+folder_type = click.Path(path_type=Path, resolve_path=True)
+into_option = click.option(
+    "--into",
+    "folder",
+    type=folder_type,
+    metavar="DIR",
+    help="Build into DIR instead of the user's cache (in a checkout: its folder build).",
+)
+
+
+def build_and_tell(
+    ctx: click.Context,
+    make: Callable[[BuildJob], Mapping[str, Path]],
+    folder: Path | None,
+    own_source: Path | None,
+    as_json: bool,
+) -> None:
+    """Builds with `make`, which says what is where, and prints that.
+
+    Ends with the exit code that a BuildError asks for; after Ctrl-C what was built so far stays.
+    """
+    from hyperperiod.cli.output import print_json
+    from hyperperiod.cli.progress import bar
+    from hyperperiod.hosts.build_job import BuildError, BuildJob
+    from hyperperiod.resources import BUILD_VARIABLE, build_folder
+
+    job = BuildJob(folder or build_folder(), own_source, bar)
+    try:
+        built = make(job)
+    except BuildError as problem:
+        click.echo(f"error: {problem}", err=True)
+        ctx.exit(problem.code)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command goes on from there", err=True)
+        ctx.exit(EXIT_INTERRUPTED)
+    if as_json:
+        print_json({"built": {name: str(path) for name, path in built.items()}})
+        return
+    for name, path in built.items():
+        click.echo(f"{name}: {path}")
+    if job.root != build_folder():
+        click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
