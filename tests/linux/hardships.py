@@ -88,8 +88,13 @@ objects_are() {
     give_up "BPF objects: found $(faults objects), allowed: $1 (programs, maps, links)"
 }
 
+# The kernel takes a while to let go of a scheduler whose daemon is gone.
 state_is() {
     read -r state </sys/kernel/sched_ext/state
+    while [ "$state" = disabling ]; do
+        busybox sleep 0.01
+        read -r state </sys/kernel/sched_ext/state
+    done
     [ "$state" = "$1" ] || give_up "sched_ext: found $state, allowed: $1"
 }
 
