@@ -76,24 +76,32 @@ def perform(
     machine: Callable[[int], Machine],
     watch: Callable[[str, int], None],
     options: RunOptions,
+    *,
+    alone: bool,
 ) -> Left:
     """Boots the machine whose epochs are so many seconds after its runs begin, until it is off.
 
     `watch` is called now and then with what the console shows and for how long (s) it has been on.
+    `alone`: there is one run, which Ctrl-C ends early; it breaks several off (KeyboardInterrupt),
+    for no part of them is what was asked for.
     """
-    return attended(lambda start_s, console: boot(machine(start_s), console), watch, options)
+    return attended(
+        lambda start_s, console: boot(machine(start_s), console), watch, options, alone=alone
+    )
 
 
 def attended(
     begin: Callable[[int, Path], AbstractContextManager[Running | Here]],
     watch: Callable[[str, int], None],
     options: RunOptions,
+    *,
+    alone: bool,
 ) -> Left:
     """The same for whatever begins runs, given those seconds and the file of the console's log."""
     for start_s in START_S:
         try:
             with console_log(options.folder) as console, begin(start_s, console) as running:
-                interrupted = _attend(running, watch, options.patience_s)
+                interrupted = _attend(running, watch, options.patience_s, alone=alone)
                 require_no_complaint(running.console())
                 return Left(running.files(), interrupted)
         except LateError:
@@ -102,8 +110,14 @@ def attended(
     raise AssertionError("the last try returns or raises")
 
 
-def _attend(running: Running | Here, watch: Callable[[str, int], None], patience_s: float) -> bool:
-    """Lets the runs come to their end, or to Ctrl-C; whether it was the latter."""
+def _attend(
+    running: Running | Here,
+    watch: Callable[[str, int], None],
+    patience_s: float,
+    *,
+    alone: bool,
+) -> bool:
+    """Lets the runs come to their end, or the only one to Ctrl-C; whether it was the latter."""
 
     def look() -> int:
         require_no_complaint(running.console())
@@ -117,7 +131,7 @@ def _attend(running: Running | Here, watch: Callable[[str, int], None], patience
         require_no_complaint(running.console())
         raise
     except KeyboardInterrupt:
-        if script.BEGUN not in running.console():
+        if not alone or script.BEGUN not in running.console():
             raise
         running.order_end()
         return True

@@ -116,7 +116,8 @@ def run_all(
 ) -> list[RunResult]:
     """The result objects of runs one after the other on one machine, which takes time to boot.
 
-    Only a single run can be ended by Ctrl-C with a result. Errors are those of `run`.
+    Ctrl-C ends a single run with a result, and breaks several off (KeyboardInterrupt). Errors are
+    those of `run`.
     """
     return [result for result, _ in run_counted(orders, progress, options)]
 
@@ -146,14 +147,16 @@ def record(
     built = images()
     several = any(order.system.pcpus > 1 for order in orders)
     icount = not (several or options.here) if options.icount is None else options.icount
+    alone = len(orders) == 1
     watch = _watch(max(order.horizon_ns for order in orders), options.patience_s, progress)
     if options.here:
-        left = attended(_beginning(orders, built, options), watch, options)
+        left = attended(_beginning(orders, built, options), watch, options, alone=alone)
     else:
         left = perform(
             lambda start_s: _machine(orders, built, options, icount=icount, start_s=start_s),
             watch,
             options,
+            alone=alone,
         )
     return [
         read_recorded(order, left, number, icount=icount) for number, order in enumerate(orders)

@@ -58,7 +58,8 @@ def run_sessions(
 
     `progress` is called with how many of them are over. InputError for domains
     that are not these services, MissingError for what is not built, FailedError where a service
-    does not run, a page does not come, or decisions are not those of the core.
+    does not run, a page does not come, or decisions are not those of the core. KeyboardInterrupt
+    if Ctrl-C broke them off.
     """
     for one in orders:
         _refuse(one.order)
@@ -81,9 +82,8 @@ def run_sessions(
         if progress is not None:
             progress(max(0, console.count(script.BEGUN) - 1))
 
-    left = perform(machine, watch, options or RunOptions())
-    if left.interrupted:
-        raise KeyboardInterrupt
+    # A session without its end is no session, even if it is the only one.
+    left = perform(machine, watch, options or RunOptions(), alone=False)
     sessions = []
     for number, one in enumerate(orders):
         recorded = read_recorded(one.order, left, number, icount=True)
