@@ -11,8 +11,11 @@ with the command that installs it, for what is not there.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod import runs
@@ -25,13 +28,12 @@ from hyperperiod.model import (
     fitting_policies,
     load_system,
     parse_policy,
+    require_system,
     with_policy,
 )
 from hyperperiod.model.units import TimeFormatError, parse_time
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hyperperiod.analysis.fit.answer import Fitted
     from hyperperiod.experiments.sweep.result import SweepResult
 
@@ -51,7 +53,7 @@ def simulate(
     horizon: Time,
     *,
     seed: int = 1,
-    trace: Path | None = None,
+    trace: str | os.PathLike[str] | None = None,
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
@@ -72,7 +74,7 @@ def simulate(
     *,
     seed: int = 1,
     seeds: Iterable[int] | None = None,
-    trace: Path | None = None,
+    trace: str | os.PathLike[str] | None = None,
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
@@ -84,6 +86,7 @@ def simulate(
     `responses` each of them; with `check` the core's conservation laws are tested at every instant
     (slow).
     """
+    require_system(system)
     horizon_ns = _time_ns(horizon, "horizon")
     if seeds is not None and trace is not None:
         raise InputError("", None, "trace", "a file beside seeds", "a trace of a run of one seed")
@@ -93,13 +96,13 @@ def simulate(
             system,
             horizon_ns,
             one,
-            trace,
+            None if trace is None else Path(trace),
             analysis=analysis,
             histograms=histograms,
             responses=responses,
             check=check,
         )
-        for one in ([seed] if seeds is None else _seeds(seeds))
+        for one in _seeds([seed] if seeds is None else seeds)
     ]
     return found[0] if seeds is None else _side_by_side(found)
 
@@ -125,10 +128,8 @@ def compare(
     if policies is None:
         chosen = fitting_policies(whole) if hosts is None else [whole.policy]
     else:
-        chosen = [_policy(one) for one in policies]
+        chosen = _policies(policies)
     drawn = _seeds(seeds)
-    if not chosen:
-        raise InputError(system.name, None, "policies", "none", "at least one policy")
     found = []
     for policy in chosen:
         changed = with_policy(whole, policy)
@@ -185,24 +186,26 @@ def fit(
     which are multiples of `grid`. Without `solver` nothing is known of the optimum.
     `time_limit` is of processor time. `rule` is for driver loops: "sound" or "paper".
     """
-    from fractions import Fraction
-
     from hyperperiod.analysis.fit.answer import LoopRule, Options
     from hyperperiod.analysis.fit.fit import fit as fit_system
     from hyperperiod.analysis.fit.scoring import Least
 
+    require_system(system)
     if pcpus is not None:
         system = System.of(vars(system) | {"pcpus": pcpus})
     range_ns = None
     if periods is not None:
-        range_ns = (_time_ns(periods[0], "periods"), _time_ns(periods[1], "periods"))
+        if isinstance(periods, str) or len(periods) != 2:
+            allowed = "the shortest and the longest"
+            raise InputError("", None, "periods", repr(periods), allowed)
+        range_ns = (_span_ns(periods[0], "periods"), _span_ns(periods[1], "periods"))
     options = Options(
         least=Least(_one_of(least, [*Least], "least")),
-        within=None if within is None else Fraction(str(within)),
+        within=None if within is None else _share(within, "within"),
         fewest=fewest,
         periods=range_ns,
-        step_ns=None if grid is None else _time_ns(grid, "grid"),
-        limit_s=_time_ns(time_limit, "time_limit") / 1e9,
+        step_ns=None if grid is None else _span_ns(grid, "grid"),
+        limit_s=_span_ns(time_limit, "time_limit") / 1e9,
         solver=solver,
         rule=LoopRule(_one_of(rule, [*LoopRule], "rule")),
     )
@@ -224,7 +227,6 @@ def sweep(
     `workers` are processes of this machine, `scheduler` is the address of a Dask cluster.
     """
     import tempfile
-    from pathlib import Path
 
     from hyperperiod.libraries import require
 
@@ -254,24 +256,69 @@ def _side_by_side(found: Sequence[RunResult]) -> ComparisonResult:
 
 
 def _seeds(seeds: Iterable[int]) -> list[int]:
-    drawn = list(seeds)
+    """The seeds, of which there is one at least; InputError for what is none."""
+    allowed = "whole numbers, such as range(20)"
+    try:
+        drawn = list(seeds)
+    except TypeError:
+        raise InputError("", None, "seeds", repr(seeds), allowed) from None
     if not drawn:
         raise InputError("", None, "seeds", "none", "at least one seed")
-    return drawn
+    return [_whole(seed, "seed", allowed) for seed in drawn]
+
+
+def _policies(policies: Iterable[Policy | str]) -> list[Policy]:
+    """The policies, of which there is one at least, each once."""
+    named = [policies] if isinstance(policies, str) else list(policies)
+    chosen: list[Policy] = []
+    for policy in map(_policy, named):
+        if any(policy.rules == other.rules for other in chosen):
+            raise InputError("", None, "policies", f"{policy} a second time", "each once")
+        chosen.append(policy)
+    if not chosen:
+        raise InputError("", None, "policies", "none", "at least one policy")
+    return chosen
 
 
 def _policy(policy: Policy | str) -> Policy:
-    return parse_policy(policy) if isinstance(policy, str) else policy
+    return policy if isinstance(policy, Policy) else parse_policy(str(policy))
 
 
 def _time_ns(time: Time, what: str) -> int:
-    """A time in nanoseconds; InputError for a text that is none."""
-    if isinstance(time, int):
-        return time
+    """A time in nanoseconds; InputError for what is none."""
+    if not isinstance(time, str):
+        return _whole(time, what, 'whole nanoseconds, or a text such as "10ms"')
     try:
         return parse_time(time)
     except TimeFormatError as error:
         raise InputError("", None, what, repr(time), error.allowed) from None
+
+
+def _span_ns(time: Time, what: str) -> int:
+    """A time above 0 in nanoseconds; InputError for what is none."""
+    span_ns = _time_ns(time, what)
+    if span_ns <= 0:
+        raise InputError("", None, what, f"{span_ns} ns", "a time above 0")
+    return span_ns
+
+
+def _share(share: float, what: str) -> Fraction:
+    """A share, exact as it is printed; InputError for what is none."""
+    try:
+        found = Fraction(str(share))
+    except ValueError:
+        found = Fraction(-1)
+    if found < 0:
+        raise InputError("", None, what, repr(share), "a share, such as 0.05")
+    return found
+
+
+def _whole(number: int, what: str, allowed: str) -> int:
+    """A whole number, whoever made it (numpy has its own); InputError for what is none."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise InputError("", None, what, repr(number), allowed) from None
 
 
 def _one_of(word: str, allowed: Sequence[str], what: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -230,3 +231,87 @@ def test_a_sweep_of_a_dictionary_is_that_of_the_file(tmp_path: Path) -> None:
     other = {**LOADS, "grid": {"draw.utilization": (0.6, 0.8)}}
     with pytest.raises(hp.InputError, match="the results of another experiment"):
         hp.sweep(other, folder)
+
+
+# -- wrong arguments ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        hp.analyze,
+        hp.resolve,
+        hp.fit,
+        lambda given: hp.simulate(given, "1ms"),
+        lambda given: hp.compare(given, "1ms"),
+    ],
+)
+def test_the_name_of_a_file_is_no_system(call: Callable[[Any], object]) -> None:
+    with pytest.raises(hp.InputError) as caught:
+        call(FLIGHT)
+    allowed = "a System: hp.load(FILE) reads one, hp.System(...) makes one"
+    assert str(caught.value) == f"system: found {FLIGHT!r}; allowed: {allowed}"
+
+
+NUMBERS = "whole numbers, such as range(20)"
+TIMES = 'whole nanoseconds, or a text such as "10ms"'
+
+
+WRONG: list[tuple[Callable[..., Any], list[Any], dict[str, Any], str]] = [
+    (hp.simulate, [1.5], {}, f"horizon: found 1.5; allowed: {TIMES}"),
+    (hp.simulate, [None], {}, f"horizon: found None; allowed: {TIMES}"),
+    (hp.simulate, [1], {"seed": 1.5}, f"seed: found 1.5; allowed: {NUMBERS}"),
+    (hp.simulate, [1], {"seed": "x"}, f"seed: found 'x'; allowed: {NUMBERS}"),
+    (hp.simulate, [1], {"seeds": 3}, f"seeds: found 3; allowed: {NUMBERS}"),
+    (hp.compare, [1, []], {}, "policies: found none; allowed: at least one policy"),
+    (hp.compare, [1, ["ds", "ds"]], {}, "policies: found ds a second time; allowed: each once"),
+    (hp.fit, [], {"time_limit": -1}, "time_limit: found -1 ns; allowed: a time above 0"),
+    (hp.fit, [], {"grid": 0}, "grid: found 0 ns; allowed: a time above 0"),
+    (
+        hp.fit,
+        [],
+        {"periods": ("1ms",)},
+        "periods: found ('1ms',); allowed: the shortest and the longest",
+    ),
+    (
+        hp.fit,
+        [],
+        {"least": "overhead", "within": "much"},
+        "within: found 'much'; allowed: a share, such as 0.05",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "given", "named", "said"), WRONG)
+def test_wrong_arguments_are_named(
+    call: Callable[..., Any], given: list[Any], named: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(hp.InputError) as caught:
+        call(hp.load(FLIGHT), *given, **named)
+    assert str(caught.value) == said
+
+
+def test_what_is_not_a_policy_is_refused_as_one() -> None:
+    with pytest.raises(hp.InputError, match="policy: found '3'; allowed: ptps, "):
+        hp.compare(hp.load(FLIGHT), 1, [3])  # type: ignore[list-item]
+    with pytest.raises(hp.InputError, match="policy: found '3'; allowed: ptps, "):
+        hp.load(FLIGHT, policy=3)  # type: ignore[arg-type]
+
+
+def test_one_policy_can_be_named_alone() -> None:
+    system = hp.load(FLIGHT)
+    assert hp.compare(system, "1ms", "ds") == hp.compare(system, "1ms", ["ds"])
+
+
+def test_a_trace_may_be_named_by_a_text(tmp_path: Path) -> None:
+    system = hp.load(FLIGHT)
+    hp.simulate(system, "10ms", trace=str(tmp_path / "text.hpt"))
+    hp.simulate(system, "10ms", trace=tmp_path / "path.hpt")
+    assert (tmp_path / "text.hpt").read_bytes() == (tmp_path / "path.hpt").read_bytes()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    system = hp.load(FLIGHT)
+    horizon_ns: Any = np.int64(10**6)
+    seed: Any = np.uint8(3)
+    assert hp.simulate(system, horizon_ns, seed=seed) == hp.simulate(system, 10**6, seed=3)

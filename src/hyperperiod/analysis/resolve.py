@@ -47,6 +47,7 @@ from hyperperiod.model import (
     is_split,
     joined,
     require_pins,
+    require_system,
     split,
 )
 
@@ -105,6 +106,7 @@ def resolve(system: System) -> System:
 
 def resolve_what_can_be(system: System) -> Resolution:
     """The system as `resolve` gives it, but domains without a possible interface stay open."""
+    require_system(system)
     require_pins(system)
     given, system = system, split(with_guests(system))
     resolution = Resolution(given, system)

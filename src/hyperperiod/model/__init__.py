@@ -16,7 +16,7 @@ from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.flow import Flow, Source
 from hyperperiod.model.interface import Interface, PeriodRange
-from hyperperiod.model.load import load_system, require_pins
+from hyperperiod.model.load import load_system, require_pins, require_system
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.policy import (
@@ -97,6 +97,7 @@ __all__ = [
     "parse_time",
     "priorities_in",
     "require_pins",
+    "require_system",
     "split",
     "tasks_of",
     "to_table",

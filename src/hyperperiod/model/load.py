@@ -95,6 +95,13 @@ def _refusal(name: str, findings: list[Finding], line_of: LineOf) -> InputError:
     return InputError.of(problems[:PROBLEM_LIMIT])
 
 
+def require_system(given: object) -> None:
+    """InputError for what is no system, such as the name of its file, where one is wanted."""
+    if not isinstance(given, System):
+        allowed = "a System: hp.load(FILE) reads one, hp.System(...) makes one"
+        raise InputError("", None, "system", repr(given), allowed)
+
+
 def require_pins(system: System) -> None:
     """InputError naming every domain that has no pcpu, though its policy wants one."""
     problems = [
