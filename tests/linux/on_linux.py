@@ -70,6 +70,8 @@ def run_on_linux(
     seed: int,
     folder: Path,
     beside: Beside | None = None,
+    *,
+    thefts: bool = False,
 ) -> list[OnLinux]:
     """Run systems on one machine; decisions are replayed by the runner, traces are checked here."""
     need_linux()
@@ -78,7 +80,7 @@ def run_on_linux(
     for system, path in zip(systems, paths, strict=True):
         analysis = Analysis(system)
         orders.append(Order(complete(analysis), horizon_ns, seed, path, guaranteed(analysis)))
-    results = run_all(orders, options=RunOptions(folder=folder, beside=beside))
+    results = run_all(orders, options=RunOptions(folder=folder, beside=beside, thefts=thefts))
     for path in paths:
         require_properties(path)
     return [

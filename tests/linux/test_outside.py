@@ -15,6 +15,7 @@ from tests.linux.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
 from tests.xen.robust import SEED, simulated
 
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, outside, theft_count, thefts_from
+from hyperperiod.hosts.linux.run import RunOptions
 from hyperperiod.model import (
     PRESETS,
     Change,
@@ -109,7 +110,7 @@ def agree(system: System, done: OnLinux) -> None:
 def test_swaps_changes_and_thefts(tmp_path: Path) -> None:
     """One machine for all."""
     systems = [stolen(), swapped()]
-    done = run_on_linux(systems, HORIZON_NS, SEED, tmp_path)
+    done = run_on_linux(systems, HORIZON_NS, SEED, tmp_path, thefts=True)
     for system, one in zip(systems, done, strict=True):
         agree(system, one)
     taken = done[0].result.pcpus[0].stolen_ns
@@ -133,7 +134,7 @@ def test_many_swaps_and_thefts(tmp_path: Path) -> None:
     policies = ("ptps", "wcps", "crps", "ds", "sporadic", "cbs", "hsf-fp")
     systems = [*map(stolen, policies), both]
     for system, done in zip(
-        systems, run_on_linux(systems, HORIZON_NS, SEED, tmp_path), strict=True
+        systems, run_on_linux(systems, HORIZON_NS, SEED, tmp_path, thefts=True), strict=True
     ):
         agree(system, done)
     (tmp_path / "file").mkdir()
@@ -183,7 +184,7 @@ def test_a_process_asks_and_one_takes_each_pcpu() -> None:
 def test_what_cannot_be_done_is_refused() -> None:
     often = Stolen(period_ns=10_000, duration_ns=1_000)
     with pytest.raises(InputError, match=f"at most {EVENT_LIMIT} on Linux"):
-        run_one(stolen().replace(stolen=(often,)), 1000 * MS)
+        run_one(stolen().replace(stolen=(often,)), 1000 * MS, options=RunOptions(thefts=True))
     first, second = TWO
     moved = Change(at_ns=MS, domain="a", pcpu=1)
     system = System(

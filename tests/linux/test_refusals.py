@@ -25,7 +25,7 @@ wcet = "1ms"
 
 
 def refused(file: Path) -> str:
-    result = CliRunner().invoke(main, ["run", str(file), "--on", "linux"])
+    result = CliRunner().invoke(main, ["run", str(file), "--on", "linux", "--thefts"])
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     return result.stderr
 

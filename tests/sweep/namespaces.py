@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Machines of a test's own: network namespaces, each with a wire to the first one.
 
-A namespace lives as long as a process that does nothing in it, so that nothing is left behind. The
-first belongs to a user namespace, which needs no rights where the kernel lets users make one. The
+A namespace lives as long as a process that does nothing in it, so that nothing is left behind. For
+who is not root the first belongs to a user namespace, where the kernel lets users make one; root
+needs none, and may not make one in a folder that is its root. The
 first is at FIRST; number k of the others is at 10.77.k.2 and reaches nothing but the first.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -25,7 +27,8 @@ def machines(others: int) -> Iterator[list[list[str]]]:
         if shutil.which(needed) is None:
             pytest.skip(f"needs {needed}: apt-get install util-linux iproute2")
     with ExitStack() as stack:
-        first = stack.enter_context(_namespace(["unshare", "--map-root-user", "--net"]))
+        own = [] if os.geteuid() == 0 else ["--map-root-user"]
+        first = stack.enter_context(_namespace(["unshare", *own, "--net"]))
         inside = _entering(first)
         _ip(inside, "link set lo up")
         _ip(inside, f"address add {FIRST}/32 dev lo")
@@ -60,7 +63,8 @@ def _ip(home: list[str], words: str) -> None:
 
 
 def _entering(pid: int) -> list[str]:
-    return ["nsenter", "--target", str(pid), "--user", "--net", "--preserve-credentials"]
+    own = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+    return ["nsenter", "--target", str(pid), "--net", *own]
 
 
 @contextmanager

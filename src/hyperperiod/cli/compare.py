@@ -75,6 +75,7 @@ def compare(
     conditions: tuple[str, ...],
     place: str | None,
     cpus: list[int] | None,
+    thefts: bool,
     horizon_ns: int,
     seed: int,
     report_file: str | None,
@@ -105,7 +106,7 @@ def compare(
         _refuse_with_files(ctx, report_file)
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
     else:
-        machine = on_linux(place, cpus, hosts or ())
+        machine = on_linux(hosts or (), place, cpus, thefts=thefts)
         results = _ran(systems[0], policies, hosts, horizon_ns, seed, report_file, machine)
         names = series_names(results)
     found = ComparisonResult(
@@ -128,7 +129,7 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
     """UsageError if an option for runs is given with results, which are there already."""
     given = [
         f"--{name.replace('_', '-')}"
-        for name in ("policies", "hosts", "place", "cpus", "horizon_ns", "seed")
+        for name in ("policies", "hosts", "place", "cpus", "thefts", "horizon_ns", "seed")
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if report_file is not None:

@@ -42,11 +42,12 @@ class RunOrder(NamedTuple):
     host: str = "sim"
     place: str | None = None
     cpus: list[int] | None = None
+    thefts: bool = False
 
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
-    linux = on_linux(order.place, order.cpus, [order.host])
+    linux = on_linux([order.host], order.place, order.cpus, thefts=order.thefts)
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(
@@ -74,14 +75,15 @@ def execute(order: RunOrder) -> int:
 
 
 def on_linux(
-    place: str | None, cpus: list[int] | None, hosts: Sequence[str]
+    hosts: Sequence[str], place: str | None, cpus: list[int] | None, *, thefts: bool
 ) -> LinuxOptions | None:
     """Where Linux runs a system, which is said on standard error; None: not on Linux."""
     import click
 
     if "linux" not in hosts:
-        for option, given in (("--in", place), ("--cpus", cpus)):
-            if given is not None:
+        options = {"--in": place is not None, "--cpus": cpus is not None, "--thefts": thefts}
+        for option, is_given in options.items():
+            if is_given:
                 raise click.UsageError(f"found {option} without Linux; allowed: for runs on linux")
         return None
     from hyperperiod.hosts.linux.here import lacks, require
@@ -96,7 +98,7 @@ def on_linux(
         raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
     elif place is None:
         click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
-    return RunOptions(here=here, cpus=None if cpus is None else tuple(cpus))
+    return RunOptions(here=here, cpus=None if cpus is None else tuple(cpus), thefts=thefts)
 
 
 def run_on(

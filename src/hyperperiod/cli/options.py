@@ -205,7 +205,12 @@ def linux_options(command: Command) -> Command:
         help="Linux boots in QEMU (vm), or is the kernel of this machine (here), as root. Default:"
         " here where the kernel has sched_ext.",
     )
-    return place(cpus_option(command))
+    thefts = click.option(
+        "--thefts",
+        is_flag=True,
+        help="Linux's servers are robbed of the time of [[stolen]], by threads of real time.",
+    )
+    return place(cpus_option(thefts(command)))
 
 
 def run_options(command: Command) -> Command:

@@ -45,6 +45,8 @@ class RunOptions:
     `here`: on the kernel of this machine, whose `cpus` are the pcpus; None: the first ones.
     `counts`: the kernel counts how often the scheduler's programs run, and for how long.
     `beside`: what else runs on a machine that is booted.
+    `thefts`: threads of real time take from servers what the `[[stolen]]` tables of a system say,
+    beside what the machine itself takes, which such tables bound otherwise.
     """
 
     folder: Path | None = None
@@ -54,6 +56,7 @@ class RunOptions:
     counts: bool = False
     patience_s: float = 4 * PATIENCE_S
     beside: Beside | None = None
+    thefts: bool = False
 
 
 class Left(NamedTuple):

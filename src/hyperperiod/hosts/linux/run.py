@@ -128,7 +128,10 @@ def run_counted(
     options: RunOptions | None = None,
 ) -> list[tuple[RunResult, Mapping[str, Spent]]]:
     """The same, with what each program of the scheduler took, where the options ask for that."""
-    every = record(orders, options or RunOptions(), progress)
+    options = options or RunOptions()
+    if not options.thefts:
+        orders = [one._replace(system=one.system.replace(stolen=())) for one in orders]
+    every = record(orders, options, progress)
     spent = _spent([json.loads(recorded.files["status"])["programs"] for recorded in every])
     return [
         (result_of(order, recorded, _jobs(order, recorded))[0], taken)
