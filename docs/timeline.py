@@ -267,9 +267,9 @@ def labels(view: Scene) -> Iterator[str]:
 
 
 def short(time_ns: int) -> str:
-    """A time for people: 4ms, 1.95ms, 6us."""
+    """A time for people, to two decimals: 4 ms, 1.95 ms, 6 us."""
     unit_ns, unit = (MS, "ms") if time_ns >= MS else (1_000, "us")
-    return f"{time_ns / unit_ns:g} {unit}"
+    return f"{round(time_ns / unit_ns, 2):g} {unit}"
 
 
 def boxes(view: Scene) -> Iterator[str]:

@@ -18,6 +18,7 @@ from docs import console, keys, proofs, timeline
 from hyperperiod.analysis import AnalysisResult
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import ComparisonResult
+from hyperperiod.model import load_system
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.schema import system_schema
@@ -115,6 +116,28 @@ def test_files_of_a_page_are_there_for_the_commands_below_them() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
 def test_links_lead_somewhere(page: Path) -> None:
     assert list(broken_links(page, page.read_text())) == []
+
+
+def test_the_first_page_leads_to_all_others() -> None:
+    """But for those of single policies, which their overview lists."""
+    docs = TOP / "docs"
+    first = (docs / "index.md").read_text()
+    led = {(docs / name).resolve() for name in re.findall(r"\]\(([^)#:]+\.md)[)#]", first)}
+    pages = {page for page in docs.rglob("*.md") if page.parent.name != "policies"}
+    assert sorted(str(page) for page in pages - led if page != docs / "index.md") == []
+
+
+def test_who_is_attached_has_a_server_in_the_system() -> None:
+    """Servers are called as the domains of the system that `linux start` puts in force."""
+    found = 0
+    for page in PAGES:
+        text = page.read_text().replace("\\\n", " ")
+        for file, rest in re.findall(r"hyperperiod linux start (systems/\S+)(.*)", text):
+            names = {domain.name for domain in load_system(TOP / file).domains}
+            attached = re.findall(r"--attach (\S+?)=", rest)
+            assert set(attached) <= names, page
+            found += len(attached)
+    assert found > 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
