@@ -157,6 +157,14 @@ def test_domains_are_placed_where_least_is_asked_for(tmp_path: Path) -> None:
             loads[domain.pcpu] += float(domain.utilization)
 
 
+def test_a_sweep_that_is_not_there_is_no_missing_system(tmp_path: Path) -> None:
+    path = tmp_path / "nobody.toml"
+    with pytest.raises(InputError) as caught:
+        load_sweep(str(path))
+    allowed = "an experiment (.toml) of at most 1 MiB"
+    assert str(caught.value) == f"{path}: found no such file; allowed: {allowed}"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "key", "found"),
     [

@@ -39,6 +39,8 @@ PROBLEM_LIMIT = 50
 # The name of standard input, and the endings that say what a file is written in.
 STDIN = "-"
 FORMS = ("toml", "xml", "csv")
+SYSTEM_FILE, EXPERIMENT = "a system file (.toml, .xml or .csv)", "an experiment (.toml)"
+"""What files are called in messages."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]
@@ -75,9 +77,14 @@ def read_document(name: str) -> Document:
     return _read_document(shown_name(name), read_text(name))
 
 
+def read_experiment_document(name: str) -> Document:
+    """The same of a file that says what is to be done with systems, always in TOML."""
+    return _read_toml(shown_name(name), read_text(name, EXPERIMENT))
+
+
 def read_toml(name: str, kind: type[SomePart]) -> SomePart:
-    """The record of this kind in the TOML file `name`; InputError if it is wrong."""
-    document, line_of = _read_toml(name, read_text(name))
+    """The record of this kind in the TOML file of an experiment; InputError if it is wrong."""
+    document, line_of = read_experiment_document(name)
     reading = Reading(from_file=True)
     part = read_part(kind, document, (), reading)
     if part is None or reading.findings:
@@ -165,12 +172,12 @@ def _require_readable(name: str, allowed: str) -> int:
     return mode
 
 
-def read_text(name: str) -> str:
+def read_text(name: str, wanted: str = SYSTEM_FILE) -> str:
     """The text of a file, a pipe or (-) standard input, in UTF-8 and of bounded size.
 
-    InputError for anything else.
+    InputError for anything else, which says what file is wanted.
     """
-    allowed = f"a system file (.toml, .xml or .csv) of at most {FILE_LIMIT_BYTES >> 20} MiB"
+    allowed = f"{wanted} of at most {FILE_LIMIT_BYTES >> 20} MiB"
     data = _read_start(name, allowed)
     name = shown_name(name)
     if data.startswith(b"HPTRACE1"):

@@ -33,7 +33,7 @@ from hyperperiod.experiments.sweep.utilizations import Undrawable
 from hyperperiod.experiments.sweep.workloads import Asked, Drawn, Generator, draw_tasks
 from hyperperiod.model import Domain, InputError, Scope, System, Task, parse_policy
 from hyperperiod.model.limits import Prose
-from hyperperiod.model.load import read_document
+from hyperperiod.model.load import read_document, read_experiment_document
 from hyperperiod.model.part import Part, SomePart, fields_of, key, read_part, show_path
 from hyperperiod.model.values import (
     Etf,
@@ -265,7 +265,7 @@ def load_sweep(name: str, systems: int | None = None) -> Experiment:
     `systems` counts instead of the number in the file. The first system of every point is made, so
     that what is wrong with one is known before any work begins.
     """
-    document, line_of = read_document(name)
+    document, line_of = read_experiment_document(name)
     return _checked(name, _with_file(name, document), systems, line_of)
 
 
@@ -318,7 +318,8 @@ def _read(name: str, document: TomlTable, line_of: Any) -> Experiment:
     axes = []
     for path, values in sweep.grid.items():
         if not isinstance(values, list) or not values:
-            raise InputError(name, line_of(("grid", path)), f"grid.{path}", show(values), "a list")
+            allowed = "a list of at least one value"
+            raise InputError(name, line_of(("grid", path)), f"grid.{path}", show(values), allowed)
         axes.append([(path, value) for value in values])
     count = 1
     for axis in axes:
