@@ -24,6 +24,7 @@ XML = """<?xml version="1.0"?>
   </component>
 </system>
 """
+JSON = """{ "tasks": { "t": { "run": 2000, "timer": { "ref": "x", "period": 10000 } } } }"""
 CSV = "# tasks\n\ndomain;period_ms;wcet_ms\nbrakes;20;2\n"
 
 
@@ -31,7 +32,9 @@ def analyze(text: str | bytes, *more: str) -> Result:
     return CliRunner().invoke(main, ["analyze", "-", *more], input=text, catch_exceptions=False)
 
 
-@pytest.mark.parametrize(("text", "ending"), [(TOML, "toml"), (XML, "xml"), (CSV, "csv")])
+@pytest.mark.parametrize(
+    ("text", "ending"), [(TOML, "toml"), (XML, "xml"), (CSV, "csv"), (JSON, "json")]
+)
 def test_the_answer_is_that_of_the_file(text: str, ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"stdin.{ending}"
     file.write_text(text)
@@ -47,6 +50,7 @@ def test_the_answer_is_that_of_the_file(text: str, ending: str, tmp_path: Path) 
         ("a.toml", XML, "toml"),
         ("a.XML", TOML, "xml"),
         ("a.csv", "", "csv"),
+        ("a.json", "", "json"),
         ("/dev/fd/63", "\n# a, b\n[overheads]", "toml"),
         ("<stdin>", 'name = "a, b"', "toml"),
         ("<stdin>", "[a,b]", "toml"),
@@ -55,6 +59,9 @@ def test_the_answer_is_that_of_the_file(text: str, ending: str, tmp_path: Path) 
         ("<stdin>", "\n  <system/>", "xml"),
         ("<stdin>", '"domain","wcet"', "csv"),
         ("tasks", "period;wcet", "csv"),
+        ("<stdin>", '\n {"a": 1, "b": 2}', "json"),
+        ("<stdin>", "/* a, b", "json"),
+        ("<stdin>", "// a, b", "json"),
     ],
 )
 def test_what_a_text_is_written_in(name: str, text: str, form: str) -> None:

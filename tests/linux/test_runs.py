@@ -24,10 +24,13 @@ from tests.xen.robust import HORIZON_NS, NUMBERS, SEED, candidate, simulated
 from tests.xen.test_guarantees import POLICIES as GUARANTEED
 from tests.xen.test_guarantees import schedulable
 
+from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.linux.run import Beside
-from hyperperiod.model import System, with_policy
+from hyperperiod.model import System, load_system, with_policy
 from hyperperiod.model.policy import PRESETS
-from hyperperiod.trace.compare import Comparison, compare
+from hyperperiod.runs import complete
+from hyperperiod.trace.compare import Comparison, Trace, compare
+from hyperperiod.trace.jobs import jobs
 
 MOVED_NS = 120_000
 ROBUST = {
@@ -79,16 +82,43 @@ def shares(system: System, done: OnLinux) -> None:
         assert got.max() <= budget_ns + OVERRUN_NS, system.name
 
 
+def of_rt_app(folder: Path) -> System:
+    """A workload of rt-app: a thread with a timer, and one that sleeps, in a group of its own."""
+    file = folder / "cockpit.json"
+    file.write_text(
+        """{ "tasks": {
+            "control": { "run": 2000, "timer": { "ref": "unique", "period": 10000 } },
+            "display": { "run": 4000, "sleep": 36000, "taskgroup": "/display" }
+        } }"""
+    )
+    return load_system(file)
+
+
+def keeps_its_deadlines(system: System, done: OnLinux) -> None:
+    """The jobs are released that the simulator releases, and none misses its deadline."""
+    expected = simulated(complete(Analysis(system)), HORIZON_NS)
+    assert released(done.trace) == released(expected)
+    assert {domain for domain, *_ in released(expected)} == {"cockpit", "display"}
+    assert not any(task.misses for domain in done.result.domains for task in domain.tasks)
+
+
+def released(trace: Trace) -> list[tuple[str, str, int, int | None]]:
+    """The domain, task, release and deadline (ns) of every job."""
+    return [(one.domain, one.task, one.release_ns, one.deadline_ns) for one in jobs(*trace)]
+
+
 def test_a_system_of_each_policy(tmp_path: Path) -> None:
-    """One machine for all: robust systems, and servers with endless work."""
+    """One machine for all: robust systems, servers with endless work, a workload of rt-app."""
     of_presets = [candidate(preset, ROBUST[preset][0]) for preset in PRESETS]
     of_hogs = [hogs(policy) for policy in POLICIES]
-    done = run_on_linux([*of_presets, *of_hogs], HORIZON_NS, SEED, tmp_path)
+    workload = of_rt_app(tmp_path)
+    done = run_on_linux([*of_presets, *of_hogs, workload], HORIZON_NS, SEED, tmp_path)
     for system, one in zip(of_presets, done, strict=False):
         assert one.result.timing is None
         agree(system, one)
-    for system, one in zip(of_hogs, done[len(of_presets) :], strict=True):
+    for system, one in zip(of_hogs, done[len(of_presets) : -1], strict=True):
         shares(system, one)
+    keeps_its_deadlines(workload, done[-1])
     # The comparison fails when the two hosts do not do the same.
     crps = list(PRESETS).index("crps")
     assert not compared(with_policy(of_presets[crps], PRESETS["ptps"]), done[crps]).agrees

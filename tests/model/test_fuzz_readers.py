@@ -42,6 +42,7 @@ WORDS = [
     b"policy = 'ertds'", b"quantum = '1ms'", b"pcpus = 2", b"best_effort = true", b"vcpus = 3",
     b"scheduler = 'fp'", b"kind = 'busy'", b"priority = 1", b"interface_period = '7us'",
     b"<component", b"</component>", b"<task/>", b"<!DOCTYPE a [", b"<!ENTITY b 'c'>", b"&b;",
+    b"/*", b"*/", b"//", b'"run": 1,', b'"cpus": [1],', b'"loop": -1,', b"null", b"1.5", b"\\ud800",
     b"&#0;", b"<![CDATA[", b"<?xml version='1.1'?>", b"<!--", b"-->", b"/>", b">", b"<",
 ]  # fmt: skip
 
@@ -142,6 +143,33 @@ control,fp,,,,"watch, dog",sporadic,40,3000.5,35ms,1ms,1000,1us,2,,0
 
 video,edf,0,15,,frame,periodic,40,9000,,,,,,,
 """
+
+
+RT_APP = """{
+	"tasks" : {
+		"control" : { "run" : 2000, "timer" : { "ref" : "unique", "period" : 10000 } },
+		"log" : {
+			"phases" : { "only" : { "loop" : 10, "run0" : 300, "run1" : 20, "sleep" : 49500 } },
+		}, // two forms
+		"twin" : {
+			"instance" : 2, "taskgroup" : "/video", "cpus" : [0], "policy" : "SCHED_DEADLINE",
+			"dl-runtime" : 5000, "dl-period" : 40000,
+			"run" : 5000, "timer" : { "ref" : "uniqueA", "period" : 40000, "mode" : "absolute" }
+		}
+	},
+	"global" : { "duration" : 2, "calibration" : "CPU0", "default_policy" : "SCHED_FIFO" }
+}
+"""
+
+
+def test_damaged_workloads_of_rt_app(tmp_path: Path) -> None:
+    draw = random.Random("rt-app")
+    file = tmp_path / "damaged.json"
+    still_good = 0
+    for number in range(ROUNDS):
+        file.write_bytes(damaged(draw, RT_APP.encode()))
+        still_good += check(file, f"rt-app {number}")
+    assert 0 < still_good < ROUNDS
 
 
 def test_damaged_tables(tmp_path: Path) -> None:

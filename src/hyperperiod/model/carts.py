@@ -35,7 +35,7 @@ from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.limits import DEPTH_LIMIT
-from hyperperiod.model.values import TomlTable
+from hyperperiod.model.values import TomlTable, plain_name
 
 KeyPath = tuple[str | int, ...]
 
@@ -62,6 +62,7 @@ _ATTRIBUTES = {
 }
 _PARENTS = {"system": ("",), "component": ("system", "component"), "task": ("component",)}
 
+_UNNAMED = "unnamed"
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?")
 
 
@@ -143,7 +144,7 @@ class _Reader:
         self._check_attributes(root)
         scheduler = root.attributes.get("os_scheduler", root.attributes.get("os-scheduler", "EDF"))
         document: TomlTable = {
-            "name": _plain_name(Path(self.file.strip("<>")).stem),
+            "name": plain_name(Path(self.file.strip("<>")).stem, _UNNAMED),
             "policy": self._choice(root, "os_scheduler", scheduler, _POLICIES),
         }
         self.lines[()] = root.line
@@ -304,7 +305,8 @@ class _Reader:
             given = element.attributes.get("name")
             if given is None:
                 raise self._error(element, "name", "nothing", "a name")
-            plain, name, count = _plain_name(given), _plain_name(given), 1
+            plain, count = plain_name(given, _UNNAMED), 1
+            name = plain
             while name in names:
                 count += 1
                 name = f"{plain[:56]}#{count}"
@@ -325,9 +327,3 @@ class _Reader:
         name = element.attributes.get("name", "")[:40]
         key = f"{element.tag} {name} {attribute}" if name else f"{element.tag} {attribute}"
         return InputError(self.file, element.line, key, found, allowed)
-
-
-def _plain_name(text: str) -> str:
-    """A CARTS name without the characters that names here may not have."""
-    plain = re.sub(r"""[\x00-\x1f\x7f,;"'\\<>|/]+""", "-", text).strip()
-    return plain[:64].strip() or "unnamed"

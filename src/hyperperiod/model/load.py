@@ -2,7 +2,8 @@
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
 TOML is the native form; a name ending in .xml is read as a CARTS system, one in .csv as a table
-of tasks; what has another name, as a pipe has, is known by its text. Nothing is believed about the
+of tasks, one in .json as a workload of rt-app; what has another name, as a pipe has, is known by
+its text. Nothing is believed about the
 file: its kind and size are bounded, and whatever it contains, the only exception that leaves
 `load_system` is InputError.
 """
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
-SYSTEM_ENDINGS = (".toml", ".xml", ".csv")
+SYSTEM_ENDINGS = (".toml", ".xml", ".csv", ".json")
 # More problems than this help nobody.
 PROBLEM_LIMIT = 50
 # The name of standard input, and the endings that say what a file is written in.
 STDIN = "-"
-FORMS = ("toml", "xml", "csv")
-SYSTEM_FILE, EXPERIMENT = "a system file (.toml, .xml or .csv)", "an experiment (.toml)"
+FORMS = ("toml", "xml", "csv", "json")
+SYSTEM_FILE, EXPERIMENT = "a system file (.toml, .xml, .csv or .json)", "an experiment (.toml)"
 """What files are called in messages."""
 
 LineOf = Callable[[KeyPath], int]
@@ -125,10 +126,11 @@ def shown_name(name: str) -> str:
 
 
 def form_of(name: str, text: str) -> str:
-    """What a system is written in, toml, xml or csv: by the ending of its name, or else its text.
+    """What a system is written in, toml, xml, csv or json: by the ending of its name, or its text.
 
-    XML begins with <. The first line of a table names its columns: it has a separator and, unlike
-    every first line of TOML, no = and no [ at its beginning.
+    XML begins with <, JSON with { or a comment of its own. The first line of a table names its
+    columns: it has a separator and, unlike every first line of TOML, no = and no [ at its
+    beginning.
     """
     ending = name.lower().rpartition(".")[2]
     if ending in FORMS:
@@ -137,6 +139,8 @@ def form_of(name: str, text: str) -> str:
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if first.startswith("<"):
         return "xml"
+    if first.startswith(("{", "/*", "//")):
+        return "json"
     is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
     return "csv" if is_table else "toml"
 
@@ -203,6 +207,10 @@ def _read_document(name: str, text: str) -> Document:
         from hyperperiod.model.table import read_table
 
         return read_table(name, text)
+    if form == "json":
+        from hyperperiod.model.rt_app import read_rt_app
+
+        return read_rt_app(name, text)
     return _read_toml(name, text)
 
 

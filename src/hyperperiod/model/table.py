@@ -36,7 +36,7 @@ from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
 from hyperperiod.model.system import System
 from hyperperiod.model.task import Task
 from hyperperiod.model.values import Path as KeyPath
-from hyperperiod.model.values import TomlTable
+from hyperperiod.model.values import TomlTable, plain_name
 
 # Column: key in the domain's table, or in the task's.
 _DOMAIN_TIMES = {
@@ -88,7 +88,7 @@ class _Reader:
 
     def read(self, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         rows = self._rows(text)
-        stem = _plain_name(Path(self.file.strip("<>")).stem)
+        stem = plain_name(Path(self.file.strip("<>")).stem, "tasks")
         domains: dict[str, TomlTable] = {}
         for number, row in enumerate(rows, start=1):
             name = row.cells.get("domain", "") or stem
@@ -248,11 +248,6 @@ class _Reader:
 
 def _says_something(line: str) -> bool:
     return bool(line.strip("\ufeff \t\r\n,;")) and not line.lstrip("\ufeff \t").startswith("#")
-
-
-def _plain_name(text: str) -> str:
-    plain = re.sub(r"""[\x00-\x1f\x7f-\x9f\u2028\u2029,;"'\\<>|/]+""", "-", text).strip()
-    return plain[:64].strip() or "tasks"
 
 
 def to_table(system: System) -> str:

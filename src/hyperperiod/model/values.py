@@ -11,6 +11,7 @@ A file must write a time as text with a unit; Python code may also give whole na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
@@ -330,6 +331,12 @@ def show(value: Any) -> str:
         return "a very large number"
     text = str(value)
     return text if len(text) <= 80 else text[:80] + "..."
+
+
+def plain_name(text: str, unnamed: str) -> str:
+    """A name of another tool's without what names here may not have; `unnamed` if none is left."""
+    plain = re.sub(rf"[{_NOT_IN_NAMES}]+", "-", text).strip()
+    return plain[:NAME_LIMIT].strip() or unnamed
 
 
 def duplicates(path: Path, names: list[str]) -> Iterator[Finding]:
