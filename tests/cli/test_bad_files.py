@@ -223,6 +223,15 @@ def test_a_system_is_no_trace(command: str) -> None:
     assert "hyperperiod analyze" in said
 
 
+def test_a_result_is_no_system_and_no_trace(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    result.write_text('{"system": {"name": "x"}}')
+    said = refuse("trace", "check", str(result)).stderr
+    assert "allowed:" in said
+    assert "a system file" not in said
+    assert f"{result}:1: system: found system" in refuse("analyze", str(result)).stderr
+
+
 def test_a_trace_is_no_system(tmp_path: Path) -> None:
     file = tmp_path / "run.hpt"
     file.write_bytes(b"HPTRACE1" + b"\xff" * 100)
