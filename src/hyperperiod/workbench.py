@@ -230,6 +230,8 @@ def sweep(
 
     from hyperperiod.libraries import require
 
+    if _whole(workers, "workers", "a whole number") < 1:
+        raise InputError("", None, "workers", str(workers), "at least 1")
     require("pyarrow", "sweep", "a sweep")
     from hyperperiod.experiments.sweep.experiment import experiment_in, load_sweep
     from hyperperiod.experiments.sweep.folder import opened

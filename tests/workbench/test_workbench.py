@@ -242,6 +242,8 @@ def test_a_sweep_of_a_dictionary_is_that_of_the_file(tmp_path: Path) -> None:
         hp.analyze,
         hp.resolve,
         hp.fit,
+        hp.to_toml,
+        lambda given: hp.with_policy(given, "ds"),
         lambda given: hp.simulate(given, "1ms"),
         lambda given: hp.compare(given, "1ms"),
     ],
@@ -255,6 +257,18 @@ def test_the_name_of_a_file_is_no_system(call: Callable[[Any], object]) -> None:
 
 NUMBERS = "whole numbers, such as range(20)"
 TIMES = 'whole nanoseconds, or a text such as "10ms"'
+
+
+def test_a_policy_can_be_named_where_one_is_taken() -> None:
+    system = hp.load(FLIGHT)
+    assert hp.with_policy(system, "ds") == hp.with_policy(system, hp.parse_policy("ds"))
+    with pytest.raises(hp.InputError, match="policy: found 'nope'; allowed: ptps, "):
+        hp.with_policy(system, "nope")
+
+
+def test_a_sweep_needs_a_worker() -> None:
+    with pytest.raises(hp.InputError, match="workers: found 0; allowed: at least 1"):
+        hp.sweep(LOADS, workers=0)
 
 
 WRONG: list[tuple[Callable[..., Any], list[Any], dict[str, Any], str]] = [

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.load import require_system
 from hyperperiod.model.part import read_part, show_path
-from hyperperiod.model.policy import PRESETS, Policy, Scope
+from hyperperiod.model.policy import PRESETS, Policy, Scope, parse_policy
 from hyperperiod.model.system import System
 from hyperperiod.model.values import Reading
 
 
-def with_policy(system: System, policy: Policy, *, pinned: bool = True) -> System:
-    """`system` under `policy`; InputError when the two do not go together.
+def with_policy(system: System, policy: Policy | str, *, pinned: bool = True) -> System:
+    """`system` under `policy`, or that of this name; InputError when the two do not go together.
 
     Without `pinned` domains may lack the pcpu that the policy wants.
     """
+    require_system(system)
+    policy = parse_policy(policy) if isinstance(policy, str) else policy
     fields = vars(system) | {"policy": policy}
     if policy.scope is Scope.GLOBAL:
         fields["domains"] = tuple(_without_pins(domain) for domain in system.domains)

@@ -18,6 +18,7 @@ from typing import Any
 from hyperperiod.model.changes import Change, Swap
 from hyperperiod.model.domain import Domain, default_vcpus
 from hyperperiod.model.flow import Flow, default_queue
+from hyperperiod.model.load import require_system
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.policy import Policy
@@ -31,6 +32,7 @@ _TABLES = (Domain, OwnVcpu, Task, Flow, Swap, Change)
 
 def to_toml(system: System) -> str:
     """The text of a TOML file that `load_system` reads back as the same system."""
+    require_system(system)
     return "".join(_table(system, ())).lstrip("\n")
 
 
