@@ -196,6 +196,16 @@ def test_hosts_that_are_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "hyperperiod linux build" in result.stderr
 
 
+@pytest.mark.parametrize("host", ["linux", "xen"])
+@pytest.mark.parametrize("below", ["", "build"])
+def test_nothing_is_built_into_a_file(host: str, below: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("something")
+    message = refuse(host, "build", "--into", str(file / below)).stderr
+    assert f"--into: found the file {file}; allowed: a folder that is there" in message
+    assert file.read_text() == "something"
+
+
 def test_nested_domains_do_not_run(tmp_path: Path) -> None:
     file = tmp_path / "nested.toml"
     file.write_text(

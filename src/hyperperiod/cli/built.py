@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,8 @@ def build_and_tell(
     from hyperperiod.hosts.build_job import BuildError, BuildJob
     from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
+    if folder is not None:
+        _require_folder(folder)
     job = BuildJob(folder or build_folder(), own_source, bar)
     try:
         built = make(job)
@@ -56,3 +59,18 @@ def build_and_tell(
         click.echo(f"{name}: {path}")
     if job.root != build_folder():
         click.echo(f"Runs find it there with: export {BUILD_VARIABLE}={job.root}")
+
+
+def _require_folder(folder: Path) -> None:
+    """InputError for what can be no folder to build into, before anything is fetched or made."""
+    from hyperperiod.model.errors import InputError
+
+    near = next(one for one in (folder, *folder.parents) if os.access(one, os.F_OK))
+    if not near.is_dir():
+        found = f"the file {near}"
+    elif not os.access(near, os.W_OK | os.X_OK):
+        found = f"{near}, which cannot be written to"
+    else:
+        return
+    allowed = "a folder that is there or can be made"
+    raise InputError(str(folder), None, "--into", found, allowed)
