@@ -99,6 +99,7 @@ int lx_start(struct lx_start *to) {
     if (error)
         return (int)error;
     domain->held = 0;
+    domain->given_up = 0;
     HP_FOR (vcpu, HP_VCPUS) {
         hp_u32 id = LX_ID(lock, vcpu);
         struct server *server = bpf_map_lookup_elem(&servers, &id);

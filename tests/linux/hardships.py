@@ -90,10 +90,10 @@ objects_are() {
 
 # The kernel takes a while to let go of a scheduler whose daemon is gone.
 state_is() {
-    read -r state </sys/kernel/sched_ext/state
-    while [ "$state" = disabling ]; do
-        busybox sleep 0.01
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         read -r state </sys/kernel/sched_ext/state
+        [ "$state" = disabling ] || break
+        busybox usleep 100000
     done
     [ "$state" = "$1" ] || give_up "sched_ext: found $state, allowed: $1"
 }
