@@ -29,8 +29,8 @@ struct theft {
 
 /* A lock domain: one cpu, or all that are managed under a global policy. */
 struct lock_domain {
-    hp_u32 held;     /* the lock: 1 while somebody is in the core */
-    hp_u32 given_up; /* nobody waits for it any more */
+    hp_u32 held;                /* the lock: 1 while somebody is in the core */
+    hp_u32 given_up;            /* nobody waits for it any more */
     hp_u64 picked_ns[HP_PCPUS]; /* when the grant of a pcpu was made, or last accounted */
     struct theft theft[HP_PCPUS];
     struct lx_usage usage[HP_VCPUS];
