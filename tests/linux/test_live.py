@@ -110,6 +110,17 @@ def test_what_is_refused_leaves_nothing_in_force(daemon: Daemon) -> None:
             live.start(client, system, range(system.pcpus + 1), [], force=False)
 
 
+def test_a_server_that_is_not_there_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    """Servers are those of the system; a VM may have one for each vcpu."""
+    file = str(SYSTEMS / "flight-control.toml")
+    words = ["linux", "start", file, "--socket", str(tmp_path / "nobody-listens")]
+    for member in ("pid:1", "name:init", "vm:web"):
+        done = CliRunner().invoke(main, [*words, "--attach", f"nobody={member}"])
+        assert done.exit_code == 2, done.stderr
+        assert "server: found 'nobody'; allowed: one of the servers: " in done.stderr
+        assert "flight-laws" in done.stderr
+
+
 def test_without_a_daemon_it_is_said_what_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,10 +71,11 @@ def requests(
 ) -> list[str]:
     """The requests that attach a member to a server; `servers` are all that there are.
 
-    InputError for a member that cannot be found.
+    InputError for a member that cannot be found, and for a server that is not there.
     """
     host = host or Host()
     kind, separator, what = member.partition(":")
+    _require_server(server, kind, servers)
     if kind not in KINDS or not separator or not what:
         raise InputError("", None, "member", repr(member), f"KIND:WHAT, KIND: {', '.join(KINDS)}")
     if kind == "vm":
@@ -83,6 +84,14 @@ def requests(
             for index, thread in _vcpus(what, host)
         ]
     return [f"attach {server} {words}" for words in _words(kind, what, host)]
+
+
+def _require_server(server: str, kind: str, servers: Sequence[str]) -> None:
+    """InputError for a server that is not there; a virtual machine may have one for each vcpu."""
+    if server in servers or (kind == "vm" and any(one.startswith(f"{server}.") for one in servers)):
+        return
+    listed = ", ".join(servers) if servers else "none is there"
+    raise InputError("", None, "server", repr(server), f"one of the servers: {listed}")
 
 
 def _words(kind: str, what: str, host: Host) -> list[str]:
