@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -244,6 +248,29 @@ def test_ctrl_c_leaves_a_valid_result(tmp_path: Path) -> None:
     assert 0 < result["horizon_ns"] < 10**15
     assert {path.name for path in tmp_path.iterdir()} == {"run.hpt", "run.html"}
     assert run("trace", "intervals", str(trace), "--csv").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_being_terminated_is_as_ctrl_c(command: str, tmp_path: Path) -> None:
+    """What was reached is written, and no temporary folder is left."""
+    temporary, report = tmp_path / "temporary", tmp_path / "run.html"
+    temporary.mkdir()
+    words = [command, FLIGHT, "--horizon", "1000000s", "--report", str(report), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hyperperiod", *words],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+    )
+    # A trace that grows shows that the run is under way.
+    while not any(trace.stat().st_size for trace in temporary.glob("hyperperiod-*/*.hpt")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.terminate()
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert checked(printed.decode())["interrupted"] is True
+    assert report.exists()
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.usefixtures("ctrl_c")

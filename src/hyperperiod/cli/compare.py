@@ -207,10 +207,13 @@ def _results(
     machine: LinuxOptions | None,
 ) -> list[RunResult]:
     """One run after the other, until one is interrupted; a report needs their traces."""
-    from hyperperiod.cli.execute import run_on
+    from hyperperiod.cli.execute import run_on, terminated_as_interrupted
 
     results: list[RunResult] = []
-    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
+    with (
+        terminated_as_interrupted(),
+        tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
+    ):
         runs = [(system, host) for system in systems for host in hosts]
         traces = [
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))

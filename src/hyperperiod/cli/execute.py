@@ -8,6 +8,8 @@ folder of its own whether asked to or not: `out/NAME-HOST/` has the console's lo
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +56,7 @@ def execute(order: RunOrder) -> int:
         {"SYSTEM": order.system_file, "--trace": order.trace_file, "--report": order.report_file}
     )
     with (
+        terminated_as_interrupted(),
         about(order.system_file),
         whole_file(order.trace_file, "--trace") as trace_path,
         whole_file(order.report_file, "--report") as report_path,
@@ -198,6 +201,24 @@ def exit_code(result: RunResult) -> int:
     if result.interrupted:
         return EXIT_INTERRUPTED
     return EXIT_WELL if result.is_well else EXIT_MISSED
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM does in here what Ctrl-C does: what was reached is kept, temporary files go.
+
+    Nothing is changed where SIGTERM is not deadly anyway, and in another thread than the main one,
+    where no signals come.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
