@@ -96,6 +96,21 @@ def test_tables_need_no_script(tmp_path: Path) -> None:
     assert "The timeline needs JavaScript" in text
 
 
+def test_stolen_time_has_a_column_where_there_may_be_some(tmp_path: Path) -> None:
+    whole = sample.result()
+    (pcpu,) = whole.pcpus
+    for stolen_ns, shown in ((10, "35.0 % 25.0 % 40.0 %"), (0, "35.0 % 0.0 % 65.0 %")):
+        robbed = pcpu.replace(idle_ns=pcpu.idle_ns - stolen_ns, stolen_ns=stolen_ns)
+        text = report(tmp_path, result=whole.replace(pcpus=(robbed,))).text
+        assert "busy stolen idle switches" in text
+        assert shown in text
+        assert "was not there to be granted" in text
+    text = report(tmp_path).text
+    assert "busy idle switches" in text
+    assert "35.0 % 65.0 %" in text
+    assert "was not there to be granted" not in text
+
+
 def test_the_page_loads_nothing(tmp_path: Path) -> None:
     pages = [report(tmp_path)]
     compare_report(tmp_path / "compare.html", [sample.result(), sample.result("crps")])

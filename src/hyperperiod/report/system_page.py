@@ -123,7 +123,10 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class PcpuRow:
-    """One pcpu: what its servers are guaranteed and how it was used."""
+    """One pcpu: what its servers are guaranteed and how it was used.
+
+    `stolen` is None where no time of the system was or could be stolen.
+    """
 
     id: int
     bandwidth: float
@@ -132,6 +135,7 @@ class PcpuRow:
     paper: PaperResult | None
     schedulable: bool | None
     busy: float
+    stolen: float | None
     idle: float
     switches: int
     picks: int
@@ -173,6 +177,7 @@ def write_report(
         tasks=fold(tasks, [row.trouble for row in tasks]),
         flows=fold(flows, [row.misses + row.dropped for row in flows]),
         pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
+        steals=any(row.stolen is not None for row in pcpus),
         overheads=_overheads(system),
         data=None if read_trace is None else read_trace.data,
         shown_records=0 if chosen is None else sum(one.last - one.first for one in chosen.windows),
@@ -353,6 +358,7 @@ def pcpu_rows(analysis: AnalysisResult, result: RunResult) -> list[PcpuRow]:
             paper=found.paper,
             schedulable=found.schedulable,
             busy=used.busy_ns / result.horizon_ns,
+            stolen=None if used.stolen_ns is None else used.stolen_ns / result.horizon_ns,
             idle=used.idle_ns / result.horizon_ns,
             switches=used.switches,
             picks=used.picks,
