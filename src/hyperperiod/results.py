@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The JSON Schema of results: of what commands print with `--json`.
+"""What commands print with `--json`: which object comes from which command, and the JSON Schema.
 
-It is made of the classes that are printed and read, so it names every key and no other. What the
-keys mean is in docs/formats.md. The copy beside this file ships with the package, and a test keeps
-it up to date.
+The schema is made of the classes that are printed and read, so it names every key and no other.
+What the keys mean is in docs/formats.md. The copy beside this file ships with the package, and a
+test keeps it up to date.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Final
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
@@ -17,23 +20,36 @@ from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_kinds import Object
+from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.schema import SCHEMA_DIALECT
 from hyperperiod.model.values import Definitions, JsonSchema
 from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 
-RESULTS = (
-    AnalysisResult,
-    RunResult,
-    ComparisonResult,
-    FitResult,
-    LatencyResult,
-    ReproductionResult,
-    SweepResult,
-    TraceCheckResult,
-    TraceDiffResult,
-)
+RESULTS: Final[Mapping[type[ResultObject], str]] = {
+    AnalysisResult: "analyze",
+    RunResult: "simulate or run",
+    ComparisonResult: "compare",
+    FitResult: "fit",
+    LatencyResult: "latency",
+    ReproductionResult: "reproduce",
+    SweepResult: "sweep",
+    TraceCheckResult: "trace check",
+    TraceDiffResult: "trace diff",
+}
+"""The objects, and the commands that print them."""
 SCHEMA_ID = "urn:hyperperiod:results"
 SHIPPED_NAME = "results.schema.json"
+
+
+def printed_by(values: Any) -> str:
+    """Returns the command that prints such an object, by its keys; empty if none does."""
+    keys = set(values) if isinstance(values, Mapping) else set()
+    for one, command in RESULTS.items():
+        listed = fields(one)
+        required = {field.name for field in listed if field.default is MISSING}
+        if required <= keys <= {field.name for field in listed}:
+            return command
+    return ""
 
 
 def results_schema() -> JsonSchema:

@@ -127,6 +127,24 @@ def test_a_system_of_other_tasks_is_refused(kept: list[str]) -> None:
     assert "flight-control.toml: domains: found the tasks" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["analyze", OVERLOAD], "analyze"),
+        (["compare", OVERLOAD, "--policies", "ptps", "--horizon", "10ms"], "compare"),
+    ],
+)
+def test_a_result_of_another_command_is_called_so(
+    kept: list[str], tmp_path: Path, arguments: list[str], command: str
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(run(*arguments, "--json").stdout)
+    done = run("compare", kept[0], str(other), "--fail-on", "dmr>0")
+    assert done.exit_code == 2
+    allowed = "a result of simulate or run, printed with --json"
+    assert done.stderr == f"error: {other}: found a result of {command}; allowed: {allowed}\n"
+
+
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     done = run("compare", str(tmp_path / "x.json"))

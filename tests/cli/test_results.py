@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model import load_system
 from hyperperiod.model.absent import ABSENT
 from hyperperiod.model.result_object import ResultObject
-from hyperperiod.results import SHIPPED_NAME, results_schema, schema_text
+from hyperperiod.results import RESULTS, SHIPPED_NAME, printed_by, results_schema, schema_text
 
 SYSTEMS = sorted((Path(__file__).parents[2] / "systems").glob("*.toml"))
 PINNED = [path for path in SYSTEMS if load_system(str(path), pinned=False).pinned]
@@ -46,6 +47,17 @@ def test_the_schema_is_a_schema_and_ships() -> None:
 def test_what_is_printed_is_allowed_and_read_again(path: Path) -> None:
     checked(printed("analyze", str(path), "--sensitivity"))
     checked(printed("simulate", str(path), "--horizon", "5ms"))
+
+
+def test_a_result_is_known_by_its_keys() -> None:
+    keys = {command: [field.name for field in fields(kind)] for kind, command in RESULTS.items()}
+    for command, names in keys.items():
+        assert printed_by(dict.fromkeys(names)) == command
+        assert printed_by(dict.fromkeys([*names, "else"])) == ""
+    other: list[Any] = [{}, [], None, {"system": "a"}]
+    assert [printed_by(one) for one in other] == [""] * 4
+    for command in ("analyze", "simulate"):
+        assert command in printed_by(json.loads(printed(command, str(FLIGHT))))
 
 
 @pytest.mark.parametrize("name", ["flight-control", "stability-control"])

@@ -142,13 +142,29 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
 def _kept(files: list[str]) -> list[RunResult]:
     """The results in files, all of the same tasks; of a system the result of a run as the first."""
     from hyperperiod.hosts.guard import require_same_tasks
-    from hyperperiod.hosts.result import RunResult
-    from hyperperiod.model.result_kinds import load_result
 
-    results = [load_result(RunResult, file) for file in files if file.endswith(".json")]
+    results = [_kept_run(file) for file in files if file.endswith(".json")]
     results += [_ran_as(results[0], file) for file in files[len(results) :]]
     require_same_tasks(results, files)
     return results
+
+
+def _kept_run(file: str) -> RunResult:
+    """The result of a run in a file; InputError for what another command has printed.
+
+    Such an object has nearly every key wrong: what it is says more than a list of them.
+    """
+    from hyperperiod.hosts.result import RunResult
+    from hyperperiod.model import InputError
+    from hyperperiod.model.result_kinds import load_json, read_result
+    from hyperperiod.results import RESULTS, printed_by
+
+    values = load_json(file)
+    command, wanted = printed_by(values), RESULTS[RunResult]
+    if command and command != wanted:
+        allowed = f"a result of {wanted}, printed with --json"
+        raise InputError(file, None, "", f"a result of {command}", allowed)
+    return read_result(RunResult, values, file)
 
 
 def _ran_as(first: RunResult, system_file: str) -> RunResult:

@@ -177,12 +177,17 @@ def read_result(of: type[SomeResult], values: Any, file: str) -> SomeResult:
 
 def load_result(of: type[SomeResult], path: FilePath | str) -> SomeResult:
     """The object in a file of JSON; InputError if it cannot be read or is another one."""
+    return read_result(of, load_json(path), str(path))
+
+
+def load_json(path: FilePath | str) -> Any:
+    """What a file of JSON says; InputError if it cannot be read."""
     import json
     from pathlib import Path as FilePath
 
     file, allowed = str(path), "a file of JSON"
     try:
-        values = json.loads(FilePath(path).read_text("utf-8"))
+        return json.loads(FilePath(path).read_text("utf-8"))
     except OSError as error:
         raise InputError(file, None, "", (error.strerror or "").lower(), allowed) from None
     except UnicodeDecodeError:
@@ -191,4 +196,3 @@ def load_result(of: type[SomeResult], path: FilePath | str) -> SomeResult:
         raise InputError(file, error.lineno, "", error.msg.lower(), allowed) from None
     except RecursionError:
         raise InputError(file, None, "", "objects nested too deeply", allowed) from None
-    return read_result(of, values, file)
