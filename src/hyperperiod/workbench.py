@@ -31,6 +31,7 @@ from hyperperiod.model import (
     require_system,
     with_policy,
 )
+from hyperperiod.model.errors import NO_ROOM
 from hyperperiod.model.units import TimeFormatError, parse_time
 
 if TYPE_CHECKING:
@@ -90,13 +91,16 @@ def simulate(
     horizon_ns = _time_ns(horizon, "horizon")
     if seeds is not None and trace is not None:
         raise InputError("", None, "trace", "a file beside seeds", "a trace of a run of one seed")
+    path = None if trace is None else Path(trace)
+    if path is not None:
+        _require_writable(path, "trace")
     analysis = Analysis(system)
     found = [
         runs.simulate(
             system,
             horizon_ns,
             one,
-            None if trace is None else Path(trace),
+            path,
             analysis=analysis,
             histograms=histograms,
             responses=responses,
@@ -105,6 +109,25 @@ def simulate(
         for one in _seeds([seed] if seeds is None else seeds)
     ]
     return found[0] if seeds is None else _side_by_side(found)
+
+
+def _require_writable(path: Path, what: str) -> None:
+    """InputError if no file can be written there, so that no run is for nothing."""
+    import tempfile
+
+    if path.is_dir():
+        raise InputError(str(path), None, what, "a directory", "a file to write")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            return
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        found = (error.strerror or str(error)).lower()
+        allowed = "a file in a folder that can be written"
+        raise InputError(str(path), None, what, found, allowed) from None
 
 
 def compare(
@@ -244,7 +267,7 @@ def sweep(
         asked = load_sweep(os.fspath(experiment), systems)
     with (
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as passing,
-        opened(Path(passing if folder is None else folder), asked) as kept,
+        opened(Path(passing if folder is None else folder), asked, "folder") as kept,
     ):
         interrupted = work(asked, kept, lambda _systems: None, workers, scheduler)
         result = summarize(asked, kept, interrupted=interrupted)

@@ -13,6 +13,7 @@ from hyperperiod import InputError
 from hyperperiod.experiments.sweep.experiment import (
     Experiment,
     Point,
+    experiment_in,
     experiment_of,
     load_sweep,
     seed_of,
@@ -175,12 +176,12 @@ def test_a_sweep_that_is_not_there_is_no_missing_system(tmp_path: Path) -> None:
         ('"uunifast"', '"unifast"', "draw.generator", "'unifast'"),
         ("[0.3, 0.9]", "0.3", "grid.draw.utilization", "0.3"),
         ("[0.3, 0.9]", "[]", "grid.draw.utilization", "an empty list"),
-        ("[0.3, 0.9]", "[0.3, -1]", "draw.utilization", "-1"),
-        ('"draw.utilization"', '"draw.utilisation"', "draw.utilisation", "the unknown key"),
+        ("[0.3, 0.9]", "[0.3, -1]", "grid.draw.utilization", "-1"),
+        ('"draw.utilization"', '"draw.utilisation"', "grid.draw.utilisation", "the unknown key"),
         ('"draw.utilization"', '"draws.utilization"', "grid", "'draws.utilization'"),
         ('"draw.utilization"', '"draw..utilization"', "grid", "'draw..utilization'"),
         ('"draw.utilization"', '"system.domain[3].pcpu"', "grid", "'system.domain[3].pcpu'"),
-        ('["ptps", "crps"]', '["ptps", "craps"]', "policy", "'craps'"),
+        ('["ptps", "crps"]', '["ptps", "craps"]', "grid.system.policy", "'craps'"),
         ('"uunifast"', '"randfixedsum"\nmax_share = 0.1', "draw", "4 shares"),
         ('max_period = "200ms"', 'max_period = "2ms"', "draw.min_period", "a time above"),
         ('hosts = ["analysis", "sim"]\ntests = ["qpa", "gfb"]', "hosts = []", "hosts", "no host"),
@@ -195,3 +196,53 @@ def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, key: str, fou
     assert caught.value.key == key
     assert found in caught.value.found
     assert caught.value.allowed
+
+
+WITH_MORE = SMALL.replace('quantum = "1ms"', 'quantum = "1ms"\npcpus = 2').replace(
+    "[grid]", '[draw.domain]\nscheduler = "rm"\n[draw.task]\netf = 0.5\n\n[grid]'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line_of", "key"),
+    [
+        ('["ptps", "crps"]', '["ptps", "craps"]', '"system.policy"', "grid.system.policy"),
+        ("[0.3, 0.9]", '[0.3, "x"]', '"draw.utilization"', "grid.draw.utilization"),
+        ("utilization = 0.4", "utilization = 0", "utilization = 0", "draw.utilization"),
+        ('quantum = "1ms"', 'quantum = "1"', "quantum", "system.quantum"),
+        ('scheduler = "rm"', 'scheduler = "x"', "scheduler", "draw.domain.scheduler"),
+        ('scheduler = "rm"', 'shceduler = "rm"', "shceduler", "draw.domain.shceduler"),
+        ("etf = 0.5", "etf = 2", "etf", "draw.task.etf"),
+        ('"draw.utilization" = [0.3', '"draw.task.etf" = [2', '"draw.task', "grid.draw.task.etf"),
+        ('"uunifast"', '"randfixedsum"\nmax_share = 0.1', "[draw]", "draw"),
+    ],
+)
+def test_what_is_wrong_has_its_line_in_the_file(
+    tmp_path: Path, old: str, new: str, line_of: str, key: str
+) -> None:
+    """Of the grid too, and of what only shows in a system that was made."""
+    assert WITH_MORE.count(old) == 1
+    text = WITH_MORE.replace(old, new)
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        load_sweep(str(path))
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line_of in line]
+    assert (caught.value.file, caught.value.line) == (str(path), lines[0])
+    assert caught.value.key == key
+    assert caught.value.found
+    assert caught.value.allowed
+
+
+def test_what_is_wrong_in_a_system_file_has_its_line_there(tmp_path: Path) -> None:
+    base = written(tmp_path, 'policy = "ptps"\nquantum = "1"\n', "base.toml")
+    text = 'name = "keys"\nfile = "base.toml"\ndraw = { utilization = 0.5 }\n[system]\n'
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, text)
+    assert str(caught.value).startswith(f"{base}:2: quantum: found '1'; allowed: ")
+    assert loaded(tmp_path, text + 'quantum = "1ms"\n').points
+
+
+def test_what_is_wrong_in_a_dictionary_has_its_key() -> None:
+    said = {"name": "said", "draw": {"utilization": 0.5}, "grid": {"system.policy": ["craps"]}}
+    with pytest.raises(InputError, match=r"^the experiment: grid\.system\.policy: found 'craps'"):
+        experiment_in(said)

@@ -129,6 +129,15 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["letter.txt"]
     file = swept(tmp_path / "sweep.toml", tmp_path / "out/letter.txt")
     assert file.returncode == 2
+    assert "letter.txt: --out: found a file; allowed: a folder to write to" in file.stderr
+
+
+@pytest.mark.parametrize("place", ["sweep.toml/out", "/proc/nowhere/out"])
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, place: str) -> None:
+    done = swept(written(tmp_path, SMALL), tmp_path / place)
+    assert done.returncode == 2
+    assert f"{place}: --out: found no" in done.stderr
+    assert done.stderr.endswith("allowed: a folder to write to\n")
 
 
 def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:

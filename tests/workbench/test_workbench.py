@@ -229,8 +229,10 @@ def test_a_sweep_of_a_dictionary_is_that_of_the_file(tmp_path: Path) -> None:
     assert hp.sweep(file).replace(folder=str(folder)) == kept
     assert hp.sweep(LOADS) == kept.replace(folder="")
     other = {**LOADS, "grid": {"draw.utilization": (0.6, 0.8)}}
-    with pytest.raises(hp.InputError, match="the results of another experiment"):
+    with pytest.raises(hp.InputError, match="folder: found the results of another experiment"):
         hp.sweep(other, folder)
+    with pytest.raises(hp.InputError, match=r"loads\.toml: folder: found a file; allowed"):
+        hp.sweep(LOADS, file)
 
 
 # -- wrong arguments ------------------------------------------------------------------------------
@@ -329,3 +331,20 @@ def test_numbers_of_numpy_are_numbers() -> None:
     horizon_ns: Any = np.int64(10**6)
     seed: Any = np.uint8(3)
     assert hp.simulate(system, horizon_ns, seed=seed) == hp.simulate(system, 10**6, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [("nowhere/a.hpt", "no such file or directory"), (".", "a directory")],
+)
+def test_a_place_for_a_trace_is_looked_at_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, found: str
+) -> None:
+    monkeypatch.setattr("hyperperiod.runs.simulate", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(hp.InputError, match=f": trace: found {found}; allowed: a file"):
+        hp.simulate(hp.load(FLIGHT), "1s", trace=tmp_path / place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_may_go_to_a_device() -> None:
+    assert hp.simulate(hp.load(FLIGHT), "1ms", trace="/dev/null").horizon_ns == 10**6

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hyperperiod.model.errors import InputError, MissingError
+from hyperperiod.model.errors import NO_ROOM, InputError, MissingError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +25,6 @@ def print_json(result: Any) -> None:
     sys.stdout.write(json.dumps(to_json(result), ensure_ascii=False) + "\n")
 
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-"""What says that the place is right and the disk is full."""
 WRITABLE = "a file in a folder that can be written"
 
 

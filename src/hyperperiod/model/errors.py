@@ -10,8 +10,12 @@ for people: none is ever shown as a traceback.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""What the operating system says where the place is right and the disk is full."""
 
 
 @dataclass(frozen=True)

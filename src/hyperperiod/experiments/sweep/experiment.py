@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,7 +26,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Generic
+from typing import Annotated, Any, Generic, NamedTuple
 
 from hyperperiod.experiments.sweep.periods import Periods, Range
 from hyperperiod.experiments.sweep.utilizations import Undrawable
@@ -52,6 +52,9 @@ from hyperperiod.model.values import Path as KeyPath
 SECOND_NS = 1_000_000_000
 MS_NS = 1_000_000
 POINTS_LIMIT = 100_000
+WHAT_CAN_BE_DRAWN = "what can be drawn"
+LineOf = Callable[[KeyPath], int | None]
+"""The line of a key in a file; None where there is no file."""
 
 
 class Amount(Kind):
@@ -266,7 +269,7 @@ def load_sweep(name: str, systems: int | None = None) -> Experiment:
     that what is wrong with one is known before any work begins.
     """
     document, line_of = read_experiment_document(name)
-    return _checked(name, _with_file(name, document), systems, line_of)
+    return _checked(name, document, systems, line_of)
 
 
 def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> Experiment:
@@ -274,16 +277,28 @@ def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> Expe
 
     It is the one of a file that says the same: their folders are alike. Errors are as of files.
     """
-    document = _as_in_files(values)
-    return _checked("the experiment", _with_file("", document), systems, lambda _path: None)
+    return _checked("", _as_in_files(values), systems, lambda _path: None)
 
 
-def _checked(name: str, document: TomlTable, systems: int | None, line_of: Any) -> Experiment:
+def _checked(file: str, document: TomlTable, systems: int | None, line_of: LineOf) -> Experiment:
+    """The experiment, of which the first system of every point could be made."""
+    base = _base_of(file, document)
+    own_keys = {(one,) for one in document.get("system", {})} if base is not None else set()
+    if base is not None:
+        rest = {one: value for one, value in document.items() if one != "file"}
+        document = {**rest, "system": base.table | document.get("system", {})}
     if systems is not None:
         document = {**document, "systems": systems}
-    experiment = _read(name, document, line_of)
+    experiment = _read(file or "the experiment", document, line_of)
     for point in experiment.points:
-        system_of(point, 0)
+        _, findings = _made(point, 0)
+        if findings:
+            path, found, allowed = findings[0]
+            where, key = path[:1], path[1:]
+            if base is not None and where == ("system",) and key[:1] not in own_keys:
+                raise InputError(base.file, base.line_of(key), show_path(key), found, allowed)
+            name = file or "the experiment"
+            raise InputError(name, line_of(path), show_path(path), found, allowed)
     return experiment
 
 
@@ -303,17 +318,24 @@ def experiment_of(name: str, document: TomlTable) -> Experiment:
     return _read(name, document, lambda _path: None)
 
 
-def _with_file(name: str, document: TomlTable) -> TomlTable:
-    """The document with the system file that it names inside, so that workers need no files."""
+class Base(NamedTuple):
+    """The system file that a sweep names: its table goes into the experiment for the workers."""
+
+    file: str
+    table: TomlTable
+    line_of: LineOf
+
+
+def _base_of(name: str, document: TomlTable) -> Base | None:
+    """What the file says that the document of the file `name` names; None if it names none."""
     file = document.get("file")
     if not isinstance(file, str) or not isinstance(document.get("system", {}), dict):
-        return document
-    base, _ = read_document(str(Path(name).parent / file))
-    rest = {one: value for one, value in document.items() if one != "file"}
-    return {**rest, "system": base | document.get("system", {})}
+        return None
+    path = str(Path(name).parent / file)
+    return Base(path, *read_document(path))
 
 
-def _read(name: str, document: TomlTable, line_of: Any) -> Experiment:
+def _read(name: str, document: TomlTable, line_of: LineOf) -> Experiment:
     sweep = _sweep_of(name, document, line_of)
     axes = []
     for path, values in sweep.grid.items():
@@ -331,31 +353,50 @@ def _read(name: str, document: TomlTable, line_of: Any) -> Experiment:
         changed = deepcopy(document)
         for path, value in chosen:
             _set(name, changed, path, value, line_of)
-        points.append(Point(number, dict(chosen), _sweep_of(name, changed, line_of)))
+        points.append(Point(number, dict(chosen), _sweep_of(name, changed, line_of, sweep.grid)))
     return Experiment(name, document, sweep, tuple(points))
 
 
-def _sweep_of(name: str, document: TomlTable, line_of: Any) -> Sweep:
+def _sweep_of(name: str, document: TomlTable, line_of: LineOf, varied: Iterable[str] = ()) -> Sweep:
+    """The sweep that a document says, with values of the grid at the keys in `varied`."""
     reading = Reading(from_file=True)
     sweep = read_part(Sweep, document, (), reading)
     if sweep is None or reading.findings:
         one = reading.findings[0]
-        raise InputError(name, line_of(one.path), show_path(one.path), one.found, one.allowed)
+        path = _in_grid(one.path, varied)
+        raise InputError(name, line_of(path), show_path(path), one.found, one.allowed)
     return sweep
+
+
+def _in_grid(path: KeyPath, varied: Iterable[str]) -> KeyPath:
+    """The line of the grid that says what is at a path of the file; the path, if none does."""
+    for one in varied:
+        steps = _steps(one)
+        if steps is not None and path[: len(steps)] == steps:
+            return ("grid", one)
+    return path
 
 
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
 
-def _set(name: str, document: TomlTable, path: str, value: Any, line_of: Any) -> None:
-    """Puts a value where a path such as `system.domain[0].interface.budget` leads."""
+def _steps(path: str) -> KeyPath | None:
+    """The keys and indices of a path such as `system.domain[0].scheduler`; None if it is none."""
     steps: list[str | int] = []
     for one in path.split("."):
         match = _STEP.fullmatch(one)
         if match is None:
-            allowed = "keys of this file, as in draw.utilization or system.domain[0].scheduler"
-            raise InputError(name, line_of(("grid", path)), "grid", repr(path), allowed)
+            return None
         steps += [match[1], *(int(index) for index in re.findall(r"\d+", match[2]))]
+    return tuple(steps)
+
+
+def _set(name: str, document: TomlTable, path: str, value: Any, line_of: LineOf) -> None:
+    """Puts a value where a path such as `system.domain[0].interface.budget` leads."""
+    steps = _steps(path)
+    if steps is None:
+        allowed = "keys of this file, as in draw.utilization or system.domain[0].scheduler"
+        raise InputError(name, line_of(("grid", path)), "grid", repr(path), allowed)
     known = {field.key for field in fields_of(Sweep).values()} - {"grid", "name", "file", "part"}
     if steps[0] not in known:
         allowed = f"a key that begins with {', '.join(sorted(known))}"
@@ -382,20 +423,45 @@ def seed_of(point: Point, number: int) -> int:
 
 def system_of(point: Point, number: int) -> System:
     """The system with this number at a point; InputError where keys do not go together."""
+    system, findings = _made(point, number)
+    if system is None or findings:
+        path, found, allowed = findings[0]
+        about = f"{point.sweep.name}, point {point.number}, system {number}"
+        raise InputError(about, None, show_path(path), found, allowed)
+    return system
+
+
+def _made(point: Point, number: int) -> tuple[System | None, list[Finding]]:
+    """The system with this number, if there can be one, and what is wrong, by keys of the file."""
     sweep = point.sweep
     name = f"{sweep.name}-{point.number}-{number}"
     table: TomlTable = {"policy": "ptps", **sweep.system, "name": name[-64:]}
     if sweep.draw is not None:
-        table["domain"] = _drawn_domains(point, sweep.draw, table, seed_of(point, number))
+        try:
+            table["domain"] = _drawn_domains(point, sweep.draw, table, seed_of(point, number))
+        except Undrawable as error:
+            return None, [Finding(("draw",), str(error), WHAT_CAN_BE_DRAWN)]
+        except InputError as error:  # of a policy that is none
+            path = _in_grid(("system", "policy"), point.values)
+            return None, [Finding(path, error.found, error.allowed)]
     reading = Reading(from_file=False)
     system = read_part(System, table, (), reading)
     if system is not None:
         reading.findings.extend(system.missing_pins())
-    if system is None or reading.findings:
-        one = reading.findings[0]
-        about = f"{sweep.name}, point {point.number}, system {number}"
-        raise InputError(about, None, show_path(one.path), one.found, one.allowed)
-    return system
+    return system, [
+        one._replace(path=_in_grid(_key_of(point, one.path), point.values))
+        for one in reading.findings
+    ]
+
+
+def _key_of(point: Point, path: KeyPath) -> KeyPath:
+    """The key of the sweep's file that a key of its systems comes from."""
+    match path:
+        case ("domain", int(), "task", int(), *rest) if point.sweep.draw is not None:
+            return ("draw", "task", *rest)
+        case ("domain", int(), *rest) if point.sweep.draw is not None:
+            return ("draw", "domain", *rest)
+    return ("system", *path)
 
 
 def domain_name(index: int) -> str:
@@ -416,9 +482,14 @@ def drawn_domains(point: Point, number: int) -> list[list[tuple[int, int, int, i
     draw = point.sweep.draw
     if draw is None:
         return []
+    try:
+        domains = _tasks_by_domain(draw, seed_of(point, number))
+    except Undrawable as error:
+        about = f"{point.sweep.name}, point {point.number}, system {number}"
+        raise InputError(about, None, "draw", str(error), WHAT_CAN_BE_DRAWN) from None
     return [
         [(task.wcet_ns, task.period_ns, task.deadline_ns, 0, 0) for task in tasks]
-        for tasks in _tasks_by_domain(point, draw, seed_of(point, number))
+        for tasks in domains
     ]
 
 
@@ -428,13 +499,9 @@ def only_loads_are_drawn(draw: Draw) -> bool:
     return drawn.isdisjoint(draw.task) and "name" not in draw.domain
 
 
-def _tasks_by_domain(point: Point, draw: Draw, seed: int) -> list[list[Drawn]]:
+def _tasks_by_domain(draw: Draw, seed: int) -> list[list[Drawn]]:
     """The tasks of each domain that has some."""
-    try:
-        tasks = draw_tasks(draw.asked, seed)
-    except Undrawable as error:
-        about = f"{point.sweep.name}, point {point.number}"
-        raise InputError(about, None, "draw", str(error), "what can be drawn") from None
+    tasks = draw_tasks(draw.asked, seed)
     domains: dict[int, list[Drawn]] = {}
     for task in tasks:
         domains.setdefault(task.domain, []).append(task)
@@ -445,7 +512,7 @@ def _drawn_domains(
     point: Point, draw: Draw, table: TomlTable, seed: int
 ) -> list[Domain | TomlTable]:
     """The domains of a system: those with tasks, in order, each on the least loaded pcpu."""
-    domains = _tasks_by_domain(point, draw, seed)
+    domains = _tasks_by_domain(draw, seed)
     made: list[TomlTable] = [
         {
             "name": domain_name(index),

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from hyperperiod.experiments.sweep.experiment import Experiment
 from hyperperiod.model import InputError
+from hyperperiod.model.errors import NO_ROOM
 from hyperperiod.version import VERSION
 
 DESCRIPTION = "sweep.json"
@@ -60,24 +61,27 @@ class SweepFolder:
 
 
 @contextlib.contextmanager
-def opened(path: Path, experiment: Experiment) -> Iterator[SweepFolder]:
+def opened(path: Path, experiment: Experiment, key: str = "--out") -> Iterator[SweepFolder]:
     """The folder of this experiment, made if need be, and nobody else's until the block ends.
 
-    InputError for a folder of something else, or in which another sweep is under way.
+    InputError, about `key`, for a folder that cannot be made or is of something else, or in which
+    another sweep is under way.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        reason = (error.strerror or "not a folder").lower()
-        raise InputError(str(path), None, "--out", reason, "a folder to write to") from None
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        found = "a file" if path.is_file() else (error.strerror or "no folder").lower()
+        raise InputError(str(path), None, key, found, "a folder to write to") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             found = "a sweep that is under way in it"
-            raise InputError(str(path), None, "--out", found, "another folder") from None
-        _claim(path, experiment)
+            raise InputError(str(path), None, key, found, "another folder") from None
+        _claim(path, experiment, key)
         for table in TABLES:
             (path / table).mkdir(exist_ok=True)
         for draft in path.glob(f"*/{DRAFT}*"):
@@ -87,7 +91,7 @@ def opened(path: Path, experiment: Experiment) -> Iterator[SweepFolder]:
         os.close(lock)
 
 
-def _claim(path: Path, experiment: Experiment) -> None:
+def _claim(path: Path, experiment: Experiment, key: str) -> None:
     """Notes what the folder is for; InputError if it is for something else."""
     description = path / DESCRIPTION
     said = {
@@ -99,7 +103,7 @@ def _claim(path: Path, experiment: Experiment) -> None:
     }
     if not description.exists():
         if any(path.iterdir()):
-            raise InputError(str(path), None, "--out", "a folder with other files", "an empty one")
+            raise InputError(str(path), None, key, "a folder with other files", "an empty one")
         _write_whole(description, json.dumps(said, indent=2).encode() + b"\n")
         return
     try:
@@ -109,11 +113,11 @@ def _claim(path: Path, experiment: Experiment) -> None:
         same = False
     if not same:
         found = "the results of another experiment"
-        raise InputError(str(path), None, "--out", found, "a new folder, or that of this file")
+        raise InputError(str(path), None, key, found, "a new folder, or that of this file")
     if known.get("version") != VERSION:
         found = f"results of version {known.get('version')}"
         allowed = f"those of {VERSION}, whose numbers may differ: a new folder"
-        raise InputError(str(path), None, "--out", found, allowed)
+        raise InputError(str(path), None, key, found, allowed)
 
 
 def _write_whole(path: Path, data: bytes) -> None:
