@@ -35,6 +35,23 @@ def figure() -> Figure:
     return experiment().reproduce(FEW, lambda _done: None)
 
 
+def test_the_picture_says_what_was_measured_where() -> None:
+    """VMs in the simulator and on Xen, on Linux services; RTDS has one curve for all databases."""
+    asked = experiment()
+    for host, title, rtds in (
+        ("sim", "Experiment D: requests through three VMs on one pcpu", "RTDS, any"),
+        ("xen", "Experiment D: requests through three VMs on one pcpu", "RTDS"),
+        ("linux", "Experiment D: requests through real services on one cpu", "RTDS"),
+    ):
+        there = Asked(host=host)
+        claims, chart = asked._judged([], there)
+        assert claims == []
+        assert chart.title == asked._title(there) == title
+        assert rtds in [curve.name for curve in chart.curves]
+    kept = Path(__file__).parents[2] / "docs/pictures/reproduce-ertds-fig9-linux.svg"
+    assert f"<title>{asked.linux.title}</title>" in kept.read_text()
+
+
 def test_every_claim_holds(figure: Figure) -> None:
     assert len(figure.claims) == 7
     assert all(claim.holds for claim in figure.claims), figure.claims

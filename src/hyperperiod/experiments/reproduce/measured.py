@@ -62,7 +62,7 @@ class MeasuredFigure(Part, Generic[Row]):
         claims, chart = self._judged(rows, asked)
         return Figure(
             self.name,
-            self.title,
+            self._title(asked),
             self.source,
             rows,
             claims,
@@ -71,6 +71,10 @@ class MeasuredFigure(Part, Generic[Row]):
             interrupted,
             keys=keys,
         )
+
+    def _title(self, asked: Asked) -> str:  # noqa: ARG002 - of those that differ between hosts
+        """What the figure is called where it is measured like this."""
+        return self.title
 
     def _columns(self) -> tuple[Sequence[str], int]:
         """What people see of a row, and how many of these columns say what the row is about."""

@@ -35,6 +35,7 @@ class RequestJudge:
 
     def __init__(self, experiment: Workload, setting: RequestSetting) -> None:
         self.experiment = experiment
+        self.title = setting.title or experiment.title
         self.paper = experiment.paper
         self.runs = experiment.runs_of(setting)
         self.clients = setting.clients
@@ -130,7 +131,8 @@ class RequestJudge:
             )
             for run in self.runs
         ]
-        curves.append(Curve("RTDS, any", _points(rows, self.runs[-1], "rtds_hz"), dots=True))
+        rtds = "RTDS, any" if len(self.runs) > 1 else "RTDS"
+        curves.append(Curve(rtds, _points(rows, self.runs[-1], "rtds_hz"), dots=True))
         for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
             level = [(at, float(theirs)) for at in ends]
             curves.append(Curve(f"{policy}, paper: {theirs}", level))
@@ -140,7 +142,7 @@ class RequestJudge:
             rulers.append(Ruler(full, "demand passes what RTDS promises"))
         largest = max((row.ertds_hz for row in rows), default=float(self.paper.ertds_hz))
         return LineChart(
-            self.experiment.title,
+            self.title,
             Scale("clients"),
             Scale("requests per second"),
             curves,

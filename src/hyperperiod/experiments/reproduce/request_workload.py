@@ -41,8 +41,12 @@ class DatabaseLoad(Part):
 
 
 class RequestSetting(Part):
-    """How much is measured on a host: which runs, the clients of the x axis, their thoughts."""
+    """How much is measured on a host: which runs, the clients of the x axis, their thoughts.
 
+    `title` is what the figure is called there, if not as elsewhere.
+    """
+
+    title: str = ""
     databases: tuple[str, ...]
     clients: tuple[Many, ...]
     think_ns: PositiveTime
@@ -80,6 +84,9 @@ class Workload(MeasuredFigure[RequestRow]):
             for run in self.runs_of(setting):
                 if run.work_ns is None:
                     yield Finding((host, "databases"), f"{run.name} without work", "runs with work")
+
+    def _title(self, asked: Asked) -> str:
+        return self.setting(asked).title or self.title
 
     def setting(self, asked: Asked) -> RequestSetting:
         """How much is measured on the host."""
