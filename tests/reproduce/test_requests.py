@@ -14,6 +14,7 @@ from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
+from hyperperiod.experiments.reproduce.on_host import Host
 from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import InputError
@@ -38,11 +39,12 @@ def figure() -> Figure:
 def test_the_picture_says_what_was_measured_where() -> None:
     """VMs in the simulator and on Xen, on Linux services; RTDS has one curve for all databases."""
     asked = experiment()
-    for host, title, rtds in (
+    each: tuple[tuple[Host, str, str], ...] = (
         ("sim", "Experiment D: requests through three VMs on one pcpu", "RTDS, any"),
         ("xen", "Experiment D: requests through three VMs on one pcpu", "RTDS"),
         ("linux", "Experiment D: requests through real services on one cpu", "RTDS"),
-    ):
+    )
+    for host, title, rtds in each:
         there = Asked(host=host)
         claims, chart = asked._judged([], there)
         assert claims == []

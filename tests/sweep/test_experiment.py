@@ -220,7 +220,7 @@ WITH_MORE = SMALL.replace('quantum = "1ms"', 'quantum = "1ms"\npcpus = 2').repla
 def test_what_is_wrong_has_its_line_in_the_file(
     tmp_path: Path, old: str, new: str, line_of: str, key: str
 ) -> None:
-    """Of the grid too, and of what only shows in a system that was made."""
+    """So has what is wrong with the grid, and what only shows in a system that was made."""
     assert WITH_MORE.count(old) == 1
     text = WITH_MORE.replace(old, new)
     path = written(tmp_path, text)
