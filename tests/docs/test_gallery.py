@@ -21,6 +21,7 @@ QUICK = (
     "rt-xen-fig1",
     "rt-xen-fig3",
     "rt-xen-fig5",
+    "rt-xen-fig7",
     "exsched-fig7",
     "exsched-fig8",
     "exsched-table1",

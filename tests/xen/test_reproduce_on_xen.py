@@ -130,6 +130,7 @@ def test_servers_of_other_figures() -> None:
         "csa-table2",
         "rt-xen-fig3",
         "rt-xen-fig5",
+        "rt-xen-fig7",
     ],
 )
 def test_in_full(name: str) -> None:

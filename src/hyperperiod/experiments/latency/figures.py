@@ -10,7 +10,7 @@ import numpy as np
 
 from hyperperiod.experiments.confidence import Interval, share_interval
 from hyperperiod.experiments.latency.result import LatencyResponse, LatencyRow
-from hyperperiod.experiments.latency.samples import Samples, Times
+from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.experiments.latency.settings import Figures, LatencySetting, Scenario
 
 
@@ -35,7 +35,8 @@ class LabRow:
     the paper: `longest_tick_ns` of the loops that nothing but ticks lengthened, `longest_ns` of
     all. `gap_ns` is by how much the longest loop exceeds the shortest, 0 where that may be ticks;
     `stretch` how many times as long the slowest run took as if all its loops had been as short as
-    the shortest. What was not measured is None.
+    the shortest. What was not measured is None. `series` are the loops of the worst run, or
+    interrupts: when each came, and how long it waited.
     """
 
     source: str
@@ -114,14 +115,15 @@ def clocktick_row(
 STRETCH_FROM_NS = 100_000_000
 
 
-def response_row(source: str, policy: str, waits: Times, unanswered: int) -> LabRow:
-    """The figures of an interrupt test; `waits` are those of the answered ones."""
+def response_row(source: str, policy: str, answered: Samples, unanswered: int) -> LabRow:
+    """The figures of an interrupt test: when those that were answered came, and how they waited."""
+    waits = answered.length_ns
     runs = len(waits) + unanswered
     if len(waits) == 0:
         return LabRow(source, policy, policy, runs)
     mean_ns = (2 * int(waits.sum()) + len(waits)) // (2 * len(waits))
     response = Response(unanswered, int(waits.min()), mean_ns, int(waits.max()))
-    return LabRow(source, policy, policy, runs, response=response)
+    return LabRow(source, policy, policy, runs, response=response, series=answered)
 
 
 def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> LabRow:

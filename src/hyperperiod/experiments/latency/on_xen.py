@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from random import Random
 from typing import Final
 
 import numpy as np
@@ -24,7 +23,7 @@ from hyperperiod.analysis import resolve
 from hyperperiod.experiments.latency.figures import LabRow, clocktick_row, response_row
 from hyperperiod.experiments.latency.samples import Samples
 from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
-from hyperperiod.experiments.latency.simulated import UNDER_TEST, system_of
+from hyperperiod.experiments.latency.simulated import UNDER_TEST, begin_of, system_of
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
@@ -51,16 +50,16 @@ def measure_on_xen(
     words, span_ns = _test_words(scenario, setting, runs)
     ring = _run(system, setting, seed, offset_ns, span_ns, words)
     if scenario.test == "response":
-        waits = _of_kind(ring.records, RESPONSE)["value"].astype(np.int64) * TICK_NS
-        return response_row("ours", str(policy), waits, _due(setting) - len(waits))
+        answers = _of_kind(ring.records, RESPONSE)
+        came, waits = (answers[key].astype(np.int64) * TICK_NS for key in ("time_ns", "value"))
+        return response_row("ours", str(policy), Samples(came, waits), _due(setting) - len(waits))
     found = _runs(ring.records)[:runs]
     return clocktick_row("ours", str(policy), scenario, setting.test_time_ns, found)
 
 
 def _offset(setting: LatencySetting, seed: int) -> int:
     """When the first test begins, in ns after the start of the run."""
-    random = Random(f"{setting.name} {seed}")
-    return random.randrange(setting.under_test.period_ns) // TICK_NS * TICK_NS
+    return begin_of(setting, seed) // TICK_NS * TICK_NS
 
 
 def _due(setting: LatencySetting) -> int:

@@ -4,15 +4,16 @@
 The VM under test has one task. For the clock-tick test it is an `event`: a run begins `pause`
 after the one before has ended, plus a time drawn from [0, period of the server] with the seed, so
 that the runs begin everywhere in the server's period, as the paper's did by drifting. For the
-interrupt test it is released every `pause` by a clock of its own; what the schedule adds to its
-response is the time until it first runs. A neighbour that runs is busy for good, an idle one has
-a task that is never released.
+interrupt test it is released every `pause` by a clock of its own, from a drawn instant on; what
+the schedule adds to its response is the time until it first runs. A neighbour that runs is busy
+for good, an idle one has a task that is never released.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,11 @@ def measure_simulated(
     tick: Tick = PAPER_TICK,
 ) -> LabRow:
     """Measures one setting under one policy in the simulator; a row of the result."""
-    system = system_of(scenario, setting, policy)
+    offset_ns = begin_of(setting, seed) if scenario.test == "response" else 0
+    system = system_of(scenario, setting, policy, offset_ns)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
         trace = Path(folder) / "run.hpt"
-        simulate(system, horizon_of(scenario, setting, runs), seed, trace)
+        simulate(system, offset_ns + horizon_of(scenario, setting, runs), seed, trace)
         header, records = read(trace)
         if scenario.test == "response":
             return _response(policy, header, records)
@@ -60,14 +62,21 @@ def measure_simulated(
     return clocktick_row("ours", str(policy), scenario, setting.test_time_ns, found)
 
 
-def system_of(scenario: Scenario, setting: LatencySetting, policy: Policy) -> System:
-    """The system that a setting describes, under a policy."""
+def begin_of(setting: LatencySetting, seed: int) -> int:
+    """When tests begin that do so once, in ns after the start of the run: within a period."""
+    return Random(f"{setting.name} {seed}").randrange(setting.under_test.period_ns)
+
+
+def system_of(
+    scenario: Scenario, setting: LatencySetting, policy: Policy, offset_ns: int = 0
+) -> System:
+    """The system that a setting describes, under a policy; interrupts begin after the offset."""
     return System(
         name=f"{scenario.name}: {setting.name}".replace(",", ""),
         policy=policy,
         quantum_ns=scenario.quantum_ns,
         domains=(
-            _domain(UNDER_TEST, setting.under_test, _test_task(scenario, setting)),
+            _domain(UNDER_TEST, setting.under_test, _test_task(scenario, setting, offset_ns)),
             *(
                 _domain(f"neighbour-{number}", neighbour, _neighbour_task(neighbour))
                 for number, neighbour in enumerate(setting.neighbours, 1)
@@ -90,10 +99,13 @@ def _domain(name: str, server: GivenServer, task: Task) -> Domain:
     return Domain(name=name, priority=server.priority, interface=server.interface, tasks=(task,))
 
 
-def _test_task(scenario: Scenario, setting: LatencySetting) -> Task:
+def _test_task(scenario: Scenario, setting: LatencySetting, offset_ns: int) -> Task:
     if scenario.test == "response":
         return Task(
-            name="interrupt", period_ns=setting.pause_ns, wcet_ns=min(HANDLER_NS, setting.pause_ns)
+            name="interrupt",
+            period_ns=setting.pause_ns,
+            offset_ns=offset_ns,
+            wcet_ns=min(HANDLER_NS, setting.pause_ns),
         )
     return Task(
         name="clock-tick",
@@ -133,5 +145,6 @@ def _finished(records: Records) -> NDArray[np.uint32]:
 def _response(policy: Policy, header: Header, records: Records) -> LabRow:
     """How long each interrupt waited until its handler ran."""
     found = [job for job in jobs(header, records) if job.domain == UNDER_TEST]
-    waits = [job.start_ns - job.release_ns for job in found if job.start_ns is not None]
-    return response_row("ours", str(policy), np.array(waits, np.int64), len(found) - len(waits))
+    answered = [(job.release_ns, job.start_ns) for job in found if job.start_ns is not None]
+    came, began = np.array(answered, np.int64).reshape(-1, 2).T
+    return response_row("ours", str(policy), Samples(came, began - came), len(found) - len(came))

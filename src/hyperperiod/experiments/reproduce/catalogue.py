@@ -12,6 +12,7 @@ from hyperperiod.experiments.reproduce.bare_machine import BareMachine
 from hyperperiod.experiments.reproduce.figure import Experiment
 from hyperperiod.experiments.reproduce.hot_swap import HotSwap
 from hyperperiod.experiments.reproduce.interface_search import InterfaceSearch
+from hyperperiod.experiments.reproduce.interrupts import Interrupts
 from hyperperiod.experiments.reproduce.requests import Requests
 from hyperperiod.experiments.reproduce.server_overhead import (
     ServerAllocations,
@@ -42,6 +43,7 @@ _Kind = (
     | HotSwap
     | BareMachine
     | Away
+    | Interrupts
 )
 
 NAMES: dict[str, type[_Kind]] = {
@@ -64,6 +66,7 @@ NAMES: dict[str, type[_Kind]] = {
     "rt-xen-fig1": BareMachine,
     "rt-xen-fig3": Away,
     "rt-xen-fig5": Away,
+    "rt-xen-fig7": Interrupts,
     "exsched-fig7": ServerNumbers,
     "exsched-fig8": ServerTrace,
     "exsched-table1": ServerTests,

@@ -15,6 +15,7 @@ from hyperperiod.experiments.reproduce.result import (
     DomainMissRow,
     HotSwapRow,
     InterfaceSearchRow,
+    InterruptRow,
     RequestRow,
     ResponseRow,
     ServerEventsRow,
@@ -35,6 +36,7 @@ Row = TypeVar(
     HotSwapRow,
     BareLoopRow,
     AwayRow,
+    InterruptRow,
 )
 Judged = tuple[list[Claim], Chart | Panels]
 

@@ -263,6 +263,20 @@ class AwayRow(ResultObject):
     longest_ns: int
 
 
+class InterruptRow(ResultObject):
+    """How long interrupts waited, over runs; null where it is not known."""
+
+    source: str
+    policy: str
+    host: str
+    draws: int
+    interrupts: int | None
+    unanswered: int | None
+    mean_ns: float | None
+    mean_interval_ns: Interval | None
+    max_ns: int | None
+
+
 Row = (
     SpareGainRow
     | RequestRow
@@ -276,6 +290,7 @@ Row = (
     | HotSwapRow
     | BareLoopRow
     | AwayRow
+    | InterruptRow
 )
 
 
