@@ -27,7 +27,7 @@ def test_every_example_has_a_line() -> None:
 def test_the_list_as_json() -> None:
     examples = json.loads(run("--json").stdout)["examples"]
     assert {one["name"] for one in examples} == {path.stem for path in SYSTEMS.glob("*.toml")}
-    assert all(one["about"] for one in examples)
+    assert all(one["about"].endswith(".") for one in examples), "a whole sentence each"
 
 
 def test_a_copy_is_the_file_itself(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,14 +157,23 @@ def test_every_input_is_on_the_page() -> None:
 # -- pre-commit -----------------------------------------------------------------------------------
 
 
+def files_of(hook: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """The files for which pre-commit runs a hook, by their names: their type is their ending."""
+    types = hook.get("types", []) or hook["types_or"]
+    return [
+        name
+        for name in names
+        if re.search(hook["files"], name) and name.rpartition(".")[2] in types
+    ]
+
+
 def run_hook(
     installed: Installed, folder: Path, asked: dict[str, Any]
 ) -> subprocess.CompletedProcess[str]:
     """Runs a hook on the files that it is for, as pre-commit does."""
     hook = HOOKS[asked["id"]] | asked
     assert hook["language"] == "python"
-    names = sorted(path.name for path in folder.iterdir())
-    files = [name for name in names if re.search(hook["files"], name) and name.endswith(".toml")]
+    files = files_of(hook, sorted(path.name for path in folder.iterdir()))
     assert files, "pre-commit would skip the hook"
     command = [*shlex.split(hook["entry"]), *hook.get("args", [])]
     command += files if hook.get("pass_filenames", True) else []
@@ -186,6 +196,14 @@ def test_the_hooks_pass_what_holds_and_fail_what_does_not(
         for hook in config["hooks"]:
             done = run_hook(installed, tmp_path, hook)
             assert done.returncode == code, (hook["id"], done.stdout, done.stderr)
+
+
+def test_a_hook_is_run_where_any_file_that_it_reads_has_changed() -> None:
+    (config,) = example("pre-commit-config.yaml")["repos"]
+    proof, limits = (HOOKS[hook["id"]] | hook for hook in config["hooks"])
+    names = ["flight-control.toml", "kept.json", "other.json", "readme.md"]
+    assert files_of(proof, names) == names[:1]
+    assert files_of(limits, names) == names[:2]
 
 
 def test_a_hook_judges_every_file(installed: Installed, tmp_path: Path) -> None:
