@@ -33,6 +33,31 @@ wcet = "8ns"
 """
 
 
+ROBBED = """
+name = "robbed"
+policy = "ds"
+
+[[stolen]]
+period = "10ms"
+duration = "2ms"
+
+[[domain]]
+name = "high"
+interface = { period = "10ms", budget = "4ms" }
+[[domain.task]]
+name = "t"
+period = "10ms"
+wcet = "3ms"
+"""
+
+
+def robbed(folder: Path) -> System:
+    """A system whose pcpu is stolen for the first 2 ms of each 10."""
+    path = folder / "robbed.toml"
+    path.write_text(ROBBED)
+    return load_system(path)
+
+
 def system(folder: Path) -> System:
     """The system of the trace `examples.ptps`."""
     path = folder / "by-hand.toml"

@@ -10,7 +10,9 @@ import pytest
 from tests.report import sample
 from tests.report.test_report_windows import late_page
 
+from hyperperiod.analysis import analyze
 from hyperperiod.report import compare_report, write_report
+from hyperperiod.runs import simulate
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (
@@ -97,6 +99,21 @@ def test_the_wheel_zooms_around_the_pointer(page: Path, tmp_path: Path) -> None:
     dom = opened(acted(page, wheel), tmp_path)
     assert drawn(dom, "from") == 12
     assert drawn(dom, "to") == 40
+
+
+def test_pointing_at_stolen_time_says_so(tmp_path: Path) -> None:
+    system, trace, page = sample.robbed(tmp_path), tmp_path / "robbed.hpt", tmp_path / "robbed.html"
+    result = simulate(system, 20_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    point = """
+      const canvas = document.getElementById("timeline");
+      const box = canvas.getBoundingClientRect();
+      setTimeout(() => canvas.dispatchEvent(new PointerEvent("pointermove",
+        { clientX: box.left + 180, clientY: box.top + 70 })), 500);
+    """
+    dom = opened(acted(page, point), tmp_path, "#zoom=0,2ms")
+    assert "stolen: not there to be granted" in dom.partition('id="tip"')[2]
+    assert "0 to 2 ms (2 ms)" in dom
 
 
 def test_buttons_work_and_pointing_tells(page: Path, tmp_path: Path) -> None:

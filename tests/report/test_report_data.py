@@ -17,7 +17,10 @@ from hyperperiod.report.numbers import duration, percent, times
 from hyperperiod.report.timeline import TimelineData, first_view_ns
 from hyperperiod.report.timeline import timeline as draw_timeline
 from hyperperiod.report.windows import choose
-from hyperperiod.trace.format import Header, Kind, Records, read
+from hyperperiod.runs import simulate
+from hyperperiod.trace.format import STOLEN, Header, Kind, Records, read
+
+MS = 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,17 @@ def test_timeline_spans_and_jobs(tmp_path: Path) -> None:
     assert window["jobs"] == [[0, 20, 3, 0, 0, 20, 40, 23, 1, 0], [0, 40, 16, 0, 0]]
     assert data["domains"][0]["name"] == "high"
     assert (window["records"], window["end"], window["view"]) == (37, 40, [0, 40])
+
+
+def test_timeline_tells_stolen_time_from_idle_time(tmp_path: Path) -> None:
+    """The pcpu is stolen for 2 of each 10 ms; the task runs for 3 and takes nothing of that."""
+    trace = tmp_path / "robbed.hpt"
+    simulate(sample.robbed(tmp_path), 20 * MS, trace_path=trace)
+    (flat,) = timeline(*read(trace))["windows"][0]["pcpus"]
+    spans = [flat[at : at + 8] for at in range(0, len(flat), 8)]
+    found = [(start // MS, end // MS, run, flags) for start, end, run, _, flags, *_ in spans]
+    each = [(0, 2, -1, STOLEN), (2, 5, 0, 0), (5, 10, -1, 0)]
+    assert found == [*each, *((start + 10, end + 10, *rest) for start, end, *rest in each)]
 
 
 def test_timeline_budgets_fall_while_paying_and_jump_at_refills(tmp_path: Path) -> None:

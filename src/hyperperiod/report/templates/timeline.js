@@ -16,6 +16,7 @@
   const SPARE = -2;
   const ALSO = 1;
   const EXTRA = 2;
+  const STOLEN = 4;
   const TOP = 30;
   const HEIGHTS = { head: 24, pcpu: 36, server: 38, task: 36 };
   const LEAST_NS = 20; // the closest zoom
@@ -336,6 +337,8 @@
       fill(color, domainOf(run).pattern, left, top, width, 20);
       pen.globalAlpha = 1;
       if (width > 26) drawName(run, task, left, width, top, color);
+    } else if (flags & STOLEN) {
+      fill(look.line, 1, left, top, width, 20);
     } else if (pay !== NOBODY && width > 2) {
       pen.strokeStyle = look.line;
       pen.strokeRect(left + 0.5, top + 0.5, width - 1, 19);
@@ -537,14 +540,19 @@
     const at = firstFrom(spans, SPAN, 1, time) * SPAN;
     if (at >= spans.length || spans[at] > time) return null;
     const [start, end, run, pay, flags, task, job, until] = spans.slice(at, at + SPAN);
+    if (flags & STOLEN) return ["stolen: not there to be granted", spanText(start, end)];
     const payers = [pay, flags & ALSO ? run : NOBODY].filter((one) => one !== NOBODY);
     const lines = [run >= 0 ? `${data.vcpus[run].name} runs` : "idle"];
     if (task >= 0) lines.push(`${data.tasks[task].name}, job ${job}`);
     lines.push(`pays: ${[...new Set(payers)].map(serverName).join(" and ") || "nobody"}`);
     if (flags & EXTRA) lines.push("on extra time");
-    lines.push(`${timeText(start)} to ${timeText(end)} (${timeText(end - start)})`);
+    lines.push(spanText(start, end));
     lines.push(until >= 0 ? `granted until ${timeText(until)}` : "granted without end");
     return lines;
+  }
+
+  function spanText(start, end) {
+    return `${timeText(start)} to ${timeText(end)} (${timeText(end - start)})`;
   }
 
   function describeServer(index, time) {
