@@ -23,6 +23,7 @@ from hyperperiod.trace.format import (
     NONE,
     SECOND_PAYER,
     SPARE,
+    STOLEN,
     Kind,
     signed,
 )
@@ -103,7 +104,8 @@ def test_perfetto_slices_name_what_they_show(tmp_path: Path) -> None:
     script = Script(make_header("wcps", vcpus, [task("low", "u", 40, 8)]))
     script.release(0, 0, 7, 40).run(0, H + 1, H, task=0, job=7, value=4, flags=SECOND_PAYER)
     script.run(4, H + 1, NONE, value=9).run(5, H + 1, NONE, value=9, flags=SECOND_PAYER)
-    script.idle(6, H).idle(8).complete(9, 0, 7, 9, vcpu=H + 1)
+    script.idle(6, H).idle(7, value=8, flags=STOLEN).idle(8)
+    script.complete(9, 0, 7, 9, vcpu=H + 1)
     tracks, events = perfetto(script.run(9, H, H + 1, value=20).end(20), tmp_path)
     begun = [one for one in events if one.track_event.type == TrackEvent.TYPE_SLICE_BEGIN]
     found = [(one.track_event.name, *one.track_event.categories, notes_of(one)) for one in begun]
@@ -118,6 +120,7 @@ def test_perfetto_slices_name_what_they_show(tmp_path: Path) -> None:
         ("low", "run", {**low, "pays": "nobody"}),
         ("low", "run", {**low, "pays": "low"}),
         ("idle", "idle", {"pays": "high", "until_ns": 0}),
+        ("stolen", "stolen", {"pays": "nobody", "until_ns": 8}),
         ("high", "run", {"vcpu": "high", "pays": "low", "until_ns": 20}),
     ]
     assert {tracks[one.track_event.track_uuid] for one in begun} == {"u", "pcpu 0"}
@@ -279,6 +282,7 @@ def test_csv_has_names_and_leaves_out_what_does_not_apply(tmp_path: Path) -> Non
     assert rows[0] == {
         "time_ns": "0", "kind": "release", "pcpu": "", "vcpu": "", "payer": "", "task": "high.t",
         "job": "0", "value": "20", "also_pays": "false", "extra_time": "false",
+        "stolen": "false",
     }  # fmt: skip
     assert rows[4]["kind"] == "run"
     assert (rows[4]["vcpu"], rows[4]["payer"], rows[4]["pcpu"]) == ("high", "high", "0")
@@ -316,7 +320,7 @@ def test_tables_of_any_length_say_what_the_records_say(count: int, tmp_path: Pat
             vcpu=random.choice((0, 1)),
             payer=random.choice((0, 1, SPARE) if kind == Kind.CHARGE else (0, 1, SPARE, NONE)),
             task=random.choice((0, NONE) if kind in (Kind.RUN, Kind.KICK) else (0,)),
-            flags=random.randrange(4),
+            flags=random.randrange(8 if kind == Kind.IDLE else 4),
         )
     script.add(count, Kind.END)
     names = {0: "a", 1: "b", SPARE: "spare", NONE: ""}
@@ -332,6 +336,7 @@ def test_tables_of_any_length_say_what_the_records_say(count: int, tmp_path: Pat
             "value": str(signed(value)),
             "also_pays": str(flags & 1 != 0).lower(),
             "extra_time": str(flags & 2 != 0).lower(),
+            "stolen": str(flags & 4 != 0).lower(),
         }
         for time_ns, value, job, pcpu, runs, payer, of_task, kind, flags, _ in script.rows
     ]
@@ -359,4 +364,4 @@ def test_names_in_csv_are_quoted_where_they_must(tmp_path: Path) -> None:
     rows = rows_of(target)
     assert [row["vcpu"] for row in rows] == [*names, "", ""]
     assert rows[4]["task"] == f"{names[2]}.{names[3]}"
-    assert target.read_text().splitlines()[1] == "0,arrive,,plain,,,,0,false,false"
+    assert target.read_text().splitlines()[1] == "0,arrive,,plain,,,,0,false,false,false"

@@ -15,7 +15,7 @@ from tools.trace_processor import Answer
 from docs import queries
 from hyperperiod.analysis import resolve
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.model import System, load_system
+from hyperperiod.model import Stolen, System, load_system
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.runs import simulate
 from hyperperiod.trace.convert import writer_for
@@ -31,6 +31,7 @@ SQL = {
     **queries.queries(queries.PAGE.read_text()),
     "errors": ERRORS,
     "end": "SELECT MAX(ts) FROM slice WHERE name = 'end of the run'",
+    "stolen": "SELECT COALESCE(SUM(dur), 0) FROM slice WHERE category = 'stolen'",
     "drops": "SELECT COUNT(*) FROM slice WHERE name GLOB 'drop: *'",
 }
 Answers = dict[str, Answer]
@@ -68,13 +69,23 @@ def random_systems() -> Iterator[tuple[str, System, int]]:
         yield f"random {number}", system, 200 * step_of(system)
 
 
+def robbed_system() -> tuple[str, System, int]:
+    """One whose pcpus are stolen, each in turn and all at once."""
+    (path,) = (one for one in SYSTEMS if one.stem == "zone-controller")
+    thefts = (
+        Stolen(period="7ms", duration="300us"),
+        Stolen(pcpu=1, period="5ms", duration="1ms", offset="1ms"),
+    )
+    return "robbed", resolve(load_system(path)).replace(stolen=thefts), 200_000_000
+
+
 @pytest.fixture(scope="module", params=[SOME, pytest.param(1, marks=pytest.mark.slow)])
 def cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     """Runs, and what Perfetto says of their traces."""
     folder = tmp_path_factory.mktemp("perfetto")
     runs = []
-    systems = [*example_systems(), *random_systems()][:: request.param]
-    for place, (name, system, horizon_ns) in enumerate(systems):
+    some = [*example_systems(), *random_systems()][:: request.param]
+    for place, (name, system, horizon_ns) in enumerate([*some, robbed_system()]):
         trace = folder / f"{place}.hpt"
         result = simulate(system, horizon_ns, 1, trace)
         writer_for(".pftrace")(*read(trace), trace.with_suffix(".pftrace"), lambda _done: None)
@@ -136,6 +147,13 @@ def test_refills_and_depletions_are_those_of_the_trace(cases: list[Case]) -> Non
             counts = int((own == Kind.REPLENISH).sum()), int((own == Kind.DEPLETE).sum())
             expected = (0, 0) if vcpu["best_effort"] else counts
             assert found.get(vcpu["name"], (0, 0)) == expected, (case.name, vcpu["name"])
+
+
+def test_stolen_time_is_that_of_the_result(cases: list[Case]) -> None:
+    found = {case.name: case.answers["stolen"].rows for case in cases}
+    stolen = {case.name: sum(pcpu.stolen_ns or 0 for pcpu in case.result.pcpus) for case in cases}
+    assert found == {name: [(total,)] for name, total in stolen.items()}
+    assert stolen["robbed"] > 4 * 28 * 300_000
 
 
 def test_the_trace_ends_with_the_run(cases: list[Case]) -> None:

@@ -124,11 +124,13 @@ class Script:
         self.open[pcpu] = (time_ns, payers, vcpu)
         return self.add(time_ns, Kind.RUN, pcpu=pcpu, vcpu=vcpu, payer=pay, **fields)
 
-    def idle(self, time_ns: int, payer: int = NONE, *, pcpu: int = 0) -> Self:
-        """The pcpu idles from now on."""
+    def idle(
+        self, time_ns: int, payer: int = NONE, *, pcpu: int = 0, value: int = 0, flags: int = 0
+    ) -> Self:
+        """The pcpu idles from now on, or is stolen."""
         self._charge(time_ns, pcpu)
         self.open[pcpu] = (time_ns, [(payer, 0)] if payer != NONE else [], NONE)
-        return self.add(time_ns, Kind.IDLE, pcpu=pcpu, payer=payer)
+        return self.add(time_ns, Kind.IDLE, pcpu=pcpu, payer=payer, value=value, flags=flags)
 
     def arrive(self, time_ns: int, *vcpus: int) -> Self:
         """The vcpus get work."""

@@ -19,7 +19,7 @@ from hyperperiod.trace.format import (
     task_name,
 )
 
-COLUMNS: Final = "time_ns,kind,pcpu,vcpu,payer,task,job,value,also_pays,extra_time\n"
+COLUMNS: Final = "time_ns,kind,pcpu,vcpu,payer,task,job,value,also_pays,extra_time,stolen\n"
 RECORDS_AT_ONCE: Final = 1 << 13
 """Between two looks at progress: some hundredths of a second, and some 5 MB of rows."""
 

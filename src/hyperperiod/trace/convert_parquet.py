@@ -39,6 +39,7 @@ SCHEMA: Final = pa.schema(
         ("value", pa.int64()),
         ("also_pays", pa.bool_()),
         ("extra_time", pa.bool_()),
+        ("stolen", pa.bool_()),
     ]
 )
 

@@ -116,7 +116,7 @@ nb::list columns(const ColumnWriter &writer, nb::handle array) {
     const Room time_ns = numbers(8), kind = numbers(4), pcpu = numbers(2), vcpu = numbers(4),
                payer = numbers(4), task = numbers(4), job = numbers(4), value = numbers(8);
     const Room has_pcpu = bits(), has_vcpu = bits(), has_payer = bits(), has_task = bits(),
-               has_job = bits(), also_pays = bits(), extra_time = bits();
+               has_job = bits(), also_pays = bits(), extra_time = bits(), stolen = bits();
     const Columns room{.time_ns = time_ns.as<u64>(),
                        .kind = kind.as<u32>(),
                        .pcpu = pcpu.as<u16>(),
@@ -131,7 +131,8 @@ nb::list columns(const ColumnWriter &writer, nb::handle array) {
                        .has_job = has_job.as<u8>(),
                        .value = value.as<u64>(),
                        .also_pays = also_pays.as<u8>(),
-                       .extra_time = extra_time.as<u8>()};
+                       .extra_time = extra_time.as<u8>(),
+                       .stolen = stolen.as<u8>()};
     {
         nb::gil_scoped_release others_may_run;
         writer.write(records.all(), room);
@@ -150,6 +151,7 @@ nb::list columns(const ColumnWriter &writer, nb::handle array) {
     append(nb::none(), value);
     append(nb::none(), also_pays);
     append(nb::none(), extra_time);
+    append(nb::none(), stolen);
     return all;
 }
 

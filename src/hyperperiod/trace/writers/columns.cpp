@@ -69,6 +69,7 @@ void ColumnWriter::write_piece(std::span<const Record> records, std::size_t firs
     fill(records, to.value + first, [](const Record &one) { return one.value; });
     mark(records, to.also_pays + byte, [](const Record &one) { return one.has(second_payer); });
     mark(records, to.extra_time + byte, [](const Record &one) { return one.has(extra_time); });
+    mark(records, to.stolen + byte, [](const Record &one) { return one.has(stolen_pcpu); });
 }
 
 } // namespace hyperperiod::trace

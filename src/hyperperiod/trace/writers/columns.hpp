@@ -31,6 +31,7 @@ struct Columns {
     u64 *value;
     u8 *also_pays;
     u8 *extra_time;
+    u8 *stolen;
 };
 
 class ColumnWriter {

@@ -13,8 +13,9 @@ namespace {
 const std::string NOBODY;
 const std::string SPARE_NAME = "spare";
 
-// All columns but the names: five numbers of at most 20 digits, two of `true` and `false`, commas.
-constexpr std::size_t ROOM = 5 * 20 + 2 * 5 + 10;
+// All columns but the names: five numbers of at most 20 digits, three of `true` and `false`, and
+// commas.
+constexpr std::size_t ROOM = 5 * 20 + 3 * 5 + 11;
 
 // A name as RFC 4180 has it: in quotes if it holds what separates fields, rows or itself.
 std::string quoted(const std::string &name) {
@@ -80,7 +81,8 @@ void CsvWriter::add(const Record &record) {
     *at++ = ',';
     at = put_number(at, static_cast<std::int64_t>(record.value));
     at = put_text(at, record.has(second_payer) ? ",true" : ",false");
-    at = put_text(at, record.has(extra_time) ? ",true\n" : ",false\n");
+    at = put_text(at, record.has(extra_time) ? ",true" : ",false");
+    at = put_text(at, record.has(stolen_pcpu) ? ",true\n" : ",false\n");
     out_.written(at);
 }
 

@@ -16,15 +16,17 @@ enum Category : u64 {
     IN_NONE,
     IN_RUN,
     IN_IDLE,
+    IN_STOLEN,
     IN_RELEASE,
     IN_JOB,
     IN_MISS,
     IN_BUDGET,
     IN_MACHINE
 };
-constexpr const char *CATEGORIES[] = {"run", "idle", "release", "job", "miss", "budget", "machine"};
-enum EventName : u64 { NO_NAME, IDLES, RELEASES, REPLENISHES, DEPLETES };
-constexpr const char *EVENT_NAMES[] = {"idle", "release", "replenish", "deplete"};
+constexpr const char *CATEGORIES[] = {"run", "idle", "stolen", "release",
+                                      "job", "miss", "budget", "machine"};
+enum EventName : u64 { NO_NAME, IDLES, IS_STOLEN, RELEASES, REPLENISHES, DEPLETES };
+constexpr const char *EVENT_NAMES[] = {"idle", "stolen", "release", "replenish", "deplete"};
 enum Note : u64 { NO_NOTE, VCPU, TASK, JOB, PAYS, UNTIL_NS, RELEASE_NS, DEADLINE_NS };
 constexpr const char *NOTES[] = {"vcpu",     "task",       "job",        "pays",
                                  "until_ns", "release_ns", "deadline_ns"};
@@ -270,16 +272,19 @@ void PerfettoWriter::end_slice(u64 time_ns, u64 track) {
 void PerfettoWriter::decide(const Record &record) {
     const u64 track = pcpu_tracks_.at(record.pcpu);
     const bool runs = record.event() == Event::run;
+    const bool is_stolen = !runs && record.has(stolen_pcpu);
 
     if (is_open_[record.pcpu])
         end_slice(record.time, track);
-    is_open_[record.pcpu] = runs || record.payer != nobody;
+    is_open_[record.pcpu] = runs || is_stolen || record.payer != nobody;
     if (!is_open_[record.pcpu])
         return;
-    const u64 name = runs ? name_of_run(record.vcpu, record.task) : u64{IDLES};
+    const Category category = runs ? IN_RUN : is_stolen ? IN_STOLEN : IN_IDLE;
+    const u64 name =
+        runs ? name_of_run(record.vcpu, record.task) : u64{is_stolen ? IS_STOLEN : IDLES};
     const u64 paying = payers(record);
     event(record.time, track, TrackEvent_TYPE_SLICE_BEGIN, 0, [&](Message &to) {
-        to.number(TrackEvent_category_iids, runs ? IN_RUN : IN_IDLE);
+        to.number(TrackEvent_category_iids, category);
         to.number(TrackEvent_name_iid, name);
         if (runs)
             note_text(to, VCPU, server_text(record.vcpu));
