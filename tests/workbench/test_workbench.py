@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,14 @@ def test_a_sweep_of_a_dictionary_is_that_of_the_file(tmp_path: Path) -> None:
         hp.sweep(other, folder)
     with pytest.raises(hp.InputError, match=r"loads\.toml: folder: found a file; allowed"):
         hp.sweep(LOADS, file)
+
+
+def test_a_notebook_shows_a_system_as_its_file() -> None:
+    system = hp.load(FLIGHT).replace(description="<b> & more")
+    html = system._repr_html_()
+    assert (html[:5], html[-6:]) == ("<pre>", "</pre>")
+    assert unescape(html[5:-6]) == hp.to_toml(system)
+    assert "<b>" not in html
 
 
 # -- wrong arguments ------------------------------------------------------------------------------

@@ -155,3 +155,11 @@ class System(Part):
     def pinned(self) -> bool:
         """Whether every domain has its pcpu, where the policy wants one."""
         return not any(self.missing_pins())
+
+    def _repr_html_(self) -> str:
+        """The system as notebooks show it: as its file would be."""
+        from html import escape
+
+        from hyperperiod.model.toml_text import toml_text
+
+        return f"<pre>{escape(toml_text(self))}</pre>"
