@@ -27,6 +27,7 @@ VERDICTS = {
     "flight-control": True,
     "hot-swap": None,
     "overload": False,
+    "two-commands": True,
 }
 
 

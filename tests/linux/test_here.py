@@ -46,6 +46,13 @@ interface = { period = "20ms", budget = "5ms" }
 [[domain.task]]
 name = "busy"
 kind = "busy"
+[[domain]]
+name = "c"
+interface = { period = "20ms", budget = "2ms" }
+[[domain.task]]
+name = "command"
+kind = "busy"
+command = ["sh", "-c", "trap '' TERM; pwd; yes >/dev/null; yes >/dev/null"]
 """
 
 SCRIPT = """\
@@ -53,9 +60,9 @@ after() {
     cat /sys/kernel/sched_ext/state
     for each in /proc/[0-9]*; do
         read -r what 2>/dev/null <$each/comm
-        case "$what" in hyperperiod*|tasks|ld-linux*) echo "left: $what";; esac
+        case "$what" in hyperperiod*|tasks|supervise|yes|ld-linux*) echo "left: $what";; esac
     done
-    ls -d /tmp/hyperperiod-* 2>/dev/null
+    ls -d /tmp/hyperperiod-* /sys/fs/cgroup/hyperperiod-* 2>/dev/null
 }
 # Calls hyperperiod: its exit code, what it said, and what there is afterwards.
 does() {
@@ -84,10 +91,14 @@ run="run two.toml --on linux"
 
 does whole $run --horizon 1s --json
 cp out/two-linux/run.hpt left/whole.hpt
+cp out/two-linux/commands/c.command.log left/whole.log
 does compared compare two.toml --hosts sim,linux --horizon 200ms --json
 meanwhile 'kill -INT $(cat pid)'
 does interrupted $run --horizon 5s --json
 cp out/two-linux/run.hpt left/interrupted.hpt
+meanwhile 'kill -TERM $(cat pid)'
+does terminated $run --horizon 5s --json
+cp out/two-linux/run.hpt left/terminated.hpt
 meanwhile 'kill -KILL $(cat pid)'
 does killed $run --horizon 5s
 meanwhile 'kill -KILL $(pidof tasks)'
@@ -103,8 +114,8 @@ does full run full.toml --on linux --horizon 1s
 """
 
 CODES = {
-    "whole": 0, "compared": 0, "interrupted": 130, "killed": 137, "broken": 70, "early": 130,
-    "no-cpu": 2, "full": 70,
+    "whole": 0, "compared": 0, "interrupted": 130, "terminated": 130, "killed": 137, "broken": 70,
+    "early": 130, "no-cpu": 2, "full": 70,
 }  # fmt: skip
 
 
@@ -127,7 +138,7 @@ class Left:
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("here")
-    full = SYSTEM.replace('"5ms"', '"12ms"')
+    full = SYSTEM.replace('"5ms"', '"10ms"')
     given = {"two.toml": SYSTEM.encode(), "full.toml": full.encode()}
     return Left(session(SCRIPT, given, folder), folder)
 
@@ -145,10 +156,22 @@ def test_a_run_has_the_result_of_every_host(left: Left) -> None:
     """Decisions are replayed by the run itself; its times are those of the machine."""
     result = json.loads(left.text("whole.out"))
     assert (result["host"], result["timing"], result["horizon_ns"]) == ("linux", "host", 10**9)
-    assert [task["misses"] for domain in result["domains"] for task in domain["tasks"]] == [0, 0, 0]
+    assert [task["misses"] for domain in result["domains"] for task in domain["tasks"]] == [0] * 4
     assert result["domains"][1]["supply_ns"] >= 249_000_000
     assert "on the kernel of this machine" in left.text("whole.err")
     require_properties(left.trace("whole"))
+
+
+@pytest.mark.slow
+def test_a_command_is_one_of_this_machine(left: Left) -> None:
+    """It begins where `hyperperiod` was called, and has what its server has."""
+    domain = json.loads(left.text("whole.out"))["domains"][2]
+    (task,) = domain["tasks"]
+    assert left.text("whole.log") == "/tmp\n"
+    assert task["command"]["exit_code"] is None
+    # The kernel notes what a command has run at its ticks at the latest.
+    assert abs(task["command"]["ran_ns"] - domain["supply_ns"]) < 5_000_000
+    assert 96_000_000 <= domain["supply_ns"] <= 100_100_000
 
 
 @pytest.mark.slow
@@ -159,11 +182,12 @@ def test_two_hosts_are_compared(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_has_what_was_reached(left: Left) -> None:
-    result = json.loads(left.text("interrupted.out"))
+@pytest.mark.parametrize("name", ["interrupted", "terminated"])
+def test_an_interrupted_run_has_what_was_reached(left: Left, name: str) -> None:
+    result = json.loads(left.text(f"{name}.out"))
     assert result["interrupted"]
     assert 0 < result["horizon_ns"] < 5 * 10**9
-    for one, finding in check_file(left.trace("interrupted")).findings:
+    for one, finding in check_file(left.trace(name)).findings:
         assert finding.status is not Status.FAILS, (one.name, finding.violations[:3])
 
 

@@ -41,6 +41,7 @@ EXPECTED = {
     "stability-control-one-pcpu": ("psedf", 1, 6),
     "stability-control-one-pcpu-sedf": ("sedf", 1, 5),
     "stability-control-unfitted": ("psedf", 2, 5),
+    "two-commands": ("cbs", 1, 3),
     "zone-controller": ("ptps", 4, 5),
 }
 

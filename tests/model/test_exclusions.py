@@ -13,6 +13,7 @@ from hyperperiod.model.part import fields_of
 
 TASK = {"name": "t", "period": "10ms", "wcet": "1ms"}
 BUSY = {"name": "t", "kind": "busy"}
+COMMAND = {**BUSY, "command": ["true"]}
 DOMAIN = {"name": "d", "task": [TASK], "pcpu": 0}
 INNER = {"name": "d.in", "task": [TASK]}
 OUTER = {"name": "d", "pcpu": 0, "domain": [INNER]}
@@ -32,6 +33,7 @@ VALUES: dict[str, Any] = {
     "interface_period": "10ms",
     "interface_period_range": {"min": "1ms", "max": "2ms"},
     "jitter": "1ms",
+    "offset": "1ms",
     "apart": ["e"],
     "pcpu": 0,
     "pcpus": [0],
@@ -44,6 +46,7 @@ VALUES: dict[str, Any] = {
     "think_draw": "constant",
     "vcpu": 0,
     "vcpus": 2,
+    "wcet": "1ms",
 }
 """A value for each key of the table that is not its default."""
 
@@ -72,6 +75,9 @@ def example(narrower: Narrower, given: dict[str, Any]) -> dict[str, Any]:
     best_effort: dict[str, Any] = {"task": []} if "best_effort" in given else {}
     examples = {
         Narrower.BUSY_TASK: lambda: in_task(given, "edf", BUSY),
+        Narrower.COMMAND: lambda: system_of(
+            {**DOMAIN, "interface": INTERFACE, "task": [{**COMMAND, **given}]}
+        ),
         Narrower.MOVING_TASK: lambda: in_task(given, "gedf", TASK),
         Narrower.TASK_BY_RULE: lambda: in_task(given, "rm", TASK),
         Narrower.OUTER_DOMAIN: lambda: system_of({**OUTER, **given}),

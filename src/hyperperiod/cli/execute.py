@@ -276,4 +276,7 @@ def _show(result: RunResult) -> None:
         screen.table(table)
     if result.host in MACHINES:
         folder = host_folder(result.host, result.system)
-        screen.line(f"console log, trace and result are in {folder}")
+        kept = "console log, trace and result"
+        if any(task.command is not None for task in result.tasks):
+            kept = "what commands printed, console log, trace and result"
+        screen.line(f"{kept} are in {folder}")

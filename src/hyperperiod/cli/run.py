@@ -21,7 +21,8 @@ def run(ctx: click.Context, /, host: str, **options: Any) -> None:
     """Run SYSTEM on a host: the simulator, Xen or Linux.
 
     On Xen one small guest per domain runs the tasks, in QEMU. On Linux a process per domain does,
-    on the kernel of this machine or, where that has no sched_ext, on one in QEMU. Then
+    and commands run as they are, on the kernel of this machine or, where that has no sched_ext, on
+    one in QEMU. Then
     out/NAME-HOST/ keeps the console's log, the trace and the result. Ctrl-C ends the run early and
     still gives valid results up to that instant.
     """

@@ -44,8 +44,20 @@ class Responses(ResultObject):
     max: int
 
 
+class RunCommand(ResultObject):
+    """What a command came to: its processes ran for `ran_ns` in all.
+
+    It ended by itself at `ended_ns`, with `exit_code` as shells have it; both are null if it was
+    ended with the run.
+    """
+
+    ran_ns: int
+    ended_ns: int | None
+    exit_code: int | None
+
+
 class RunTask(ResultObject):
-    """What the jobs of one task came to."""
+    """What the jobs of one task came to; `command` is there if it is one, and has no jobs then."""
 
     name: str
     jobs: int
@@ -54,6 +66,7 @@ class RunTask(ResultObject):
     response_ns: Responses | None
     histogram: Histogram | None = None
     responses_ns: EveryResponse | None = None
+    command: RunCommand | None = None
 
 
 class RunFlow(ResultObject):
@@ -244,7 +257,7 @@ class ComparisonResult(ResultObject, Tabular):
 
 def _counted(one: RunTask | RunFlow) -> Row:
     """The counts of a task or flow; responses are called as in a sweep's tables of tasks."""
-    left_out = ("name", "response_ns", "histogram", "responses_ns")
+    left_out = ("name", "response_ns", "histogram", "responses_ns", "command")
     counts = {name: value for name, value in vars(one).items() if name not in left_out}
     names = ("min", "mean", "p50", "p99", "max")
     return counts | {f"{name}_ns": getattr(one.response_ns, name, None) for name in names}
@@ -307,6 +320,7 @@ class TaskCount(ResponseCount):
     """What a host counted of one task."""
 
     jobs: int
+    command: RunCommand | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -429,6 +443,7 @@ def _task(name: str, count: TaskCount) -> RunTask:
         response_ns=_responses(count),
         histogram=count.histogram,
         responses_ns=count.responses_ns,
+        command=count.command,
     )
 
 

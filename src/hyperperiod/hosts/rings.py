@@ -91,6 +91,21 @@ class Ring:
         return records
 
 
+def silent_ring() -> Ring:
+    """The ring of a guest that records nothing."""
+    header = RingHeader(
+        header_bytes=HEADER.itemsize,
+        capacity=0,
+        written=0,
+        frequency_hz=1_000_000_000,
+        epoch_ticks=0,
+        source=0,
+        flags=ENDED,
+        reserved=0,
+    )
+    return Ring(header, np.empty(0, RECORD), 0)
+
+
 def new_records(count: int, kind: Kind, time_ns: int) -> Records:
     """Records of nobody and nothing, to be filled in."""
     records = np.zeros(count, RECORD)

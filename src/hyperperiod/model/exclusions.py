@@ -24,6 +24,7 @@ class Narrower(StrEnum):
     """The kinds of objects in which some keys of their class have no meaning."""
 
     BUSY_TASK = "a busy task"
+    COMMAND = "a task that is a command"
     MOVING_TASK = "a task whose jobs move between vcpus"
     TASK_BY_RULE = "a task whose priority its scheduler works out"
     OUTER_DOMAIN = "a domain of domains"
@@ -65,6 +66,13 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
         Excluded(("jitter_ns", "blocking_ns"), "{value}", _BUSY),
         Excluded(
             ("etf",), "{value}", "etf only beside wcet: endless work has none", unless="wcet_ns"
+        ),
+    ),
+    Narrower.COMMAND: (
+        Excluded(
+            ("wcet_ns", "offset_ns"),
+            "{value} of a command",
+            "a command begins with the run and has no {key}",
         ),
     ),
     Narrower.MOVING_TASK: (

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A task, which releases jobs inside a domain, and what its keys must be together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.limits import Priority, VcpuIndex
-from hyperperiod.model.part import Part, key
+from hyperperiod.model.part import AtLeast, Part, key
 from hyperperiod.model.units import TIME_LIMIT_NS
-from hyperperiod.model.values import Etf, Finding, Name, PositiveTime, Time
+from hyperperiod.model.values import Etf, Finding, Name, PositiveTime, Time, Word
 from hyperperiod.model.words import TaskKind
 
 
@@ -49,6 +49,12 @@ class Task(Part):
     vcpu: VcpuIndex | None = key(
         "pins the task to one vcpu of the domain", default=None, unset="any"
     )
+    command: Annotated[tuple[Word, ...], AtLeast(1)] | None = key(
+        "of a `busy` task: what it is on Linux, a program with its arguments,"
+        ' `["tar", "-cf", "logs.tar", "logs"]`; see [runs](linux/runs.md#commands)',
+        default=None,
+        unset="none",
+    )
 
     if TYPE_CHECKING:  # tools/signatures.py
 
@@ -72,6 +78,7 @@ class Task(Part):
             etf: float | Fraction = ...,
             priority: int | None = ...,
             vcpu: int | None = ...,
+            command: Sequence[str] | None = ...,
         ) -> None: ...
 
     def _settle(self) -> None:
@@ -79,6 +86,8 @@ class Task(Part):
             self._set(deadline_ns=self.period_ns)
 
     def _findings(self) -> Iterable[Finding]:
+        if self.command is not None:
+            yield from self._command_findings(self.command)
         if self.kind is TaskKind.BUSY:
             yield from excluded(Narrower.BUSY_TASK, self)
             return
@@ -92,6 +101,16 @@ class Task(Part):
             yield Finding(
                 ("offset",), "offset + jitter + deadline above 2^62 ns", "a sum below 2^62 ns"
             )
+
+    def _command_findings(self, command: tuple[str, ...]) -> Iterable[Finding]:
+        """What a task must be that is a command: endless work, for all that is known of it."""
+        if self.kind is not TaskKind.BUSY:
+            allowed = '"busy": nobody knows when a command wants to run, and for how long'
+            yield Finding(("kind",), f'"{self.kind}" of a command', allowed)
+        else:
+            yield from excluded(Narrower.COMMAND, self)
+        if not command[0]:
+            yield Finding(("command", 0), "''", "a program: its name, or a path to it")
 
     @property
     def bcet_ns(self) -> int | None:

@@ -117,6 +117,20 @@ class Text(Kind):
         return {"type": "string", **bound}
 
 
+class ArgumentWord(Kind):
+    """A word of a command line: any text that a program can be given."""
+
+    def read(self, value: Any, path: Path, reading: Reading) -> Any:
+        if not isinstance(value, str):
+            return reading.refuse(path, show(value), "a text in quotes")
+        if "\0" in value:
+            return reading.refuse(path, show(value), "a text without the character U+0000")
+        return value
+
+    def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
+        return {"type": "string", "pattern": "^[^\\x00]*$"}
+
+
 class Truth(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         return value if isinstance(value, bool) else reading.refuse(path, show(value), _TRUTH)
@@ -356,6 +370,7 @@ def up_to(count: int, what: str) -> str:
 Time = Annotated[int, Duration(positive=False)]
 PositiveTime = Annotated[int, Duration(positive=True)]
 Name = Annotated[str, Label()]
+Word = Annotated[str, ArgumentWord()]
 Etf = Annotated[Fraction, Factor()]
 Count = Annotated[int, Whole(0)]
 Positive = Annotated[int, Whole(1)]

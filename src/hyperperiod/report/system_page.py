@@ -6,6 +6,7 @@ come the interfaces, the tasks with observed and guaranteed response times, the 
 timeline, and the distribution of response times per task.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,18 @@ class DomainRow:
 
 
 @dataclass(frozen=True)
+class CommandRow:
+    """One command: what it was given, and how it ended; `ended_ns` is None if with the run."""
+
+    name: str
+    command: str
+    ran_ns: int
+    share: float
+    ended_ns: int | None
+    exit_code: int | None
+
+
+@dataclass(frozen=True)
 class FlowRow:
     """One flow: what is guaranteed and what was seen."""
 
@@ -176,6 +189,7 @@ def write_report(
         domains=fold(domains, [row.trouble for row in domains]),
         tasks=fold(tasks, [row.trouble for row in tasks]),
         flows=fold(flows, [row.misses + row.dropped for row in flows]),
+        commands=command_rows(system, result),
         pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
         steals=any(row.stolen is not None for row in pcpus),
         overheads=_overheads(system),
@@ -321,6 +335,23 @@ def task_rows(
             system.domains, analysis.domains, result.domains, strict=True
         )
         for task, found, seen in zip(domain.tasks, judged.tasks, given.tasks, strict=True)
+    ]
+
+
+def command_rows(system: System, result: RunResult) -> list[CommandRow]:
+    """The tasks that are commands and were run as such, in the order of the file."""
+    return [
+        CommandRow(
+            name=f"{domain.name} · {task.name}",
+            command=shlex.join(task.command),
+            ran_ns=seen.command.ran_ns,
+            share=seen.command.ran_ns / result.horizon_ns,
+            ended_ns=seen.command.ended_ns,
+            exit_code=seen.command.exit_code,
+        )
+        for domain, given in zip(system.domains, result.domains, strict=True)
+        for task, seen in zip(domain.tasks, given.tasks, strict=True)
+        if task.command is not None and seen.command is not None
     ]
 
 

@@ -14,7 +14,14 @@ from hyperperiod.cli.tables.cells import (
     share_text,
     time_text,
 )
-from hyperperiod.hosts.result import Responses, RunDomain, RunFlow, RunPcpu, RunResult
+from hyperperiod.hosts.result import (
+    Responses,
+    RunCommand,
+    RunDomain,
+    RunFlow,
+    RunPcpu,
+    RunResult,
+)
 
 _RESPONSE = ("min", "mean", "p50", "p99", "max")
 # On a narrow screen the longest response stays, then the mean and the 99th percentile.
@@ -25,7 +32,10 @@ _RESPONSE_COLUMNS = [
 
 def run_tables(result: RunResult) -> Iterable[Table]:
     """Responses of tasks and flows, what domains received, how busy pcpus were."""
-    yield _tasks(result.domains)
+    if any(task.command is None for task in result.tasks):
+        yield _tasks(result.domains)
+    if any(task.command is not None for task in result.tasks):
+        yield _commands(result.domains, result.horizon_ns)
     if result.flows:
         yield _flows(result.flows)
     yield _domains(result.domains, result.horizon_ns)
@@ -37,6 +47,8 @@ def _tasks(domains: Iterable[RunDomain]) -> Table:
     table = Table("responses", [*words("domain", "task"), *counts, *_RESPONSE_COLUMNS])
     for domain in domains:
         for task in domain.tasks:
+            if task.command is not None:
+                continue
             table.add_row(
                 domain.name,
                 task.name,
@@ -46,6 +58,29 @@ def _tasks(domains: Iterable[RunDomain]) -> Table:
                 *_responses(task.response_ns),
             )
     return table
+
+
+def _commands(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
+    columns = [*words("domain", "task"), *numbers("ran", "share"), *words("ended")]
+    table = Table("commands", columns)
+    for domain in domains:
+        for task in domain.tasks:
+            if task.command is not None:
+                table.add_row(
+                    domain.name,
+                    task.name,
+                    time_text(task.command.ran_ns),
+                    share_text(task.command.ran_ns / horizon_ns),
+                    ending_text(task.command),
+                )
+    return table
+
+
+def ending_text(command: RunCommand) -> str:
+    """How a command ended."""
+    if command.ended_ns is None:
+        return "with the run"
+    return f"by itself after {time_text(command.ended_ns)}, exit code {command.exit_code}"
 
 
 def _flows(flows: Iterable[RunFlow]) -> Table:

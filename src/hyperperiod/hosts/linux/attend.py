@@ -21,7 +21,9 @@ from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.watched import PATIENCE_S
 from hyperperiod.model import FailedError
 
-COMPLAINT: Final = re.compile(rf"^({script.COMPLAINT}|tasks: |events: |clients: ).*", re.MULTILINE)
+COMPLAINT: Final = re.compile(
+    rf"^({script.COMPLAINT}|tasks: |events: |supervise: |clients: ).*", re.MULTILINE
+)
 START_S: Final = (2, 8, 30)
 """How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
 must be there. A machine that counts leaps over what is left of it."""

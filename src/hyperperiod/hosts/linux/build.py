@@ -4,8 +4,8 @@
 The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
 sched_ext. With it come the libraries that the programs are linked against and a shell. All packages
 are only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
-hyperperiodctl, `tasks`, which runs a domain's tasks as threads, and `events`, which does to a run
-what is done to it from outside.
+hyperperiodctl, `tasks`, which runs a domain's tasks as threads, `supervise`, which starts and ends
+a command, and `events`, which does to a run what is done to it from outside.
 
 The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
 package or a source changed.
@@ -44,6 +44,7 @@ SYSROOT = (
     "libzstd1", "libc6-dev", "libc6", "linux-libc-dev",
 )  # fmt: skip
 SHELL = "busybox-static"
+BUSYBOX = "usr/bin/busybox"
 LIBRARIES = ("libc.so.6", "libbpf.so.1", "libelf.so.1", "libz.so.1", "libzstd.so.1")
 MULTIARCH = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
@@ -57,7 +58,9 @@ FLAGS = (
     *("-static", "-pthread", f"-I{SOURCES}", f"-DRING_OFFSET={GUEST_RING_OFFSET:#x}"),
 )
 EVENTS = (SOURCES / "guests" / "linux" / "events.c",)
-PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events")
+SUPERVISE = (SOURCES / "guests" / "linux" / "supervise.c",)
+OURS = (*TASKS, *EVENTS, *SUPERVISE)
+PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events", "supervise")
 OBJECT = "hyperperiod.bpf.o"
 FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin", "lib64", "lib", f"lib/{MULTIARCH}")
 
@@ -80,6 +83,11 @@ class Images:
     def with_layer(self, layer: Path) -> Images:
         """The same with one more archive of files."""
         return replace(self, layers=(*self.layers, layer))
+
+    @property
+    def busybox(self) -> Path:
+        """The shell and small programs that are in the initial file system."""
+        return self.folder / "root" / BUSYBOX
 
     @property
     def folder(self) -> Path:
@@ -163,7 +171,7 @@ def _compile(out: Path, root: Path) -> None:
     _run(out, [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}"])
     daemon = [f"OUT={out}", f"SYSROOT={root}", "CC=gcc", str(out / PROGRAMS[0])]
     _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
-    for name, sources in zip(PROGRAMS[2:], (TASKS, EVENTS), strict=True):
+    for name, sources in zip(PROGRAMS[2:], (TASKS, EVENTS, SUPERVISE), strict=True):
         compiled(out, root, ["gcc", *FLAGS, "-o", str(out / name), *map(str, sources)])
 
 
@@ -191,7 +199,7 @@ def _kernel(root: Path) -> Path:
 def _contents(out: Path, root: Path) -> dict[str, bytes | None]:
     """The initial file system: the shell, our programs, and the libraries that they load."""
     contents: dict[str, bytes | None] = dict.fromkeys(FOLDERS)
-    contents["bin/busybox"] = (root / "usr" / "bin" / "busybox").read_bytes()
+    contents["bin/busybox"] = (root / BUSYBOX).read_bytes()
     contents[f"lib64/{LOADER}"] = (root / "usr" / "lib64" / LOADER).read_bytes()
     for name in LIBRARIES:
         contents[f"lib/{MULTIARCH}/{name}"] = (root / "usr/lib" / MULTIARCH / name).read_bytes()
@@ -212,5 +220,5 @@ def _key(packages: Sequence[Path]) -> str:
     patterns = ("core/**/*.h", "hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile", "hosts/xen/*.h")
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
     headers = sorted((SOURCES / "guests").glob("*/*.h"))
-    digest = digest_of([version_of("gcc")], (*sources, *headers, *TASKS, *EVENTS, Path(__file__)))
+    digest = digest_of([version_of("gcc")], (*sources, *headers, *OURS, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -26,15 +27,16 @@ import numpy as np
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.linux import here, live, script
+from hyperperiod.hosts.linux import commands, here, live, script
 from hyperperiod.hosts.linux.attend import Beside, Left, RunOptions, attended, perform
 from hyperperiod.hosts.linux.build import Images, images
+from hyperperiod.hosts.linux.commands import Programs
 from hyperperiod.hosts.linux.machine import Machine
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, theft_count
 from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
-from hyperperiod.hosts.result import Counts, RunResult, make_result
+from hyperperiod.hosts.result import Counts, RunResult, TaskCount, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.measured import LINUX_KERNEL
 from hyperperiod.measured import read as read_measured
@@ -132,6 +134,7 @@ def run_counted(
     if not options.thefts:
         orders = [one._replace(system=one.system.replace(stolen=())) for one in orders]
     every = record(orders, options, progress)
+    _keep_printed(orders, every, options.folder)
     spent = _spent([json.loads(recorded.files["status"])["programs"] for recorded in every])
     return [
         (result_of(order, recorded, _jobs(order, recorded))[0], taken)
@@ -148,15 +151,20 @@ def record(
     for order in orders:
         refuse_order(order)
     built = images()
+    programs = [
+        commands.find(order.system, None if options.here else built.busybox) for order in orders
+    ]
     several = any(order.system.pcpus > 1 for order in orders)
     icount = not (several or options.here) if options.icount is None else options.icount
     alone = len(orders) == 1
     watch = _watch(max(order.horizon_ns for order in orders), options.patience_s, progress)
     if options.here:
-        left = attended(_beginning(orders, built, options), watch, options, alone=alone)
+        left = attended(_beginning(orders, programs, built, options), watch, options, alone=alone)
     else:
         left = perform(
-            lambda start_s: _machine(orders, built, options, icount=icount, start_s=start_s),
+            lambda start_s: _machine(
+                orders, programs, built, options, icount=icount, start_s=start_s
+            ),
             watch,
             options,
             alone=alone,
@@ -215,13 +223,36 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
         seed=order.seed,
         interrupted=recorded.interrupted,
         response_error=0.0,
-        tasks=count_tasks(system, records, end_ns),
+        tasks=_with_commands(system, count_tasks(system, records, end_ns), recorded.files),
         vcpus=count_vcpus(system, records),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, end_ns),
         timing=None if recorded.icount else "host",
     )
     return make_result(system, counts), records
+
+
+def _with_commands(
+    system: System, counts: Sequence[TaskCount], left: Mapping[str, bytes]
+) -> list[TaskCount]:
+    """The counts of tasks, with what those came to that are commands."""
+    return [
+        count
+        if placed.task.command is None
+        else replace(count, command=commands.came_to(placed, left))
+        for placed, count in zip(tasks_of(system), counts, strict=True)
+    ]
+
+
+def _keep_printed(orders: Sequence[Order], every: Sequence[Recorded], folder: Path | None) -> None:
+    """Keeps what commands have printed in a folder of the run's; of several runs, in one each."""
+    if folder is None:
+        return
+    kept = folder / commands.FOLDER
+    shutil.rmtree(kept, ignore_errors=True)
+    for number, (order, recorded) in enumerate(zip(orders, every, strict=True)):
+        place = kept if len(orders) == 1 else kept / str(number)
+        commands.keep_printed(order.system, recorded.files, place)
 
 
 def _wrong(system: System, key: str, found: str, allowed: str) -> InputError:
@@ -241,6 +272,7 @@ def _refuse(system: System, horizon_ns: int) -> None:
             raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
     if len(tasks_of(system)) > TASK_LIMIT:
         raise wrong("task", str(len(tasks_of(system))), f"at most {TASK_LIMIT}")
+    commands.refuse(system)
     for domain in system.domains:
         where = f"domain {domain.name}: "
         if domain.scheduler not in live.INSIDE:
@@ -278,20 +310,30 @@ def _spent(counters: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str
 
 
 def _machine(
-    orders: Sequence[Order], built: Images, options: RunOptions, *, icount: bool, start_s: int
+    orders: Sequence[Order],
+    programs: Sequence[Programs],
+    built: Images,
+    options: RunOptions,
+    *,
+    icount: bool,
+    start_s: int,
 ) -> Machine:
     cpus = range(_pcpus(orders))
     beside = options.beside or Beside()
+    prepare, files = beside.lines, _words(orders, programs, options, icount=icount)
+    if any(programs):
+        prepare = commands.PREPARE + prepare
+        files |= commands.files_of(programs)
     text = script.init(
-        _runs(orders, options, cpus), cpus=_locks(orders), start_s=start_s, prepare=beside.lines
+        _runs(orders, options, cpus), cpus=_locks(orders), start_s=start_s, prepare=prepare
     )
-    files = {"init": text.encode(), **_words(orders, options, icount=icount)}
+    files["init"] = text.encode()
     files |= {f"bin/{name}": data for name, data in beside.programs.items()}
     return Machine(built, files, cpus=len(cpus), icount=icount)
 
 
 def _beginning(
-    orders: Sequence[Order], built: Images, options: RunOptions
+    orders: Sequence[Order], programs: Sequence[Programs], built: Images, options: RunOptions
 ) -> Callable[[int, Path], AbstractContextManager[here.Here]]:
     """What begins the runs on the kernel of this machine; errors are those of `here`."""
     here.require()
@@ -301,7 +343,7 @@ def _beginning(
     cpus = range(pcpus) if options.cpus is None else options.cpus
     here.require_cpus(cpus, pcpus)
     runs = _runs(orders, options, cpus)
-    files = _words(orders, options, icount=False)
+    files = _words(orders, programs, options, icount=False)
 
     def begin(start_s: int, console: Path) -> AbstractContextManager[here.Here]:
         def text(place: script.Place) -> str:
@@ -323,7 +365,7 @@ def _locks(orders: Sequence[Order]) -> int:
 def _runs(orders: Sequence[Order], options: RunOptions, cpus: Sequence[int]) -> list[str]:
     """The parts of a script for the runs."""
     return [
-        script.run_tasks(order.system, number, _outside(order, options), cpus)
+        script.run_tasks(order.system, number, order.horizon_ns, _outside(order, options), cpus)
         for number, order in enumerate(orders)
     ]
 
@@ -333,15 +375,18 @@ def _outside(order: Order, options: RunOptions) -> dict[str, Outsider]:
 
 
 def _words(
-    orders: Sequence[Order], options: RunOptions, *, icount: bool
+    orders: Sequence[Order], programs: Sequence[Programs], options: RunOptions, *, icount: bool
 ) -> dict[str, bytes | None]:
     """What processes are told, as files."""
     files: dict[str, bytes | None] = {"words": None}
     for number, order in enumerate(orders):
         files[f"words/{number}"] = None
-        for domain in range(len(order.system.domains)):
-            told = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
-            files[f"words/{number}/{domain}"] = told.encode()
+        for placed in commands.commands_of(order.system):
+            told = commands.words(placed, programs[number], here=options.here)
+            files[f"words/{number}/command{placed.id}"] = told
+        for domain in script.domains_of_tasks(order.system):
+            said = script.words(order.system, domain, order.horizon_ns, order.seed, icount=icount)
+            files[f"words/{number}/{domain}"] = said.encode()
         for name, outsider in _outside(order, options).items():
             files[f"words/{number}/{name}"] = outsider.text.encode()
     return files
@@ -369,8 +414,11 @@ def _jobs(order: Order, recorded: Recorded) -> Jobs:
 
 
 def domain_rings(system: System, recorded: Recorded) -> Iterator[rings.Ring]:
-    """The ring of each domain's process. FailedError if one is full."""
+    """The ring of each domain's process; commands have none. FailedError if one is full."""
     for number, domain in enumerate(system.domains):
+        if commands.has_commands(domain):
+            yield rings.silent_ring()
+            continue
         name = f"the process of domain {domain.name}"
         ring = rings.read_ring(_reader(recorded.files[f"ring{number}"]), 0, name)
         if ring.lost:
@@ -422,10 +470,18 @@ def _begun(part: Replayed) -> Replayed:
 
 
 def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
-    """When jobs are released as far as the draws say, whoever is first in a domain."""
+    """When jobs are released as far as the draws say, whoever is first in a domain.
+
+    A command has no jobs: what it does when, nobody says.
+    """
     domains = (domain.replace(scheduler=Scheduler.FIFO) for domain in system.domains)
     scenario = make_scenario(system.replace(domains=tuple(domains)), end_ns, seed)
-    return Drawn([scenario.releases(placed.id, end_ns) for placed in tasks_of(system)])
+    return Drawn(
+        [
+            scenario.releases(placed.id, end_ns) if placed.task.command is None else ()
+            for placed in tasks_of(system)
+        ]
+    )
 
 
 def _allow(header: Header, recorded: Recorded, late_ns: int) -> None:

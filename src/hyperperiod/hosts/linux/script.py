@@ -3,9 +3,10 @@
 
 It starts hyperperiodd and asks it for the system's policy and servers. Then a process for each
 domain makes the threads of its tasks, which sleep until the epoch, an instant of Linux's clock that
-is the core's time 0. What is done to the run from outside has processes of its own (outside.py).
-When all are there the scheduler is put in force. At the horizon the processes end; the scheduler's
-rings and theirs are left in a folder. Whatever goes wrong ends it too, and is said on the console.
+is the core's time 0; commands begin then, each in a cgroup of its own (commands.py). What is done
+to the run from outside has processes of its own (outside.py). When all are there the scheduler is
+put in force. At the horizon the processes end; the scheduler's rings and theirs are left in a
+folder. Whatever goes wrong ends it too, and is said on the console.
 
 In a machine of QEMU's (`init`) the script is the first program: it makes the folders that a Linux
 needs, writes what is left to the port of results, and turns the machine off. On the kernel of this
@@ -20,7 +21,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from hyperperiod.hosts.linux import live
+from hyperperiod.hosts.linux import commands, live
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
@@ -43,7 +44,12 @@ busybox mkdir -p /left /run/hyperperiod
 busybox --install -s /bin
 exec >/dev/console 2>&1
 left=/left tmp=/tmp words=/words object=/bin/hyperperiod.bpf.o
-orders=/dev/vport0p2
+orders=/dev/vport0p2 commands=/sys/fs/cgroup/commands
+
+# What commands print must leave room for all else that is kept in memory.
+limit() {
+    mount -t tmpfs -o size=64m printed "$1"
+}
 
 over() {
     poweroff -f
@@ -64,13 +70,26 @@ restore() {
     [ -z "$daemon" ] || kill $daemon 2>/dev/null
     [ -z "$tasks" ] || kill -9 $tasks 2>/dev/null
     [ -z "$daemon$tasks" ] || wait $daemon $tasks
+    [ ! -d "$commands" ] || end_commands
     [ -z "$asked" ] || rm -rf "$folder"
+}
+end_commands() {
+    echo 1 >"$commands/cgroup.kill"
+    for look in $(seq 200); do
+        rmdir "$commands"/* "$commands" 2>/dev/null
+        [ -d "$commands" ] || return
+        sleep 0.05
+    done
 }
 trap restore EXIT
 trap 'asked=1; exit 1' HUP INT TERM
 export HYPERPERIOD_CONTROL="$tmp/control" PATH="$programs:$PATH"
 counted=$(cat $counting)
-daemon= tasks= asked=
+daemon= tasks= asked= commands=/sys/fs/cgroup/hyperperiod-run-$$
+
+limit() {
+    :
+}
 
 # What was built is linked against libraries that this machine need not have.
 linked() {
@@ -231,17 +250,31 @@ def run(number: int, requests: Iterable[str], prepare: str, processes: str, wait
 
 
 def run_tasks(
-    system: System, number: int, outside: Mapping[str, Outsider], cpus: Sequence[int]
+    system: System,
+    number: int,
+    horizon_ns: int,
+    outside: Mapping[str, Outsider],
+    cpus: Sequence[int],
 ) -> str:
-    """The part of the script for a run of a system's tasks, a process for each domain.
+    """The part of the script for a run of a system's tasks: processes of domains, and commands.
 
     `cpus` are those that the pcpus are.
     """
     own = sorted(cpus[: system.pcpus])
-    processes = "".join(_process(system, domain) for domain in range(len(system.domains)))
-    processes += "".join(_outside(name, one, own[one.pcpu]) for name, one in outside.items())
-    waiting = len(system.domains) + len(outside)
-    return run(number, requests(system, own), "", processes, waiting)
+    processes = [
+        *(_process(system, domain) for domain in domains_of_tasks(system)),
+        *(commands.process(placed, horizon_ns) for placed in commands.commands_of(system)),
+        *(_outside(name, one, own[one.pcpu]) for name, one in outside.items()),
+    ]
+    prepare = commands.groups(system)
+    return run(number, requests(system, own), prepare, "".join(processes), len(processes))
+
+
+def domains_of_tasks(system: System) -> list[int]:
+    """The domains that have a process for their tasks; commands do the work of the others."""
+    return [
+        number for number, domain in enumerate(system.domains) if not commands.has_commands(domain)
+    ]
 
 
 def cpus_of(systems: Sequence[System]) -> int:
