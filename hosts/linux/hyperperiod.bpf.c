@@ -172,6 +172,12 @@ static __always_inline void count_free(struct managed *cpu) {
     cpu->rest_ns -= hp_least(cpu->rest_ns, core_time() - cpu->free_ns);
 }
 
+/* The background's turn is over: for what it had of it, it rests. */
+static __always_inline void end_turn(struct managed *cpu) {
+    if (cpu->is_lent)
+        cpu->rest_ns = LX_RESTS * hp_most(core_time() - cpu->free_ns, LX_SHORT_TURN_NS);
+}
+
 /*
  * Servers that take what others leave would leave nothing to the background. So in time that nobody
  * was promised it has a turn from time to time; else it waits, and is looked at when it may have
@@ -180,12 +186,11 @@ static __always_inline void count_free(struct managed *cpu) {
 static __always_inline bool has_turn(struct managed *cpu) {
     cpu->free_ns = core_time();
     if (cpu->rest_ns > 0 || !scx_bpf_dsq_move_to_local(BACKGROUND)) {
-        const hp_u64 rest_ns = cpu->rest_ns > 0 ? cpu->rest_ns : LX_REST_NS;
+        const hp_u64 rest_ns = cpu->rest_ns > 0 ? cpu->rest_ns : LX_RESTS * LX_TURN_NS;
 
         cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + rest_ns);
         return false;
     }
-    cpu->rest_ns = LX_REST_NS;
     cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
     cpu->granted = LX_NOBODY;
     cpu->is_lent = 1;
@@ -211,6 +216,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     /* Whoever of the background ends its turn early ends it for all. */
     if (has_to_pick(cpu) || cpu->is_lent) {
         cpu->pick_owed = 0;
+        end_turn(cpu);
         others = pick(cpu);
         if (others)
             ask_all(lock_at(cpu->place), others);

@@ -71,8 +71,10 @@ enum lx_inside {
 #define LX_TURN_NS 1000000ull
 
 /* In time that nobody was promised, and that servers have because they can do with more (best
- * effort, extra), background has a turn again after so much of it: a tenth. */
-#define LX_REST_NS (9 * LX_TURN_NS)
+ * effort, extra), background has a tenth: after a turn it rests for so many times what it had of
+ * it. One that is shorter, because its threads go to sleep, counts as a short turn. */
+#define LX_RESTS 9u
+#define LX_SHORT_TURN_NS 100000ull
 
 /*
  * The state, which is mapped.
