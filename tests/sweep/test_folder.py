@@ -120,6 +120,31 @@ def test_another_experiment_is_refused(tmp_path: Path) -> None:
     assert files_of(tmp_path / "out") == before
 
 
+def test_a_folder_without_rows_is_for_whoever_comes(tmp_path: Path) -> None:
+    """What a sweep has left behind that did no part is gone, and all is as in a new folder."""
+    swept(written(tmp_path, SMALL), tmp_path / "new")
+    other = SMALL.replace("systems = 8", "systems = 9")
+    swept(written(tmp_path, other, "other.toml"), tmp_path / "out")
+    for part in (tmp_path / "out/systems").iterdir():
+        part.unlink()
+    (tmp_path / "out/tasks/part-00099.parquet").write_bytes(b"half")
+    done = swept(tmp_path / "sweep.toml", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "new")
+    for name in ("sweep.json", "report.html"):
+        assert (tmp_path / "out" / name).read_text() == (tmp_path / "new" / name).read_text()
+
+
+def test_a_description_that_is_no_sweeps_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out/tasks").mkdir(parents=True)
+    kept = {"sweep.json": "[1]", "tasks/part-1.parquet": "mine"}
+    for name, text in kept.items():
+        (tmp_path / "out" / name).write_text(text)
+    done = swept(written(tmp_path, SMALL), tmp_path / "out")
+    assert done.returncode == 2
+    assert {name: (tmp_path / "out" / name).read_text() for name in kept} == kept
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/letter.txt").write_text("dear")

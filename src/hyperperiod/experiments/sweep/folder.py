@@ -92,7 +92,11 @@ def opened(path: Path, experiment: Experiment, key: str = "--out") -> Iterator[S
 
 
 def _claim(path: Path, experiment: Experiment, key: str) -> None:
-    """Notes what the folder is for; InputError if it is for something else."""
+    """Notes what the folder is for; InputError if it is for something else.
+
+    A sweep that ended before its first part was done, by an error perhaps, has nothing to lose: its
+    folder is another one's for the asking.
+    """
     description = path / DESCRIPTION
     said = {
         "experiment": experiment.sweep.name,
@@ -104,20 +108,30 @@ def _claim(path: Path, experiment: Experiment, key: str) -> None:
     if not description.exists():
         if any(path.iterdir()):
             raise InputError(str(path), None, key, "a folder with other files", "an empty one")
-        _write_whole(description, json.dumps(said, indent=2).encode() + b"\n")
+        _describe(description, said)
         return
     try:
         known = json.loads(description.read_text())
-        same = known["digest"] == said["digest"]
+        digest = known["digest"]
     except (ValueError, KeyError, TypeError):
-        same = False
-    if not same:
+        digest = None
+    if digest is not None and not SweepFolder(path).done():
+        for table in TABLES:
+            for rest in (path / table).glob("part-*.parquet"):
+                rest.unlink()
+        _describe(description, said)
+        return
+    if digest != said["digest"]:
         found = "the results of another experiment"
         raise InputError(str(path), None, key, found, "a new folder, or that of this file")
     if known.get("version") != VERSION:
         found = f"results of version {known.get('version')}"
         allowed = f"those of {VERSION}, whose numbers may differ: a new folder"
         raise InputError(str(path), None, key, found, allowed)
+
+
+def _describe(description: Path, said: Mapping[str, object]) -> None:
+    _write_whole(description, json.dumps(said, indent=2).encode() + b"\n")
 
 
 def _write_whole(path: Path, data: bytes) -> None:
