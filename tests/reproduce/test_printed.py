@@ -109,3 +109,16 @@ def test_the_command_lists_them() -> None:
     listed = json.loads(CliRunner().invoke(main, ["reproduce", "--list", "--json"]).stdout)
     assert [one["name"] for one in listed["printed"]] == [one.name for one in load_printed()]
     assert CliRunner().invoke(main, ["reproduce"]).exit_code == 2
+
+
+def test_a_listed_name_that_is_not_measured_says_what_shows_it() -> None:
+    others = [one for one in load_printed() if one.name not in NAMES]
+    assert len(others) > 20
+    for one in others:
+        said = CliRunner().invoke(main, ["reproduce", one.name])
+        assert said.exit_code == 2
+        shown = f"`hyperperiod {one.run}`" if one.run else one.seen
+        assert f"found '{one.name}'; allowed: " in said.stderr
+        assert shown in said.stderr
+    said = CliRunner().invoke(main, ["reproduce", "rt-xen-table11"])
+    assert (said.exit_code, "did you mean rt-xen-" in said.stderr) == (2, True)

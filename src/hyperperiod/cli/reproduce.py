@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,7 @@ from hyperperiod.hosts import HOSTS
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
     from hyperperiod.experiments.reproduce.on_host import Host
+    from hyperperiod.experiments.reproduce.printed import Printed
 
 NAMES = (
     "csa-fig4",
@@ -52,13 +53,33 @@ NAMES = (
 )
 
 
+class Measured(OneOf):
+    """The name of a figure that is measured here; of a listed one that is not, what shows it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            from hyperperiod.experiments.reproduce.printed import load_printed
+
+            for one in load_printed():
+                if one.name == value:
+                    self.fail(f"found {value!r}; allowed: {_instead(one)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _instead(listed: Printed) -> str:
+    """What to do for a figure or table that has no experiment of its own."""
+    if listed.run:
+        return f"`hyperperiod {listed.run}`, which measures it"
+    return f"what is measured: it explains something, and {listed.seen} shows the same"
+
+
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """Reads a time as whole nanoseconds; None where none was given."""
     return None if text is None else read_time(ctx, param, text)
 
 
 @click.command()
-@click.argument("name", type=OneOf(NAMES), metavar="NAME", required=False)
+@click.argument("name", type=Measured(NAMES), metavar="NAME", required=False)
 @click.option(
     "--list",
     "as_list",
