@@ -12,7 +12,7 @@ COMMANDS = {
     "analyze": "Compute interfaces and say whether every deadline of SYSTEM holds.",
     "compare": "Run SYSTEM under several policies, or on several hosts, side by side.",
     "doctor": "Show what works here, what is missing, and how to install it.",
-    "examples": "List the example systems, or copy the one called NAME to look at, run and change.",
+    "examples": "List example systems and sweeps, or copy the one called NAME, to run and change.",
     "export": "Write SYSTEM for a host of yours, or for another tool.",
     "fit": "Choose interfaces, pcpus and priorities for SYSTEM.",
     "latency": "Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.",

@@ -8,25 +8,37 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hyperperiod.cli import main
+from hyperperiod.experiments.sweep.experiment import load_sweep
 
-SYSTEMS = Path(__file__).parents[2] / "systems"
+TOP = Path(__file__).parents[2]
+SYSTEMS, SWEEPS = TOP / "systems", TOP / "experiments" / "sweeps"
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["examples", *arguments])
 
 
+def names(text: str) -> list[str]:
+    return sorted(line.split()[0] for line in text.splitlines())
+
+
 def test_every_example_has_a_line() -> None:
     result = run()
     assert result.exit_code == 0
-    listed = {line.split()[0]: line for line in result.stdout.splitlines()}
-    assert sorted(listed) == sorted(path.stem for path in SYSTEMS.glob("*.toml"))
+    systems, sweeps = result.stdout.split("\n\nFor `hyperperiod sweep`:\n")
+    assert names(sweeps) == sorted(path.stem for path in SWEEPS.glob("*.toml"))
+    assert names(systems) == sorted(path.stem for path in SYSTEMS.glob("*.toml"))
+    assert not {*names(sweeps)} & {*names(systems)}, "a name is one file's"
+    listed = {line.split()[0]: line for line in systems.splitlines()}
     assert "Flight control: four virtual machines" in listed["flight-control"]
 
 
 def test_the_list_as_json() -> None:
     examples = json.loads(run("--json").stdout)["examples"]
-    assert {one["name"] for one in examples} == {path.stem for path in SYSTEMS.glob("*.toml")}
+    assert {(one["kind"], one["name"]) for one in examples} == {
+        *(("system", path.stem) for path in SYSTEMS.glob("*.toml")),
+        *(("sweep", path.stem) for path in SWEEPS.glob("*.toml")),
+    }
     assert all(one["about"].endswith(".") for one in examples), "a whole sentence each"
 
 
@@ -37,6 +49,13 @@ def test_a_copy_is_the_file_itself(tmp_path: Path) -> None:
     copy = folder / "flight-control.toml"
     assert result.stdout == f"{copy}\n"
     assert copy.read_bytes() == (SYSTEMS / "flight-control.toml").read_bytes()
+
+
+def test_a_copied_sweep_can_be_begun(tmp_path: Path) -> None:
+    assert run("global-edf-tests", "--into", str(tmp_path)).exit_code == 0
+    copy = tmp_path / "global-edf-tests.toml"
+    assert copy.read_bytes() == (SWEEPS / "global-edf-tests.toml").read_bytes()
+    assert load_sweep(str(copy)).points
 
 
 def test_a_file_in_the_way_stays_as_it_is(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod examples`: the example systems that come with the package."""
+"""`hyperperiod examples`: the example systems and sweeps that come with the package."""
 
 from __future__ import annotations
 
@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 )
 @json_option
 def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
-    """List the example systems, or copy the one called NAME to look at, run and change.
+    """List example systems and sweeps, or copy the one called NAME, to run and change.
 
     A file that is there already is never overwritten.
     """
     from hyperperiod.cli.output import print_json
     from hyperperiod.cli.screen import Screen
-    from hyperperiod.resources import SYSTEMS
+    from hyperperiod.resources import EXPERIMENTS, SYSTEMS
 
-    files = {path.stem: path for path in sorted(SYSTEMS.glob("*.toml"))}
+    folders = {"system": SYSTEMS, "sweep": EXPERIMENTS / "sweeps"}
+    kinds = {
+        kind: {path.stem: path for path in sorted(place.glob("*.toml"))}
+        for kind, place in folders.items()
+    }
     if name is not None:
+        files = {stem: path for found in kinds.values() for stem, path in found.items()}
         copied = str(_copy(files, name.removesuffix(".toml"), folder or Path()))
         if as_json:
             print_json({"copied": copied})
@@ -43,18 +48,27 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
         return
     if folder is not None:
         raise click.UsageError("--into goes with the NAME of an example")
-    about = {stem: _first_line(path) for stem, path in files.items()}
+    about = [
+        {"name": stem, "kind": kind, "about": _first_line(path)}
+        for kind, files in kinds.items()
+        for stem, path in files.items()
+    ]
     if as_json:
-        print_json({"examples": [{"name": stem, "about": text} for stem, text in about.items()]})
+        print_json({"examples": about})
         return
     screen = Screen()
-    indent = max(map(len, about)) + 2
-    for stem, text in about.items():
-        screen.line(f"{stem.ljust(indent)}{text}", indent=indent)
+    indent = max(len(one["name"]) for one in about) + 2
+    for kind, files in kinds.items():
+        if kind == "sweep":
+            screen.line()
+            screen.line("For `hyperperiod sweep`:")
+        for one in about:
+            if one["name"] in files:
+                screen.line(f"{one['name'].ljust(indent)}{one['about']}", indent=indent)
 
 
 def _first_line(path: Path) -> str:
-    """What a system file says about itself in its first line, a comment."""
+    """What a file says about itself in its first line, a comment."""
     with path.open(encoding="utf-8") as file:
         return file.readline().removeprefix("#").strip()
 
