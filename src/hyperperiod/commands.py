@@ -31,8 +31,8 @@ COMMANDS = {
 PROSE = """\
   Real-time virtual machines: computed, predicted, run and measured.
 
-  A SYSTEM is a TOML file (see systems/), a CARTS .xml file, a .csv table of
-  tasks or a .json workload of rt-app.
+  A SYSTEM is a TOML file (`hyperperiod examples` has some), a CARTS .xml file,
+  a .csv table of tasks or a .json workload of rt-app.
 
   \b
   Exit codes:

@@ -75,3 +75,14 @@ def test_the_choices_are_those_of_the_lab() -> None:
     command = importlib.import_module("hyperperiod.cli.latency")
     assert command.SCENARIOS == SCENARIOS
     assert set(command.QUIRKS) == set(QUIRKS)
+
+
+def test_the_page_marks_interrupts_that_nobody_answers(tmp_path: Path) -> None:
+    page = tmp_path / "latency.html"
+    latency("--scenario", "interrupt", "--policies", "ds,polling,rtds", "--report", str(page))
+    cells = re.findall(
+        r"<tr><th>(\w+)</th>.*?</td>\s*<td>[\d\s]+</td>\s*(<td.*?</td>)", page.read_text(), re.S
+    )
+    found = {policy: ('class="bad"' in cell, cell) for policy, cell in cells}
+    assert [found[policy][0] for policy in ("ds", "polling", "rtds")] == [False, True, True]
+    assert ">all<" in found["rtds"][1]
