@@ -49,6 +49,14 @@ def test_what_is_printed_is_allowed_and_read_again(path: Path) -> None:
     checked(printed("simulate", str(path), "--horizon", "5ms"))
 
 
+def test_what_is_wrong_with_an_object_of_another_kind_is_not_said_at_length() -> None:
+    analysis = json.loads(printed("analyze", str(FLIGHT)))
+    with pytest.raises(InputError) as caught:
+        RunResult.of(analysis)
+    assert len(caught.value.problems) == 50
+    assert caught.value.problems[0].key == "host"
+
+
 def test_a_result_is_known_by_its_keys() -> None:
     keys = {command: [field.name for field in fields(kind)] for kind, command in RESULTS.items()}
     for command, names in keys.items():

@@ -2,7 +2,7 @@
 """The two ways in which a command can be unable to begin, and how a run can fail.
 
 `InputError`: what the user gave is wrong. It names file, line and key, what was found and
-what is allowed, and carries every problem that was found, not just the first (exit code 2).
+what is allowed, and carries the problems that were found, not just the first (exit code 2).
 `MissingError`: the machine lacks something. It names the command that installs it (exit
 code 3). `FailedError`: a machine was started and did not come to its end (exit code 70). All are
 for people: none is ever shown as a traceback.
@@ -14,6 +14,8 @@ import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+PROBLEM_LIMIT = 50
+"""More problems than this help nobody."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """What the operating system says where the place is right and the disk is full."""
 
@@ -42,10 +44,10 @@ class InputError(Exception):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> InputError:
-        """One error for all problems of a file; there must be at least one."""
+        """One error for all problems of a file, or the first of many; there must be one."""
         assert problems, "an input error needs a problem"
         error = cls.__new__(cls)
-        error._adopt(problems)
+        error._adopt(problems[:PROBLEM_LIMIT])
         return error
 
     def _adopt(self, problems: Sequence[Problem]) -> None:

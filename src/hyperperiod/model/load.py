@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 FILE_LIMIT_BYTES = 1 << 20
 # What only systems are called: results end in .json as well.
 SYSTEM_ENDINGS = (".toml", ".xml", ".csv")
-# More problems than this help nobody.
-PROBLEM_LIMIT = 50
 # The name of standard input, and the endings that say what a file is written in.
 STDIN = "-"
 FORMS = ("toml", "xml", "csv", "json")
@@ -101,7 +99,7 @@ def _refusal(name: str, findings: list[Finding], line_of: LineOf) -> InputError:
         for one in findings
     ]
     problems.sort(key=lambda problem: problem.line or 0)
-    return InputError.of(problems[:PROBLEM_LIMIT])
+    return InputError.of(problems)
 
 
 def require_system(given: object) -> None:
@@ -118,7 +116,7 @@ def require_pins(system: System) -> None:
         for path, found, allowed in system.missing_pins()
     ]
     if problems:
-        raise InputError.of(problems[:PROBLEM_LIMIT])
+        raise InputError.of(problems)
 
 
 def shown_name(name: str) -> str:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hyperperiod._check import Fields
 from hyperperiod.model.errors import InputError, Problem
-from hyperperiod.model.load import PROBLEM_LIMIT, SYSTEM_ENDINGS
+from hyperperiod.model.load import SYSTEM_ENDINGS
 from hyperperiod.model.part import entries_of, show_path
 from hyperperiod.model.policy import Budget, Order, Slack
 from hyperperiod.model.units import format_time
@@ -247,7 +247,7 @@ def check_header(path: Path, header: Mapping[str, Any]) -> Header:
         raise InputError.of(
             [
                 Problem(str(path), None, show_path(one.path), one.found, one.allowed)
-                for one in reading.findings[:PROBLEM_LIMIT]
+                for one in reading.findings
             ]
         )
     if header["format"] != FORMAT:
