@@ -59,6 +59,12 @@ def test_every_claim_holds(figure: Figure) -> None:
     assert all(claim.holds for claim in figure.claims), figure.claims
 
 
+def test_claims_about_gains_have_their_intervals(figure: Figure) -> None:
+    gains = [claim for claim in figure.claims if "gain" in claim.text]
+    assert len(gains) == 4
+    assert all("% (95 %: " in claim.ours for claim in gains), gains
+
+
 @pytest.mark.slow
 def test_every_claim_holds_in_full() -> None:
     full = experiment().reproduce(Asked(), lambda _done: None)

@@ -35,6 +35,7 @@ def test_the_command_offers_what_there_is() -> None:
 def test_on_one_pcpu_the_paper_is_right(name: str) -> None:
     figure = reproduced(name)
     assert [claim.holds for claim in figure.claims] == [True] * 3, figure.claims
+    assert all("(95 %: " in claim.ours for claim in figure.claims), "means have their intervals"
 
 
 def test_on_two_pcpus_a_spare_as_long_as_the_hyperperiod_idles_away() -> None:

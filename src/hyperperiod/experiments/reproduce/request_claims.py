@@ -74,8 +74,10 @@ class RequestJudge:
             yield Claim(
                 "The paper's gain lies between ours for little and for much work in the database.",
                 f"{theirs:.1%}",
-                f"{min(row.gain for row in last.values()):.1%} to"
-                f" {max(row.gain for row in last.values()):.1%}",
+                " to ".join(
+                    _gain_text(choose(last.values(), key=lambda row: row.gain))
+                    for choose in (min, max)
+                ),
                 least[1] <= theirs <= most[0],
             )
 
@@ -84,12 +86,14 @@ class RequestJudge:
         # Whose interval reaches from one side of the limit to the other is on neither.
         first = next((count for count in self.clients if gains[count][1] > GAIN), None)
         clear = first is not None and gains[first][0] > GAIN
+        begins = "" if first is None else f", where it is {_gain_text(_row_at(rows, run, first))}"
         full = self._full(run, rows)
         return Claim(
             f"{run.name} in the database: the gain begins where the demand of a tier passes what"
             " RTDS promises it.",
             self.paper.trend,
-            f"it is above {GAIN:.0%} from {first} clients on; {full} ask for all that is promised",
+            f"it is above {GAIN:.0%} from {first} clients on{begins};"
+            f" {full} ask for all that is promised",
             clear and first == next((count for count in self.clients if count > full), None),
         )
 

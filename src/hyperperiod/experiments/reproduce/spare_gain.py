@@ -304,11 +304,12 @@ class SpareGain(MeasuredFigure[SpareGainRow]):
         # A load whose interval reaches from one side of the limit to the other is on neither.
         first = next((load for load in loads if low[load] < GAIN), None)
         clear = first is None or high[first] < GAIN
+        begins = "" if first is None else f", where it is {shown[first]}"
         past = self._first_past(self._guaranteed(run), loads)
         yield Claim(
             f"{run.name}: the great gain begins where the last VM's demand passes its promise.",
             self.paper.gain,
-            f"the ratio is first below {GAIN} at {_percent(first)}; the demand passes the"
+            f"the ratio is first below {GAIN} at {_percent(first)}{begins}; the demand passes the"
             f" promise of RTDS between {_before(past, loads)} % and {past} %"
             f"{self._why(run, fails=first != past)}",
             first == past and clear,
