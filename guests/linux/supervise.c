@@ -15,8 +15,9 @@
 //
 //   RAN ENDED STATUS
 //
-// for how long (ns) the processes of the cgroup ran between EPOCH and END, when (ns since EPOCH)
-// the command had ended by itself and with which exit code, as shells have it; -1 -1 if it had not.
+// for how long (ns), as the kernel counts, the processes of the cgroup ran between EPOCH and END,
+// when (ns since EPOCH) the command had ended by itself and with which exit code, as shells have
+// it; -1 -1 if it had not.
 //
 // It is a process of real time, so that servers that leave nothing to others do not keep it from
 // ending the command; it only runs when something happens. What is wrong is said on standard

@@ -169,9 +169,10 @@ def test_a_command_is_one_of_this_machine(left: Left) -> None:
     (task,) = domain["tasks"]
     assert left.text("whole.log") == "/tmp\n"
     assert task["command"]["exit_code"] is None
-    # The kernel notes what a command has run at its ticks at the latest.
-    assert abs(task["command"]["ran_ns"] - domain["supply_ns"]) < 5_000_000
-    assert 96_000_000 <= domain["supply_ns"] <= 100_100_000
+    # While it begins it waits for its files. Under cbs a server that wakes up may begin a period
+    # anew: so there are 51 budgets in 50 periods at most, and a grant that ends late.
+    assert task["command"]["ran_ns"] == domain["supply_ns"]
+    assert 92_000_000 <= domain["supply_ns"] <= 102_200_000
 
 
 @pytest.mark.slow

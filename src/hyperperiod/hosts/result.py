@@ -45,7 +45,7 @@ class Responses(ResultObject):
 
 
 class RunCommand(ResultObject):
-    """What a command came to: its processes ran for `ran_ns` in all.
+    """What a command came to: its processes ran for `ran_ns`, by the record of the scheduler.
 
     It ended by itself at `ended_ns`, with `exit_code` as shells have it; both are null if it was
     ended with the run.

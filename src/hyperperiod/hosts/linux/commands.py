@@ -270,15 +270,39 @@ def process(placed: PlacedTask, horizon_ns: int) -> str:
 # --- what comes of them --------------------------------------------------------------------------
 
 
-def came_to(placed: PlacedTask, left: Mapping[str, bytes]) -> RunCommand:
-    """What a command came to, from the files that a run has left."""
-    ran_ns, ended_ns, status = map(int, left[f"command{placed.id}"].split())
-    ended = ended_ns >= 0
-    return RunCommand(
-        ran_ns=ran_ns,
-        ended_ns=ended_ns if ended else None,
-        exit_code=status if ended else None,
-    )
+class _Told(NamedTuple):
+    """What is told of a command when it is over: what the kernel has counted, and how it ended."""
+
+    counted_ns: int
+    ended_ns: int
+    exit_code: int
+
+
+def came_to(
+    system: System, left: Mapping[str, bytes], supplies_ns: Sequence[int]
+) -> dict[int, RunCommand]:
+    """What commands came to, by the ids of their tasks, from the files that a run has left.
+
+    A command ran when its vcpu did (`supplies_ns`, by the ids of vcpus). Several on one vcpu share
+    that as the kernel has counted what their processes took, which alone is no good measure: where
+    its clock is not stable it counts too little.
+    """
+    vcpus = {(vcpu.domain_index, vcpu.index): vcpu.id for vcpu in vcpus_of(system)}
+    at = {
+        placed.id: vcpus[placed.domain_index, placed.task.vcpu or 0]
+        for placed in commands_of(system)
+    }
+    told = {number: _Told(*map(int, left[f"command{number}"].split())) for number in at}
+    found = {}
+    for number, one in told.items():
+        here = [told[other].counted_ns for other, vcpu in at.items() if vcpu == at[number]]
+        ended = one.ended_ns >= 0
+        found[number] = RunCommand(
+            ran_ns=supplies_ns[at[number]] * one.counted_ns // max(1, sum(here)),
+            ended_ns=one.ended_ns if ended else None,
+            exit_code=one.exit_code if ended else None,
+        )
+    return found
 
 
 def keep_printed(system: System, left: Mapping[str, bytes], folder: Path) -> None:

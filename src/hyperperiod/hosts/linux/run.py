@@ -36,7 +36,7 @@ from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, thef
 from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
-from hyperperiod.hosts.result import Counts, RunResult, TaskCount, make_result
+from hyperperiod.hosts.result import Counts, RunResult, TaskCount, VcpuCount, make_result
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.measured import LINUX_KERNEL
 from hyperperiod.measured import read as read_measured
@@ -217,14 +217,15 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
             with order.trace_path.open("ab") as file:
                 file.write(records.tobytes())
     picks = [count for part in replayed for count in part.picks(end_ns)]
+    tasks, vcpus = count_tasks(system, records, end_ns), count_vcpus(system, records)
     counts = Counts(
         host=HOST,
         end_ns=end_ns,
         seed=order.seed,
         interrupted=recorded.interrupted,
         response_error=0.0,
-        tasks=_with_commands(system, count_tasks(system, records, end_ns), recorded.files),
-        vcpus=count_vcpus(system, records),
+        tasks=_with_commands(system, tasks, recorded.files, vcpus),
+        vcpus=vcpus,
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, end_ns),
         timing=None if recorded.icount else "host",
@@ -233,15 +234,14 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
 
 
 def _with_commands(
-    system: System, counts: Sequence[TaskCount], left: Mapping[str, bytes]
+    system: System,
+    counts: Sequence[TaskCount],
+    left: Mapping[str, bytes],
+    vcpus: Sequence[VcpuCount],
 ) -> list[TaskCount]:
     """The counts of tasks, with what those came to that are commands."""
-    return [
-        count
-        if placed.task.command is None
-        else replace(count, command=commands.came_to(placed, left))
-        for placed, count in zip(tasks_of(system), counts, strict=True)
-    ]
+    found = commands.came_to(system, left, [vcpu.supply_ns for vcpu in vcpus])
+    return [replace(count, command=found.get(number)) for number, count in enumerate(counts)]
 
 
 def _keep_printed(orders: Sequence[Order], every: Sequence[Recorded], folder: Path | None) -> None:
