@@ -37,6 +37,13 @@ interface = { period = "10ms", budget = "2ms" }
 [[domain.task]]
 name = "hog"
 kind = "busy"
+[[domain]]
+name = "c"
+interface = { period = "10ms", budget = "1ms" }
+[[domain.task]]
+name = "command"
+kind = "busy"
+command = ["sh", "-c", "echo begun; while :; do :; done"]
 """
 REACHED_NS = 2 * 10**9
 
@@ -65,6 +72,7 @@ def test_two_hosts_are_compared(tmp_path: Path) -> None:
     runs = json.loads(done.stdout)["results"]
     assert [run["host"] for run in runs] == ["sim", "linux"]
     assert all(domain["tasks"] for run in runs for domain in run["domains"])
+    assert ["command" in run["domains"][2]["tasks"][0] for run in runs] == [False, True]
     assert "linux" in (tmp_path / "both.html").read_text()
     require_properties(tmp_path / "out" / "two-linux" / "run.hpt")
 
@@ -94,5 +102,9 @@ def test_a_run_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert result["interrupted"]
     # The clock that shows the progress is up to a second ahead of the kernel's.
     assert REACHED_NS - 10**9 < result["horizon_ns"] < 60 * 10**9
+    (task,) = result["domains"][2]["tasks"]
+    assert task["command"]["ran_ns"] == result["domains"][2]["supply_ns"] > 0
+    assert task["command"]["exit_code"] is None
+    assert Path("out/two-linux/commands/c.command.log").read_text() == "begun\n"
     for one, finding in check_file(tmp_path / "out" / "two-linux" / "run.hpt").findings:
         assert finding.status is not Status.FAILS, (one.name, finding.violations[:3])
