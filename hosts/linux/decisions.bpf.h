@@ -32,9 +32,10 @@
 
 /* --- the lock ------------------------------------------------------------------------------- */
 
-/* Looks at a lock that is taken before it is given up. Who holds it is in the core: microseconds.
- */
-#define ROUNDS (1u << 22)
+/* Looks at a lock that is taken before it is given up. Who holds it is in the core: microseconds,
+ * unless that cpu is a virtual one which its host keeps waiting. So it is about a quarter of a
+ * second, as the kernel's own locks for BPF have it. */
+#define ROUNDS (1u << 25)
 
 /* Waits for the lock, which somebody else had when it was looked at. Once in vain is enough: if
  * each switch of threads waited so long, the kernel would never come to end the scheduler. */
