@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from tests.building import TOP, make
-from tests.linux.on_linux import need_linux
+from tests.linux.on_linux import need_linux, unless_broken
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux import script
@@ -26,7 +26,6 @@ from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
 from hyperperiod.hosts.replay import replay
-from hyperperiod.model import FailedError
 from hyperperiod.trace.format import NONE, Kind
 
 START, ADD_PCPU, DROP_PCPU, STEAL, RETURN = 32, 39, 40, 49, 50
@@ -151,25 +150,14 @@ class Left:
         return json.loads(self.files[fact])
 
 
-EMULATOR = "Oops: int3"
-"""QEMU with a thread for each cpu may run an instruction that the kernel has replaced meanwhile: a
-breakpoint that is there no more when the kernel looks for it, as when it switches sched_ext on."""
-TRIES = 4
-
-
 def run(hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False) -> dict[str, Left]:
     """Boots a machine and runs the script of hardships there; what each left, by its name.
 
     One cpu counts instructions. Several run as they can, or count in turns if `counts` says so. A
     machine that the emulator broke is booted again.
     """
-    for _ in range(TRIES - 1):
-        try:
-            return _run(hardships, folder, cpus, counts or cpus == 1)
-        except FailedError:
-            if EMULATOR not in (folder / "console.log").read_text(errors="replace"):
-                raise
-    return _run(hardships, folder, cpus, counts or cpus == 1)
+    console = folder / "console.log"
+    return unless_broken(lambda: _run(hardships, folder, cpus, counts or cpus == 1), console)
 
 
 def _run(hardships: str, folder: Path, cpus: int, icount: bool) -> dict[str, Left]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from hyperperiod.hosts.linux.build import build
 from hyperperiod.hosts.linux.machine import tool
 from hyperperiod.hosts.linux.run import Beside, Order, RunOptions, run_all
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.model import MissingError, Overheads, System
+from hyperperiod.model import FailedError, MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.runs import complete, guaranteed
 from hyperperiod.trace.check import check_file
@@ -47,6 +47,24 @@ def need_linux() -> Path:
         return build(BuildJob(TOP / "build", None, bar))
     except MissingError as error:
         pytest.skip(str(error))
+
+
+EMULATOR = "Oops: int3"
+"""QEMU with a thread for each cpu may run an instruction that the kernel has replaced meanwhile: a
+breakpoint that is there no more when the kernel looks for it, as when it switches sched_ext on."""
+TRIES = 5
+T = TypeVar("T")
+
+
+def unless_broken(boot: Callable[[], T], console: Path) -> T:
+    """What a machine left, which is booted again if it was the emulator that broke it."""
+    for _ in range(TRIES - 1):
+        try:
+            return boot()
+        except FailedError:
+            if EMULATOR not in console.read_text(errors="replace"):
+                raise
+    return boot()
 
 
 class OnLinux(NamedTuple):

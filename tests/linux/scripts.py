@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.linux.on_linux import load_program, need_linux
+from tests.linux.on_linux import load_program, need_linux, unless_broken
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux.attend import require_no_complaint
@@ -81,8 +81,13 @@ class Left(NamedTuple):
 def run_phases(phases: Mapping[str, str], folder: Path, *, cpus: int = 1) -> dict[str, Left]:
     """Run the phases, one after the other; every decision is played again, with the core's laws.
 
-    One cpu counts instructions; several run as they can.
+    One cpu counts instructions; several run as they can. A machine that the emulator broke is
+    booted again.
     """
+    return unless_broken(lambda: _run(phases, folder, cpus), folder / "console.log")
+
+
+def _run(phases: Mapping[str, str], folder: Path, cpus: int) -> dict[str, Left]:
     built = need_linux()
     said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus={cpus}\n'
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
