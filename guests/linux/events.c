@@ -26,8 +26,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "guests/linux/monotonic.h"
 
 #define CONTROL_VARIABLE "HYPERPERIOD_CONTROL" /* names another socket */
 #define CONTROL "/run/hyperperiod/control"
@@ -36,7 +37,6 @@
 #define EVENTS_MOST 65536u
 /* Of hyperperiodd while it is asked; the threads that write the ends of rings have 99. */
 #define ASKED_PRIORITY 98
-#define NS_PER_SECOND 1000000000ll
 
 struct event {
     long long at_ns; /* of the monotonic clock */
@@ -50,20 +50,6 @@ static int control = -1;
 static _Noreturn void give_up(const char *what, const char *which) {
     dprintf(1, "events: %s: %s\n", what, which);
     exit(1);
-}
-
-static long long now_ns(void) {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
-
-static void sleep_until(long long at_ns) {
-    const struct timespec then = {at_ns / NS_PER_SECOND, at_ns % NS_PER_SECOND};
-
-    while (now_ns() < at_ns)
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, 0);
 }
 
 /* --- what happens ---------------------------------------------------------------------------- */

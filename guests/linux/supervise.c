@@ -35,10 +35,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NS_PER_SECOND 1000000000ll
+#include "guests/linux/monotonic.h"
+
 #define PRIORITY 50         /* above other programs, below those that end a run */
 #define WORDS_BYTES 131072u /* as long as Linux lets a single argument be */
 #define WORDS_MOST 4096u
@@ -60,17 +60,6 @@ static int status = -1;
 static _Noreturn void give_up(const char *what, const char *which) {
     dprintf(1, "supervise: %s: %s\n", what, which);
     exit(1);
-}
-
-static long long now_ns(void) {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
-
-static struct timespec time_of(long long ns) {
-    return (struct timespec){ns / NS_PER_SECOND, ns % NS_PER_SECOND};
 }
 
 /* --- the cgroup ------------------------------------------------------------------------------ */
@@ -148,7 +137,6 @@ static void read_words(const char *name) {
 
 /* Becomes the command at the epoch; whoever waits at `ready` is told that it is all set. */
 static _Noreturn void become(long long epoch_ns, int ready, const sigset_t *signals) {
-    const struct timespec epoch = time_of(epoch_ns);
     int output = open_in(printed, "", O_CREAT | O_TRUNC | O_WRONLY | O_APPEND);
     int nothing = open_in("/dev/null", "", O_RDONLY);
 
@@ -161,8 +149,7 @@ static _Noreturn void become(long long epoch_ns, int ready, const sigset_t *sign
     if (write(ready, "", 1) != 1)
         give_up(strerror(errno), "ready");
     close(ready);
-    while (now_ns() < epoch_ns)
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &epoch, 0);
+    sleep_until(epoch_ns);
     prctl(PR_SET_TIMERSLACK, 0);
     dup2(nothing, 0);
     dup2(output, 1);

@@ -74,7 +74,7 @@ PHASES = {
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
-    """What each phase left."""
+    """What each phase left, by its name: the daemon's status, and its decisions played again."""
     return run_phases(PHASES, tmp_path_factory.mktemp("four"), cpus=CPUS)
 
 

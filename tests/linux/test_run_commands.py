@@ -204,7 +204,7 @@ def tool(folder: Path, name: str, text: str) -> Path:
 
 @pytest.fixture
 def busybox(tmp_path: Path) -> Path:
-    """What says that it has one program."""
+    """A program that, asked for its list of programs as busybox is, says that it has one."""
     return tool(tmp_path, "busybox", "#!/bin/sh\necho only-there\n")
 
 
