@@ -35,6 +35,7 @@ from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.limits import DEPTH_LIMIT
+from hyperperiod.model.locate import Lines
 from hyperperiod.model.values import TomlTable, plain_name
 
 KeyPath = tuple[str | int, ...]
@@ -157,13 +158,7 @@ class _Reader:
             document["quantum"] = "1ms"
         notes = "".join(f"; {note}" for note in self.notes)
         document["description"] = f"Read from a CARTS file, 1 unit = 1 ms{notes}"[:4096]
-        return document, self._line_of
-
-    def _line_of(self, path: KeyPath) -> int:
-        for length in range(len(path), -1, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 1
+        return document, Lines(self.lines).of
 
     def _components(self, above: _Element, path: KeyPath) -> list[TomlTable]:
         components = [element for element in above.inside if element.tag == "component"]

@@ -40,7 +40,7 @@ SYSTEM_ENDINGS = (".toml", ".xml", ".csv")
 STDIN = "-"
 FORMS = ("toml", "xml", "csv", "json")
 SYSTEM_FILE, EXPERIMENT = "a system file (.toml, .xml, .csv or .json)", "an experiment (.toml)"
-"""What files are called in messages."""
+"""What is allowed, in messages about a file that is none of these."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]

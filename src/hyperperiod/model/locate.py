@@ -10,7 +10,7 @@ the nearest table around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 Path = tuple[str | int, ...]
 
@@ -19,14 +19,14 @@ _VALUE_END = ",]}\n#"
 
 
 class Lines:
-    """The lines on which the keys of one file stand."""
+    """The lines on which the keys of one file stand; () is the file itself."""
 
-    def __init__(self, lines: dict[Path, int]) -> None:
+    def __init__(self, lines: Mapping[Path, int]) -> None:
         self._lines = lines
 
     def of(self, path: Sequence[str | int]) -> int:
         """The line of `path`, or of the longest part of it that has one; the first line is 1."""
-        for length in range(len(path), 0, -1):
+        for length in range(len(path), -1, -1):
             line = self._lines.get(tuple(path[:length]))
             if line is not None:
                 return line

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.lenient_json import KeyPath, read_json
 from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
+from hyperperiod.model.locate import Lines
 from hyperperiod.model.values import TomlTable, plain_name
 
 _TOP = {"tasks", "global", "resources"}
@@ -61,16 +62,16 @@ class _Thread(NamedTuple):
 def read_rt_app(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
     value, lines = read_json(file, text)
-    return _Reader(file, lines).read(value)
+    return _Reader(file, Lines(lines)).read(value)
 
 
 class _Reader:
     """Turns threads into the tables of our own format, noting the line of each."""
 
-    def __init__(self, file: str, found: dict[KeyPath, int]) -> None:
+    def __init__(self, file: str, found: Lines) -> None:
         self.file = file
         self.found = found
-        self.lines: dict[KeyPath, int] = {(): 1}
+        self.lines: dict[KeyPath, int] = {}
         self.timers: set[str] = set()
         self.threads = 0
 
@@ -92,13 +93,7 @@ class _Reader:
             "policy": "ptps",
             "pcpus": max(cpus, default=0) + 1,
             "domain": domains,
-        }, self._line_of
-
-    def _line_of(self, path: KeyPath) -> int:
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 1
+        }, Lines(self.lines).of
 
     def _stem(self) -> str:
         return Path(self.file.strip("<>")).stem
@@ -121,7 +116,7 @@ class _Reader:
 
     def _domain(self, index: int, name: str, threads: list[_Thread]) -> TomlTable:
         first = threads[0]
-        self.lines[("domain", index)] = self._line(first.path)
+        self.lines[("domain", index)] = self.found.of(first.path)
         domain: TomlTable = {"name": name, "scheduler": first.scheduler, "task": []}
         cpus = sorted({thread.cpu for thread in threads if thread.cpu is not None})
         for thread in threads:
@@ -132,7 +127,8 @@ class _Reader:
                 allowed = f"one cpu for each of {name}, or for none"
                 raise self._refuse((*thread.path, "cpus"), "nothing", allowed)
             for task in thread.tasks:
-                self.lines[("domain", index, "task", len(domain["task"]))] = self._line(thread.path)
+                here = ("domain", index, "task", len(domain["task"]))
+                self.lines[here] = self.found.of(thread.path)
                 if thread.cpu is not None and len(cpus) > 1:
                     task["vcpu"] = cpus.index(thread.cpu)
                 domain["task"].append(task)
@@ -323,14 +319,9 @@ class _Reader:
             allowed = f"{hint}{more}{', '.join(sorted(known))}"
             raise self._refuse((*path, key), f"{key[:40]}, which has no counterpart", allowed)
 
-    def _line(self, path: KeyPath) -> int:
-        while path not in self.found:
-            path = path[:-1]
-        return self.found[path]
-
     def _refuse(self, path: KeyPath, found: str, allowed: str) -> InputError:
         key = ".".join(str(part)[:40] for part in path)
-        return InputError(self.file, self._line(path), key, found, allowed)
+        return InputError(self.file, self.found.of(path), key, found, allowed)
 
 
 _MICROSECONDS = "a whole number of microseconds"

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
+from hyperperiod.model.locate import Lines
 from hyperperiod.model.system import System
 from hyperperiod.model.task import Task
 from hyperperiod.model.values import Path as KeyPath
@@ -110,13 +111,7 @@ class _Reader:
             "policy": "ptps",
             "pcpus": min(max(pins, default=0) + 1, PCPU_LIMIT),
             "domain": list(domains.values()),
-        }, self._line_of
-
-    def _line_of(self, path: KeyPath) -> int:
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 1
+        }, Lines(self.lines).of
 
     def _rows(self, text: str) -> list[_Row]:
         """All rows below the first, by column."""
