@@ -31,8 +31,8 @@ from hyperperiod.model import (
     require_system,
     with_policy,
 )
-from hyperperiod.model.errors import NO_ROOM
 from hyperperiod.model.units import TimeFormatError, parse_time
+from hyperperiod.whole_file import require_writable
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.fit.answer import Fitted
@@ -93,7 +93,7 @@ def simulate(
         raise InputError("", None, "trace", "a file beside seeds", "a trace of a run of one seed")
     path = None if trace is None else Path(trace)
     if path is not None:
-        _require_writable(path, "trace")
+        require_writable(str(path), "trace")
     analysis = Analysis(system)
     found = [
         runs.simulate(
@@ -109,25 +109,6 @@ def simulate(
         for one in _seeds([seed] if seeds is None else seeds)
     ]
     return found[0] if seeds is None else _side_by_side(found)
-
-
-def _require_writable(path: Path, what: str) -> None:
-    """InputError if no file can be written there, so that no run is for nothing."""
-    import tempfile
-
-    if path.is_dir():
-        raise InputError(str(path), None, what, "a directory", "a file to write")
-    if path.exists() and not path.is_file():
-        return  # a device or a pipe
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            return
-    except OSError as error:
-        if error.errno in NO_ROOM:
-            raise
-        found = (error.strerror or str(error)).lower()
-        allowed = "a file in a folder that can be written"
-        raise InputError(str(path), None, what, found, allowed) from None
 
 
 def compare(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hyperperiod.cli.output import require_different, whole_file
 from hyperperiod.cli.tables.cells import interface_text, share_text, time_text
 from hyperperiod.model import InputError
 from hyperperiod.model.vcpus import InterfaceResult
+from hyperperiod.whole_file import require_different, whole_file
 
 
 def test_a_file_appears_when_the_work_is_done(tmp_path: Path) -> None:

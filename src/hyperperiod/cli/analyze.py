@@ -63,9 +63,9 @@ def analyze(
     The exit code is 0 only for a proof: 1 means not schedulable, or that no test covers the
     system ("unknown", with the reason).
     """
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
+    from hyperperiod.model.result_object import json_text
 
     if plot is not None and explain is None:
         raise click.UsageError("--plot needs --explain NAME: it draws one explanation")
@@ -77,7 +77,7 @@ def analyze(
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
     if as_json:
-        print_json(result)
+        click.echo(json_text(result))
     else:
         _show(result, tests=tests)
     if result.schedulable is not True:
@@ -85,9 +85,9 @@ def analyze(
 
 
 def _plot(plot: str, found: Explanation, system_file: str) -> None:
-    from hyperperiod.cli.output import whole_file
     from hyperperiod.model.load import shown_name
     from hyperperiod.report import explain_page, explain_picture
+    from hyperperiod.whole_file import whole_file
 
     write = explain_page if plot.lower().endswith(".html") else explain_picture
     with whole_file(plot, "--plot") as path:

@@ -36,9 +36,9 @@ def build_and_tell(
 
     Ends with the exit code that a BuildError asks for; after Ctrl-C what was built so far stays.
     """
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.build_job import BuildError, BuildJob
+    from hyperperiod.model.result_object import json_text
     from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
     if folder is not None:
@@ -53,7 +53,7 @@ def build_and_tell(
         click.echo("interrupted; the same command goes on from there", err=True)
         ctx.exit(EXIT_INTERRUPTED)
     if as_json:
-        print_json({"built": {name: str(path) for name, path in built.items()}})
+        click.echo(json_text({"built": {name: str(path) for name, path in built.items()}}))
         return
     for name, path in built.items():
         click.echo(f"{name}: {path}")

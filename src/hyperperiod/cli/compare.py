@@ -91,9 +91,9 @@ def compare(
     SYSTEM after them is run as the first of them was: same host, horizon and seed.
     """
     from hyperperiod.cli.execute import on_linux
-    from hyperperiod.cli.output import print_json
     from hyperperiod.hosts.guard import parse_guard, tripped
     from hyperperiod.hosts.result import ComparisonResult, series_names
+    from hyperperiod.model.result_object import json_text
 
     guards = [parse_guard(condition) for condition in conditions]
     kept = [file for file in files if file.endswith(".json")]
@@ -114,7 +114,7 @@ def compare(
     )
     fired = tripped(guards, results, names)
     if as_json:
-        print_json(found)
+        click.echo(json_text(found))
     else:
         _show(results, names, kept=bool(kept))
     for one in fired:
@@ -188,8 +188,8 @@ def _ran(
     report_file: str | None,
     machine: LinuxOptions | None,
 ) -> list[RunResult]:
-    from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.cli.systems import about
+    from hyperperiod.whole_file import require_different, whole_file
 
     systems = _systems(system_file, policies, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})

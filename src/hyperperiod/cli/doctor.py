@@ -61,15 +61,15 @@ def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> N
 
 def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
     from hyperperiod import measured
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
+    from hyperperiod.model.result_object import json_text
 
     with bar(f"measuring: {name}", 1):
         section = _measure_linux() if name == LINUX else measured.benchmark(name)
     if keep:
         measured.keep(name, section)
     if as_json:
-        print_json(measured.section_result(section))
+        click.echo(json_text(measured.section_result(section)))
     else:
         click.echo(measured.text_of({name: section}), nl=False)
 
@@ -82,9 +82,10 @@ def _measure_linux() -> Section:
 
 def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
     from hyperperiod import measured as kept
-    from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.linux.measure import measure
+    from hyperperiod.model.result_object import json_text
+    from hyperperiod.whole_file import whole_file
 
     with whole_file(output, "--write") as path:
         with bar("measuring Linux", 1):
@@ -94,7 +95,7 @@ def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
     if keep:
         kept.keep(LINUX_KERNEL, measured.section)
     if as_json:
-        print_json(kept.section_result(measured.section))
+        click.echo(json_text(kept.section_result(measured.section)))
     else:
         click.echo(measured.table(), nl=False)
 
@@ -102,9 +103,10 @@ def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
 def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
     from hyperperiod import measured as kept
     from hyperperiod.analysis.overheads import event_cost_ns
-    from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.xen.measure import MACHINES, measure
+    from hyperperiod.model.result_object import json_text
+    from hyperperiod.whole_file import whole_file
 
     with whole_file(output, "--write") as path:
         with bar("measuring Xen", MACHINES) as progress:
@@ -114,7 +116,7 @@ def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
     if keep:
         kept.keep(XEN, measured.section(event_cost_ns(measured.overheads, 1)))
     if as_json:
-        print_json(measured.result)
+        click.echo(json_text(measured.result))
     else:
         click.echo(measured.table(), nl=False)
 
@@ -123,13 +125,13 @@ def _examine(as_json: bool) -> None:
     from dataclasses import asdict
 
     from hyperperiod.cli.machine import examine
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import GOOD, OPEN, Styled
+    from hyperperiod.model.result_object import json_text
 
     findings = examine()
     if as_json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        click.echo(json_text({"findings": [asdict(finding) for finding in findings]}))
         return
     screen = Screen()
     width = max(len(finding.name) for finding in findings)

@@ -29,8 +29,10 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
 
     A file that is there already is never overwritten.
     """
-    from hyperperiod.cli.output import print_json
+    from itertools import groupby
+
     from hyperperiod.cli.screen import Screen
+    from hyperperiod.model.result_object import json_text
     from hyperperiod.resources import EXPERIMENTS, SYSTEMS
 
     folders = {"system": SYSTEMS, "sweep": EXPERIMENTS / "sweeps"}
@@ -42,7 +44,7 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
         files = {stem: path for found in kinds.values() for stem, path in found.items()}
         copied = str(_copy(files, name.removesuffix(".toml"), folder or Path()))
         if as_json:
-            print_json({"copied": copied})
+            click.echo(json_text({"copied": copied}))
         else:
             click.echo(copied)
         return
@@ -54,17 +56,16 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
         for stem, path in files.items()
     ]
     if as_json:
-        print_json({"examples": about})
+        click.echo(json_text({"examples": about}))
         return
     screen = Screen()
     indent = max(len(one["name"]) for one in about) + 2
-    for kind, files in kinds.items():
+    for kind, members in groupby(about, key=lambda one: one["kind"]):
         if kind == "sweep":
             screen.line()
             screen.line("For `hyperperiod sweep`:")
-        for one in about:
-            if one["name"] in files:
-                screen.line(f"{one['name'].ljust(indent)}{one['about']}", indent=indent)
+        for one in members:
+            screen.line(f"{one['name'].ljust(indent)}{one['about']}", indent=indent)
 
 
 def _first_line(path: Path) -> str:

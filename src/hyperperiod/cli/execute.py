@@ -13,11 +13,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
-from hyperperiod.cli.output import print_json, require_different, whole_file
 from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.model import Policy, System, format_time
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import require_different, whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +74,7 @@ def execute(order: RunOrder) -> int:
         if report_path is not None:
             _write_report(report_path, system, analysis, result, recorded)
     if order.as_json:
-        print_json(result)
+        click.echo(json_text(result))
     else:
         _show(result)
     return exit_code(result)
@@ -81,8 +84,6 @@ def on_linux(
     hosts: Sequence[str], place: str | None, cpus: list[int] | None, *, thefts: bool
 ) -> LinuxOptions | None:
     """Where Linux runs a system, which is said on standard error; None: not on Linux."""
-    import click
-
     if "linux" not in hosts:
         options = {"--in": place is not None, "--cpus": cpus is not None, "--thefts": thefts}
         for option, is_given in options.items():

@@ -108,7 +108,6 @@ def export(
     tasks. toml: the system itself. Interfaces that the file leaves open are computed. An earlier
     export in DIR is replaced; a folder with anything else in it is left alone.
     """
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.systems import about, read_system
     from hyperperiod.export import (
         FOR_ANALYSIS,
@@ -117,6 +116,7 @@ def export(
         export_xl,
         write_folder,
     )
+    from hyperperiod.model.result_object import json_text
 
     system = read_system(system_file, policy)
     with about(system_file):
@@ -132,7 +132,9 @@ def export(
     found = {"to": target, "system": system.name, "policy": str(system.policy)}
     replaced = write_folder(Path(folder), files, found)
     if as_json:
-        print_json({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
+        click.echo(
+            json_text({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
+        )
     else:
         count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
         verb = "replaced the export in" if replaced else "written to"

@@ -152,14 +152,10 @@ def fit(
     from hyperperiod.analysis.fit.fit import fit as fit_system
     from hyperperiod.analysis.fit.result import result_of
     from hyperperiod.analysis.fit.scoring import Least
-    from hyperperiod.cli.output import (
-        print_json,
-        require_different,
-        require_writable,
-        whole_file,
-    )
     from hyperperiod.cli.progress import status
     from hyperperiod.cli.systems import about, read_system
+    from hyperperiod.model.result_object import json_text
+    from hyperperiod.whole_file import require_different, require_writable, whole_file
 
     if within is not None and least == "bandwidth":
         raise click.UsageError("--within is for --least overhead")
@@ -186,7 +182,7 @@ def fit(
             if path is not None:
                 path.write_text(_text(fitted, fitted.system), encoding="utf-8")
     if as_json:
-        print_json(result)
+        click.echo(json_text(result))
     else:
         _show(result, out_file if fitted.system is not None else None)
     if fitted.system is None or fitted.status == "not proved":

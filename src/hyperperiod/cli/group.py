@@ -126,7 +126,7 @@ def _drop_what_nobody_takes() -> None:
 
 def _unwritten(error: OSError) -> str:
     """A sentence about what the operating system refused, and for which file or stream."""
-    from hyperperiod.cli.output import error_text
+    from hyperperiod.whole_file import error_text
 
     name = error.filename
     if name is None and error.errno in WRITE_ERRORS:

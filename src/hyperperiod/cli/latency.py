@@ -103,8 +103,9 @@ def latency(
     how many times as long a test took, and how long interrupts waited, beside the figures that
     the paper prints. The exit code is 1 when a claim does not hold.
     """
-    from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.experiments.latency import Plan, load_scenarios
+    from hyperperiod.model.result_object import json_text
+    from hyperperiod.whole_file import whole_file
 
     chosen = SCENARIOS if scenario == "all" else (scenario,)
     plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
@@ -115,7 +116,7 @@ def latency(
 
             write_latency_page(report_path, host, seed, results.outcomes)
     if as_json:
-        print_json(results.result(plan))
+        click.echo(json_text(results.result(plan)))
     else:
         _show(plan, results)
     if results.interrupted:

@@ -109,12 +109,12 @@ def start(
     Tasks are not started: attach the threads that do the work.
     """
     from hyperperiod.analysis import Analysis
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.systems import about, read_system, require_host_levels
     from hyperperiod.hosts.linux import live
     from hyperperiod.hosts.linux.client import Client
     from hyperperiod.hosts.linux.members import requests
     from hyperperiod.model import vcpus_of
+    from hyperperiod.model.result_object import json_text
     from hyperperiod.runs import complete
 
     system = read_system(system_file, policy)
@@ -132,7 +132,7 @@ def start(
         warnings = live.start(daemon, completed, managed, attached, force=force)
         status = daemon.status()
     if as_json:
-        print_json({**live.totals(status), "warnings": warnings})
+        click.echo(json_text({**live.totals(status), "warnings": warnings}))
         return
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -152,14 +152,14 @@ def stop(socket_path: Path) -> None:
 @json_option
 def status(socket_path: Path, as_json: bool) -> None:
     """Show servers: what they are promised, what they have had, and who belongs to them."""
-    from hyperperiod.cli.output import print_json
     from hyperperiod.hosts.linux import live
     from hyperperiod.hosts.linux.client import Client
+    from hyperperiod.model.result_object import json_text
 
     with Client(socket_path) as daemon:
         found = daemon.status()
     if as_json:
-        print_json(live.totals(found))
+        click.echo(json_text(live.totals(found)))
     else:
         _show(found)
 

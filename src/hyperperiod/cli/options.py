@@ -65,7 +65,7 @@ def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | 
     """A file whose name says what it is; devices (`/dev/stdout`) need no ending."""
 
     def read(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
-        from hyperperiod.cli.output import is_device
+        from hyperperiod.whole_file import is_device
 
         if text is None or text.lower().endswith(endings) or is_device(text):
             return text

@@ -150,9 +150,10 @@ def reproduce(
         return
     if name is None:
         raise click.UsageError("Missing argument 'NAME'; --list has them.")
-    from hyperperiod.cli.output import print_json, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
+    from hyperperiod.model.result_object import json_text
+    from hyperperiod.whole_file import whole_file
 
     experiment, asked = load_experiment(name), Asked(seed, host, sets, horizon_ns, packets, plays)
     with whole_file(plot_file, "--plot") as plot_path:
@@ -161,7 +162,7 @@ def reproduce(
         if plot_path is not None:
             plot_path.write_text(figure.picture)
     if as_json:
-        print_json(figure.result)
+        click.echo(json_text(figure.result))
     else:
         _show(figure)
     if figure.interrupted:
@@ -171,14 +172,14 @@ def reproduce(
 
 
 def _show_list(*, as_json: bool) -> None:
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.figures import printed_table
     from hyperperiod.experiments.reproduce.printed import load_printed
+    from hyperperiod.model.result_object import json_text
 
     printed = load_printed()
     if as_json:
-        print_json({"printed": [vars(one) for one in printed]})
+        click.echo(json_text({"printed": [vars(one) for one in printed]}))
     else:
         Screen().table(printed_table(printed))
 

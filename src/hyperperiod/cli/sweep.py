@@ -61,10 +61,10 @@ def sweep(
     """
     from pathlib import Path
 
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.sweep.experiment import load_sweep
     from hyperperiod.libraries import require
+    from hyperperiod.model.result_object import json_text
 
     if workers is not None and scheduler is not None:
         raise click.UsageError("found --workers and --scheduler; allowed: one of them")
@@ -83,7 +83,7 @@ def sweep(
         result = summarize(experiment, folder, interrupted=interrupted)
         page = None if interrupted else write_sweep_page(experiment, folder, result)
     if as_json:
-        print_json(result)
+        click.echo(json_text(result))
     else:
         _show(result, page)
     if interrupted:

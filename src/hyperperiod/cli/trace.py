@@ -30,10 +30,10 @@ def convert(trace_file: str, output: str) -> None:
 
     .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
     """
-    from hyperperiod.cli.output import require_different, whole_file
     from hyperperiod.cli.progress import bar
     from hyperperiod.model import InputError
     from hyperperiod.trace.convert import WRITERS, writer_for
+    from hyperperiod.whole_file import require_different, whole_file
 
     suffix = Path(output).suffix.lower()
     if suffix not in WRITERS:
@@ -104,10 +104,10 @@ def jobs(trace_file: str, as_csv: bool) -> None:
 @click.pass_context
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import bar
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.trace import check_table
+    from hyperperiod.model.result_object import json_text
     from hyperperiod.trace.check import check_file
     from hyperperiod.trace.properties import WORK
 
@@ -116,7 +116,7 @@ def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     if result.interrupted:
         _name_interruption(trace_file, result.end_ns, result.horizon_ns)
     if as_json:
-        print_json(result.result)
+        click.echo(json_text(result.result))
     else:
         Screen().table(check_table(result.result))
     ctx.exit(result.exit_code)
@@ -144,16 +144,16 @@ def diff(
     They agree when at every instant farther than TIME from a boundary the same vcpu runs and the
     same servers pay, and when no response time differs by more.
     """
-    from hyperperiod.cli.output import print_json
     from hyperperiod.cli.progress import status
     from hyperperiod.cli.screen import Screen
+    from hyperperiod.model.result_object import json_text
     from hyperperiod.trace.compare import compare
 
     first, second = _read(trace_file), _read(other_file)
     with status(f"comparing {trace_file} and {other_file}"):
         found = compare(first, second, bound_ns)
     if as_json:
-        print_json(found.result)
+        click.echo(json_text(found.result))
     else:
         Screen().line(found.text())
     ctx.exit(0 if found.agrees else 1)

@@ -88,15 +88,15 @@ def patches(folder: Path, release: str, as_json: bool) -> None:
     The same series is in what `xen build` makes. It has fixes of Xen's own faults, the scheduler,
     and what makes Xen and xl know it; each patch says why it is there.
     """
-    from hyperperiod.cli.output import print_json
     from hyperperiod.hosts.xen.build.patches import releases, write_series
     from hyperperiod.model.errors import InputError
+    from hyperperiod.model.result_object import json_text
 
     if release not in releases():
         raise InputError("", None, "--release", release, ", ".join(releases()))
     written = write_series(release, folder)
     if as_json:
-        print_json({"release": release, "patches": [str(path) for path in written]})
+        click.echo(json_text({"release": release, "patches": [str(path) for path in written]}))
         return
     for path in written:
         click.echo(path)

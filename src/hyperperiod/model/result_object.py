@@ -69,9 +69,7 @@ class ResultObject:
 
     def to_json(self) -> str:
         """The JSON text, in one line, as `--json` prints it."""
-        import json
-
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return json_text(self)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -113,3 +111,10 @@ def to_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_json(one) for one in value]
     return value
+
+
+def json_text(value: Any) -> str:
+    """A value with result objects in it as JSON, in one line."""
+    import json
+
+    return json.dumps(to_json(value), ensure_ascii=False)

@@ -75,9 +75,13 @@ class Interrupts(MeasuredFigure[InterruptRow]):
         asked_for = setting.replace(test_time_ns=asked.horizon_ns or shorter_ns)
         return host_of(asked.host)(scenario, asked_for, parse_policy(self.policy), 1, seed)
 
+    def _printed(self) -> Sequence[tuple[str, int]]:
+        """What the paper gives (ns), and where."""
+        return (IN_FIGURE, self.paper.figure_ns), (IN_TABLE, self.paper.table_ns)
+
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[InterruptRow]:
         refuse_host(asked, self.name, "the paper is about a hypervisor", "xen")
-        for source, mean_ns in ((IN_FIGURE, self.paper.figure_ns), (IN_TABLE, self.paper.table_ns)):
+        for source, mean_ns in self._printed():
             yield InterruptRow(
                 source=source,
                 policy=self.policy,
@@ -113,12 +117,9 @@ class Interrupts(MeasuredFigure[InterruptRow]):
     def _judged(self, rows: Sequence[InterruptRow], asked: Asked) -> Judged:
         measured = [row for row in rows if row.source == OURS]
         curves = [self._curve(asked) for _ in measured]
-        for source, level_ns in (
-            (f"{IN_FIGURE}, with its handler", self.paper.figure_ns),
-            (f"{IN_TABLE}, with its handler", self.paper.table_ns),
-        ):
-            level = float(level_ns)
-            curves.append(Curve(source, [(0.0, level), (float(self.shown_ns), level)]))
+        for source, level_ns in self._printed():
+            level = [(at, float(level_ns)) for at in (0.0, float(self.shown_ns))]
+            curves.append(Curve(f"{source}, with its handler", level))
         chart = LineChart(
             self.title,
             time_scale("came at", self.shown_ns),

@@ -1,29 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What commands write for programs: JSON, and files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what is wrong with a place before work begins."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
-import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperperiod.model.errors import NO_ROOM, InputError, MissingError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def print_json(result: Any) -> None:
-    """Prints a result as one JSON object on standard output; result objects in it as their JSON."""
-    import json
-
-    from hyperperiod.model.result_object import to_json
-
-    sys.stdout.write(json.dumps(to_json(result), ensure_ascii=False) + "\n")
-
 
 WRITABLE = "a file in a folder that can be written"
 
