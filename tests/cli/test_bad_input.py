@@ -249,6 +249,7 @@ CASES = [
         "'b.0' a second time",
     ),
     case("reserved", f"{TOP}{DOMAIN}".replace('"a"', '"idle" # <-'), "domain[0].name", "'idle'"),
+    case("stolen", f"{TOP}{DOMAIN}".replace('"a"', '"stolen" # <-'), "domain[0].name", "'stolen'"),
     case(
         "task_twice",
         f"{TOP}{DOMAIN}" + TASK.replace('"t"', '"t" # <-'),

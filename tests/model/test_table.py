@@ -24,6 +24,7 @@ from hyperperiod.model import (
     parse_policy,
     to_table,
 )
+from hyperperiod.model.words import RESERVED_NAMES
 
 MS = 1_000_000
 
@@ -156,7 +157,7 @@ def tasks(draw: st.DrawFn, scheduler: str, name: str) -> Task:
 def systems(draw: st.DrawFn) -> System:
     pcpus = draw(st.integers(1, 4))
     chosen = draw(st.lists(names, min_size=1, max_size=3, unique=True))
-    chosen = [name for name in chosen if name not in ("idle", "spare")] or ["a"]
+    chosen = [name for name in chosen if name not in RESERVED_NAMES] or ["a"]
     domains = []
     for index, name in enumerate(chosen):
         scheduler = draw(st.sampled_from(SCHEDULERS))

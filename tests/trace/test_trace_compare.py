@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tests.sim.worlds import Run, domain, run, system, task
 
 from hyperperiod.cli import main
-from hyperperiod.model import InputError, Overheads, System
+from hyperperiod.model import InputError, Overheads, Stolen, System
 from hyperperiod.trace.compare import Comparison, compare
 from hyperperiod.trace.format import Kind
 
@@ -124,3 +124,14 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     bad = CliRunner().invoke(main, ["trace", "diff", *names, "--within", "2ns", "--json"])
     assert bad.exit_code == 1
     assert json.loads(bad.output)["least_bound_ns"] == 15
+
+
+def test_a_pcpu_that_is_stolen_does_not_idle() -> None:
+    """Stolen or not, nobody runs from 80 to 100; who looks at the schedules is told which."""
+    theft = Stolen(period_ns=1_000, duration_ns=15, offset_ns=82)
+    robbed, plain = run(two().replace(stolen=(theft,)), 400), run(two(), 400)
+    found = compared(robbed, plain, 0)
+    assert found.divergence is not None
+    assert found.divergence.result.first == "stolen (nobody pays)"
+    assert found.divergence.result.second == "idle (nobody pays)"
+    assert (found.divergence.start_ns, found.divergence.end_ns) == (82, 97)

@@ -4,11 +4,13 @@
 from io import StringIO
 from pathlib import Path
 
+from tests.report.sample import robbed
 from tests.trace import examples
 from tests.trace.examples import H, L
 from tests.trace.writer import Script, make_header, task, vcpu
 
-from hyperperiod.trace.format import NONE, SECOND_PAYER
+from hyperperiod.runs import simulate
+from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, read
 from hyperperiod.trace.intervals import intervals, write_intervals_csv
 from hyperperiod.trace.jobs import jobs, write_jobs_csv
 
@@ -45,6 +47,29 @@ def test_spare_and_nobody_are_named(tmp_path: Path) -> None:
     assert [(row.run, row.pay) for row in rows[2:]] == [
         ("low", "spare"), ("high", "high"), ("low", "spare"), ("idle", ""),
     ]  # fmt: skip
+
+
+def test_stolen_time_is_no_idle_time(tmp_path: Path) -> None:
+    """Whether somebody pays for it or not; the flag says nothing of a pcpu that runs somebody."""
+    script = Script(make_header("ptps", examples.PAIR)).idle(0, H).idle(1, H, flags=STOLEN)
+    script.idle(2, flags=STOLEN).idle(3, flags=STOLEN).idle(5).run(6, L, flags=STOLEN).run(8, L)
+    assert [row[1:] for row in intervals(*script.end(9).trace(tmp_path))] == [
+        (0, 1, "idle", "high"),
+        (1, 2, "stolen", "high"),
+        (2, 5, "stolen", ""),
+        (5, 6, "idle", ""),
+        (6, 9, "low", "low"),
+    ]
+
+
+def test_stolen_intervals_last_as_long_as_the_run_says(tmp_path: Path) -> None:
+    """Two ms of each ten, in a simulated run."""
+    trace = tmp_path / "robbed.hpt"
+    result = simulate(robbed(tmp_path), 35_000_000, trace_path=trace)
+    stolen = [row for row in intervals(*read(trace)) if row.run == "stolen"]
+    ms = [(row.start_ns // 1_000_000, row.end_ns // 1_000_000) for row in stolen]
+    assert ms == [(0, 2), (10, 12), (20, 22), (30, 32)]
+    assert sum(row.end_ns - row.start_ns for row in stolen) == result.pcpus[0].stolen_ns
 
 
 def test_equal_rows_are_merged_and_instants_left_out(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from hyperperiod.model.words import RESERVED_NAMES, GuestKind, Scheduler, TaskKi
 class Domain(Part):
     """A VM: tasks under a local scheduler on one or more vcpus, or a domain of domains."""
 
-    name: Name = key("what the VM is called; unique; not `idle` or `spare`")
+    name: Name = key("what the VM is called; unique; not `idle`, `spare` or `stolen`")
     scheduler: Scheduler = key(
         "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
         " same, but jobs [move between the vcpus](semantics.md#global-guests) of the domain;"
@@ -328,7 +328,8 @@ def unique_names(domains: tuple[Domain, ...]) -> Iterator[Finding]:
     for path, member in nested_domains(domains):
         for name in dict.fromkeys((member.name, *member.vcpu_names)):
             if name in RESERVED_NAMES:
-                yield Finding((*path, "name"), repr(name), "a name other than idle and spare")
+                allowed = f"a name other than {', '.join(RESERVED_NAMES)}"
+                yield Finding((*path, "name"), repr(name), allowed)
             elif taken.get(name) is not None:
                 yield Finding(
                     (*path, "name"),

@@ -7,8 +7,8 @@ Each is written in files as its value, and messages show that value. The words o
 
 from enum import StrEnum
 
-# What interval lists call time without a server, and the spare: no domain is called so.
-RESERVED_NAMES = ("idle", "spare")
+# What interval lists call time in which nobody runs, and the spare: no domain is called so.
+RESERVED_NAMES = ("idle", "spare", "stolen")
 
 
 class Scheduler(StrEnum):

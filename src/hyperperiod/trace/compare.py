@@ -3,8 +3,9 @@
 
 Hosts that take the same decisions still act at slightly different instants. Two schedules agree
 within a bound when at every instant that is farther than the bound from a boundary of either,
-the same vcpu runs and the same servers pay; and when the response times of all jobs differ by no
-more than it. A boundary is where an interval of `trace intervals` ends and the next begins.
+the same vcpu runs, or nobody does, or the pcpu is stolen, and the same servers pay; and when the
+response times of all jobs differ by no more than it. A boundary is where an interval of
+`trace intervals` ends and the next begins.
 
 On some hosts it is the guest that says what is released. One that is granted no time from a release
 to the end of the run cannot: there is no difference if the job that it says nothing of has not

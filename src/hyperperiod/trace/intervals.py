@@ -2,8 +2,9 @@
 """The schedule itself: who ran on each pcpu from when to when, and who paid.
 
 One row per stretch of time in which neither changes, sorted by pcpu and then by start.
-`run` is a vcpu or `idle`; `pay` is the sorted names of the paying servers, `spare`, or empty
-when nobody pays. Two hosts that took the same decisions print the same text.
+`run` is a vcpu, `idle`, or `stolen` where the pcpu was not there to be granted; `pay` is the sorted
+names of the paying servers, `spare`, or empty when nobody pays. Two hosts that took
+the same decisions print the same text.
 """
 
 import csv
@@ -12,7 +13,15 @@ from typing import NamedTuple, TextIO
 
 import numpy as np
 
-from hyperperiod.trace.format import NONE, SECOND_PAYER, Header, Kind, Records, server_name
+from hyperperiod.trace.format import (
+    NONE,
+    SECOND_PAYER,
+    STOLEN,
+    Header,
+    Kind,
+    Records,
+    server_name,
+)
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 
 
@@ -48,9 +57,13 @@ def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
 
 
 def _comparable(found: IntervalArray) -> IntervalArray:
-    """Intervals in which equal rows have equal fields: an idle one runs nobody, flags say pay."""
-    found["vcpu"] = np.where(found["kind"] == Kind.IDLE, NONE, found["vcpu"])
-    found["flags"] &= SECOND_PAYER
+    """Intervals in which equal rows have equal fields: an idle one runs nobody.
+
+    Flags say whether the vcpu pays as well, or the pcpu is stolen.
+    """
+    idles = found["kind"] == Kind.IDLE
+    found["vcpu"] = np.where(idles, NONE, found["vcpu"])
+    found["flags"] &= np.where(idles, SECOND_PAYER | STOLEN, SECOND_PAYER).astype(np.uint8)
     return found
 
 
@@ -59,4 +72,5 @@ def _names(header: Header, vcpu: int, payer: int, flags: int) -> tuple[str, str]
     payers = {server_name(header, payer)} if payer != NONE else set()
     if flags & SECOND_PAYER:
         payers.add(server_name(header, vcpu))
-    return "idle" if vcpu == NONE else server_name(header, vcpu), ";".join(sorted(payers))
+    nobody = "stolen" if flags & STOLEN else "idle"
+    return nobody if vcpu == NONE else server_name(header, vcpu), ";".join(sorted(payers))

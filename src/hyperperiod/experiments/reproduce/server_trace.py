@@ -158,7 +158,8 @@ def _rows(host: str, system: System, ran: Ran) -> Iterator[ServerRunRow]:
     for domain in system.domains:
         assert domain.interface is not None, "every server here has one"
         own = _stretches(ran.intervals, domain.name)
-        starts = [one.start_ns for one in ran.intervals if one.run not in {domain.name, "idle"}]
+        others = {one.name for one in system.domains} - {domain.name}
+        starts = [one.start_ns for one in ran.intervals if one.run in others]
         preemptions = 0
         for _, end_ns in own:
             released = -(-end_ns // domain.interface.period_ns)
