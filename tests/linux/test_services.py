@@ -15,6 +15,7 @@ from tests.linux.on_linux import TOP, need_linux, require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar
+from hyperperiod.experiments.confidence import Interval
 from hyperperiod.experiments.reproduce import load_experiment
 from hyperperiod.experiments.reproduce.request_claims import RequestJudge
 from hyperperiod.experiments.reproduce.request_session import POLICIES
@@ -136,14 +137,22 @@ def test_a_session_is_what_comes_after_the_ramp() -> None:
         asked.session(system, none)
 
 
-def row(clients: int, ertds_hz: float, rtds_hz: float, donated: float) -> RequestRow:
-    """A page takes 2 ms in the front end, 2.5 ms in the database and 0.1 ms in the client."""
+def row(
+    clients: int, ertds_hz: float, rtds_hz: float, donated: float, off: float | None = None
+) -> RequestRow:
+    """A page takes 2 ms in the front end, 2.5 ms in the database and 0.1 ms in the client.
+
+    The interval of the database's share reaches as far as `off` to both sides.
+    """
+    around = {} if off is None else {"database": Interval(low=donated - off, high=donated + off)}
     used = {"web": 0.002 * ertds_hz, "database": 0.0025 * ertds_hz, "client": 0.0001 * ertds_hz}
     return RequestRow(
         run="PostgreSQL",
         clients=clients,
         ertds_hz=ertds_hz,
+        ertds_hz_interval=None,
         rtds_hz=rtds_hz,
+        rtds_hz_interval=None,
         gain=ertds_hz / rtds_hz - 1,
         gain_interval=None,
         ertds_ns=1.0,
@@ -151,7 +160,9 @@ def row(clients: int, ertds_hz: float, rtds_hz: float, donated: float) -> Reques
         ratio=1.0,
         ratio_interval=None,
         used=used,
+        used_interval={},
         donated={"web": donated, "database": donated, "client": 0.0},
+        donated_interval=around,
         host="linux",
         sets=1,
     )
@@ -165,10 +176,14 @@ def test_claims_go_by_the_work_that_was_measured() -> None:
     claims = list(judge.claims(rows))
     assert [claim.holds for claim in claims] == [True] * 4
     assert "35 ask for all that is promised" in claims[1].ours
-    assert "database 5.0%" in claims[2].ours
+    assert "database 5.00%" in claims[2].ours
     assert "web" not in claims[2].ours
     without = [*rows[:2], row(60, 155, 139, 0.0)]
     assert [claim.holds for claim in judge.claims(without)] == [True, True, False, True]
+    for off, holds in ((0.03, True), (0.045, False)):
+        third = list(judge.claims([*rows[:2], row(60, 155, 139, 0.05, off)]))[2]
+        shown = f"database 5.00% (95 %: {0.05 - off:.2%} to {0.05 + off:.2%})"
+        assert (third.holds, shown in third.ours) == (holds, True)
     assert "PostgreSQL" in chart_svg(judge.chart(rows))
 
 

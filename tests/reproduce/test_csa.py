@@ -18,8 +18,9 @@ from hyperperiod.analysis import resolve
 from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.cli import main
+from hyperperiod.experiments.confidence import Interval
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, responsiveness
-from hyperperiod.experiments.reproduce.arinc import with_switches, workload
+from hyperperiod.experiments.reproduce.arinc import ArincTable, with_switches, workload
 from hyperperiod.experiments.reproduce.hot_swap import HotSwap
 from hyperperiod.experiments.reproduce.interface_search import search
 from hyperperiod.experiments.reproduce.on_host import Host
@@ -193,10 +194,27 @@ def test_switches_are_what_the_workloads_miss_by() -> None:
         assert simulated(with_switches(system, "ptps", 200_000), 2 * S, 1).misses > 0
 
 
-def test_tables_have_the_papers_numbers_beside_ours() -> None:
+def test_table_1_has_the_papers_numbers_beside_ours() -> None:
     for row in rows_of(ArincRow, reproduced("csa-table1").rows):
         assert row.interfaces == pytest.approx(row.paper_interfaces, abs=0.000_51)
         assert row.tasks == pytest.approx(row.paper_tasks, abs=0.000_51)
+        for key in ("interfaces", "tasks", "overhead"):
+            interval = getattr(row, f"{key}_interval")
+            assert interval.low <= getattr(row, key) <= interval.high
+
+
+def test_table_1_fails_where_an_interval_leaves_the_papers_number() -> None:
+    """A mean that is the paper's says nothing if the draws are far apart."""
+    experiment = load_experiment("csa-table1")
+    assert isinstance(experiment, ArincTable)
+    rows = rows_of(ArincRow, reproduced("csa-table1").rows)
+    wide = Interval(low=rows[3].tasks - 0.001, high=rows[3].tasks)
+    for row, holds in ((rows[3], True), (rows[3].replace(tasks_interval=wide), False)):
+        (claim,), _ = experiment._judged([*rows[:3], row, *rows[4:]], FEW["csa-table1"])
+        assert claim.holds == holds, claim
+
+
+def test_table_2_has_the_papers_numbers_beside_ours() -> None:
     rows = rows_of(DomainMissRow, reproduced("csa-table2").rows)
     assert [row.domain for row in rows] == [2, 4, 6, 3, 5, 1]
     assert [row.paper_dmr for row in rows] == [0.844, 0.4, 0.459, 0.0, 0.141, 0.001]

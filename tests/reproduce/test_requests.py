@@ -13,9 +13,12 @@ from click.testing import CliRunner
 from tests.reproduce.rows import rows_of
 
 from hyperperiod.cli import main
+from hyperperiod.experiments.confidence import mean_interval
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
 from hyperperiod.experiments.reproduce.on_host import Host
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests
+from hyperperiod.experiments.reproduce.request_claims import RequestJudge
+from hyperperiod.experiments.reproduce.request_session import Session
+from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests, _row
 from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import InputError
 from hyperperiod.runs import simulate
@@ -63,6 +66,40 @@ def test_claims_about_gains_have_their_intervals(figure: Figure) -> None:
     gains = [claim for claim in figure.claims if "gain" in claim.text]
     assert len(gains) == 4
     assert all("% (95 %: " in claim.ours for claim in gains), gains
+    (spare,) = [claim for claim in figure.claims if "spare" in claim.text]
+    assert spare.ours.count("(95 %: ") == 4
+
+
+def test_what_is_measured_has_its_interval_over_sessions() -> None:
+    """Throughputs have theirs, and what each VM had; those of one session have none."""
+    run = experiment().runs[0]
+    had = [({"web": 0.4 + n / 100}, {"web": n / 100}) for n in (1, 2, 6)]
+    rates = {"ertds": (90.0, 92.0, 97.0), "rtds": (77.0, 76.0, 78.0)}
+    found = {
+        policy: [Session(hz, 1e6, *shares) for hz, shares in zip(hertz, had, strict=True)]
+        for policy, hertz in rates.items()
+    }
+    row = _row("sim", run, 640, found)
+    assert row.ertds_hz_interval == mean_interval(rates["ertds"])
+    assert row.rtds_hz_interval == mean_interval(rates["rtds"])
+    assert row.used_interval == {"web": mean_interval([one["web"] for one, _ in had])}
+    spare = mean_interval([0.01, 0.02, 0.06])
+    assert spare is not None
+    assert spare.low < 0
+    assert row.donated_interval == {"web": spare.replace(low=0.0)}
+    alone = _row("sim", run, 640, {policy: each[:1] for policy, each in found.items()})
+    assert (alone.ertds_hz_interval, alone.rtds_hz_interval) == (None, None)
+    assert (alone.used_interval, alone.donated_interval) == ({}, {})
+
+
+def test_every_point_of_the_picture_has_its_whisker(figure: Figure) -> None:
+    asked = experiment()
+    chart = RequestJudge(asked, asked.sim).chart(rows_of(RequestRow, figure.rows))
+    measured = [curve for curve in chart.curves if "paper" not in curve.name]
+    assert len(measured) == 4
+    for curve in measured:
+        ends = zip(curve.points, curve.whiskers, strict=True)
+        assert all(at == x and low <= y <= high for (x, y), (at, low, high) in ends)
 
 
 @pytest.mark.slow

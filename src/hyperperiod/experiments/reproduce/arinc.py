@@ -85,8 +85,10 @@ class ArincTable(MeasuredFigure[ArincRow]):
 
     def _columns(self) -> tuple[Sequence[str], int]:
         columns = (
-            *("workload", "draws", "interfaces", "paper_interfaces", "tasks", "paper_tasks"),
-            *("overhead", "paper_overhead"),
+            *("workload", "draws"),
+            *("interfaces", "interfaces_interval", "paper_interfaces"),
+            *("tasks", "tasks_interval", "paper_tasks"),
+            *("overhead", "overhead_interval", "paper_overhead"),
         )
         return columns, columns.index("interfaces")
 
@@ -102,26 +104,35 @@ class ArincTable(MeasuredFigure[ArincRow]):
                 overheads.append(interface_overhead(system))
                 done += 1
                 progress(done)
+            taken = [ask + overhead for ask, overhead in zip(asks, overheads, strict=True)]
             yield ArincRow(
                 workload=number,
                 draws=sets,
-                interfaces=fmean(asks) + fmean(overheads),
+                interfaces=fmean(taken),
+                interfaces_interval=mean_share_interval(taken),
                 paper_interfaces=interfaces / 1000,
                 tasks=fmean(asks),
+                tasks_interval=mean_share_interval(asks),
                 paper_tasks=tasks / 1000,
                 overhead=fmean(overheads),
+                overhead_interval=mean_share_interval(overheads),
                 paper_overhead=(interfaces - tasks) / 1000,
             )
 
     def _judged(self, rows: Sequence[ArincRow], asked: Asked) -> Judged:  # noqa: ARG002
         far = [
-            max(abs(row.interfaces - row.paper_interfaces), abs(row.tasks - row.paper_tasks))
+            abs(end - theirs)
             for row in rows
+            for ours, interval, theirs in (
+                (row.interfaces, row.interfaces_interval, row.paper_interfaces),
+                (row.tasks, row.tasks_interval, row.paper_tasks),
+            )
+            for end in ends(ours, interval)
         ]
         claim = Claim(
             "The drawn workloads have the paper's utilizations, with interfaces that are computed.",
             self.paper.overhead,
-            f"the furthest is off by {max(far, default=0):.5f}",
+            f"the furthest end of an interval of 95 % is off by {max(far, default=0):.5f}",
             bool(far) and max(far) <= ROUNDED,
         )
         chart = GroupChart(
@@ -131,7 +142,11 @@ class ArincTable(MeasuredFigure[ArincRow]):
             [
                 Group(
                     f"workload {row.workload}",
-                    [Mark(row.tasks), Mark(row.interfaces), Mark(row.paper_interfaces)],
+                    [
+                        Mark(row.tasks, *ends(row.tasks, row.tasks_interval)),
+                        Mark(row.interfaces, *ends(row.interfaces, row.interfaces_interval)),
+                        Mark(row.paper_interfaces),
+                    ],
                 )
                 for row in rows
             ],

@@ -104,9 +104,9 @@ class RequestJudge:
             vms = self.experiment.vms
             works = {vm.name: self.experiment.work_ns(vm, run, rows) for vm in vms}
             short = [vm.name for vm in vms if _is_short(vm, works[vm.name], row.ertds_hz)]
-            shares = [f"{name} {row.donated[name]:.1%}" for name in short]
+            shares = [f"{name} {_share_text(row, name)}" for name in short]
             said.append(f"{run.name}: {' and '.join(shares)} of the pcpu")
-            holds &= all(row.donated[name] > HELP for name in short)
+            holds &= all(_donated_ends(row, name)[0] > HELP for name in short)
         return Claim(
             "Every tier whose demand is above its own server gets of the spare.",
             self.paper.who,
@@ -131,12 +131,19 @@ class RequestJudge:
                 f"ERTDS, database {run.name}",
                 _points(rows, run, "ertds_hz"),
                 dots=True,
-                whiskers=_whiskers(rows, run),
+                whiskers=_whiskers(rows, run, "ertds_hz_interval"),
             )
             for run in self.runs
         ]
-        rtds = "RTDS, any" if len(self.runs) > 1 else "RTDS"
-        curves.append(Curve(rtds, _points(rows, self.runs[-1], "rtds_hz"), dots=True))
+        last = self.runs[-1]
+        curves.append(
+            Curve(
+                "RTDS, any" if len(self.runs) > 1 else "RTDS",
+                _points(rows, last, "rtds_hz"),
+                dots=True,
+                whiskers=_whiskers(rows, last, "rtds_hz_interval"),
+            )
+        )
         for policy, theirs in (("ERTDS", self.paper.ertds_hz), ("RTDS", self.paper.rtds_hz)):
             level = [(at, float(theirs)) for at in ends]
             curves.append(Curve(f"{policy}, paper: {theirs}", level))
@@ -171,17 +178,23 @@ def _points(rows: Sequence[RequestRow], run: DatabaseLoad, key: str) -> list[tup
     return [(float(row.clients), getattr(row, key)) for row in rows if row.run == run.name]
 
 
-def _whiskers(rows: Sequence[RequestRow], run: DatabaseLoad) -> list[tuple[float, float, float]]:
-    """The intervals of the gain, as throughputs above that under RTDS."""
+def _whiskers(
+    rows: Sequence[RequestRow], run: DatabaseLoad, key: str
+) -> list[tuple[float, float, float]]:
     return [
-        (
-            float(row.clients),
-            (1 + row.gain_interval.low) * row.rtds_hz,
-            (1 + row.gain_interval.high) * row.rtds_hz,
-        )
+        (float(row.clients), interval.low, interval.high)
         for row in rows
-        if row.run == run.name and row.gain_interval
+        if row.run == run.name and (interval := getattr(row, key))
     ]
+
+
+def _donated_ends(row: RequestRow, vm: str) -> tuple[float, float]:
+    return ends(row.donated[vm], row.donated_interval.get(vm))
+
+
+def _share_text(row: RequestRow, vm: str) -> str:
+    share, interval = row.donated[vm], row.donated_interval.get(vm)
+    return with_interval(lambda one: f"{one:.2%}", share, interval)
 
 
 def _gain_ends(row: RequestRow) -> tuple[float, float]:

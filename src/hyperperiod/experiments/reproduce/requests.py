@@ -25,7 +25,12 @@ from functools import partial
 from statistics import fmean
 
 from hyperperiod.experiments.claim import Claim
-from hyperperiod.experiments.confidence import Interval, ratio_interval
+from hyperperiod.experiments.confidence import (
+    Interval,
+    mean_interval,
+    mean_share_interval,
+    ratio_interval,
+)
 from hyperperiod.experiments.reproduce.figure import Asked, Progress
 from hyperperiod.experiments.reproduce.on_host import Host, run_on
 from hyperperiod.experiments.reproduce.request_claims import RequestJudge
@@ -202,6 +207,16 @@ def _mean(sessions: Sequence[Session]) -> Session:
     )
 
 
+def _throughput_interval(sessions: Sequence[Session]) -> Interval | None:
+    return mean_interval([one.throughput_hz for one in sessions])
+
+
+def _share_intervals(shares: Sequence[Mapping[str, float]]) -> dict[str, Interval]:
+    """The interval of each VM's share, if there are sessions enough for one."""
+    found = {name: mean_share_interval([one[name] for one in shares]) for name in shares[0]}
+    return {name: interval for name, interval in found.items() if interval is not None}
+
+
 def _row(
     host: Host, run: DatabaseLoad, clients: int, found: Mapping[str, Sequence[Session]]
 ) -> RequestRow:
@@ -214,7 +229,9 @@ def _row(
         run=run.name,
         clients=clients,
         ertds_hz=ertds.throughput_hz,
+        ertds_hz_interval=_throughput_interval(found["ertds"]),
         rtds_hz=rtds.throughput_hz,
+        rtds_hz_interval=_throughput_interval(found["rtds"]),
         gain=ertds.throughput_hz / rtds.throughput_hz - 1,
         gain_interval=rates and Interval(low=rates.low - 1, high=rates.high - 1),
         ertds_ns=ertds.response_ns,
@@ -222,7 +239,9 @@ def _row(
         ratio=ertds.response_ns / rtds.response_ns,
         ratio_interval=times,
         used=ertds.used,
+        used_interval=_share_intervals([one.used for one in found["ertds"]]),
         donated=ertds.donated,
+        donated_interval=_share_intervals([one.donated for one in found["ertds"]]),
         host=host,
         sets=len(found["ertds"]),
     )

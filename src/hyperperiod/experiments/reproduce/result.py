@@ -35,13 +35,16 @@ class SpareGainRow(ResultObject):
 class RequestRow(ResultObject):
     """Throughput and mean responses of so many clients.
 
-    What VMs had under ERTDS are shares of a pcpu, by name: `used`, and of that `donated`.
+    What VMs had under ERTDS are shares of a pcpu, by name: `used`, and of that `donated`. They have
+    their intervals by name, too, and none of one set.
     """
 
     run: str
     clients: int
     ertds_hz: float
+    ertds_hz_interval: Interval | None
     rtds_hz: float
+    rtds_hz_interval: Interval | None
     gain: float
     gain_interval: Interval | None
     ertds_ns: float
@@ -49,7 +52,9 @@ class RequestRow(ResultObject):
     ratio: float
     ratio_interval: Interval | None
     used: Mapping[str, float]
+    used_interval: Mapping[str, Interval]
     donated: Mapping[str, float]
+    donated_interval: Mapping[str, Interval]
     host: str
     sets: int
 
@@ -184,10 +189,13 @@ class ArincRow(ResultObject):
     workload: int
     draws: int
     interfaces: float
+    interfaces_interval: Interval | None
     paper_interfaces: float
     tasks: float
+    tasks_interval: Interval | None
     paper_tasks: float
     overhead: float
+    overhead_interval: Interval | None
     paper_overhead: float
 
 
