@@ -24,8 +24,8 @@ char _license[] SEC("license") = "GPL";
 #define CLOCK_MONOTONIC 1
 #define FIRST_ORDINARY_PRIO 100 /* the kernel's number: those below are of higher classes */
 
-/* A granted server that says it has work, and has nobody in its queue, is looked at again so soon:
- * another cpu may be about to put a thread there. */
+/* So soon dispatch is asked for again: a granted server that says it has work, and has nobody in
+ * its queue, may get a thread that another cpu is about to put there. */
 #define LOOK_AGAIN_NS 100000ull
 
 /* --- the end of a grant --------------------------------------------------------------------- */
@@ -53,6 +53,34 @@ static __always_inline void arm(struct managed *cpu) {
     if (bpf_timer_start(&cpu->timer, cpu->until_ns + lx.base_ns,
                         BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN))
         FAIL("a timer could not be started");
+}
+
+/* --- threads of the kernel's own ------------------------------------------------------------ */
+
+/*
+ * How long (ns) they may go on where they run, at least 1: as much as the kernel's slices are long
+ * since they, or a higher class, got the cpu from others. Then a grant comes in between, so that
+ * one that does not sleep, as under a flood of packets, does not keep servers waiting for ever.
+ */
+static __always_inline hp_u64 kernels_rest(const struct managed *cpu) {
+    const hp_u64 had_ns = cpu->alien_ns ? core_time() - cpu->alien_ns : 0;
+
+    return had_ns < SCX_SLICE_DFL ? SCX_SLICE_DFL - had_ns : 1;
+}
+
+/*
+ * The kernel's own threads come before all that has been granted. Dispatch is not asked for while
+ * another one of them waits here: so where they have had enough it is asked for again, soon.
+ */
+static __always_inline void enqueue_kernels_own(struct task_struct *p, u64 enq_flags) {
+    struct managed *cpu = any_cpu((hp_u32)scx_bpf_task_cpu(p));
+    const hp_u64 rest_ns = cpu ? kernels_rest(cpu) : SCX_SLICE_DFL;
+
+    scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, rest_ns, enq_flags | SCX_ENQ_PREEMPT);
+    if (cpu && rest_ns == 1 && (struct task_struct *)bpf_get_current_task_btf() == p) {
+        cpu->until_ns = core_time() + LOOK_AGAIN_NS;
+        arm(cpu);
+    }
 }
 
 /* --- the operations of sched_ext ------------------------------------------------------------ */
@@ -103,7 +131,7 @@ void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
     struct server *server;
 
     if (is_kernels_own(p)) {
-        scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
+        enqueue_kernels_own(p, enq_flags);
         return;
     }
     server = thread ? join_server(p, thread) : 0;
@@ -178,6 +206,14 @@ static __always_inline void end_turn(struct managed *cpu) {
         cpu->rest_ns = LX_RESTS * hp_most(core_time() - cpu->free_ns, LX_SHORT_TURN_NS);
 }
 
+/* Nobody has what is stolen. */
+static __always_inline void end_free(struct managed *cpu) {
+    count_free(cpu);
+    end_turn(cpu);
+    cpu->is_free = 0;
+    cpu->is_lent = 0;
+}
+
 /*
  * Servers that take what others leave would leave nothing to the background. So in time that nobody
  * was promised it has a turn from time to time; else it waits, and is looked at when it may have
@@ -197,6 +233,21 @@ static __always_inline bool has_turn(struct managed *cpu) {
     return true;
 }
 
+/*
+ * A thread of the kernel's own that a kick reached goes on: a grant that ends meanwhile was robbed,
+ * and the next one would be as well.
+ */
+static __always_inline bool goes_on(const struct managed *cpu, struct task_struct *prev) {
+    hp_u64 rest_ns;
+
+    if (!cpu->is_stolen || !may_go_on(prev) || !is_kernels_own(prev))
+        return false;
+    rest_ns = kernels_rest(cpu);
+    if (rest_ns > 1)
+        scx_bpf_task_set_slice(prev, rest_ns);
+    return rest_ns > 1;
+}
+
 SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = any_cpu((hp_u32)number);
@@ -212,6 +263,8 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         run_background(prev);
         return;
     }
+    if (goes_on(cpu, prev))
+        return;
     count_free(cpu);
     /* Whoever of the background ends its turn early ends it for all. */
     if (has_to_pick(cpu) || cpu->is_lent) {
@@ -264,14 +317,20 @@ static __always_inline bool is_alien(const struct task_struct *p) {
  * Who runs from here on. A theft from nobody is told as well: what comes meanwhile waits for it.
  * Before the core's time begins there is none to take.
  */
-static __always_inline void watch_thefts(const struct managed *cpu, hp_u32 number,
+static __always_inline void watch_thefts(struct managed *cpu, hp_u32 number,
                                          const struct task_struct *next) {
+    if (cpu->place == LX_NOBODY || !is_alien(next))
+        cpu->alien_ns = 0;
+    else if (!cpu->alien_ns)
+        cpu->alien_ns = core_time();
     if (cpu->place == LX_NOBODY)
         return;
-    if (is_alien(next) && !cpu->is_stolen && core_time() > 0)
+    if (is_alien(next) && !cpu->is_stolen && core_time() > 0) {
         ask_all(lock_at(cpu->place), steal(number));
-    else if (!is_alien(next) && cpu->is_stolen)
+        end_free(cpu);
+    } else if (!is_alien(next) && cpu->is_stolen) {
         ask_all(lock_at(cpu->place), give_back(number));
+    }
 }
 
 SEC("tp_btf/sched_switch")
@@ -436,6 +495,7 @@ static __noinline int make_cpu(hp_u32 number) {
         return 0;
     cpu->armed_ns = HP_NEVER;
     cpu->until_ns = HP_NEVER;
+    cpu->alien_ns = 0;
     cpu->granted = LX_NOBODY;
     cpu->running = LX_NOBODY;
     cpu->context = LX_NOBODY;

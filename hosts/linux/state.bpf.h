@@ -51,6 +51,7 @@ struct managed {
     hp_u64 until_ns;  /* when the grant ends */
     hp_u64 free_ns;   /* since when a server has time that nobody was promised, if it has */
     hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
+    hp_u64 alien_ns;  /* since when it runs what nobody granted, one after the other; or 0 */
     hp_u64 key;       /* the place in its queue of the thread that runs */
     hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
     hp_u32 look_owed; /* so has a look at all queues; written by anybody */

@@ -6,13 +6,17 @@
  *   load fifo RUN_US WAIT_US  of the class SCHED_FIFO: runs so long, waits so long, and again
  *   load storm CHILDREN       that many children at a time, each of which runs for a moment
  *   load pin PROCESS CPU      gives a process another affinity
+ *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
+ *                             this cpu, removes when it has ended
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/msg.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +73,23 @@ static int pin(pid_t process, int cpu) {
     return sched_setaffinity(process, sizeof(allowed), &allowed) == 0 ? 0 : fail("pin");
 }
 
+/* They are of a namespace that goes with the process. */
+static int queues(int count) {
+    const struct msgbuf empty = {.mtype = 1};
+
+    if (unshare(CLONE_NEWIPC) != 0)
+        return fail("unshare");
+    for (; count > 0; count--) {
+        const int queue = msgget(IPC_PRIVATE, 0600);
+
+        while (msgsnd(queue, &empty, 0, IPC_NOWAIT) == 0)
+            ;
+        if (errno != EAGAIN)
+            return fail("msgsnd");
+    }
+    return 0;
+}
+
 int main(int count, char **words) {
     if (count == 2 && strcmp(words[1], "hog") == 0)
         for (;;)
@@ -79,6 +100,9 @@ int main(int count, char **words) {
         return storm(atoi(words[2]));
     if (count == 4 && strcmp(words[1], "pin") == 0)
         return pin(atoi(words[2]), atoi(words[3]));
-    fprintf(stderr, "load: found %d words, allowed: hog | fifo | storm | pin\n", count - 1);
+    if (count == 3 && strcmp(words[1], "queues") == 0)
+        return queues(atoi(words[2]));
+    fprintf(stderr, "load: found %d words, allowed: hog | fifo | storm | pin | queues\n",
+            count - 1);
     return 2;
 }

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tests.linux.scripts import Left, run_phases
 
+from hyperperiod.trace.format import STOLEN, Kind
+
 pytestmark = pytest.mark.xdist_group("budgets on linux")
 
 PERIOD_NS = 10_000_000
@@ -32,6 +34,32 @@ ask attach second pid=$it
 load hog
 ask start force=1
 """
+AT_A_TIME_NS, SOON_NS = 20_000_000, 10_000_000
+"""So long threads of the kernel that do not sleep have the cpu, and so soon then a grant comes: at
+a tick, but for a thread of a higher class and what it takes."""
+WORKERS = """\
+# How long (ns) the threads that work for the kernel on cpu 0 did so, and waited for that.
+workers() {
+    worked=0 waited=0
+    for each in /proc/[0-9]*; do
+        read -r comm <$each/comm
+        case $comm in kworker/0:*) ;; *) continue ;; esac
+        read -r run wait rest <$each/schedstat
+        worked=$((worked + run)) waited=$((waited + wait))
+    done
+}
+# The kernel has to remove so many message queues; no other of its threads is woken for that.
+work() {
+    echo 0 >/sys/module/workqueue/parameters/cpu_intensive_thresh_us
+    workers
+    before=$worked idle=$waited
+    /bin/load queues $1
+    busybox sleep 0.2
+    workers
+    echo $((worked - before)) >/left/$phase/worked
+    echo $((waited - idle)) >/left/$phase/waited
+}
+"""
 PHASES = {
     "shares": f"{SERVERS}{HOGS}busybox sleep 2\n",
     "policies": f"{SERVERS}{HOGS}"
@@ -49,6 +77,8 @@ busybox sleep 2
 busybox cp /proc/$outside/schedstat /left/$phase/outside
 """,
     "robbed": f"{SERVERS}{HOGS}load fifo 2000 7700\nbusybox sleep 3\n",
+    "kernel": f"{SERVERS}{HOGS}{WORKERS}work 4\n",
+    "flooded": f"{SERVERS}{HOGS}load fifo 2000 7700\n{WORKERS}work 24\n",
     "moved": f"""{SERVERS}
 load hog
 one=$it
@@ -142,6 +172,34 @@ def test_what_was_stolen_is_counted_and_nobody_pays_for_it(left: dict[str, Left]
     for name, overrun in (("first", FIRST_NS), ("second", SECOND_NS)):
         assert servers[name]["stolen_ns"] > overrun
         assert servers[name]["overrun_ns_max"] <= LATE_NS
+
+
+def test_a_thread_of_the_kernel_goes_on_when_a_grant_ends(left: dict[str, Left]) -> None:
+    """It works for longer than a period, in which both servers have a grant."""
+    assert left["kernel"].number("worked") > PERIOD_NS
+    assert left["kernel"].number("waited") < PERIOD_NS / 100
+
+
+def thefts_ns(left: Left) -> list[int]:
+    """How long each theft from the first lock domain lasted."""
+    records = left.domains[0].records
+    records = records[np.isin(records["kind"], (Kind.RUN, Kind.IDLE, Kind.END))]
+    stolen = (records["kind"] == Kind.IDLE) & (records["flags"] & STOLEN > 0)
+    lengths = np.diff(records["time_ns"].astype(np.int64))
+    return [int(length) for length in lengths[stolen[:-1]]]
+
+
+def test_threads_of_the_kernel_that_do_not_sleep_leave_grants(left: dict[str, Left]) -> None:
+    """Nor does a thread of a higher class beside them."""
+    assert left["flooded"].number("worked") > 3 * AT_A_TIME_NS
+    assert AT_A_TIME_NS < max(thefts_ns(left["flooded"])) <= AT_A_TIME_NS + SOON_NS
+
+
+@pytest.mark.parametrize("phase", ["kernel", "flooded"])
+def test_what_the_kernel_takes_makes_nobody_late(phase: str, left: dict[str, Left]) -> None:
+    for server in left[phase].status["servers"]:
+        assert server["stolen_ns"] > 0
+        assert server["overrun_ns_max"] <= LATE_NS
 
 
 def test_a_thread_that_never_sleeps_changes_its_server_at_once(left: dict[str, Left]) -> None:
