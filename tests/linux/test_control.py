@@ -185,6 +185,7 @@ def test_every_legal_policy_is_taken_and_no_other(daemon: Daemon) -> None:
         ("attach a cgroup=/no/such/one", "cgroup: found no cgroup"),
         ("attach a cgroup=../../etc", "cgroup: found a path"),
         ("attach a pid=1 key=32768", "key: found 32768"),
+        ("attach a cgroup=/ key=1", "key: found some, allowed: pid= or thread="),
         ("detach a pid=1", "member: found none of this server"),
         ("swap name=rtds", "found a global policy"),
         ("swap name=periodic+edf+spare", "rules that do not go together"),

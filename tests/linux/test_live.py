@@ -93,6 +93,8 @@ def test_a_system_is_started_changed_and_stopped(daemon: Daemon, tmp_path: Path)
     command(daemon, "attach", names[1], f"thread:{me}", "--key", "3")
     command(daemon, "detach", names[1], f"thread:{me}")
     assert [call.split()[0] for call in daemon.calls[-3:]] == ["change", "attach", "detach"]
+    done = command(daemon, "attach", names[1], "cgroup:/", "--key", "3", code=2)
+    assert "key: found some; allowed: pid= or thread=" in done.output
     table = command(daemon, "status").stdout
     assert all(name in table for name in names)
     command(daemon, "stop")

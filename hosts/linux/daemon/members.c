@@ -95,6 +95,10 @@ bool find_member(const struct request *request, struct member *member, struct te
         add(problem, "member: found %u, allowed: one of cgroup=, pid= and thread=", ways);
         return false;
     }
+    if (request->given[KEY_CGROUP] && request->given[KEY_KEY]) {
+        add(problem, "key: found some, allowed: pid= or thread=: threads of a cgroup differ");
+        return false;
+    }
     if (request->given[KEY_CGROUP])
         return find_cgroup(request->word[KEY_CGROUP], member, problem);
     return find_task(request->number[request->given[KEY_PID] ? KEY_PID : KEY_THREAD],

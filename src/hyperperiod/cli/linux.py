@@ -171,7 +171,8 @@ def status(socket_path: Path, as_json: bool) -> None:
     "--key",
     type=Whole(0, 2**62 - 1),
     metavar="N",
-    help="Place among the threads of the server: its priority (fp), or its deadline in ns (edf).",
+    help="Place among the threads of the server: its priority (fp), or its deadline in ns (edf); "
+    "not for cgroups and containers.",
 )
 @socket_option
 def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: Path) -> None:
