@@ -10,6 +10,7 @@ what it seems to say.
 from __future__ import annotations
 
 import fnmatch
+import gc
 import signal
 import tomllib
 from collections.abc import Generator
@@ -24,6 +25,9 @@ settings.load_profile("fixed")
 LATE = ("native", "core_builds", "docs", "package", "xen_build", "stack", "guests", "linux", "xen")
 """Folders of tests that build, install or boot something, in the order in which they come last."""
 TESTS = Path(__file__).parent
+
+CYCLES = 100_000
+"""After so many new objects cycles are looked for: exhaustive tests make millions, in no cycle."""
 
 OPTION = "--allowed-skips"
 ALLOWED = pytest.StashKey[list[dict[str, str]]]()
@@ -50,7 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Groups of tests that share a machine are told to the workers by the tests' names; where that
-    does not work, each worker would boot the machine, and nothing would say so."""
+    does not work, each worker would boot the machine, and nothing would say so.
+
+    What is there now stays to the end: the collector of cycles need not look at it again and again.
+    """
+    gc.freeze()
+    gc.set_threshold(CYCLES, 20, 100)
     if getattr(session.config.option, "loadgroup", False):
         for item in session.items:
             assert "@" in item.nodeid or item.get_closest_marker("xdist_group") is None, item.nodeid
