@@ -248,15 +248,12 @@ class World:
 
 def explore_tree(family: Family) -> int:
     """Every pattern, one by one; how many there are."""
-    last = family.ticks + family.tail - 1
+    end = family.ticks + family.tail
 
     def below(world: World, depth: int) -> int:
-        leaves = 0
-        for pattern in family.patterns(depth):
-            next_world = world.copy()
-            next_world.step(pattern)
-            leaves += 1 if depth == last else below(next_world, depth + 1)
-        return leaves
+        if depth == end:
+            return 1
+        return sum(below(next_world, depth + 1) for next_world in successors(world, depth))
 
     return below(World(family), 0)
 
@@ -267,14 +264,23 @@ def explore_graph(family: Family) -> int:
     for depth in range(family.ticks + family.tail):
         following: dict[tuple[object, ...], tuple[World, int]] = {}
         for world, worlds in level.values():
-            for pattern in family.patterns(depth):
-                next_world = world.copy()
-                next_world.step(pattern)
+            for next_world in successors(world, depth):
                 key = next_world.key()
                 first, before = following.get(key, (next_world, 0))
                 following[key] = (first, before + worlds)
         level = following
     return sum(worlds for _, worlds in level.values())
+
+
+def successors(world: World, depth: int) -> Iterator[World]:
+    """What comes of a world by each pattern of this tick; by the last of them the world itself."""
+    *others, last = world.family.patterns(depth)
+    for pattern in others:
+        twin = world.copy()
+        twin.step(pattern)
+        yield twin
+    world.step(last)
+    yield world
 
 
 # -- systems -----------------------------------------------------------------------------------
