@@ -2,7 +2,8 @@
 """Core, simulator and trace checks under the address and undefined-behaviour sanitizers.
 
 The fuzzers are C++ programs with their own books (`fuzz_core.cpp`, `fuzz_simulation.cpp`,
-`fuzz_check.cpp`). Their seed is fixed and printed; HYPERPERIOD_SEED sets another.
+`fuzz_check.cpp`). Their seed is fixed and printed; HYPERPERIOD_SEED sets another. One process of
+the tests builds them and runs them all: others would only wait for what it builds.
 """
 
 import os
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from tests.building import TOP, make
+
+pytestmark = pytest.mark.xdist_group("native")
 
 SEED = os.environ.get("HYPERPERIOD_SEED", "20250101")
 
