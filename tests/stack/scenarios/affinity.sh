@@ -6,10 +6,10 @@ for name in one two any; do
   ok hyperperiod-xen set $name --period 10ms --budget 3ms
 done
 
-# only_on NAME PCPU: the guest is seen there, once it has left where it ran when it was bound: what is
-# listed is the pcpu that a vcpu has run on last. Two looks more see that this is not by chance. Where
-# it was granted a pcpu, at what instant, is judged by the core's laws: in Xen at every decision, and
-# in the ring, which is checked afterwards.
+# only_on NAME PCPU: the guest is seen there, once it has left where it ran when it was bound: what
+# is listed is the pcpu that a vcpu has run on last. Two looks more see that this is not by chance.
+# Where it was granted a pcpu, at what instant, is judged by the core's laws: in Xen at every
+# decision, and in the ring, which is checked afterwards.
 only_on() {
   only_on_tries=0
   until [ "$(xl vcpu-list "$1" | awk 'NR == 2 { print $4 }')" = "$2" ]; do
