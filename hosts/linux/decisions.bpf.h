@@ -338,6 +338,7 @@ VERB hp_u64 steal(hp_u32 number) {
         usage_of(domain, victim)->thefts++;
     release_if_absent(domain, lock, cpu, victim);
     cpu->is_stolen = 1;
+    cpu->fired_ns = 0;
     cpu->granted = LX_NOBODY;
     kicks = kicks_of(domain);
     release(domain);
@@ -406,6 +407,7 @@ static __noinline hp_u64 pick(struct managed *cpu) {
     cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &grant);
     cpu->until_ns = grant.until_ns;
+    cpu->at_refill = grant.until_ns >= hp_next_alarm(&domain->core);
     if (grant.run != HP_NONE) {
         cpu->granted = LX_ID(lock, grant.run);
         cpu->is_free = grant.pay >= HP_VCPUS;

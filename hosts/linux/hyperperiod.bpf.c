@@ -30,29 +30,68 @@ char _license[] SEC("license") = "GPL";
 
 /* --- the end of a grant --------------------------------------------------------------------- */
 
-/* A timer fires where the grant ends, or before: then it is set again. */
+/*
+ * From the timer to the pick is a way. So the timer fires that much before a budget ends as the way
+ * took at least, lately. Not so where a budget comes back: the thread that is to have it may wake
+ * up at that instant, by a timer of its own, and a pick that came first would take it for asleep.
+ */
+#define LEAD_LIMIT_NS 10000ull
+#define LATELY 32u
+
+static __always_inline hp_u64 lead_of(const struct managed *cpu) {
+    return cpu->at_refill ? 0 : cpu->lead_ns;
+}
+
+/* Has the timer fire in time for a pick where the grant ends. Returns an error, or 0. */
+static __always_inline long start_timer(struct managed *cpu) {
+    cpu->armed_ns = cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu));
+    return bpf_timer_start(&cpu->timer, cpu->armed_ns + lx.base_ns,
+                           BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+}
+
+/* A timer fires in time for the end of the grant, or before: then it is set again. */
 static int time_is_up(void *map, hp_u32 *number, struct managed *cpu) {
+    const hp_u64 armed_ns = cpu->armed_ns;
+
     (void)map;
     cpu->armed_ns = HP_NEVER;
-    if (cpu->until_ns < HP_NEVER - lx.base_ns && core_time() < cpu->until_ns) {
-        cpu->armed_ns = cpu->until_ns;
-        bpf_timer_start(&cpu->timer, cpu->until_ns + lx.base_ns,
-                        BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+    if (cpu->until_ns < HP_NEVER - lx.base_ns && core_time() + lead_of(cpu) < cpu->until_ns) {
+        start_timer(cpu);
         return 0;
     }
+    cpu->fired_ns = cpu->is_stolen ? 0 : armed_ns;
     cpu->pick_owed = 1;
     scx_bpf_kick_cpu((s32)*number, SCX_KICK_PREEMPT);
     return 0;
 }
 
-/* The timer fires at the end of the grant at the latest: to set it back would cost more. */
+/* The timer fires in time for the grant's end at the latest: to set it back would cost more. */
 static __always_inline void arm(struct managed *cpu) {
-    if (cpu->until_ns >= cpu->armed_ns || cpu->until_ns >= HP_NEVER - lx.base_ns)
+    if (cpu->until_ns >= HP_NEVER - lx.base_ns
+        || cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu)) >= cpu->armed_ns)
         return;
-    cpu->armed_ns = cpu->until_ns;
-    if (bpf_timer_start(&cpu->timer, cpu->until_ns + lx.base_ns,
-                        BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN))
+    if (start_timer(cpu))
         FAIL("a timer could not be started");
+}
+
+/* At the pick that the timer asked for: what the way to it took. */
+static __always_inline void learn_lead(struct managed *cpu) {
+    const hp_u64 took_ns = hp_least(core_time() - cpu->fired_ns, LEAD_LIMIT_NS);
+
+    if (took_ns < cpu->lead_ns || cpu->lead_ns == 0)
+        cpu->lead_ns = took_ns;
+    else
+        cpu->lead_ns += (took_ns - cpu->lead_ns) / LATELY;
+}
+
+/* A way that took less than others ends before the grant does: that is waited for. */
+#define LOOKS 1024u
+
+static __always_inline void wait_for_end(const struct managed *cpu) {
+    HP_FOR (look, LOOKS) {
+        if (core_time() + LEAD_LIMIT_NS < cpu->until_ns || core_time() >= cpu->until_ns)
+            break;
+    }
 }
 
 /* --- threads of the kernel's own ------------------------------------------------------------ */
@@ -269,6 +308,11 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     /* Whoever of the background ends its turn early ends it for all. */
     if (has_to_pick(cpu) || cpu->is_lent) {
         cpu->pick_owed = 0;
+        if (cpu->fired_ns) {
+            learn_lead(cpu);
+            wait_for_end(cpu);
+            cpu->fired_ns = 0;
+        }
         end_turn(cpu);
         others = pick(cpu);
         if (others)
@@ -494,6 +538,7 @@ static __noinline int make_cpu(hp_u32 number) {
     if (!cpu)
         return 0;
     cpu->armed_ns = HP_NEVER;
+    cpu->fired_ns = 0;
     cpu->until_ns = HP_NEVER;
     cpu->alien_ns = 0;
     cpu->granted = LX_NOBODY;

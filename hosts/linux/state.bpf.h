@@ -48,6 +48,8 @@ struct {
 struct managed {
     struct bpf_timer timer;
     hp_u64 armed_ns;  /* when the timer fires, or HP_NEVER */
+    hp_u64 fired_ns;  /* when it did, if the pick that it asked for has not been made; or 0 */
+    hp_u64 lead_ns;   /* so long before the end of a budget it fires */
     hp_u64 until_ns;  /* when the grant ends */
     hp_u64 free_ns;   /* since when a server has time that nobody was promised, if it has */
     hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
@@ -59,6 +61,7 @@ struct managed {
     hp_u32 granted;   /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
+    hp_u32 at_refill; /* where the grant ends somebody's budget comes back */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */

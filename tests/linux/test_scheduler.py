@@ -149,6 +149,18 @@ def test_every_period_has_its_budget(phase: str, left: dict[str, Left]) -> None:
     require_budgets(left[phase].paid_ns(1, PERIOD_NS), SECOND_NS, 180)
 
 
+def test_whole_periods_differ_by_a_thousandth(left: dict[str, Left]) -> None:
+    """The timer fires in time for the pick where a budget ends. Beside a thief the rest of a budget
+    may be shorter than the way to that pick."""
+    for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):
+        alone, robbed = (
+            np.abs(left[phase].paid_ns(number, PERIOD_NS) - budget_ns) > budget_ns / 1000
+            for phase in ("shares", "robbed")
+        )
+        assert not alone.any()
+        assert robbed.mean() <= 0.01
+
+
 def test_best_effort_leaves_a_tenth_to_the_background(left: dict[str, Left]) -> None:
     """What is beyond budgets is shared; the shell, which is background as well, is short."""
     crowded = left["crowded"]
