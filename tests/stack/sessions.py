@@ -75,7 +75,7 @@ def run_session(
     boot_line: str = "",
     pcpus: int = 4,
     exact: bool = False,
-    limit_s: int = 900,
+    limit_s: int = 1800,
 ) -> Ran:
     """Runs the scenarios in one boot, or returns what an earlier call of this name got."""
     need_tools()
