@@ -13,15 +13,19 @@ release it runs, and how long after it is done. The neighbour has 6 ms in 10 ms,
 in 11 ms wherever a reservation can be had. So it is released at every phase of the neighbour's.
 
 A decision is timed in the BPF programs themselves, with lock and record (`linux_pick.bpf.c`).
+
+Of each program it is said how many instructions the kernel's verifier looked at, how much stack it
+takes with all that it calls, and how long its machine code is.
 """
 
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench.environment import BUILD, TOP, SkippedError
 from bench.results import Row
+from bench.stack import depths
 
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.attend import require_no_complaint
@@ -33,6 +37,10 @@ POLICIES = ("ds", "cbs")
 """Fixed priorities and EDF."""
 LOADS = ("equal", "mixed")
 SERVERS = (2, 8, 32, 64)
+STACK, CODE = "stack", "machine code"
+"""Numbers of programs that are bytes."""
+SMALL = 1_000
+"""Programs of which the verifier looks at fewer instructions stand in one row."""
 MANY = (2, 32, 64)
 """Servers while a round trip is measured between two of them, hyperperiodd's own left out if there
 are no others."""
@@ -101,6 +109,11 @@ wait $fifo
 until [ "$(busybox cat /sys/kernel/sched_ext/state)" = disabled ]; do busybox sleep 0.01; done
 """
 
+VERIFIER = """\
+price verifier /bin/hyperperiod.bpf.o >/left/verifier 2>/left/complaints ||
+    give_up "$(busybox cat /left/verifier /left/complaints)"
+"""
+
 
 def measure() -> Iterator[Row]:
     """Boots the machine and says what it found."""
@@ -109,7 +122,7 @@ def measure() -> Iterator[Row]:
     except MissingError as error:
         raise SkippedError(f"{error}") from None
     for name, value in found.items():
-        yield Row(name, value, "instructions")
+        yield Row(name, value, "bytes" if name.endswith((STACK, CODE)) else "instructions")
 
 
 def _script() -> str:
@@ -120,6 +133,7 @@ def _script() -> str:
         MEASURE,
         KERNEL,
         _decisions(),
+        VERIFIER,
         script.START,
         *(_ours(policy) for policy in POLICIES),
         script.END,
@@ -173,7 +187,10 @@ def _ours(policy: str) -> str:
 
 
 def measured() -> dict[str, int]:
-    """What the machine says: instructions by name. MissingError where it cannot be booted."""
+    """What the machine says, by name: instructions, and bytes of programs.
+
+    MissingError where it cannot be booted, SkippedError where stack cannot be counted.
+    """
     files = _programs()
     files["init"] = _script().encode()
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
@@ -186,7 +203,8 @@ def measured() -> dict[str, int]:
                 raise
             running.wait_for_end()
             left = running.files()
-    return dict(_numbers(left["prices"].decode(), left["picks"].decode()))
+    found = dict(_numbers(left["prices"].decode(), left["picks"].decode()))
+    return found | dict(_programs_seen(left["verifier"].decode().splitlines()))
 
 
 def _numbers(prices: str, picks: str) -> Iterator[tuple[str, int]]:
@@ -203,6 +221,26 @@ def _numbers(prices: str, picks: str) -> Iterator[tuple[str, int]]:
         name = f"decision, {policy}, {load} periods, {servers} servers"
         yield name, int(mean)
         yield f"{name}: longest", int(longest)
+
+
+def _programs_seen(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The numbers of the programs by name: of each, and of all small ones the greatest."""
+    stack = depths(images().kernel.parent / "hyperperiod.bpf.o")
+    others = [0, 0, 0]
+    for line in lines:
+        name, *words = line.split()
+        looked_at, code = map(int, words)
+        numbers = [looked_at, stack[name].stack_bytes, code]
+        if looked_at < SMALL:
+            others = list(map(max, others, numbers))
+        else:
+            yield from _named(name.removeprefix("hyperperiod_"), numbers)
+    yield from _named("all others", others)
+
+
+def _named(program: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
+    name = f"verifier, {program}"
+    return zip((name, f"{name}: {STACK}", f"{name}: {CODE}"), numbers, strict=True)
 
 
 def _programs() -> dict[str, bytes | None]:

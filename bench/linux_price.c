@@ -11,12 +11,14 @@
 //   price picks OBJECT (POLICY LOAD N)...
 //                                 ns of a decision of the BPF programs with N servers, in the mean
 //                                 and the longest
+//   price verifier OBJECT         a line for each program: its name, the instructions that the
+//                                 verifier looked at, and the bytes of machine code
 //   price attach OBJECT           keeps a sched_ext scheduler in force until it is killed
 //
 // A PLACE is where a process is put: `none`, `server:NAME` of hyperperiodd, `cgroup:PATH`, or
 // `deadline:RUNTIME:PERIOD` (ns) of SCHED_DEADLINE. POLICY is ds or cbs. LOAD says of what kind
-// the servers are: `equal` or `mixed`. OBJECT is linux_pick.bpf.o, or one with a `scheduler`. What
-// is wrong ends it with code 1.
+// the servers are: `equal` or `mixed`. OBJECT is linux_pick.bpf.o, hyperperiod.bpf.o, or one with a
+// `scheduler`. What is wrong ends it with code 1.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -266,6 +268,13 @@ static void request(const char *name, void *context, size_t bytes) {
         give_up(name);
 }
 
+static void load_for_one_cpu(void) {
+    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "lock_domains"), 1);
+    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "rings"), 1);
+    if (bpf_object__load(object) != 0)
+        give_up("load");
+}
+
 static void load_picks(void) {
     static const char *const wanted[] = {"lx_start", "lx_set", "bench_begin", "bench_work",
                                          "bench_picks"};
@@ -277,10 +286,7 @@ static void load_picks(void) {
             is_wanted |= strcmp(bpf_program__name(each), wanted[i]) == 0;
         bpf_program__set_autoload(each, is_wanted);
     }
-    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "lock_domains"), 1);
-    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "rings"), 1);
-    if (bpf_object__load(object) != 0)
-        give_up("load");
+    load_for_one_cpu();
 }
 
 /* A server of a load: of the same period as all, half of the time together; or, as in bench/pick.c,
@@ -329,6 +335,22 @@ static int picks(char **words) {
     return 0;
 }
 
+static int verifier(const char *path) {
+    struct bpf_program *each;
+
+    open_object(path);
+    load_for_one_cpu();
+    bpf_object__for_each_program(each, object) {
+        struct bpf_prog_info info = {0};
+        uint32_t bytes = sizeof info;
+
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(each), &info, &bytes) != 0)
+            give_up(bpf_program__name(each));
+        printf("%s %u %u\n", bpf_program__name(each), info.verified_insns, info.jited_prog_len);
+    }
+    return 0;
+}
+
 static int attach(const char *path) {
     open_object(path);
     if (bpf_object__load(object) != 0
@@ -347,9 +369,11 @@ int main(int count, char **words) {
         return cyclic(words[2], NULL);
     if (count >= 6 && count % 3 == 0 && strcmp(words[1], "picks") == 0)
         return picks(words + 2);
+    if (count == 3 && strcmp(words[1], "verifier") == 0)
+        return verifier(words[2]);
     if (count == 3 && strcmp(words[1], "attach") == 0)
         return attach(words[2]);
     errno = EINVAL;
     give_up("usage: price pong|cyclic PLACE PLACE, alone PLACE, picks OBJECT (POLICY LOAD N)..., "
-            "attach OBJECT");
+            "verifier|attach OBJECT");
 }

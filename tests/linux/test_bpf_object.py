@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bench.stack import depths
 from tests.building import TOP
 from tests.linux.on_linux import need_linux
-from tests.linux.stack import depths
 
 MOST_INSTRUCTIONS = 200_000
 MOST_STACK_BYTES = 400

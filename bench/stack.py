@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.environment import program
+
 ROUNDED = 16
 SECTION = re.compile(r"Disassembly of section (.*):")
 FUNCTION = re.compile(r"([0-9a-f]+) <(?!LBB)([^>]+)>:")
@@ -29,8 +31,9 @@ class Depth(NamedTuple):
 
 
 def depths(path: Path) -> dict[str, Depth]:
-    """The depth of each function of the object, by name."""
-    command = ["llvm-objdump-19", "-dr", "--no-show-raw-insn", str(path)]
+    """The depth of each function of the object, by name; SkippedError without LLVM's tools."""
+    objdump = program("llvm-objdump-19", "llvm-19")
+    command = [objdump, "-dr", "--no-show-raw-insn", str(path)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     own: dict[str, int] = {}
     places: dict[tuple[str, int], str] = {}
