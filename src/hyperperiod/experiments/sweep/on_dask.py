@@ -2,10 +2,13 @@
 """The work of a sweep on Dask: on all cores of this machine, or on a cluster that is there already.
 
 Workers judge parts and hand back the bytes of their files; who asked for the sweep writes them. So
-workers need no folder of ours, and a part is kept once, whoever judged it and however often. At any
-moment a few parts more are on their way than there are workers, which bounds the memory of all.
+workers need no folder of ours, and a part is kept once, whoever judged it and however often. To
+hand something out costs about ten milliseconds of processor time, whatever it is. So a worker is
+handed several parts and goes on for half a second; what it has not begun by then is handed out
+again. At any moment a few handfuls more are on their way than there are workers, which bounds the
+memory of all.
 
-A worker that dies loses its part, which Dask gives to another one. A scheduler that dies loses all
+A worker that dies loses its parts, which Dask gives to another one. A scheduler that dies loses all
 that is on its way; it is asked for again, until one answers at the same address and does it. What
 comes out is the same in either case: rows depend on the part alone.
 """
@@ -19,7 +22,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import contextmanager
 from functools import lru_cache
@@ -38,16 +41,25 @@ PATIENCE_S = 600
 """How long a scheduler that was there may be gone."""
 BREATH_S = 0.5
 """How long is waited before a scheduler is asked for again."""
+HANDFUL = 8
+"""How many parts a worker is handed at most."""
+TURN_S = 0.5
+"""How long a worker begins another part of its handful."""
 
 Keep = Callable[[PartOfWork, dict[str, bytes]], None]
+Files = dict[int, dict[str, bytes]]
+"""The files of parts, by the numbers of these."""
 
 
 _WITHOUT_DIAGNOSTICS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.monitor-interval": "5s",
 }
-"""Dask looks at its own processes a hundred times a second, for a dashboard that nobody sees."""
+"""Dask looks at its own processes a hundred times a second, for a dashboard that nobody sees. The
+scheduler and who watches a worker do so in the process that asks for the sweep: 40 ms of each
+second on a core that workers have use for."""
 
 
 class _Lost(Exception):  # noqa: N818 - work goes on after it
@@ -58,9 +70,10 @@ def work_on_cores(
     experiment: Experiment, parts: list[PartOfWork], workers: int, keep: Keep
 ) -> None:
     """Judges the parts in so many processes of this machine, and keeps each as it comes."""
+    import dask.config
     from distributed import Client, LocalCluster
 
-    with _quiet(), _without_program():
+    with _quiet(), _without_program(), dask.config.set(_WITHOUT_DIAGNOSTICS):
         with _ignored(signal.SIGINT):
             cluster = LocalCluster(
                 n_workers=workers,
@@ -125,33 +138,42 @@ def _drain(client: Any, experiment: Experiment, todo: deque[PartOfWork], keep: K
 
     document = dumps((experiment.name, experiment.document))
     waiting = deque(todo)
-    under_way: dict[Any, PartOfWork] = {}
+    under_way: dict[Any, list[PartOfWork]] = {}
     completed = as_completed(loop=client.loop)
 
     def hand_out() -> None:
-        workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        while waiting and len(under_way) < 2 * max(1, workers) + 1:
-            part = waiting.popleft()
-            key = f"sweep-{experiment.digest}-{part.number}"
-            future = client.submit(_judged, document, part.number, VERSION, key=key, pure=False)
-            under_way[future] = part
+        workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        while waiting and len(under_way) < 2 * workers + 1:
+            # Towards the end handfuls are small, so that all workers end at the same time.
+            some = min(HANDFUL, max(1, len(waiting) // (4 * workers)))
+            parts = [waiting.popleft() for _ in range(some)]
+            numbers = [part.number for part in parts]
+            future = client.submit(_judged, document, numbers, VERSION, pure=False)
+            under_way[future] = parts
             completed.add(future)
 
     hand_out()
     for future in completed:
-        part = under_way.pop(future)
-        keep(part, _result_of(future, part))
-        todo.remove(part)
+        parts = under_way.pop(future)
+        done = _result_of(future, parts[0])
+        for part in parts:
+            if part.number in done:
+                keep(part, done[part.number])
+                todo.remove(part)
+        waiting.extendleft(part for part in reversed(parts) if part.number not in done)
         hand_out()
 
 
-def _result_of(future: Any, part: PartOfWork) -> dict[str, bytes]:
-    """The files of a part that is done; `_Lost` if nobody knows it any more."""
+def _result_of(future: Any, first: PartOfWork) -> Files:
+    """The files of the parts that are done; `_Lost` if nobody knows them any more.
+
+    What is wrong is so with the first part that was handed out.
+    """
     if future.status in ("cancelled", "lost"):
         raise _Lost
     if future.status == "error":
         error = future.exception()
-        where = f"part {part.number}, systems {part.first} to {part.end - 1}"
+        where = f"part {first.number}, systems {first.first} to {first.end - 1}"
         raise FailedError(f"{where}: {type(error).__name__}: {error}")
     try:
         said = future.result(timeout=CONNECT_S)
@@ -161,27 +183,38 @@ def _result_of(future: Any, part: PartOfWork) -> dict[str, bytes]:
         raise InputError.of(said)
     if isinstance(said, tuple):
         raise MissingError(*said)
-    files: dict[str, bytes] = said
+    files: Files = said
     return files
 
 
 def _judged(
-    document: bytes, number: int, version: str
-) -> dict[str, bytes] | list[Problem] | tuple[str, str]:
-    """What a worker does: the files of a part.
+    document: bytes, numbers: Sequence[int], version: str
+) -> Files | list[Problem] | tuple[str, str]:
+    """What a worker does: the files of the first parts of a handful, as many as it has time for.
 
-    Or what is wrong with one of its systems, or what the worker lacks, and what installs it.
+    Or what is wrong with one of the first part's systems, or what the worker lacks, and what
+    installs it.
     """
     if version != VERSION:
         found = f"hyperperiod {VERSION} on a worker"
         return [Problem("", None, "--scheduler", found, f"{version}, as here")]
+    end = time.monotonic() + TURN_S
     experiment, parts = _experiment(document)
+    done: Files = {}
     try:
-        return part_as_parquet(experiment, parts[number])
+        for number in numbers:
+            done[number] = part_as_parquet(experiment, parts[number])
+            if time.monotonic() > end:
+                break
     except InputError as error:
-        return list(error.problems)
+        return done or list(error.problems)
     except MissingError as error:
-        return error.what, error.install
+        return done or (error.what, error.install)
+    except Exception:
+        # What is done is kept; the part that failed will be the first of another handful.
+        if not done:
+            raise
+    return done
 
 
 @lru_cache(maxsize=2)
