@@ -9,9 +9,12 @@ TOP = Path(__file__).parents[1]
 
 
 def make(makefile: str) -> None:
-    """Runs a makefile from the top of the repository, one process at a time."""
+    """Runs a makefile from the top of the repository, one process at a time.
+
+    Each makes what it makes in a folder of its own, so others do not wait for it.
+    """
     (TOP / "build").mkdir(exist_ok=True)
-    with (TOP / "build" / ".tests-lock").open("w") as lock:
+    with (TOP / "build" / f".{makefile.replace('/', '-')}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = ["make", "--silent", "-f", makefile]
         done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
