@@ -37,11 +37,26 @@ from hyperperiod.experiments.sweep.experiment import load_sweep, system_of
 HORIZON_NS = 60_000_000_000
 FEW, SYSTEMS = 500, 2_000
 """Two parts at least, so that two processes have both something to do."""
-COUNTED = (20, 60)
 ALONE = 100
 CASES = {"given periods": 'interface_period = "20ms"', "best periods": ""}
-HOSTS = {"simulated": ("sim", SYSTEMS), "analysed": ("analysis", 10 * SYSTEMS)}
-"""What is done with systems, the host that does it, and how many are enough to tell the time."""
+
+
+class Asked(NamedTuple):
+    """A host, how many systems tell the time, and between which numbers instructions are counted.
+
+    The start of the program takes two thousand million instructions, and up to twenty million more
+    or fewer of them from run to run: what is counted has to be much more than that.
+    """
+
+    host: str
+    systems: int
+    counted: tuple[int, int]
+
+
+HOSTS = {
+    "simulated": Asked("sim", 3 * SYSTEMS, (20, 60)),
+    "analysed": Asked("analysis", 10 * SYSTEMS, (FEW, 3 * FEW)),
+}
 EXPERIMENT = """
 name = "bench"
 systems = {systems}
@@ -84,9 +99,9 @@ def measure() -> Iterator[Row]:
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as place:
         folder = Path(place)
-        for done, (host, systems) in HOSTS.items():
+        for done, asked in HOSTS.items():
             for case, domain in CASES.items():
-                yield from measure_case(folder, f"{done}, {case}", host, systems, domain)
+                yield from measure_case(folder, f"{done}, {case}", asked, domain)
         few, many = (sweep(folder, TESTS.format(systems=JUDGED * one), 1) for one in (FEW, SYSTEMS))
         cpu = (many.cpu_seconds - few.cpu_seconds) / (JUDGED * (SYSTEMS - FEW)) * 1e3
         yield Row("10 tasks judged by two tests: a system", cpu, "CPU ms")
@@ -98,14 +113,12 @@ def measure() -> Iterator[Row]:
             yield Row(f"memory of a sweep of {systems:,} systems", kib / 1024, "MiB")
 
 
-def measure_case(folder: Path, title: str, host: str, systems: int, domain: str) -> Iterator[Row]:
-    """Instructions, CPU time and rates of one kind of systems."""
-    few, many = (
-        instructions(folder, EXPERIMENT.format(systems=one, host=host, domain=domain))
-        for one in COUNTED
-    )
-    counted = (many - few) / (COUNTED[1] - COUNTED[0]) / 1e6
-    yield Row(f"{title}: instructions", counted, "million instructions")
+def measure_case(folder: Path, title: str, asked: Asked, domain: str) -> Iterator[Row]:
+    """CPU time, rates and instructions of one kind of systems.
+
+    Instructions come last: then no module is compiled while they are counted.
+    """
+    host, systems = asked.host, asked.systems
     peer = one_by_one(folder, domain) if host == "sim" else None
     rates = []
     for workers in (1, 2):
@@ -122,6 +135,12 @@ def measure_case(folder: Path, title: str, host: str, systems: int, domain: str)
         else:
             yield Row(f"{name}: a system", cpu, "CPU ms", peer * 1e3, "simulate")
     yield Row(f"{title}: two to one", rates[1] / rates[0], "times")
+    few, many = (
+        instructions(folder, EXPERIMENT.format(systems=one, host=host, domain=domain))
+        for one in asked.counted
+    )
+    counted = (many - few) / (asked.counted[1] - asked.counted[0]) / 1e6
+    yield Row(f"{title}: instructions", counted, "million instructions")
 
 
 def instructions(folder: Path, text: str) -> int:

@@ -52,6 +52,7 @@ BENCHMARKS: Final = (
     "xen_text",
     "xen_slop",
     "linux_host",
+    "linux_programs",
 )
 """Sections that a benchmark of the same name measures; only a checkout has these."""
 EXIT_SKIPPED: Final = 3
