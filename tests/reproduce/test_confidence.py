@@ -84,6 +84,15 @@ def test_the_probability_is_inside(probability: float) -> None:
     assert hits / TRIALS == pytest.approx(0.95, abs=2 * NEAR)
 
 
+def test_an_interval_holds_what_was_seen() -> None:
+    """To the last bit, also where no try hit or all did."""
+    for tries in range(2, 200):
+        for hits in {0, 1, tries // 2, tries - 1, tries}:
+            found = share_interval(hits, tries)
+            assert found is not None
+            assert 0 <= found.low <= hits / tries <= found.high <= 1
+
+
 def test_the_ends_of_what_there_is() -> None:
     assert mean_interval([1.0]) is ratio_interval([1.0], [2.0]) is share_interval(1, 1) is None
     assert mean_interval([3.0, 3.0]) == Interval(low=3.0, high=3.0)

@@ -93,4 +93,7 @@ def share_interval(hits: int, tries: int) -> Interval | None:
     square = _NORMAL**2
     middle = (hits + square / 2) / (tries + square)
     reach = _NORMAL * sqrt(hits * (tries - hits) / tries + square / 4) / (tries + square)
-    return Interval(low=max(0.0, middle - reach), high=min(1.0, middle + reach))
+    # Where all tries agree the end is theirs, and no rounding keeps it from being so.
+    low = middle - reach if hits else 0.0
+    high = middle + reach if hits < tries else 1.0
+    return Interval(low=low, high=high)
