@@ -41,7 +41,7 @@ def domain(name: str, budget: int, period: int, wcet: int, pcpu: int | None) -> 
 
 
 def schedule(system: System, horizon: int, folder: Path) -> tuple[str, RunResult]:
-    """Who runs in each millisecond on pcpu 0, and the result."""
+    """Who runs in each millisecond on pcpu 0 (s: nobody, it is stolen), and the result."""
     path = folder / "run.hpt"
     result = simulate(system, horizon * MS, 1, path)
     header, records = read(path)
@@ -62,7 +62,7 @@ def test_nobody_pays_for_what_is_stolen(tmp_path: Path) -> None:
         stolen=(Stolen(period_ns=4 * MS, duration_ns=MS, offset_ns=MS),),
     )
     found, result = schedule(system, 20, tmp_path)
-    assert found == "A.AAB.BBB.AAA......."
+    assert found == "AsAABsBBBsAAAs...s.."
     assert result.misses == 0
     assert result.pcpus[0].stolen_ns == 5 * MS
     assert result.pcpus[0].busy_ns + result.pcpus[0].idle_ns == 15 * MS
@@ -79,7 +79,7 @@ def test_thefts_that_meet_follow_one_another(tmp_path: Path) -> None:
         ),
     )
     found, _ = schedule(system, 10, tmp_path)
-    assert found == "A.....AAA."
+    assert found == "AsssssAAA."
 
 
 def test_under_a_global_policy_others_take_over(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_under_a_global_policy_others_take_over(tmp_path: Path) -> None:
         stolen=(Stolen(pcpu=0, period_ns=100 * MS, duration_ns=5 * MS, offset_ns=2 * MS),),
     )
     found, result = schedule(system, 10, tmp_path)
-    assert found == "AA........"
+    assert found == "AAsssss..."
     assert result.migrations == 1
     assert [task.response_ns.max for task in result.tasks if task.response_ns] == [4 * MS, 8 * MS]
 
@@ -107,7 +107,7 @@ def test_a_theft_waits_for_the_hypervisor(tmp_path: Path) -> None:
         stolen=(Stolen(period_ns=100 * MS, duration_ns=3 * MS, offset_ns=MS),),
     )
     found, result = schedule(system, 10, tmp_path)
-    assert found == "AA...AAAA."
+    assert found == "AAsssAAAA."
     assert result.pcpus[0].stolen_ns == 3 * MS
 
 
