@@ -394,6 +394,7 @@ static __noinline hp_u64 pick(struct managed *cpu) {
 
     cpu->granted = LX_NOBODY;
     cpu->is_free = 0;
+    cpu->is_short = 0;
     cpu->until_ns = HP_NEVER;
     if (!domain || !take(domain))
         return 0;
@@ -408,6 +409,7 @@ static __noinline hp_u64 pick(struct managed *cpu) {
     hp_pick(&domain->core, pcpu, now_ns, &grant);
     cpu->until_ns = grant.until_ns;
     cpu->at_refill = grant.until_ns >= hp_next_alarm(&domain->core);
+    cpu->is_short = grant.until_ns < now_ns + lead_of(cpu);
     if (grant.run != HP_NONE) {
         cpu->granted = LX_ID(lock, grant.run);
         cpu->is_free = grant.pay >= HP_VCPUS;

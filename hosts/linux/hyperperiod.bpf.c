@@ -30,17 +30,9 @@ char _license[] SEC("license") = "GPL";
 
 /* --- the end of a grant --------------------------------------------------------------------- */
 
-/*
- * From the timer to the pick is a way. So the timer fires that much before a budget ends as the way
- * took at least, lately. Not so where a budget comes back: the thread that is to have it may wake
- * up at that instant, by a timer of its own, and a pick that came first would take it for asleep.
- */
+/* The way from the timer to the pick is so long at most; "lately" means so many picks. */
 #define LEAD_LIMIT_NS 10000ull
 #define LATELY 32u
-
-static __always_inline hp_u64 lead_of(const struct managed *cpu) {
-    return cpu->at_refill ? 0 : cpu->lead_ns;
-}
 
 /* Has the timer fire in time for a pick where the grant ends. Returns an error, or 0. */
 static __always_inline long start_timer(struct managed *cpu) {
@@ -254,6 +246,19 @@ static __always_inline void end_free(struct managed *cpu) {
 }
 
 /*
+ * Makes a grant. One that is shorter than the way from its timer to the next pick would end late:
+ * it is waited for, and the next one is made.
+ */
+static __always_inline hp_u64 pick_in_time(struct managed *cpu) {
+    const hp_u64 others = pick(cpu);
+
+    if (!cpu->is_short)
+        return others;
+    wait_for_end(cpu);
+    return others | pick(cpu);
+}
+
+/*
  * Servers that take what others leave would leave nothing to the background. So in time that nobody
  * was promised it has a turn from time to time; else it waits, and is looked at when it may have
  * one. Returns whether it runs.
@@ -314,7 +319,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
             cpu->fired_ns = 0;
         }
         end_turn(cpu);
-        others = pick(cpu);
+        others = pick_in_time(cpu);
         if (others)
             ask_all(lock_at(cpu->place), others);
     }

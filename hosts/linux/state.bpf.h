@@ -62,6 +62,7 @@ struct managed {
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
     hp_u32 at_refill; /* where the grant ends somebody's budget comes back */
+    hp_u32 is_short;  /* when it was made, the grant was shorter than what its timer leads by */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */
@@ -181,6 +182,16 @@ static __always_inline hp_u32 ids(void) {
 /* The cpu at a place. */
 static __always_inline hp_u32 cpu_at(hp_u32 place) {
     return lx.cpu_at[HP_INDEX(place, LX_CPUS)];
+}
+
+/*
+ * So long before the end of the grant the timer fires. From there to the pick is a way: that is
+ * what it took at least, lately. Where a budget comes back it is nothing: the thread that is to
+ * have that may wake up at this instant, by a timer of its own, and a pick that came first would
+ * take it for asleep.
+ */
+static __always_inline hp_u64 lead_of(const struct managed *cpu) {
+    return cpu->at_refill ? 0 : cpu->lead_ns;
 }
 
 /* Whether a server of a global policy may run on this cpu. */
