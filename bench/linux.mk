@@ -11,7 +11,7 @@ BPF_WARNINGS := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-microsoft-anon-
 HEADERS := $(wildcard bench/linux_*.h hosts/linux/*.h hosts/xen/ring.h core/*.h core/*/*.h)
 
 $(OUT)/%.bpf.o: bench/%.bpf.c $(HEADERS)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -g -std=gnu11 -ffreestanding -fms-extensions \
+	$(CLANG) -target bpf -mcpu=v4 -O2 -g -std=gnu11 -ffreestanding -fms-extensions \
 	  $(BPF_WARNINGS) -D__TARGET_ARCH_x86 -I. \
 	  -isystem $(SYSROOT)/usr/include/$(MULTIARCH)/linux/bpf -isystem $(SYSROOT)/usr/include \
 	  -c -o $@ $<
