@@ -9,15 +9,6 @@
 #include "queue.h"
 #include "wide.h"
 
-/* When the rule gives budget back next, if nothing else happens. */
-HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-
-    if (hp_has(core, HP_WHEN_EMPTY) && server->remaining_ns > 0)
-        return HP_NEVER;
-    return server->deadline_ns;
-}
-
 /*
  * Whether the server's next refill can change a grant: it pays whether it has work or not, or
  * it has work. Any other server can be caught up when work arrives for it.
@@ -32,9 +23,13 @@ HP_FN hp_u64 hp_due_ns(struct hp_core *core, hp_u32 vcpu) {
 
     if (!hp_watched(core, vcpu))
         return server->change_at_ns;
-    if (hp_ready_is_due(core) && server->remaining_ns > 0)
-        return HP_NEVER;
-    return hp_least(hp_next_refill(core, vcpu), server->change_at_ns);
+    if (server->remaining_ns > 0) {
+        if (hp_ready_is_due(core))
+            return HP_NEVER;
+        if (hp_has(core, HP_WHEN_EMPTY))
+            return server->change_at_ns;
+    }
+    return hp_least(server->deadline_ns, server->change_at_ns);
 }
 
 HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
@@ -56,11 +51,12 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
  * Called whenever 'remaining' has passed zero in either direction, or level or deadline have
  * changed: every rule comes here, on many paths.
  */
-HP_ONCE hp_u32 hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
-    if (!HP_ONE_POLICY && core->swapping)
-        return 0;
-    hp_watch(core, vcpu);
-    return hp_requeue(core, vcpu);
+HP_ONCE HP_NOTHING hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+    if (HP_ONE_POLICY || !core->swapping) {
+        hp_watch(core, vcpu);
+        hp_requeue(core, vcpu);
+    }
+    HP_DONE();
 }
 
 /* Puts everybody where they stand: parameters, pcpus or rules have changed. */
@@ -107,6 +103,19 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
     hp_enlist(core, vcpu);
 }
 
+/* The same where there is no extra time. Then who has to watch for the refill is known already,
+ * unless that depends on whether there is budget. */
+HP_SHARED void hp_use_up(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u32 funded = hp_server_of(core, vcpu)->funded;
+
+    if (HP_SHORT_WAY(!hp_has(core, HP_WHEN_EMPTY) && !hp_ready_is_due(core)))
+        hp_dequeue(core, vcpu);
+    else
+        hp_enlist(core, vcpu);
+    if (funded)
+        HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
+}
+
 /* Charges a span of time to the level that the server is on, which may be used up by that. */
 HP_RARE void hp_spend_level(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
@@ -130,10 +139,14 @@ HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_i64 left_ns = server->remaining_ns - (hp_i64)span_ns;
 
-    if (server->level == 0 && left_ns > 0)
+    if (server->level == 0 && left_ns > 0) {
         server->remaining_ns = left_ns;
-    else
+    } else if (hp_has(core, HP_HAS_LEVELS)) {
         hp_spend_level(core, vcpu, span_ns);
+    } else if (span_ns > 0) {
+        server->remaining_ns = left_ns;
+        hp_use_up(core, vcpu);
+    }
 }
 
 /* The parameters that hp_update left take effect; the order is mended once all is charged. */

@@ -45,10 +45,18 @@ HP_RARE_ONCE HP_NOTHING hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u3
     HP_DONE();
 }
 
+/* Whether nothing comes in between that splits a charge up to 'to': no refill, and so no change;
+ * or, where refills do not, just no change. */
+HP_FN hp_u32 hp_charges_whole(const struct hp_core *core, const struct hp_server *server,
+                              hp_u64 to_ns) {
+    if (hp_has(core, HP_TIMED))
+        return to_ns <= server->deadline_ns;
+    return hp_has(core, HP_CARRIES | HP_HAS_LEVELS) == HP_CARRIES && to_ns <= server->change_at_ns;
+}
+
 /* The server pays for the time from 'from' to 'to', with new parameters from their time on. */
 HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
-    /* The common case: no refill, and so no change, in between. */
-    if (hp_has(core, HP_TIMED) && to_ns <= hp_server_of(core, vcpu)->deadline_ns)
+    if (hp_charges_whole(core, hp_server_of(core, vcpu), to_ns))
         hp_spend(core, vcpu, to_ns - from_ns);
     else
         hp_charge_events(core, vcpu, from_ns, to_ns);

@@ -72,6 +72,15 @@ HP_FN hp_u32 hp_rule_holds(struct hp_core *core, hp_u32 vcpu) {
     return 0;
 }
 
+/* When the rule gives budget back next, if nothing else happens. */
+HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = hp_server_of(core, vcpu);
+
+    if (hp_has(core, HP_WHEN_EMPTY) && server->remaining_ns > 0)
+        return HP_NEVER;
+    return server->deadline_ns;
+}
+
 HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 

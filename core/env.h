@@ -92,6 +92,27 @@ extern volatile hp_u64 hp_zero;
 /* A loop whose rounds from n up to 'most', a constant, change nothing: here it is all rounds in a
  * row, as a counter that the verifier does not know costs more than a short round does. */
 #define HP_FEW(i, n, most) _Pragma("unroll") for (hp_u32 i = ((void)(n), 0); i < (most); i++)
+/* Whether a number, a constant, is in a set of them, one bit each: one jump of the machine, which
+ * the compiler does not know. */
+#define HP_IS_IN(i, set)                                                                           \
+    ({                                                                                             \
+        __label__ is_in, done;                                                                     \
+        hp_u32 found = 0;                                                                          \
+        asm goto("if %[in] & %[bit] goto %l[is_in]"                                                \
+                 :                                                                                 \
+                 : [in] "r"((hp_u64)(set)), [bit] "i"(1u << (i))                                   \
+                 :                                                                                 \
+                 : is_in);                                                                         \
+        goto done;                                                                                 \
+    is_in:                                                                                         \
+        found = 1;                                                                                 \
+    done:                                                                                          \
+        found;                                                                                     \
+    })
+/* What is done for each member of a set of numbers below 'most', a constant up to 31: here a
+ * question for each number, since what is known about a number is known about its place. */
+#define HP_EACH_OF(i, set, most)                                                                   \
+    _Pragma("unroll") for (hp_u32 i = 0; i < (most); i++) if (HP_IS_IN(i, set))
 #define HP_INDEX(i, n)                                                                             \
     ({                                                                                             \
         hp_u32 index_ = (i);                                                                       \
@@ -103,6 +124,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_JUMP() asm volatile("")
 /* Whether this holds, which is seldom: registers are for where it does not. */
 #define HP_SELDOM(x) __builtin_expect(!!(x), 0)
+#define HP_SHORT_WAY(x) (x)
 #define HP_ASSERT(condition) ((void)0)
 
 #else
@@ -133,6 +155,11 @@ extern volatile hp_u64 hp_zero;
 #ifndef HP_SHARED
 #define HP_SHARED HP_FN
 #endif
+/* Whether to take a short way that does in one case what the long one does in all: where room is
+ * dear there is the long one alone. */
+#ifndef HP_SHORT_WAY
+#define HP_SHORT_WAY(x) (x)
+#endif
 /* A step that a verifier looks at once, and what it has to be told about a pointer there. */
 #ifndef HP_ONCE
 #define HP_ONCE HP_STEP
@@ -145,6 +172,9 @@ extern volatile hp_u64 hp_zero;
 #define HP_DONE() ((void)0)
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 #define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
+#define HP_EACH_OF(i, set, most)                                                                   \
+    for (hp_u64 left_ = (set); left_; left_ &= left_ - 1u)                                         \
+        for (hp_u32 i = (hp_u32)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
 #define HP_JUMP() ((void)0)
 #define HP_SELDOM(x) (x)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */

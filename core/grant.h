@@ -25,8 +25,10 @@ HP_SHARED void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
     const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
     hp_u64 late_ns = 0;
 
-    if (core->now_ns > due_ns)
+    if (core->now_ns > due_ns) {
+        HP_JUMP();
         late_ns = core->now_ns - due_ns;
+    }
     grant->start_ns = core->now_ns;
     if (grant->pay != HP_NONE)
         hp_charge_payer(core, grant->pay, from_ns, late_ns);
@@ -49,7 +51,7 @@ HP_SHARED void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
     core->now_ns = now_ns;
     core->overdue = 1;
     if (hp_pcpus(core) == 1)
-        hp_charge_seat(core, hp_seat_of(core, 0));
+        hp_charge_seat(core, hp_only_seat(core));
     else
         hp_charge_seats(core);
 }
@@ -64,32 +66,26 @@ HP_FN hp_u64 hp_next_alarm(struct hp_core *core) {
 }
 
 /* Does what is due for the members of this group. */
-HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group) {
+HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group, hp_u32 ready_is_due) {
+    const hp_u32 zeroth = group * HP_GROUP;
     const hp_u32 members = hp_members(core, group);
 
     HP_FEW(i, members, HP_GROUP) {
-        const hp_u32 vcpu = group * HP_GROUP + i;
-
-        if (hp_alarm_of(core, vcpu) <= core->now_ns)
-            hp_catch_up(core, vcpu, core->now_ns);
+        if (hp_alarm_at(core, zeroth + i, ready_is_due) <= core->now_ns)
+            hp_catch_up(core, zeroth + i, core->now_ns);
     }
-}
-
-/* Whether anything may be due for the members of this group. */
-HP_FN hp_u32 hp_may_be_due(const struct hp_core *core, hp_u32 group) {
-    const hp_u32 slot = HP_INDEX(group, HP_GROUPS);
-
-    return core->due.low[slot] <= core->now_ns
-           || (hp_ready_is_due(core) && core->ready.low[slot] <= core->now_ns);
 }
 
 /* The refills that are due, except those of servers that nobody waits for (hp_watched). */
 HP_RARE void hp_replenish_due(struct hp_core *core) {
+    const hp_u32 ready_is_due = hp_ready_is_due(core);
+
     HP_FEW(group, HP_GROUPS, HP_GROUPS) {
         if (group >= core->groups)
             break;
-        if (hp_may_be_due(core, group))
-            hp_replenish_group(core, group);
+        if (core->due.low[group] <= core->now_ns
+            || (ready_is_due && core->ready.low[group] <= core->now_ns))
+            hp_replenish_group(core, group, ready_is_due);
     }
 }
 
@@ -110,22 +106,42 @@ HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
         hp_do_settle(core, now_ns);
 }
 
-/* When this payer has nothing left at the level that it is on, or gets new parameters. */
-HP_SHARED hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
-    hp_u64 change_ns = HP_NEVER;
-    hp_i64 left_ns;
+/* The same in line where there is one pcpu without a spare (hp_see_plain); returns when somebody
+ * must look after a refill next. */
+HP_FN hp_u64 hp_settle_plain(struct hp_core *core, hp_u64 now_ns) {
+    hp_u32 overdue = core->overdue;
+    hp_u64 due_ns;
 
-    if (hp_is_vcpu(payer)) {
-        left_ns = hp_left(hp_server_of(core, payer));
-        change_ns = hp_server_of(core, payer)->change_at_ns;
-    } else if (hp_is_spare(payer)) {
-        left_ns = core->spare.remaining_ns;
-    } else {
-        return HP_NEVER;
+    if (now_ns > core->now_ns) {
+        core->now_ns = now_ns;
+        overdue = 1;
+        hp_charge_seat(core, hp_only_seat(core));
     }
+    due_ns = hp_first_due_ns(core);
+    if (due_ns <= core->now_ns && overdue) {
+        hp_replenish_due(core);
+        due_ns = hp_first_due_ns(core);
+    }
+    core->overdue = 0;
+    return due_ns;
+}
+
+/* When this server has nothing left at the level that it is on, or gets new parameters. */
+HP_FN hp_u64 hp_server_pays_until(const struct hp_core *core, const struct hp_server *server) {
+    const hp_i64 left_ns = hp_left(server);
+
     if (left_ns <= 0)
         return core->now_ns;
-    return hp_least(core->now_ns + (hp_u64)left_ns, change_ns);
+    return hp_least(core->now_ns + (hp_u64)left_ns, server->change_at_ns);
+}
+
+/* When this payer has nothing left at the level that it is on, or gets new parameters. */
+HP_SHARED hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
+    if (hp_is_vcpu(payer))
+        return hp_server_pays_until(core, hp_server_of(core, payer));
+    if (hp_is_spare(payer))
+        return core->now_ns + (hp_u64)(core->spare.remaining_ns > 0 ? core->spare.remaining_ns : 0);
+    return HP_NEVER;
 }
 
 /* When the turns that were given on this pcpu are over. */
@@ -268,39 +284,51 @@ HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32
         hp_server_of(core, now)->held_on = HP_NONE;
 }
 
-/* Until when on the only pcpu, without turns: its payers' end, or the next alarm. */
-HP_FN hp_u64 hp_end_plain(struct hp_core *core, const struct hp_grant *grant) {
-    hp_u64 end_ns = hp_first_due_ns(core);
-
-    if (grant->pay != HP_NONE)
-        end_ns = hp_least(end_ns, hp_pays_until(core, grant->pay));
-    if (grant->also != HP_NONE)
-        end_ns = hp_least(end_ns, hp_pays_until(core, grant->also));
-    return end_ns;
+HP_FN void hp_copy_grant(struct hp_grant *to, const struct hp_grant *from) {
+    to->start_ns = from->start_ns;
+    to->until_ns = from->until_ns;
+    to->run = from->run;
+    to->pay = from->pay;
+    to->also = from->also;
+    to->level = from->level;
 }
 
-/* Makes the planned grant of the only pcpu the grant in force, where there are no turns. */
-HP_FN void hp_commit_plain(struct hp_core *core) {
-    struct hp_seat *seat = hp_seat_of(core, 0);
-    struct hp_grant *grant = &seat->grant;
+/* Makes the next grant of the only pcpu, where there are no turns: until its payers' end, or the
+ * next alarm. */
+HP_FN void hp_pick_plain(struct hp_core *core, hp_u64 now_ns, struct hp_grant *grant) {
+    struct hp_seat *seat = hp_only_seat(core);
+    hp_u64 until_ns = hp_settle_plain(core, now_ns);
+    hp_u32 level = 0;
+    hp_u32 run, pay, also;
 
+    if (!core->planned)
+        hp_plan_plain(core);
+    run = hp_holds(core) ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
+    pay = seat->plan_pay;
+    also = hp_also_pays(seat, run);
+    if (pay != HP_NONE) {
+        const struct hp_server *server = hp_server_of(core, pay);
+
+        level = server->level;
+        until_ns = hp_least(until_ns, hp_server_pays_until(core, server));
+        seat->last[HP_PAYER] = pay;
+    }
+    if (also != HP_NONE)
+        until_ns = hp_least(until_ns, hp_pays_until(core, also));
+    if (run != HP_NONE)
+        seat->last[HP_RUNNER] = run;
     grant->start_ns = core->now_ns;
-    grant->run = hp_holds(core) ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
-    grant->pay = seat->plan_pay;
-    grant->also = hp_also_pays(seat, grant->run);
-    grant->level = 0;
+    grant->until_ns = until_ns;
+    grant->run = run;
+    grant->pay = pay;
+    grant->also = also;
+    grant->level = level;
+    hp_copy_grant(&seat->grant, grant);
     seat->effort = HP_NONE;
     seat->holder = seat->plan_holder;
     seat->stale = 0;
     seat->plan_new = 0;
     seat->wrong_from_ns = HP_NEVER;
-    if (grant->pay != HP_NONE) {
-        grant->level = hp_server_of(core, grant->pay)->level;
-        seat->last[HP_PAYER] = grant->pay;
-    }
-    if (grant->run != HP_NONE)
-        seat->last[HP_RUNNER] = grant->run;
-    grant->until_ns = hp_end_plain(core, grant);
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */

@@ -87,26 +87,20 @@ HP_COLD hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
 
 /* Ends the grant of this pcpu and makes the next one: who runs, who pays, until when. */
 HP_FN void hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_grant *out) {
-    const struct hp_grant *grant = &hp_seat_of(core, pcpu)->grant;
-
     HP_ASSERT(pcpu < hp_pcpus(core) && !hp_is_stolen(core, pcpu));
-    hp_settle(core, now_ns);
-    hp_plan(core);
-    if (core->plain)
-        hp_commit_plain(core);
-    else
+    if (core->plain) {
+        hp_pick_plain(core, now_ns, out);
+    } else {
+        hp_settle(core, now_ns);
+        hp_plan(core);
         hp_put_in_force(core, pcpu);
-    out->start_ns = grant->start_ns;
-    out->until_ns = grant->until_ns;
-    out->run = grant->run;
-    out->pay = grant->pay;
-    out->also = grant->also;
-    out->level = grant->level;
+        hp_copy_grant(out, &hp_seat_of(core, pcpu)->grant);
+    }
 }
 
 /* Whether the only pcpu has to pick again: nothing can keep it from what the plan says. */
 HP_FN hp_u32 hp_kick_alone(struct hp_core *core) {
-    struct hp_seat *seat = hp_seat_of(core, 0);
+    struct hp_seat *seat = hp_only_seat(core);
     const struct hp_grant *grant = &seat->grant;
     const hp_u32 planned = seat->plan_run != HP_NONE ? seat->plan_run : seat->plan_effort;
     const hp_u32 run = hp_holds(core) ? hp_able_to_run(core, planned, 0) : planned;

@@ -17,6 +17,11 @@ HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu)
     return &core->seat[HP_INDEX(pcpu, HP_PCPUS)].grant;
 }
 
+/* The same on the first pcpu, which may be the only one. */
+HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
+    return &core->seat[0].grant;
+}
+
 /* Who runs on this pcpu: a vcpu, or HP_NONE. */
 HP_FN hp_u32 hp_running(const struct hp_core *core, hp_u32 pcpu) {
     return hp_granted(core, pcpu)->run;

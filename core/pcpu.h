@@ -191,5 +191,5 @@ HP_COLD void hp_bind(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
 HP_FN void hp_saved(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_settle(core, now_ns);
     hp_server_of(core, vcpu)->held_on = HP_NONE;
-    hp_seat_of(core, 0)->plan_new = 1;
+    hp_only_seat(core)->plan_new = 1;
 }

@@ -19,7 +19,7 @@ HP_FN hp_u32 hp_plan_alone(struct hp_core *core, hp_u32 role) {
         return HP_NONE;
     if (core->quantum_ns > 0)
         return hp_choose(core, 1, 1, role) > 0 ? core->chosen[0] : HP_NONE;
-    return hp_ready_first(core, hp_seat_of(core, 0)->last[HP_INDEX(role, HP_ROLES)]);
+    return hp_ready_first(core, hp_only_seat(core)->last[HP_INDEX(role, HP_ROLES)]);
 }
 
 /* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
@@ -28,8 +28,8 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     hp_u32 count;
 
     if (hp_pcpus(core) == 1) {
-        hp_seat_of(core, 0)->plan_holder = hp_plan_alone(core, role);
-        return hp_seat_of(core, 0)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
+        hp_only_seat(core)->plan_holder = hp_plan_alone(core, role);
+        return hp_only_seat(core)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     count =
         hp_choose(core, hp_pcpus(core) - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
@@ -86,7 +86,7 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
  */
 HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
-    const struct hp_seat *seat = hp_seat_of(core, 0);
+    const struct hp_seat *seat = hp_only_seat(core);
     hp_u64 holders;
     hp_u64 key;
 
@@ -117,29 +117,36 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_use(core, free);
     if (hp_has(core, HP_HAS_SHARES))
-        hp_weights_use(core, hp_seat_of(core, 0));
+        hp_weights_use(core, hp_only_seat(core));
     else if (core->efforts > 0)
         hp_plan_effort(core);
     if (core->quantum_ns > 0 || core->efforts > 0)
         hp_plan_turns(core);
 }
 
+/* The plan is made, and stands until something changes. */
+HP_FN void hp_plan_made(struct hp_core *core) {
+    core->planned = 1;
+    core->planned_ns = core->now_ns;
+}
+
 /* The same where there is one pcpu and neither turns, best effort, a spare nor shares. */
-HP_FN void hp_plan_plain(struct hp_core *core) {
-    struct hp_seat *seat = hp_seat_of(core, 0);
+HP_SHARED void hp_plan_plain(struct hp_core *core) {
+    struct hp_seat *seat = hp_only_seat(core);
 
     seat->plan_holder = hp_ready_first(core, seat->last[hp_holder_role(core)]);
     seat->plan_new = 1;
     hp_plan_seat(core, seat);
+    hp_plan_made(core);
 }
 
 HP_ONCE HP_NOTHING hp_make_plan(struct hp_core *core HP_NOT_NULL) {
-    if (core->plain)
+    if (core->plain) {
         hp_plan_plain(core);
-    else
+    } else {
         hp_plan_all(core);
-    core->planned = 1;
-    core->planned_ns = core->now_ns;
+        hp_plan_made(core);
+    }
     HP_DONE();
 }
 

@@ -47,33 +47,48 @@ HP_ASIDE hp_u32 hp_leads_level(struct hp_core *core, hp_u32 a, hp_u32 b) {
 
 /* Whether vcpu a with this key comes before b with the other one, whoever ran last. */
 HP_FN hp_u32 hp_leads(struct hp_core *core, hp_u32 a, hp_u64 key, hp_u32 b, hp_u64 other) {
-    if (key != other)
-        return key < other;
+    if (key > other)
+        return 0;
+    if (key < other)
+        return 1;
     return HP_SELDOM(hp_is_level(key)) ? hp_leads_level(core, a, b) : a < b;
 }
 
-/* Gives a vcpu another key. */
-HP_SHARED hp_u32 hp_queue_move(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu,
-                               hp_u64 key) {
+/* A vcpu has a higher key than before: who was first because of it may be so no more. */
+HP_FN void hp_queue_back(struct hp_queue *queue, hp_u32 vcpu) {
     const hp_u32 group = HP_INDEX(vcpu / HP_GROUP, HP_GROUPS);
-    const hp_u32 first = queue->first[group];
 
-    queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)] = key;
-    if (queue->best == vcpu && key > queue->lowest)
-        queue->known = 0;
-    if (first == vcpu && key > queue->low[group]) {
+    if (queue->first[group] == vcpu)
         queue->doubted |= 1ull << (group % 64u);
-        return 1;
-    }
-    if (first != vcpu && !hp_leads(core, vcpu, key, first, queue->low[group]))
-        return 1;
+    if (queue->best == vcpu)
+        queue->known = 0;
+}
+
+/* A vcpu has a lower key than before: it may be first now. */
+HP_FN void hp_queue_ahead(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
+    const hp_u32 group = HP_INDEX(vcpu / HP_GROUP, HP_GROUPS);
+
+    if (!hp_leads(core, vcpu, key, queue->first[group], queue->low[group]))
+        return;
     queue->first[group] = vcpu;
     queue->low[group] = key;
-    if (queue->best != vcpu && !hp_leads(core, vcpu, key, queue->best, queue->lowest))
-        return 1;
+    if (!hp_leads(core, vcpu, key, queue->best, queue->lowest))
+        return;
     queue->best = vcpu;
     queue->lowest = key;
-    return 1;
+}
+
+/* Gives a vcpu another key. */
+HP_SHARED void hp_queue_move(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu,
+                             hp_u64 key) {
+    hp_u64 *place = &queue->key[HP_INDEX(vcpu, HP_GROUPS * HP_GROUP)];
+    const hp_u64 before = *place;
+
+    *place = key;
+    if (key > before)
+        hp_queue_back(queue, vcpu);
+    else
+        hp_queue_ahead(core, queue, vcpu, key);
 }
 
 /* The same where all get new keys (hp_queue_renew): who is first is found afterwards. */
@@ -94,27 +109,27 @@ HP_COLD void hp_queue_renew(const struct hp_core *core, struct hp_queue *queue) 
     queue->known = 0;
 }
 
-/* Gives a vcpu its key; returns whether it had another one. */
-HP_FN hp_u32 hp_queue_put(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
-    return key == hp_key_of(queue, vcpu) ? 0 : hp_queue_move(core, queue, vcpu, key);
+/* Gives a vcpu its key, if it has another one. */
+HP_FN void hp_queue_put(struct hp_core *core, struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
+    if (key != hp_key_of(queue, vcpu))
+        hp_queue_move(core, queue, vcpu, key);
 }
 
-/* Which of so many keys is the lowest, the first of equals; there is one at least, and behind them
- * HP_NEVER up to 'most'. */
-HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count, hp_u32 most) {
+/* Which of so many keys is the lowest, the first of equals, and which key that is; there is one at
+ * least, and behind them HP_NEVER up to 'most'. */
+HP_FN hp_u32 hp_lowest_of(const hp_u64 *keys, hp_u32 count, hp_u32 most, hp_u64 *key) {
     hp_u32 best = 0;
-    hp_u64 lowest = HP_NEVER;
+    hp_u64 lowest = keys[0];
 
-    HP_FEW(i, count, most) {
-        const hp_u64 key = keys[i];
-
-        if (key < lowest) {
+    HP_FEW(i, count - 1u, most - 1u) {
+        if (keys[i + 1u] < lowest) {
             HP_JUMP();
-            best = i;
-            lowest = key;
+            best = i + 1u;
+            lowest = keys[best];
         }
     }
-    return HP_FORGET(best);
+    *key = lowest;
+    return best;
 }
 
 /* Who is first of all on this extra level, of whom one is known. */
@@ -138,34 +153,35 @@ HP_FN hp_u32 hp_members(const struct hp_core *core, hp_u32 group) {
 /* Finds the first of a group anew. */
 HP_FN void hp_queue_look(struct hp_core *core, struct hp_queue *queue, hp_u32 group) {
     const hp_u32 zeroth = group * HP_GROUP;
-    const hp_u64 *keys = &queue->key[HP_INDEX(zeroth, HP_GROUPS * HP_GROUP)];
-    const hp_u32 first = zeroth + hp_lowest_of(keys, hp_members(core, group), HP_GROUP);
 
-    queue->first[HP_INDEX(group, HP_GROUPS)] = first;
-    queue->low[HP_INDEX(group, HP_GROUPS)] = hp_key_of(queue, first);
+    queue->first[group] =
+        zeroth
+        + hp_lowest_of(&queue->key[zeroth], hp_members(core, group), HP_GROUP, &queue->low[group]);
 }
 
 /* Finds the first of all anew. */
 HP_APART hp_u32 hp_queue_find(struct hp_core *core HP_NOT_NULL,
                               struct hp_queue *queue HP_NOT_NULL) {
-    hp_u64 doubted = queue->doubted;
+    const hp_u64 doubted = queue->doubted;
+    hp_u64 lowest;
     hp_u32 best;
 
+    if (HP_SHORT_WAY(core->groups == 1u)) {
+        hp_queue_look(core, queue, 0);
+        lowest = queue->low[0];
+        best = queue->first[0];
+    } else {
+        HP_EACH_OF (group, doubted, HP_GROUPS)
+            hp_queue_look(core, queue, group);
+        best = hp_lowest_of(queue->low, core->groups, HP_GROUPS, &lowest);
+        best = queue->first[HP_INDEX(best, HP_GROUPS)];
+    }
+    if (hp_is_level(lowest))
+        best = hp_first_on_level(core, queue, best);
     queue->doubted = 0;
     queue->known = 1;
-    HP_FEW(step, HP_GROUPS, HP_GROUPS) {
-        if (doubted == 0)
-            break;
-        hp_queue_look(core, queue, (hp_u32)__builtin_ctzll(doubted));
-        doubted &= doubted - 1u;
-    }
-    best = queue->first[0];
-    if (core->groups > 1u)
-        best = queue->first[HP_INDEX(hp_lowest_of(queue->low, core->groups, HP_GROUPS), HP_GROUPS)];
-    if (hp_is_level(hp_key_of(queue, best)))
-        best = hp_first_on_level(core, queue, best);
     queue->best = best;
-    queue->lowest = hp_key_of(queue, best);
+    queue->lowest = lowest;
     return best;
 }
 
@@ -243,15 +259,21 @@ HP_SHARED hp_u64 hp_first_due_ns(struct hp_core *core) {
     return hp_ready_is_due(core) ? hp_least(due_ns, hp_queue_lowest(core, &core->ready)) : due_ns;
 }
 
-/* When somebody must look after this vcpu's refill, or HP_NEVER; above HP_BELOW there is none. */
-HP_FN hp_u64 hp_alarm_of(const struct hp_core *core, hp_u32 vcpu) {
-    const hp_u64 due_ns = hp_key_of(&core->due, vcpu);
+/* The same of the vcpu of this number, which a verifier knows, for one who has asked whether those
+ * ready are due; above HP_BELOW there is none. */
+HP_FN hp_u64 hp_alarm_at(const struct hp_core *core, hp_u32 number, hp_u32 ready_is_due) {
+    const hp_u64 due_ns = core->due.key[number];
 
-    return hp_ready_is_due(core) ? hp_least(due_ns, hp_key_of(&core->ready, vcpu)) : due_ns;
+    return ready_is_due ? hp_least(due_ns, core->ready.key[number]) : due_ns;
+}
+
+/* The same of any vcpu. */
+HP_FN hp_u64 hp_alarm_of(const struct hp_core *core, hp_u32 vcpu) {
+    return hp_alarm_at(core, HP_INDEX(vcpu, HP_GROUPS * HP_GROUP), hp_ready_is_due(core));
 }
 
 /* Where a server stands among those that may be given a pcpu: those that would pay, or run. */
-HP_FN hp_u64 hp_ready_key(struct hp_core *core, hp_u32 vcpu) {
+HP_SHARED hp_u64 hp_ready_key(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
     if (!server->working && !hp_has(core, HP_PAYS_IDLE))
@@ -304,18 +326,30 @@ HP_RARE hp_u32 hp_first_user(struct hp_core *core, hp_u32 depleted_too) {
 }
 
 /*
- * Puts the server where its account says. The plan may be another one then; so it may where a
+ * The server has budget now, or has none. The plan may be another one then; so it may where a
  * depleted server or one on an extra level has a new deadline: the spare helps by deadline.
  */
-HP_FN hp_u32 hp_requeue(struct hp_core *core, hp_u32 vcpu) {
-    struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u32 moved = hp_queue_put(core, &core->ready, vcpu, hp_ready_key(core, vcpu));
-
-    const hp_u32 was = server->funded;
-    server->funded = server->remaining_ns > 0;
-    if (was != server->funded || hp_has(core, HP_BY_DEADLINE | HP_HAS_LEVELS | HP_HAS_SPARE))
+HP_FN void hp_fund(struct hp_core *core, struct hp_server *server, hp_u32 funded) {
+    if (server->funded != funded || hp_has(core, HP_BY_DEADLINE | HP_HAS_LEVELS | HP_HAS_SPARE))
         core->planned = 0;
-    return moved;
+    server->funded = funded;
+}
+
+/* Puts the server where its account says. */
+HP_FN void hp_requeue(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+
+    hp_queue_put(core, &core->ready, vcpu, hp_ready_key(core, vcpu));
+    hp_fund(core, server, server->remaining_ns > 0);
+}
+
+/* The same of a server that has used up its budget and has no extra level to go on at. */
+HP_PART_ONCE HP_NOTHING hp_dequeue(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+    hp_queue_set(&core->ready, vcpu, HP_NEVER);
+    hp_queue_back(&core->ready, vcpu);
+    hp_server_of(core, vcpu)->funded = 0;
+    core->planned = 0;
+    HP_DONE();
 }
 
 /* Where a best-effort vcpu stands: who goes on with its turn is first, then by turns. */

@@ -30,6 +30,7 @@
 #define HP_KEEPS 2u      /* a server without work loses nothing by that, but may pay for the time */
 #define HP_PAYS_IDLE 4u  /* a server pays when it is its turn, whether or not it has work */
 #define HP_WHEN_EMPTY 8u /* budget comes back only to a server that has used it up */
+#define HP_CARRIES 256u  /* a charge is not split at refills: an overrun is a debt that they pay */
 
 /* Traits of order and slack rules. */
 #define HP_BY_DEADLINE 16u /* a new deadline moves a server in the order */
@@ -59,8 +60,8 @@
     ROW("polling", POLLING, polling, timed, no, plain, HP_TIMED, 1, HP_FP_OR_EDF, HP_OF_DEMAND, 0) \
     ROW("sporadic", SPORADIC, sporadic, sporadic, sporadic, sporadic, HP_KEEPS | HP_WHEN_EMPTY, 1, \
         HP_FP_OR_EDF, HP_OF_DEMAND, 0)                                                             \
-    ROW("cbs", CBS, cbs, cbs, cbs, plain, HP_KEEPS | HP_WHEN_EMPTY, 1, HP_FP_OR_EDF, HP_OF_DEMAND, \
-        HP_OF_DEMAND)                                                                              \
+    ROW("cbs", CBS, cbs, cbs, cbs, plain, HP_KEEPS | HP_WHEN_EMPTY | HP_CARRIES, 1, HP_FP_OR_EDF,  \
+        HP_OF_DEMAND, HP_OF_DEMAND)                                                                \
     ROW("slice", SLICE, slice, timed, slice, plain, HP_KEEPS, 1, HP_ANY_ORDER, HP_OF_SLICES, 0)    \
     ROW("slice-once", SLICE_ONCE, slice, timed, slice, plain, 0, 1, HP_FP_OR_EDF, HP_OF_SLICES, 0)
 

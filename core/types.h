@@ -259,6 +259,11 @@ HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
 }
 
+/* The seat of the first pcpu, which may be the only one. */
+HP_FN struct hp_seat *hp_only_seat(struct hp_core *core) {
+    return &core->seat[0];
+}
+
 /* The pcpus that are stolen, as a mask. */
 HP_FN hp_u64 hp_stolen(const struct hp_core *core) {
     return HP_STEALS ? core->stolen : 0;

@@ -51,7 +51,7 @@ HP_COLD void hp_cbs_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_cbs_refill(core, vcpu, now_ns);
 }
 
-HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_ASIDE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (hp_server_of(core, vcpu)->change_at_ns <= now_ns)
         hp_cbs_change(core, vcpu, now_ns);
     else

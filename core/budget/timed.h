@@ -30,7 +30,7 @@ HP_COLD void hp_timed_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 }
 
 /* Does what is due at 'now' or before. */
-HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_SHARED void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->deadline_ns > now_ns)

@@ -15,6 +15,7 @@
 #define HP_STEP static __attribute__((__noinline__, __unused__))
 #define HP_SHARED static __attribute__((__noinline__, __unused__))
 #define HP_RARE static __attribute__((__cold__, __noinline__, __unused__))
+#define HP_SHORT_WAY(x) 0u
 
 /* Kconfig has no global policies: a lock domain is one pcpu. */
 #ifndef CONFIG_HYPERPERIOD_GLOBAL

@@ -182,15 +182,15 @@ MUTANTS = (
         "who leaves a queue is still known as its first",
         "whole_depart",
         "queue.h",
-        "    if (queue->best == vcpu && key > queue->lowest)\n        queue->known = 0;\n",
+        "    if (queue->best == vcpu)\n        queue->known = 0;\n",
         "",
     ),
     Mutant(
         "a group whose first has left is not in doubt",
         "whole_depart",
         "queue.h",
-        "        queue->doubted |= 1ull << (group % 64u);\n        return 1;\n",
-        "        return 1;\n",
+        "    if (queue->first[group] == vcpu)\n        queue->doubted |= 1ull << (group % 64u);\n",
+        "",
     ),
     Mutant(
         "time goes on and nothing may be due",
@@ -203,7 +203,7 @@ MUTANTS = (
         "a grant outlasts the budget that pays for it",
         "whole_pick",
         "grant.h",
-        "    if (grant->pay != HP_NONE)\n        end_ns = hp_least(",
-        "    if (grant->pay == HP_SPARE)\n        end_ns = hp_least(",
+        "        until_ns = hp_least(until_ns, hp_server_pays_until(core, server));\n",
+        "",
     ),
 )

@@ -41,11 +41,11 @@ static void tell(const struct hp_server *server) {
     told.deadline_ns = server->deadline_ns;
 }
 
-/* What takes the place of hp_requeue and of hp_enlist, which also looks after the next refill. */
-hp_u32 prove_requeue(struct hp_core *core, hp_u32 vcpu) {
+/* What takes the place of hp_requeue, hp_dequeue and hp_enlist, which looks after the next refill,
+ * too. */
+void prove_requeue(struct hp_core *core, hp_u32 vcpu) {
     tell(hp_server_of(core, vcpu));
     core->planned = 0;
-    return 0;
 }
 
 /* The law of one account that is charged up to 'at', as hp_check asks for it (core/law.h). */
