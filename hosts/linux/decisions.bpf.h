@@ -9,8 +9,7 @@
  *
  * Each verb is a function that the verifier looks at on its own, for any numbers: a program pays
  * for the verbs that it calls, once each. It takes the lock, tells the core, writes the record,
- * and returns the pcpus that the core asks for, as a mask. The pick alone is a part of dispatch to
- * the verifier: it writes to its cpu.
+ * and returns the pcpus that the core asks for, as a mask.
  */
 #ifndef HYPERPERIOD_LINUX_DECISIONS_BPF_H
 #define HYPERPERIOD_LINUX_DECISIONS_BPF_H
@@ -95,24 +94,41 @@ static __always_inline hp_u64 core_time(void) {
     return now_ns - base_ns;
 }
 
+/* The ring of a lock domain, if its calls are recorded. */
+static __always_inline struct lx_ring *ring_of(hp_u32 lock) {
+    struct lx_ring *ring = bpf_map_lookup_elem(&rings, &lock);
+
+    if (ring && !lx.recording) {
+        ring->head.flags |= HP_RING_PAUSED;
+        return 0;
+    }
+    return ring;
+}
+
+/* Where the next record goes. */
+static __always_inline struct hp_record *next_of(struct lx_ring *ring) {
+    return &ring->records[ring->head.written & (LX_RECORDS - 1)];
+}
+
+/* The next record is there to be read. */
+static __always_inline void pass_on(struct lx_ring *ring) {
+    __sync_fetch_and_add(&ring->head.written, 1);
+}
+
 /* Writes a record as four words: the fields of struct hp_record, and its order of bytes. */
 static __always_inline void write_record(const struct lock_domain *domain, hp_u32 lock,
                                          hp_u64 value, hp_u64 name, hp_u64 kind) {
-    struct lx_ring *ring = bpf_map_lookup_elem(&rings, &lock);
+    struct lx_ring *ring = ring_of(lock);
     hp_u64 *words;
 
     if (!ring)
         return;
-    if (!lx.recording) {
-        ring->head.flags |= HP_RING_PAUSED;
-        return;
-    }
-    words = (hp_u64 *)&ring->records[HP_INDEX((hp_u32)ring->head.written, LX_RECORDS)];
+    words = (hp_u64 *)next_of(ring);
     words[0] = hp_now_ns(&domain->core);
     words[1] = value;
     words[2] = name;
     words[3] = kind;
-    __sync_fetch_and_add(&ring->head.written, 1);
+    pass_on(ring);
 }
 
 /* The same off the common path. */
@@ -143,14 +159,30 @@ static __always_inline void record_work(const struct lock_domain *domain, hp_u32
     write_record(domain, lock, 0, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
 }
 
+/* The answer of a pick. Field by field: a word would have to be put together of what is not. */
 static __always_inline void record_grant(const struct lock_domain *domain, hp_u32 lock, hp_u32 pcpu,
                                          const struct hp_grant *grant) {
-    const hp_u32 kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
-    const hp_u32 flags =
-        (grant->also != HP_NONE ? HP_RECORD_ALSO : 0) | (grant->level ? HP_RECORD_EXTRA : 0);
+    struct lx_ring *ring = ring_of(lock);
+    struct hp_record *record;
 
-    write_record(domain, lock, grant->until_ns, name_word(grant->level, pcpu, grant->run),
-                 kind_word(kind, grant->pay, flags));
+    if (!ring)
+        return;
+    record = next_of(ring);
+    record->time = hp_now_ns(&domain->core);
+    record->value = grant->until_ns;
+    record->job = grant->level;
+    record->pcpu = (unsigned short)pcpu;
+    record->vcpu = (unsigned short)grant->run;
+    record->payer = (unsigned short)grant->pay;
+    record->task = HP_RECORD_NONE;
+    record->kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
+    record->flags = 0;
+    record->reserved = 0;
+    if (grant->also != HP_NONE)
+        record->flags = HP_RECORD_ALSO;
+    if (grant->level)
+        record->flags |= HP_RECORD_EXTRA;
+    pass_on(ring);
 }
 
 static __always_inline void record_server(hp_u32 lock, hp_u32 kind, hp_u32 vcpu,
@@ -172,31 +204,37 @@ static __always_inline struct lx_usage *usage_of(struct lock_domain *domain, hp_
     return &domain->usage[HP_INDEX(vcpu, HP_VCPUS)];
 }
 
-/* The grant of this pcpu lasted until now: whose time was it, and who ran? While this cpu waited
- * for the lock another may have told the core a later instant: for the core, now is not before
- * that. */
-static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
-                                    hp_u32 pcpu, hp_u64 now_ns) {
-    const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
-    hp_u64 *picked_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
+/* The grant of a pcpu lasted until now, since the last account: whose time was it, and who ran?
+ * While this cpu waited for the lock another may have told the core a later instant: for the core,
+ * now is not before that. */
+static __always_inline void account_grant(struct lock_domain *domain, const struct hp_grant *grant,
+                                          hp_u64 *since_ns, const struct managed *cpu,
+                                          hp_u64 now_ns) {
+    const hp_u32 run = grant->run, pay = grant->pay;
     hp_u64 span_ns = 0;
 
     now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
-    if (now_ns > *picked_ns) {
-        span_ns = now_ns - *picked_ns;
-        *picked_ns = now_ns;
+    if (now_ns > *since_ns) {
+        span_ns = now_ns - *since_ns;
+        *since_ns = now_ns;
     }
-    if (grant->pay < HP_VCPUS && !grant->level) {
-        usage_of(domain, grant->pay)->used_ns += span_ns;
-        if (grant->run != grant->pay && grant->run != HP_NONE)
-            usage_of(domain, grant->pay)->donated_ns += span_ns;
-        if (grant->run == grant->pay)
+    if (pay < HP_VCPUS && !grant->level) {
+        usage_of(domain, pay)->used_ns += span_ns;
+        if (run == pay)
             return;
+        if (run != HP_NONE)
+            usage_of(domain, pay)->donated_ns += span_ns;
     }
     if (grant->also < HP_VCPUS)
         usage_of(domain, grant->also)->used_ns += span_ns;
-    else if (grant->run < HP_VCPUS && !(cpu && cpu->is_lent))
-        usage_of(domain, grant->run)->extra_ns += span_ns;
+    else if (run < HP_VCPUS && !(cpu && cpu->is_lent))
+        usage_of(domain, run)->extra_ns += span_ns;
+}
+
+static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
+                                    hp_u32 pcpu, hp_u64 now_ns) {
+    account_grant(domain, hp_granted(&domain->core, pcpu),
+                  &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)], cpu, now_ns);
 }
 
 /* A grant ended: what its payer owes is what the pick was late. */
@@ -383,13 +421,13 @@ VERB hp_u64 give_back(hp_u32 number) {
  * Makes the grant of this cpu from now on: who is in cpu->granted, until when in cpu->until_ns.
  * Returns the other pcpus that have to pick again, which only a global policy has.
  */
-static __noinline hp_u64 pick(struct managed *cpu) {
+static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 pcpu, bool global) {
     const hp_u64 now_ns = core_time();
-    const hp_u32 place = cpu->place, global = lx.global;
-    const hp_u32 lock = global ? 0 : place, pcpu = global ? place : 0;
     struct lock_domain *domain = domain_by(lock);
-    struct hp_grant grant;
+    const struct hp_grant *grant;
     hp_u32 before, payer;
+    struct hp_grant now;
+    hp_u64 *since_ns;
     hp_u64 kicks = 0;
 
     cpu->granted = LX_NOBODY;
@@ -402,27 +440,46 @@ static __noinline hp_u64 pick(struct managed *cpu) {
         end_theft(domain, lock, pcpu, now_ns);
         cpu->is_stolen = 0;
     }
-    before = hp_running(&domain->core, pcpu);
-    payer = hp_granted(&domain->core, pcpu)->pay;
-    account(domain, cpu, pcpu, now_ns);
+    grant = global ? hp_granted(&domain->core, pcpu) : hp_only_granted(&domain->core);
+    since_ns = &domain->picked_ns[global ? HP_INDEX(pcpu, HP_PCPUS) : 0];
+    before = grant->run;
+    payer = grant->pay;
+    account_grant(domain, grant, since_ns, cpu, now_ns);
     cpu->is_lent = 0;
-    hp_pick(&domain->core, pcpu, now_ns, &grant);
-    cpu->until_ns = grant.until_ns;
-    cpu->at_refill = grant.until_ns >= hp_next_alarm(&domain->core);
-    cpu->is_short = grant.until_ns < now_ns + lead_of(cpu);
-    if (grant.run != HP_NONE) {
-        cpu->granted = LX_ID(lock, grant.run);
-        cpu->is_free = grant.pay >= HP_VCPUS;
+    hp_pick(&domain->core, pcpu, now_ns, &now);
+    cpu->until_ns = now.until_ns;
+    cpu->at_refill = now.until_ns >= hp_next_alarm(&domain->core);
+    cpu->is_short = now.until_ns < now_ns + lead_of(cpu);
+    if (now.run != HP_NONE) {
+        cpu->granted = LX_ID(lock, now.run);
+        cpu->is_free = now.pay >= HP_VCPUS;
     }
-    record_grant(domain, lock, pcpu, &grant);
+    record_grant(domain, lock, pcpu, &now);
     count_overrun(domain, payer);
     if (global) {
-        if (before != grant.run)
+        if (before != now.run)
             release_if_absent(domain, lock, cpu, before);
         kicks = kicks_of(domain) & ~(1ull << (pcpu & 63));
     }
     release(domain);
     return kicks;
+}
+
+/* The same on the only pcpu of its lock domain, and on one of several. */
+VERB hp_u64 pick_alone(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+
+    return cpu ? pick_on(cpu, cpu->place, 0, false) : 0;
+}
+
+VERB hp_u64 pick_among(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+
+    return cpu ? pick_on(cpu, 0, cpu->place, true) : 0;
+}
+
+static __always_inline hp_u64 pick(hp_u32 number) {
+    return lx.global ? pick_among(number) : pick_alone(number);
 }
 
 /* --- cpus of a global policy ------------------------------------------------------------------ */

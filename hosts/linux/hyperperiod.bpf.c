@@ -249,13 +249,13 @@ static __always_inline void end_free(struct managed *cpu) {
  * Makes a grant. One that is shorter than the way from its timer to the next pick would end late:
  * it is waited for, and the next one is made.
  */
-static __always_inline hp_u64 pick_in_time(struct managed *cpu) {
-    const hp_u64 others = pick(cpu);
+static __always_inline hp_u64 pick_in_time(struct managed *cpu, hp_u32 number) {
+    const hp_u64 others = pick(number);
 
     if (!cpu->is_short)
         return others;
     wait_for_end(cpu);
-    return others | pick(cpu);
+    return others | pick(number);
 }
 
 /*
@@ -319,7 +319,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
             cpu->fired_ns = 0;
         }
         end_turn(cpu);
-        others = pick_in_time(cpu);
+        others = pick_in_time(cpu, (hp_u32)number);
         if (others)
             ask_all(lock_at(cpu->place), others);
     }
