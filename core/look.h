@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "types.h"
+#include "queue.h"
 
 /* The latest time that the core was told. */
 HP_FN hp_u64 hp_now_ns(const struct hp_core *core) {
@@ -20,6 +20,18 @@ HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu)
 /* The same on the first pcpu, which may be the only one. */
 HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
     return &core->seat[0].grant;
+}
+
+/* When somebody must look after a refill next, as the last pick found it: it holds until the core
+ * is told of anything. */
+HP_FN hp_u64 hp_found_alarm(const struct hp_core *core) {
+    hp_u64 alarm_ns = core->due.lowest;
+
+    if (hp_ready_is_due(core))
+        alarm_ns = hp_least(alarm_ns, core->ready.lowest);
+    if (hp_has(core, HP_HAS_SPARE))
+        alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
+    return alarm_ns;
 }
 
 /* Who runs on this pcpu: a vcpu, or HP_NONE. */

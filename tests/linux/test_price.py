@@ -87,11 +87,14 @@ def test_a_round_trip_between_servers_is_below_its_aim(policy: str, count: int) 
     assert now()[name] <= ROUND_TRIP_AIM
 
 
-@pytest.mark.xfail(reason=MISSED, strict=True)
+@pytest.mark.parametrize("load", linux_host.LOADS)
 @pytest.mark.parametrize("count", linux_host.SERVERS)
-@pytest.mark.parametrize("policy", linux_host.POLICIES)
-def test_a_decision_is_below_its_aim(policy: str, count: int) -> None:
-    assert now()[f"decision, {policy}, equal periods, {count} servers"] <= DECISION_AIMS[policy]
+@pytest.mark.parametrize(
+    "policy",
+    [pytest.param("ds", marks=pytest.mark.xfail(reason=MISSED, strict=True)), "cbs"],
+)
+def test_a_decision_is_below_its_aim(policy: str, count: int, load: str) -> None:
+    assert now()[f"decision, {policy}, {load} periods, {count} servers"] <= DECISION_AIMS[policy]
 
 
 @pytest.mark.xfail(reason=MISSED, strict=True)
