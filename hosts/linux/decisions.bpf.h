@@ -449,7 +449,7 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
     hp_pick(&domain->core, pcpu, now_ns, &now);
     cpu->until_ns = now.until_ns;
     cpu->at_refill = now.until_ns >= hp_found_alarm(&domain->core);
-    cpu->is_short = now.until_ns < now_ns + lead_of(cpu);
+    cpu->is_short = now.until_ns < now_ns + 2 * lead_of(cpu);
     if (now.run != HP_NONE) {
         cpu->granted = LX_ID(lock, now.run);
         cpu->is_free = now.pay >= HP_VCPUS;

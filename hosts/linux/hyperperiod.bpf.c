@@ -246,8 +246,9 @@ static __always_inline void end_free(struct managed *cpu) {
 }
 
 /*
- * Makes a grant. One that is shorter than the way from its timer to the next pick would end late:
- * it is waited for, and the next one is made.
+ * Makes a grant. One that is shorter than the switch to its thread, with interrupts off, and the
+ * way from its timer to the next pick would end late: it is waited for, and the next one is made.
+ * The switch is taken to be as long as that way.
  */
 static __always_inline hp_u64 pick_in_time(struct managed *cpu, hp_u32 number) {
     const hp_u64 others = pick(number);

@@ -62,7 +62,7 @@ struct managed {
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
     hp_u32 at_refill; /* where the grant ends somebody's budget comes back */
-    hp_u32 is_short;  /* when it was made, the grant was shorter than what its timer leads by */
+    hp_u32 is_short;  /* the grant is shorter than the ways to its thread and back take */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */
