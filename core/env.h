@@ -173,8 +173,7 @@ extern volatile hp_u64 hp_zero;
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
 #define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
 #define HP_EACH_OF(i, set, most)                                                                   \
-    for (hp_u64 left_ = (set); left_; left_ &= left_ - 1u)                                         \
-        for (hp_u32 i = (hp_u32)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
+    for (hp_u32 i = hp_member_from(set, 0); i < (most); i = hp_member_from(set, i + 1u))
 #define HP_JUMP() ((void)0)
 #define HP_SELDOM(x) (x)
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
@@ -187,6 +186,13 @@ extern volatile hp_u64 hp_zero;
 
 /* Where no verifier asks for a mask an index is taken as it is, and asserted to be in range. */
 #define HP_INDEX(i, n) (HP_ASSERT((i) < (n)), (n) == 1u ? 0u : (i))
+
+/* The least member of this set of numbers, one bit each, that is not below 'from'; or 64. */
+HP_FN hp_u32 hp_member_from(hp_u64 set, hp_u32 from) {
+    const hp_u64 rest = set >> from;
+
+    return rest ? from + (hp_u32)__builtin_ctzll(rest) : 64u;
+}
 
 #endif
 

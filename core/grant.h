@@ -299,7 +299,9 @@ HP_FN void hp_pick_plain(struct hp_core *core, hp_u64 now_ns, struct hp_grant *g
     struct hp_seat *seat = hp_only_seat(core);
     hp_u64 until_ns = hp_settle_plain(core, now_ns);
     hp_u32 level = 0;
-    hp_u32 run, pay, also;
+    hp_u32 also;
+    hp_u32 pay;
+    hp_u32 run;
 
     if (!core->planned)
         hp_plan_plain(core);

@@ -432,7 +432,7 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
 
     cpu->granted = LX_NOBODY;
     cpu->is_free = 0;
-    cpu->is_short = 0;
+    cpu->picked_ns = now_ns;
     cpu->until_ns = HP_NEVER;
     if (!domain || !take(domain))
         return 0;
@@ -448,8 +448,7 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
     cpu->is_lent = 0;
     hp_pick(&domain->core, pcpu, now_ns, &now);
     cpu->until_ns = now.until_ns;
-    cpu->at_refill = now.until_ns >= hp_found_alarm(&domain->core);
-    cpu->is_short = now.until_ns < now_ns + 2 * lead_of(cpu);
+    cpu->alarm_ns = hp_found_alarm(&domain->core);
     if (now.run != HP_NONE) {
         cpu->granted = LX_ID(lock, now.run);
         cpu->is_free = now.pay >= HP_VCPUS;

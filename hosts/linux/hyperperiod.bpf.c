@@ -253,7 +253,7 @@ static __always_inline void end_free(struct managed *cpu) {
 static __always_inline hp_u64 pick_in_time(struct managed *cpu, hp_u32 number) {
     const hp_u64 others = pick(number);
 
-    if (!cpu->is_short)
+    if (cpu->until_ns >= cpu->picked_ns + 2 * lead_of(cpu))
         return others;
     wait_for_end(cpu);
     return others | pick(number);

