@@ -25,8 +25,6 @@ SECTION = "linux_host"
 TOLERANCE = 0.1
 
 ROUND_TRIP_AIM = 17_000
-MOST_INSTRUCTIONS = 200_000
-"""Of a program, that the verifier looks at."""
 DECISION_AIMS = {"ds": 600, "cbs": 900}
 BY_DEADLINE = ("cbs", "SCHED_DEADLINE")
 SHARED = ("EEVDF", "cpu.max")
@@ -80,13 +78,6 @@ def test_a_round_trip_takes_the_same_whatever_the_number_of_servers(policy: str)
         for count in linux_host.MANY
     )
     assert all(many <= (1 + TOLERANCE) * few for many in more)
-
-
-def test_the_verifier_has_room_for_every_program() -> None:
-    seen = {name: value for name, value in now().items() if name.startswith("verifier, ")}
-    looked_at = {name: value for name, value in seen.items() if ": " not in name}
-    assert "verifier, dispatch" in looked_at
-    assert max(looked_at.values()) <= MOST_INSTRUCTIONS
 
 
 @pytest.mark.parametrize("count", linux_host.MANY)
