@@ -44,13 +44,15 @@ ROBUST = {
     "ertds": (29, 219, 512),
     "cbs": (58, 111, 186, 341, 346),
     "sedf": (510, 691),
-    "sedf-prime": (585, 824, 899, 1051),
+    "sedf-prime": (585, 824, 899),
     "psedf": (347,),
     "hsf-fp": (38, 45, 62, 138, 146),
     "partitioned-hsf-fp": (32, 87, 120),
 }
 """Without hsf-fp 118, where a busy task is first in, first out with others: on Linux a thread that
-begins its next job without having slept keeps its place."""
+begins its next job without having slept keeps its place. And without sedf-prime 1051: its extra
+time comes in slices of 500 us, and one of them would begin 483 us before a refill, which on Linux
+is some 10 to 20 us later than in the simulator: sometimes there is room for it."""
 BOUND_NS = 60_000
 COMPARED = 0.7
 """At least this share of the time is farther than the bound from every boundary."""
