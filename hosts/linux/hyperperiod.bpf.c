@@ -34,9 +34,14 @@ char _license[] SEC("license") = "GPL";
 #define LEAD_LIMIT_NS 10000ull
 #define LATELY 32u
 
-/* Has the timer fire in time for a pick where the grant ends. Returns an error, or 0. */
+/* When the timer has to fire, in time for a pick where the grant ends. */
+static __always_inline hp_u64 alert_ns(const struct managed *cpu) {
+    return cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu));
+}
+
+/* Has the timer fire then. Returns an error, or 0. */
 static __always_inline long start_timer(struct managed *cpu) {
-    cpu->armed_ns = cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu));
+    cpu->armed_ns = alert_ns(cpu);
     return bpf_timer_start(&cpu->timer, cpu->armed_ns + lx.base_ns,
                            BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
@@ -59,8 +64,7 @@ static int time_is_up(void *map, hp_u32 *number, struct managed *cpu) {
 
 /* The timer fires in time for the grant's end at the latest: to set it back would cost more. */
 static __always_inline void arm(struct managed *cpu) {
-    if (cpu->until_ns >= HP_NEVER - lx.base_ns
-        || cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu)) >= cpu->armed_ns)
+    if (cpu->until_ns >= HP_NEVER - lx.base_ns || alert_ns(cpu) >= cpu->armed_ns)
         return;
     if (start_timer(cpu))
         FAIL("a timer could not be started");

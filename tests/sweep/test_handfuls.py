@@ -64,7 +64,8 @@ def test_a_worker_stops_when_its_turn_is_over(
 def test_what_is_wrong_is_said_of_the_first_part(
     monkeypatch: pytest.MonkeyPatch, experiment: Experiment, error: Exception, said: object
 ) -> None:
-    """What was done before it is handed back."""
+    """The parts before one that fails are handed back as if nothing were wrong. When it is handed
+    out again, as the first of a handful, its worker says what is wrong."""
     monkeypatch.setattr(on_dask, "TURN_S", 3600.0)
     fails_at_one(monkeypatch, error)
     assert list(judged(experiment, [ONE - 2, ONE - 1, ONE])) == [ONE - 2, ONE - 1]

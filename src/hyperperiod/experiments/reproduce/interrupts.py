@@ -76,7 +76,7 @@ class Interrupts(MeasuredFigure[InterruptRow]):
         return host_of(asked.host)(scenario, asked_for, parse_policy(self.policy), 1, seed)
 
     def _printed(self) -> Sequence[tuple[str, int]]:
-        """What the paper gives (ns), and where."""
+        """The times from interrupt to answer that the paper gives: where it does, and the ns."""
         return (IN_FIGURE, self.paper.figure_ns), (IN_TABLE, self.paper.table_ns)
 
     def _measured(self, asked: Asked, progress: Progress) -> Iterator[InterruptRow]:
