@@ -41,7 +41,7 @@ FUNCTIONS = {
 }
 SYSTEM = (
     *("System", "Domain", "Task", "OwnVcpu", "Interface", "PeriodRange", "Overheads"),
-    *("Flow", "Source", "Swap", "Change", "Stolen", "Policy"),
+    *("Flow", "Source", "Swap", "Change", "Overrun", "Stolen", "Policy"),
 )
 RESULTS = ("AnalysisResult", "RunResult", "ComparisonResult", "Fitted", "SweepResult")
 ERRORS = ("InputError", "MissingError", "FailedError")

@@ -19,6 +19,7 @@ from hyperperiod.model import (
     Flow,
     Interface,
     Overheads,
+    Overrun,
     OwnVcpu,
     PeriodRange,
     Policy,
@@ -47,6 +48,10 @@ TABLES: dict[str, tuple[type[Part], str]] = {
     ),
     "`[[swap]]`": (Swap, "meaning"),
     "`[[change]]`": (Change, "meaning"),
+    "`[[overrun]]`": (
+        Overrun,
+        "jobs that run longer than analysed; see [semantics](semantics.md#overruns)",
+    ),
     "`[[flow]]`": (Flow, "items that pass several tasks; see [semantics](semantics.md#flows)"),
     "`source`": (Source, "where the items of a flow come from"),
 }

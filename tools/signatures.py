@@ -16,6 +16,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from keyword import iskeyword
 from pathlib import Path
 
 from hyperperiod.model import (
@@ -24,6 +25,7 @@ from hyperperiod.model import (
     Flow,
     Interface,
     Overheads,
+    Overrun,
     OwnVcpu,
     PeriodRange,
     Policy,
@@ -38,7 +40,7 @@ from hyperperiod.model.policy import PolicyChoice
 from hyperperiod.model.values import Choice, Duration, Factor, Kind, Many, Maybe, Truth, Whole
 
 CLASSES: tuple[type[Part], ...] = (
-    *(Change, Domain, Flow, Interface, Overheads, OwnVcpu, PeriodRange),
+    *(Change, Domain, Flow, Interface, Overheads, Overrun, OwnVcpu, PeriodRange),
     *(Source, Stolen, Swap, System, Task),
 )
 BLOCK = re.compile(r"    if TYPE_CHECKING:  # tools/signatures\.py\n(?:\n* {8}.*\n)+")
@@ -72,7 +74,7 @@ def type_of(kind: Kind, within: type[Part]) -> str:
 
 def spellings(field: Field) -> tuple[str, ...]:
     """What a value may be given as: its key, and its name where that says the unit."""
-    if field.name.endswith("_ns"):
+    if field.name.endswith("_ns") and not iskeyword(field.key):
         return field.key, field.name
     return (field.name,)
 

@@ -12,6 +12,7 @@
 #define RATE_MOST 1000000u
 
 #define MOST_DOMAIN 0xffffu
+#define MOST_THOUSANDTHS 1000000u
 #define MOST_PORT 63u           /* so that one word has the bits of all */
 #define MOST_OFFSET 0x3ff00000u /* of 1 GiB that can be shared */
 #define WIRE_ALIGN 4096u
@@ -44,6 +45,8 @@ void arguments_init(struct arguments *arguments) {
     arguments->wires = 0;
     for (hp_u32 i = 0; i < MAX_FLOWS; i++)
         arguments->flow[i].hops = 0;
+    for (hp_u32 i = 0; i < MAX_TASKS; i++)
+        arguments->task[i].overrun.thousandths = 0;
 }
 
 struct choice {
@@ -132,6 +135,24 @@ static const char *read_task(struct task *task, struct text text, hp_u32 number)
         return "only a busy task may be endless (wcet 0)";
     if (task->period_ns == 0 && task->kind != TASK_BUSY)
         return "only a busy task may have no period";
+    return 0;
+}
+
+/* TASK:THOUSANDTHS:FROM:TO:EVERY, of a task that has been named before. */
+static const char *read_overrun(struct arguments *arguments, struct text text) {
+    struct hp_overrun *overrun;
+    hp_u64 task;
+
+    if (!text_number(text_cut(&text, ':'), MAX_TASKS - 1u, &task) || task >= arguments->tasks)
+        return "an overrun is of a task before it, from 0";
+    overrun = &arguments->task[task].overrun;
+    if (!text_number(text_cut(&text, ':'), MOST_THOUSANDTHS, &overrun->thousandths)
+        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &overrun->from_ns)
+        || !number_or(text_cut(&text, ':'), HP_TIME_MAX, HP_NEVER, &overrun->to_ns)
+        || !text_number(text, HP_TIME_MAX, &overrun->every))
+        return "an overrun is TASK:THOUSANDTHS:FROM:TO:EVERY, in ns";
+    if (overrun->thousandths == 0 || overrun->every == 0 || arguments->task[task].wcet_ns == 0)
+        return "an overrun multiplies the time of jobs that end, of every so many-th of them";
     return 0;
 }
 
@@ -283,6 +304,8 @@ static const char *read_word(struct arguments *arguments, struct text word) {
         arguments->tasks++;
         return message;
     }
+    if (text_is(key, "overrun"))
+        return read_overrun(arguments, value);
     if (text_is(key, "flow"))
         return read_flow(arguments, value);
     if (text_is(key, "wire"))

@@ -80,8 +80,9 @@ static hp_u32 is_hop(const struct run *run) {
 
 static hp_u64 execution_ns_of(const struct run *run) {
     if (is_hop(run))
-        return item_execution_ns(run->task, run->name.seed, flows_oldest(run->name.task)->place);
-    return task_execution_ns(run->task, run->name, run->head.number);
+        return item_execution_ns(run->task, run->name.seed, flows_oldest(run->name.task)->place,
+                                 run->head.release_ns);
+    return task_execution_ns(run->task, run->name, run->head.number, run->head.release_ns);
 }
 
 static hp_u64 cost_of(const struct run *run) {

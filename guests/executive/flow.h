@@ -73,11 +73,12 @@ static inline hp_u64 think_ns(const struct flow *flow, hp_u64 seed, hp_u32 numbe
                      flow->think_least_ns, flow->think_most_ns);
 }
 
-/* How long an item takes at a hop. */
-static inline hp_u64 item_execution_ns(const struct task *task, hp_u64 seed, hp_u64 place) {
+/* How long an item takes at a hop that it reaches at `release_ns`. */
+static inline hp_u64 item_execution_ns(const struct task *task, hp_u64 seed, hp_u64 place,
+                                       hp_u64 release_ns) {
     struct task_name name = {seed, FLOWS_DOMAIN, place_flow(place) << 16 | (place_hop(place) + 1u)};
 
-    return task_execution_ns(task, name, place_number(place));
+    return task_execution_ns(task, name, place_number(place), release_ns);
 }
 
 #endif /* GUESTS_FLOW_H */

@@ -28,6 +28,7 @@ struct task {
     hp_u64 offset_ns;
     hp_u64 jitter_ns;
     hp_u64 rank; /* under fixed priority: 0 is the first */
+    struct hp_overrun overrun;
 };
 
 /* What the draws of a task are made from. */
@@ -54,11 +55,14 @@ static inline hp_u64 task_jitter_ns(const struct task *task, struct task_name na
     return task->jitter_ns == 0 ? 0 : task_draw(name, job, HP_DRAW_JITTER, 0, task->jitter_ns);
 }
 
-/* How long a job runs; 0: for good. */
-static inline hp_u64 task_execution_ns(const struct task *task, struct task_name name, hp_u64 job) {
-    if (task->bcet_ns == task->wcet_ns)
-        return task->wcet_ns;
-    return task_draw(name, job, HP_DRAW_EXECUTION, task->bcet_ns, task->wcet_ns);
+/* How long a job runs that is released at `release_ns`; 0: for good. */
+static inline hp_u64 task_execution_ns(const struct task *task, struct task_name name, hp_u64 job,
+                                       hp_u64 release_ns) {
+    hp_u64 drawn_ns = task->wcet_ns;
+
+    if (task->bcet_ns != task->wcet_ns)
+        drawn_ns = task_draw(name, job, HP_DRAW_EXECUTION, task->bcet_ns, task->wcet_ns);
+    return hp_overrun_ns(&task->overrun, drawn_ns, job, release_ns);
 }
 
 static inline hp_u64 task_deadline_of(const struct task *task, hp_u64 release_ns) {

@@ -102,18 +102,19 @@ static void go_on(struct thread *thread) {
     put(HP_RECORD_RUN, counter(), vcpu, thread->name.task, thread->token >> 16, 0);
 }
 
-static hp_u64 rounds_of(const struct thread *thread, hp_u64 job) {
-    hp_u64 execution_ns = task_execution_ns(thread->task, thread->name, job);
+static hp_u64 rounds_of(const struct thread *thread, const struct job *job) {
+    hp_u64 execution_ns =
+        task_execution_ns(thread->task, thread->name, job->number, job->release_ns);
 
     if (execution_ns == 0)
         return ENDLESS;
     return ratio_times(instructions_per_ns, execution_ns) / LOOP_INSTRUCTIONS;
 }
 
-static void execute(struct thread *thread, hp_u64 job) {
+static void execute(struct thread *thread, const struct job *job) {
     hp_u64 rounds = rounds_of(thread, job);
 
-    thread->token = job << 16 | thread->name.task;
+    thread->token = job->number << 16 | thread->name.task;
     thread->vcpu = HP_NONE;
     go_on(thread);
     while (rounds > 0 && (rounds = busy_loop(rounds, vcpu_here(), on_vcpu, thread->token)) > 0)
@@ -159,7 +160,7 @@ static void *run_task(void *argument) {
         hp_u64 finish_ns;
 
         await_release(thread, &job);
-        execute(thread, job.number);
+        execute(thread, &job);
         finish_ns = complete(thread, &job);
         if (task_releases_ahead(thread->task))
             job = job_in(turns, thread, job);

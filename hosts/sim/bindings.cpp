@@ -74,6 +74,17 @@ void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time b
     domain.tasks.push_back(task);
 }
 
+// Of the task that was added last.
+void add_overrun(Scenario &scenario, u64 thousandths, Ns from_ns, Time to_ns, u64 every) {
+    if (scenario.domains.empty() || scenario.domains.back().tasks.empty() || every == 0)
+        throw std::invalid_argument("an overrun needs a task and jobs");
+    Task &task = scenario.domains.back().tasks.back();
+
+    if (task.kind == Kind::busy || thousandths == 0 || task.wcet_ns >= NEVER / thousandths * 500)
+        throw std::invalid_argument("an overrun is of jobs that end");
+    task.overrun = {thousandths, from_ns, to_ns.value_or(NEVER), every};
+}
+
 // The numbers of the tasks, which must be event tasks, count over all domains.
 void add_way(Scenario &scenario, Flow flow, u64 queue, Ns deadline_ns,
              const std::vector<u32> &hops) {
@@ -336,6 +347,8 @@ void bind_scenario(nb::module_ &module) {
         .def("add_task", &add_task, nb::kw_only(), arg("kind"), arg("period_ns").none(),
              arg("wcet_ns").none(), arg("bcet_ns").none(), arg("deadline_ns").none(),
              arg("offset_ns"), arg("jitter_ns"), arg("priority").none(), arg("vcpu").none())
+        .def("add_overrun", &add_overrun, nb::kw_only(), arg("thousandths"), arg("from_ns"),
+             arg("to_ns").none(), arg("every"))
         .def("add_flow", &add_flow, nb::kw_only(), arg("kind"), arg("period_ns"), arg("offset_ns"),
              arg("jitter_ns"), arg("burst"), arg("queue"), arg("deadline_ns"), arg("hops"))
         .def("add_closed_flow", &add_closed_flow, nb::kw_only(), arg("clients"),

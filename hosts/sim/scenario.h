@@ -37,6 +37,14 @@ enum class Kind : u8 { periodic, sporadic, busy, event, hop };
 // A busy task without a wcet never finishes: its only job has this much work.
 inline constexpr Ns ENDLESS = NEVER;
 
+// Which jobs of a task take longer than it allows, and how much: core/draw.h has the rule.
+struct Overrun {
+    u64 thousandths = 0; // 0: none
+    Ns from_ns = 0;
+    Ns to_ns = NEVER;
+    u64 every = 1;
+};
+
 struct Task {
     Kind kind = Kind::periodic;
     Ns period_ns = 0;
@@ -49,6 +57,7 @@ struct Task {
     u32 pinned = NONE;    // the only vcpu of the domain that may run it
     u32 domain = 0;       // index of its domain ...
     u32 index = 0;        // ... and its index there: what draws are made from
+    Overrun overrun;
 };
 
 struct Server {

@@ -23,12 +23,20 @@ Ns Workload::drawn_execution_ns(u64 job) const {
 }
 
 Ns Workload::execution_ns(const Passage &passage) const {
-    if (task_.bcet_ns == task_.wcet_ns)
-        return task_.wcet_ns;
-    const u64 draw = hp_draw(seed_, FLOWS, draw_index(passage.flow, passage.hop + 1), passage.item,
-                             HP_DRAW_EXECUTION);
+    Ns drawn_ns = task_.wcet_ns;
 
-    return hp_draw_between(draw, task_.bcet_ns, task_.wcet_ns);
+    if (task_.bcet_ns != task_.wcet_ns)
+        drawn_ns = hp_draw_between(hp_draw(seed_, FLOWS, draw_index(passage.flow, passage.hop + 1),
+                                           passage.item, HP_DRAW_EXECUTION),
+                                   task_.bcet_ns, task_.wcet_ns);
+    return overrun_ns(drawn_ns, passage.item, passage.release_ns);
+}
+
+Ns Workload::overrun_ns(Ns drawn_ns, u64 job, Ns release_ns) const {
+    const Overrun &overrun = task_.overrun;
+    const hp_overrun rule{overrun.thousandths, overrun.from_ns, overrun.to_ns, overrun.every};
+
+    return hp_overrun_ns(&rule, drawn_ns, job, release_ns);
 }
 
 Ns Workload::jitter_ns(u64 job) const {

@@ -57,8 +57,12 @@ class Workload {
     // The job after `cursor` of an event or busy task, whose last job finished at `finish_ns`.
     void follow(Cursor &cursor, Ns finish_ns) const;
 
-    Ns execution_ns(u64 job) const {
-        return task_.bcet_ns == task_.wcet_ns ? task_.wcet_ns : drawn_execution_ns(job);
+    Ns execution_ns(const Cursor &cursor) const {
+        const Ns drawn_ns =
+            task_.bcet_ns == task_.wcet_ns ? task_.wcet_ns : drawn_execution_ns(cursor.job);
+
+        return task_.overrun.thousandths == 0 ? drawn_ns
+                                              : overrun_ns(drawn_ns, cursor.job, cursor.release_ns);
     }
     // Of a hop: what an item takes there is its own, whichever job of the task it is.
     Ns execution_ns(const Passage &passage) const;
@@ -74,6 +78,8 @@ class Workload {
   private:
     void advance_by_draw(Cursor &cursor) const;
     Ns drawn_execution_ns(u64 job) const;
+    // How long a job runs that would run for `drawn_ns`, if it is one of those that overrun.
+    Ns overrun_ns(Ns drawn_ns, u64 job, Ns release_ns) const;
     Ns jitter_ns(u64 job) const;
 
     Task task_;
@@ -90,7 +96,7 @@ struct TaskRun {
     Ns head_execution_ns() const {
         if (workload.is_hop()) [[unlikely]]
             return workload.execution_ns(items->waiting.front());
-        return workload.execution_ns(head.job);
+        return workload.execution_ns(head);
     }
     // Of a task whose releases no cursor can repeat, when `next` is released at `now_ns`.
     void keep_open_deadline(Ns now_ns) {

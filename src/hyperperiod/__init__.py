@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Interface,
         MissingError,
         Overheads,
+        Overrun,
         OwnVcpu,
         PeriodRange,
         Policy,
@@ -63,8 +64,8 @@ _NAMES = {
     "hosts.result": ("ComparisonResult", "RunResult"),
     "model": (
         *("Change", "Domain", "FailedError", "Flow", "InputError", "Interface"),
-        *("MissingError", "Overheads", "OwnVcpu", "PeriodRange", "Policy", "Source", "Stolen"),
-        *("Swap", "System", "Task", "parse_policy", "to_toml", "with_policy"),
+        *("MissingError", "Overheads", "Overrun", "OwnVcpu", "PeriodRange", "Policy", "Source"),
+        *("Stolen", "Swap", "System", "Task", "parse_policy", "to_toml", "with_policy"),
     ),
     "workbench": ("compare", "fit", "load", "simulate", "sweep"),
 }
@@ -82,6 +83,7 @@ __all__ = [
     "Interface",
     "MissingError",
     "Overheads",
+    "Overrun",
     "OwnVcpu",
     "PeriodRange",
     "Policy",

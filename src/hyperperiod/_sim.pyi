@@ -98,6 +98,10 @@ class Scenario:
         priority: int | None,
         vcpu: int | None,
     ) -> None: ...
+    # Of the task that was added last.
+    def add_overrun(
+        self, *, thousandths: int, from_ns: int, to_ns: int | None, every: int
+    ) -> None: ...
     # The hops are tasks by their numbers over all domains, of kind event until they are hops.
     def add_flow(
         self,

@@ -58,6 +58,9 @@ sim::Task random_task() {
     task.jitter_ns = below(2) ? span(36) : 0;
     task.domain = static_cast<sim::u32>(below(1024));
     task.index = static_cast<sim::u32>(below(MAX_TASKS));
+    if (below(2) && task.kind != sim::Kind::busy)
+        task.overrun = {1 + below(1000000), span(36), below(2) ? span(40) : sim::NEVER,
+                        1 + below(3)};
     return task;
 }
 
@@ -88,6 +91,8 @@ sim::Task random_task() {
     task.deadline_ns = theirs.deadline_ns;
     task.offset_ns = theirs.offset_ns;
     task.jitter_ns = theirs.jitter_ns;
+    task.overrun = {theirs.overrun.thousandths, theirs.overrun.from_ns, theirs.overrun.to_ns,
+                    theirs.overrun.every};
     return task;
 }
 
@@ -105,8 +110,8 @@ void check_task() {
         same("job", job.number, cursor.job);
         same("arrival", job.arrival_ns, cursor.arrival_ns);
         same("release", job.release_ns, cursor.release_ns);
-        same("execution time", task_execution_ns(&ours, name, job.number),
-             workload.execution_ns(cursor.job));
+        same("execution time", task_execution_ns(&ours, name, job.number, job.release_ns),
+             workload.execution_ns(cursor));
         same("deadline", task_deadline_of(&ours, job.release_ns),
              workload.deadline_of(cursor.release_ns));
         same("releases ahead", task_releases_ahead(&ours) != 0, workload.releases_ahead());
@@ -148,11 +153,12 @@ void check_flow() {
             run.next_ns(),
             [&](sim::u64 item) {
                 const auto at = static_cast<sim::u32>(below(MAX_HOPS));
-                const sim::Passage passage{number, at, item};
+                const sim::Passage passage{number, at, item, job.release_ns};
                 const hp_u64 place = place_of(number, at, item);
 
                 same("a place", place, passage.packed());
-                same("an item's execution time", item_execution_ns(&ours, seed, place),
+                same("an item's execution time",
+                     item_execution_ns(&ours, seed, place, job.release_ns),
                      work.execution_ns(passage));
             },
             [](sim::u64) {});

@@ -15,6 +15,7 @@ from hyperperiod.model import (
     Domain,
     InputError,
     Interface,
+    Overrun,
     Scheduler,
     System,
     Task,
@@ -185,6 +186,21 @@ def test_a_global_guest_is_told_an_order_and_no_vcpu(scheduler: str, told: str) 
     part = moving.replace(interface=Interface(period_ns=10**7, budget_ns=10**7 - 1))
     with pytest.raises(InputError, match=r"a\.0 without a budget of its whole period"):
         command_line.refuse(one.replace(domains=(part,)))
+
+
+def test_an_overrun_is_told_after_the_tasks() -> None:
+    one = system()
+    name = f"{one.domains[0].name}.{one.domains[0].tasks[0].name}"
+    overrun = Overrun(task=name, factor=1.5, from_ns="1ms", every=4)
+    words = command_line.guest_words(
+        one.replace(overruns=(overrun,)),
+        0,
+        epoch_ns=0,
+        horizon_ns=10**9,
+        seed=7,
+        memory_bytes=8 << 20,
+    )
+    assert words[-1] == "overrun=0:1500:1000000:-:4"
 
 
 def test_a_hog_is_a_busy_task_without_end() -> None:

@@ -8,6 +8,7 @@ import itertools
 import pytest
 from tests.sim.worlds import Run, alone, domain, run, system, task
 
+from hyperperiod.model import Overrun
 from hyperperiod.trace.format import Kind
 
 
@@ -77,6 +78,34 @@ def test_execution_times_are_uniform_from_bcet_to_wcet() -> None:
     times = executed(run(alone("rm", task("t", 20, 10, etf=0.5)), 20_000), "t")
     assert set(times) == set(range(5, 11))
     assert all(110 < times.count(value) < 230 for value in range(5, 11))
+
+
+def test_some_jobs_overrun_and_all_others_are_as_before() -> None:
+    """Every third job released in [100, 900): 5, 8, ... 41 of periods of 20; rounded up."""
+    plain = alone("rm", task("t", 20, 10, etf=0.5), task("u", 30, 3))
+    longer = {"task": "d.t", "factor": 1.3, "from": 100, "to": 900, "every": 3}
+    before = executed(run(plain, 2000), "t")
+    ran = run(plain.replace(overruns=(Overrun.of(longer),)), 2000)
+    expected = [
+        -(-13 * time // 10) if 5 <= job < 45 and job % 3 == 2 else time
+        for job, time in enumerate(before)
+    ]
+    assert executed(ran, "t") == expected
+    assert ran.header["tasks"][0]["wcet_ns"] == 13
+    assert ran.releases("t") == list(range(0, 2000, 20))
+
+
+def test_items_overrun_by_their_numbers_at_the_hop() -> None:
+    """Two flows share a hop: of each it is every second item, whichever job that is."""
+    hop = task("hop", 100, 4, kind="event")
+    flows = [
+        {"name": name, "source": {"period": 100, "offset": at}, "hops": ["d.hop"], "deadline": 50}
+        for name, at in (("f", 0), ("g", 30))
+    ]
+    of = {"task": "d.hop", "factor": 2, "every": 2}
+    both = system("ptps", domain("d", (1000, 1000), hop), flow=flows, overrun=[of])
+    ran = run(both, 400)
+    assert executed(ran, "hop") == [4, 4, 8, 8, 4, 4, 8, 8]
 
 
 def test_a_busy_task_never_ends() -> None:

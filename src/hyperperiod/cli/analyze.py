@@ -80,6 +80,8 @@ def analyze(
         click.echo(json_text(result))
     else:
         _show(result, tests=tests)
+        if system.overruns:
+            click.echo("overruns are not analysed: all of this holds while every wcet does")
     if result.schedulable is not True:
         ctx.exit(EXIT_MISSED)
 

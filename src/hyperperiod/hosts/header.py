@@ -9,11 +9,13 @@ from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.model import (
     Change,
     Interface,
+    PlacedTask,
     Scope,
     Source,
     System,
     changed_vcpus,
     hops_of,
+    overrun_of,
     tasks_of,
     vcpus_of,
 )
@@ -92,7 +94,7 @@ def _tasks(system: System) -> list[TaskEntry]:
             "kind": str(placed.task.kind),
             "period_ns": placed.task.period_ns,
             "deadline_ns": placed.task.deadline_ns,
-            "wcet_ns": placed.task.wcet_ns,
+            "wcet_ns": _longest_ns(system, placed),
             "bcet_ns": placed.task.bcet_ns,
             "offset_ns": placed.task.offset_ns,
             "jitter_ns": placed.task.jitter_ns,
@@ -100,6 +102,13 @@ def _tasks(system: System) -> list[TaskEntry]:
         }
         for placed in tasks_of(system)
     ]
+
+
+def _longest_ns(system: System, placed: PlacedTask) -> int | None:
+    """The longest execution time (ns) of a task's jobs in the run, overruns among them."""
+    task = placed.task
+    overrun = overrun_of(system.overruns, placed.domain.name, task.name)
+    return task.wcet_ns if overrun is None else overrun.longest_ns(task)
 
 
 def _flows(system: System) -> list[FlowEntry]:

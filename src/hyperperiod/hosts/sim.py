@@ -30,6 +30,7 @@ from hyperperiod.model import (
     Domain,
     Flow,
     InputError,
+    Overrun,
     Policy,
     Scheduler,
     Scope,
@@ -38,6 +39,7 @@ from hyperperiod.model import (
     Vcpu,
     changed_vcpus,
     hops_of,
+    overrun_of,
     vcpus_of,
 )
 
@@ -189,7 +191,7 @@ def make_scenario(
     vcpus = vcpus_of(system)
     for index, domain in enumerate(system.domains):
         own = [vcpu for vcpu in vcpus if vcpu.domain_index == index]
-        _add_domain(scenario, domain, own, priorities)
+        _add_domain(scenario, domain, own, priorities, system.overruns)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
         _add_flow(scenario, flow, hops)
     for theft in system.stolen:
@@ -212,7 +214,11 @@ def make_scenario(
 
 
 def _add_domain(
-    scenario: _sim.Scenario, domain: Domain, vcpus: Iterable[Vcpu], priorities: Priorities
+    scenario: _sim.Scenario,
+    domain: Domain,
+    vcpus: Iterable[Vcpu],
+    priorities: Priorities,
+    overruns: Sequence[Overrun],
 ) -> None:
     scenario.add_domain(scheduler=_number(domain.scheduler))
     for vcpu in vcpus:
@@ -228,6 +234,14 @@ def _add_domain(
         )
     for task in domain.tasks:
         _add_task(scenario, task)
+        overrun = overrun_of(overruns, domain.name, task.name)
+        if overrun is not None:
+            scenario.add_overrun(
+                thousandths=overrun.thousandths,
+                from_ns=overrun.from_ns,
+                to_ns=overrun.to_ns,
+                every=overrun.every,
+            )
 
 
 def _add_task(scenario: _sim.Scenario, task: Task) -> None:

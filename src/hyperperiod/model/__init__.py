@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hyperperiod.model.changes import Change, Swap
+from hyperperiod.model.changes import Change, Overrun, Swap, overrun_of
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.flow import Flow, Source
@@ -65,6 +65,7 @@ __all__ = [
     "MissingError",
     "Order",
     "Overheads",
+    "Overrun",
     "OwnVcpu",
     "PeriodRange",
     "PlacedTask",
@@ -93,6 +94,7 @@ __all__ = [
     "is_split",
     "joined",
     "load_system",
+    "overrun_of",
     "parse_policy",
     "parse_time",
     "priorities_in",

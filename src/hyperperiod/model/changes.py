@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is replaced while a system runs: its policy (a swap), interfaces and pcpus (a change).
+"""What is other than at the start while a system runs, or other than was promised.
 
-Below the records: what the swaps and changes of a system must be together.
+Its policy (a swap), interfaces and pcpus (a change), and how long the jobs of a task take (an
+overrun). Of an overrun the analysis knows nothing, and computes interfaces as if it were not there:
+who is hurt by a task that breaks its promise is what a run with an overrun shows. Below the
+records: what the swaps, changes and overruns of a system must be together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.domain import Domain
@@ -13,8 +17,19 @@ from hyperperiod.model.limits import PcpuId
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.pcpus import policy_fits
 from hyperperiod.model.policy import Policy, PolicyChoice, Scope
-from hyperperiod.model.units import format_time
-from hyperperiod.model.values import Finding, Name, Path, Time, up_to
+from hyperperiod.model.task import Task
+from hyperperiod.model.units import TIME_LIMIT_NS, format_time
+from hyperperiod.model.values import (
+    Finding,
+    Name,
+    OverrunFactor,
+    Path,
+    Positive,
+    PositiveTime,
+    Time,
+    up_to,
+)
+from hyperperiod.model.words import TaskKind
 
 
 class Swap(Part):
@@ -76,6 +91,52 @@ class Change(Part):
             pcpu: int | None = ...,
         ) -> None: ...
         def __init__(self, **values: Any) -> None: ...
+
+
+class Overrun(Part):
+    """Some jobs of a task take `factor` times their execution time, rounded up."""
+
+    task: Name = key('whose jobs, as `"domain.task"`; of any kind but `busy`')
+    factor: OverrunFactor = key(
+        "what their execution times are multiplied by: above 1, at most 1000, at most 3 decimals"
+    )
+    from_ns: Time = key("jobs that are released from here on", default=0)
+    to_ns: PositiveTime | None = key(
+        "jobs that are released before this", default=None, unset="the end of the run"
+    )
+    every: Positive = key(
+        "of these, every so many-th job of the task, counted from the first one of the run; of a"
+        " hop, item of its flow",
+        default=1,
+    )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        def __init__(
+            self,
+            *,
+            task: str,
+            factor: float | Fraction,
+            from_ns: int | str = ...,
+            to: int | str | None = ...,
+            to_ns: int | str | None = ...,
+            every: int = ...,
+        ) -> None: ...
+
+    def _findings(self) -> Iterable[Finding]:
+        if (self.factor * 1000).denominator != 1:
+            yield Finding(("factor",), str(self.factor), "a whole number of thousandths")
+        if self.to_ns is not None and self.to_ns <= self.from_ns:
+            yield Finding(("to",), format_time(self.to_ns), f"after {format_time(self.from_ns)}")
+
+    @property
+    def thousandths(self) -> int:
+        """The factor in whole thousandths, as hosts are told it."""
+        return int(self.factor * 1000)
+
+    def longest_ns(self, task: Task) -> int | None:
+        """How long a job of this task, whose overrun it is, may run; None for endless work."""
+        return None if task.wcet_ns is None else -(-task.wcet_ns * self.thousandths // 1000)
 
 
 def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:
@@ -141,3 +202,30 @@ def _move(here: Path, change: Change, policy: Policy, pcpus: int) -> Iterator[Fi
         yield Finding((*here, "pcpu"), str(change.pcpu), allowed)
     elif change.pcpu >= pcpus:
         yield Finding((*here, "pcpu"), str(change.pcpu), up_to(pcpus, "pcpus"))
+
+
+def overrun_of(overruns: Iterable[Overrun], domain: str, task: str) -> Overrun | None:
+    """The overrun of a task, by the names of its domain and its own; None if it has none."""
+    return next((one for one in overruns if one.task == f"{domain}.{task}"), None)
+
+
+def overruns_of_tasks(
+    overruns: tuple[Overrun, ...], domains: tuple[Domain, ...]
+) -> Iterator[Finding]:
+    """Findings on overruns of tasks that are not there, that never end, or twice of one."""
+    tasks = {f"{domain.name}.{task.name}": task for domain in domains for task in domain.tasks}
+    finite = [name for name, task in tasks.items() if task.kind is not TaskKind.BUSY]
+    shown = ", ".join(finite[:8]) or "there is none"
+    seen: set[str] = set()
+    for index, one in enumerate(overruns):
+        here, task = ("overrun", index), tasks.get(one.task)
+        if task is None:
+            yield Finding((*here, "task"), repr(one.task), f"domain.task of a task: {shown}")
+        elif task.kind is TaskKind.BUSY:
+            allowed = f"a task whose jobs end: {shown}"
+            yield Finding((*here, "task"), f"the busy task {one.task!r}", allowed)
+        elif one.task in seen:
+            yield Finding((*here, "task"), f"{one.task!r} a second time", "one overrun of a task")
+        elif (one.longest_ns(task) or 0) >= TIME_LIMIT_NS:
+            yield Finding((*here, "factor"), "jobs of 2^62 ns and more", "jobs below 2^62 ns")
+        seen.add(one.task)

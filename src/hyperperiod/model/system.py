@@ -16,7 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model import pcpus
-from hyperperiod.model.changes import Change, Swap, changes_of_vcpus, swaps_in_order
+from hyperperiod.model.changes import (
+    Change,
+    Overrun,
+    Swap,
+    changes_of_vcpus,
+    overruns_of_tasks,
+    swaps_in_order,
+)
 from hyperperiod.model.domain import Domain, priorities, unique_names
 from hyperperiod.model.flow import Flow, flows_through
 from hyperperiod.model.interface import Interface
@@ -96,6 +103,9 @@ class System(Part):
     changes: tuple[Change, ...] = key(
         "other interfaces or pcpus from some instants on, `[[change]]`", default=(), name="change"
     )
+    overruns: tuple[Overrun, ...] = key(
+        "tasks whose jobs run longer than analysed, `[[overrun]]`", default=(), name="overrun"
+    )
 
     if TYPE_CHECKING:  # tools/signatures.py
 
@@ -117,6 +127,7 @@ class System(Part):
             flows: Sequence[Flow | dict[str, Any]] = ...,
             swaps: Sequence[Swap | dict[str, Any]] = ...,
             changes: Sequence[Change | dict[str, Any]] = ...,
+            overruns: Sequence[Overrun | dict[str, Any]] = ...,
         ) -> None: ...
 
     def _settle(self) -> None:
@@ -142,6 +153,7 @@ class System(Part):
         yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
         yield from flows_through(self.flows, self.domains)
         yield from thefts_fit(self.stolen, self.pcpus)
+        yield from overruns_of_tasks(self.overruns, self.domains)
 
     def missing_pins(self) -> Iterator[Finding]:
         """The findings on the domains that a partitioned policy still has to be told a pcpu for.

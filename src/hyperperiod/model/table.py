@@ -249,9 +249,9 @@ def to_table(system: System) -> str:
     """The tasks of a system as CSV, times in whole nanoseconds.
 
     What belongs to the system rather than to its tasks and servers is not in the table: policy,
-    quantum, overheads, stolen time, swaps, changes, flows. Domains that a table cannot say are an
-    InputError: nested ones, best effort, extra time, weights, ranges of periods, vcpus that differ
-    in more than their pcpus, wishes for their placement.
+    quantum, overheads, stolen time, swaps, changes, overruns, flows. Domains that a table cannot
+    say are an InputError: nested ones, best effort, extra time, weights, ranges of periods, vcpus
+    that differ in more than their pcpus, wishes for their placement.
     """
     for index, domain in enumerate(system.domains):
         _refuse(index, domain)

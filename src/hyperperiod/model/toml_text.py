@@ -15,7 +15,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from hyperperiod.model.changes import Change, Swap
+from hyperperiod.model.changes import Change, Overrun, Swap
 from hyperperiod.model.domain import Domain, default_vcpus
 from hyperperiod.model.flow import Flow, default_queue
 from hyperperiod.model.own_vcpu import OwnVcpu
@@ -25,7 +25,7 @@ from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time
 
 # Parts that are written as tables of their own; everything else stands on one line.
-_TABLES = (Domain, OwnVcpu, Task, Flow, Swap, Change)
+_TABLES = (Domain, OwnVcpu, Task, Flow, Swap, Change, Overrun)
 
 
 def toml_text(part: Part) -> str:

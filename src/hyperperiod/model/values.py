@@ -42,9 +42,6 @@ NAME_ALLOWED = (
     " no space at either end"
 )
 
-ETF_DECIMALS = 9
-ETF_ALLOWED = f"a number above 0 and at most 1 with at most {ETF_DECIMALS} decimals"
-
 
 JsonSchema = dict[str, Any]
 """A JSON Schema, or a part of one, as `json` writes it."""
@@ -305,27 +302,40 @@ class Mapped(Kind):
 
 
 class Factor(Kind):
-    """An exact factor in (0, 1]; binary fractions are taken as the decimals that they print."""
+    """An exact factor; binary fractions are taken as the decimals that they print.
+
+    It is above `above`, at most `most`, and has at most so many decimals.
+    """
+
+    def __init__(self, above: int, most: int, decimals: int) -> None:
+        self.above, self.most, self.decimals = above, most, decimals
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         exact = self._exact(value)
-        return reading.refuse(path, show(value), ETF_ALLOWED) if exact is None else exact
+        if exact is not None:
+            return exact
+        allowed = (
+            f"a number above {self.above} and at most {self.most} with at most {self.decimals}"
+            " decimals"
+        )
+        return reading.refuse(path, show(value), allowed)
 
-    @staticmethod
-    def _exact(value: Any) -> Fraction | None:
+    def _exact(self, value: Any) -> Fraction | None:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
             return None
         # NaN compares with nothing, and the range comes before the fraction: that of 1e-999999
         # would fill the memory.
-        if value != value or not 0 < value <= 1 or value < Fraction(1, 10**ETF_DECIMALS):
+        if value != value or not self.above < value <= self.most:
+            return None
+        if value < Fraction(1, 10**self.decimals):
             return None
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-        if not isinstance(value, Fraction) and (exact * 10**ETF_DECIMALS).denominator != 1:
+        if not isinstance(value, Fraction) and (exact * 10**self.decimals).denominator != 1:
             return None
         return exact
 
     def schema(self, definitions: Definitions) -> JsonSchema:  # noqa: ARG002
-        return {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+        return {"type": "number", "exclusiveMinimum": self.above, "maximum": self.most}
 
     def write(self, value: Any) -> Any:
         return float(value)
@@ -371,6 +381,7 @@ Time = Annotated[int, Duration(positive=False)]
 PositiveTime = Annotated[int, Duration(positive=True)]
 Name = Annotated[str, Label()]
 Word = Annotated[str, ArgumentWord()]
-Etf = Annotated[Fraction, Factor()]
+Etf = Annotated[Fraction, Factor(above=0, most=1, decimals=9)]
+OverrunFactor = Annotated[Fraction, Factor(above=1, most=1000, decimals=3)]
 Count = Annotated[int, Whole(0)]
 Positive = Annotated[int, Whole(1)]

@@ -34,6 +34,7 @@ from hyperperiod.model import (
     TaskKind,
     Vcpu,
     changed_vcpus,
+    overrun_of,
     vcpus_of,
 )
 from hyperperiod.model.units import NS_PER_UNIT
@@ -276,8 +277,18 @@ def guest_words(
             _task(task, rank, is_hop=index in hops)
             for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
         ),
+        *_overruns(system, domain),
         *_flows(system, number),
     ]
+
+
+def _overruns(system: System, domain: Domain) -> Iterator[str]:
+    """The overruns of a domain's tasks, by the places of these among its tasks."""
+    for index, task in enumerate(domain.tasks):
+        one = overrun_of(system.overruns, domain.name, task.name)
+        if one is not None:
+            to_ns = "-" if one.to_ns is None else one.to_ns
+            yield f"overrun={index}:{one.thousandths}:{one.from_ns}:{to_ns}:{one.every}"
 
 
 def arguments_limit(system: System, number: int) -> int:
