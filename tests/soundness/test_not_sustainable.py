@@ -12,7 +12,7 @@ from tests.soundness.test_metamorphic import with_budget
 from tests.soundness.test_sustainability import Said, said_of, scaled
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Domain, System
+from hyperperiod.model import Domain, Flow, Source, System
 
 
 def test_under_rm_a_longer_period_takes_a_task_its_rank() -> None:
@@ -45,6 +45,37 @@ def test_harmonic_supply_asks_for_harmonic_tasks(changes: dict[str, int]) -> Non
 
     assert said_of(given())["d"].holds
     assert said_of(given(**changes))["d"].holds is None
+
+
+@pytest.mark.parametrize("policy", ["ptps", "periodic+edf"])
+def test_a_periodic_server_that_nobody_interrupts_has_its_budget_early(policy: str) -> None:
+    short, long = domain("a", (3, 6), task("t", 20, 1)), domain("b", (8, 20), task("t", 40, 1))
+    before = said_of(system(policy, short, long, sbf="servers"))
+    after = said_of(system(policy, long, sbf="servers"))
+    assert (before["b.t"], after["b.t"]) == (Said(True, 10), Said(True, 13))
+
+
+def test_equal_servers_take_turns_where_nobody_is_above_them() -> None:
+    def one(name: str, priority: int) -> Domain:
+        return domain(name, (1, 6), task("t", 12, 1), priority=priority)
+
+    before = said_of(system("ptps", one("a", 1), one("b", 2), one("c", 2), sbf="servers"))
+    after = said_of(system("ptps", one("b", 2), one("c", 2), sbf="servers"))
+    assert (before["c.t"], after["c.t"]) == (Said(True, 6), Said(True, 7))
+
+
+def test_a_client_whose_work_is_shorter_comes_back_sooner() -> None:
+    def given(wcet: int) -> System:
+        first = domain("a", (1000, 1000), task("in", 100, wcet, kind="event"), pcpu=0)
+        second = domain(
+            "b", (1000, 1000), task("out", 90, 2, kind="event"), task("own", 100, 30), pcpu=1
+        )
+        source = Source.of({"kind": "closed", "clients": 1, "think": 0})
+        flow = Flow(name="f", source=source, hops=("a.in", "b.out"), deadline_ns=1000)
+        return system("ptps", first, second, pcpus=2).replace(flows=(flow,))
+
+    longer, shorter = said_of(given(20)), said_of(given(5))
+    assert (longer["b.own"], shorter["b.own"]) == (Said(True, 34), Said(True, 42))
 
 
 def test_where_switches_cost_best_effort_is_switched_to() -> None:

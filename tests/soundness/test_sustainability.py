@@ -182,17 +182,14 @@ def later(draw: random.Random, system: System) -> System | None:
 
 
 def one_less(draw: random.Random, system: System) -> System | None:
-    """A domain less, with the flows that went through it."""
-    if len(system.domains) < 2:
+    """A domain less that no flow goes through; None where the others' periodic servers are known."""
+    known = system.sbf is Sbf.SERVERS and system.policy.budget is Budget.PERIODIC
+    if len(system.domains) < 2 or known:
         return None
     gone = draw.choice(system.domains)
-    kept = tuple(
-        flow
-        for flow in system.flows
-        if not any(hop.startswith(f"{gone.name}.") for hop in flow.hops)
-    )
-    domains = tuple(one for one in system.domains if one is not gone)
-    return system.replace(domains=domains, flows=kept) if len(kept) == len(system.flows) else None
+    if any(hop.startswith(f"{gone.name}.") for flow in system.flows for hop in flow.hops):
+        return None
+    return system.replace(domains=tuple(one for one in system.domains if one is not gone))
 
 
 def more_budget(draw: random.Random, system: System) -> System | None:

@@ -167,6 +167,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, place: str) -> 
 
 def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
     process = begun(tmp_path)
+    process.send_signal(signal.SIGSTOP)  # else it may be done before the other one looks
     done = swept(tmp_path / "sweep.toml", tmp_path / "out")
     process.kill()
     process.communicate()

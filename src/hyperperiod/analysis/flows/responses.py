@@ -54,8 +54,7 @@ def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -
     if component.local is Local.EDF:
         # Jobs of one task are in order under edf as well.
         in_order = by_backlog if len(component.sources) == 1 else None
-        demand = as_loads(component, streams)
-        holds = in_range(demand) and edf(demand, vcpu.supply).holds is True
+        holds = kept_demand(component, streams, vcpu.supply) is not None
         window = busy_window(together, vcpu.supply, blocking)
         return {
             name: TaskBound(lowest(_edf_response(source, window, holds=holds), in_order), across)
@@ -107,24 +106,35 @@ def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int 
     return source.load.deadline if window_ns is None else min(source.load.deadline, window_ns)
 
 
-def as_loads(component: Component, streams: Sequence[Sequence[Stream]]) -> Component:
+def kept_demand(
+    component: Component, streams: Sequence[Sequence[Stream]], supply: Supply | Staircase
+) -> Component | None:
+    """Returns streams as loads with whose demand edf keeps all deadlines; None if none are found.
+
+    Tried are the bounds by jitter and, where a flow has both, those by its queue.
+    """
+    for by_queue in (False, True):
+        demand = _as_loads(component, streams, by_queue=by_queue)
+        if max(map(max, demand.loads)) < TIME_LIMIT_NS and edf(demand, supply).holds is True:
+            return demand
+    return None
+
+
+def _as_loads(
+    component: Component, streams: Sequence[Sequence[Stream]], *, by_queue: bool
+) -> Component:
     """Streams in the form of the demand bound: what comes together is one job of all that work."""
     sources = [
         source._replace(load=load, in_phase=False)
         for source, inside in zip(component.sources, streams, strict=True)
         for stream in inside
-        for load in _loads(stream, source.load)
+        for load in _loads(stream, source.load, by_queue=by_queue)
     ]
     return replace(component, sources=tuple(sources))
 
 
-def in_range(demand: Component) -> bool:
-    """Whether the kernels take numbers as large as these."""
-    return all(max(load) < TIME_LIMIT_NS for load in demand.loads)
-
-
-def _loads(stream: Stream, load: Load) -> list[Load]:
-    """One of the bounds of a stream, that with the lowest rate, as loads that add up to it."""
+def _loads(stream: Stream, load: Load, *, by_queue: bool) -> list[Load]:
+    """One of the bounds of a stream, of the lowest rate, as loads that add up to it."""
     queue = stream.queue
     if stream.period is None:
         assert queue is not None, "a stream is bounded"
@@ -134,7 +144,7 @@ def _loads(stream: Stream, load: Load) -> list[Load]:
         together.wcet * queue.spacing
     ):
         return [load._replace(wcet=queue.size * stream.wcet, period=queue.spacing, jitter=0)]
-    if stream.jitter is not None:
+    if stream.jitter is not None and not (by_queue and queue):
         return [together._replace(jitter=stream.jitter)]
     assert queue is not None, "a stream is bounded"
     on_their_way = load._replace(wcet=queue.size * stream.wcet, period=ONCE, jitter=0)

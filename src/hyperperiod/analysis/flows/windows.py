@@ -25,7 +25,7 @@ from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Source
 from hyperperiod.analysis.domains.prm_edf import edf
-from hyperperiod.analysis.flows.responses import as_loads, in_range
+from hyperperiod.analysis.flows.responses import kept_demand
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
 from hyperperiod.analysis.witness import Role, Share, Window, Witness, component_witness
@@ -137,8 +137,8 @@ def _by_backlog(
 def _by_deadline(inside: Inside, index: int) -> Iterator[Witness]:
     """Under edf the deadline is a bound if the demand of all streams fits the supply."""
     component = inside.vcpu.component
-    demand = as_loads(component, inside.streams)
-    if in_range(demand) and edf(demand, inside.vcpu.supply).holds is True:
+    demand = kept_demand(component, inside.streams, inside.vcpu.supply)
+    if demand is not None:
         source = component.sources[index]
         place = next(at for at, one in enumerate(demand.sources) if one.name == source.name)
         found = component_witness(demand, place, inside.vcpu.supply)
