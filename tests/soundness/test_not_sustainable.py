@@ -12,7 +12,7 @@ from tests.soundness.test_metamorphic import with_budget
 from tests.soundness.test_sustainability import Said, said_of, scaled
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Domain, Flow, Source, System
+from hyperperiod.model import Domain, Flow, Source, Stolen, System
 
 
 def test_under_rm_a_longer_period_takes_a_task_its_rank() -> None:
@@ -76,6 +76,20 @@ def test_a_client_whose_work_is_shorter_comes_back_sooner() -> None:
 
     longer, shorter = said_of(given(20)), said_of(given(5))
     assert (longer["b.own"], shorter["b.own"]) == (Said(True, 34), Said(True, 42))
+
+
+def test_a_computed_budget_is_smaller_where_less_is_asked() -> None:
+    """Where time is stolen `sbf = "edp"` is the general bound, which asks for a larger budget."""
+
+    def given(*stolen: Stolen) -> System:
+        own = Domain.of(
+            {"name": "d", "interface_period": 5, "task": [task("t", 60, 18, deadline=30, jitter=3)]}
+        )
+        return system("ptps", own, sbf="edp", stolen=stolen)
+
+    thefts = Stolen(period_ns=105, duration_ns=1)
+    before, after = said_of(given(thefts)), said_of(given())
+    assert (before["d.t"], after["d.t"]) == (Said(True, 24), Said(True, 30))
 
 
 def test_where_switches_cost_best_effort_is_switched_to() -> None:

@@ -182,7 +182,7 @@ def later(draw: random.Random, system: System) -> System | None:
 
 
 def one_less(draw: random.Random, system: System) -> System | None:
-    """A domain less that no flow goes through; None where the others' periodic servers are known."""
+    """A domain less that no flow goes through; None where periodic servers are known."""
     known = system.sbf is Sbf.SERVERS and system.policy.budget is Budget.PERIODIC
     if len(system.domains) < 2 or known:
         return None

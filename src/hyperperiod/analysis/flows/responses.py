@@ -18,6 +18,7 @@ from dataclasses import replace
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
 from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, lowest

@@ -24,7 +24,6 @@ from typing import NamedTuple
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Source
-from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.flows.responses import kept_demand
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import Vcpu
