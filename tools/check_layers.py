@@ -27,6 +27,7 @@ PARTS = (
     "analysis",
     "trace",
     "hosts",
+    "overruns",
     "runs",
     "report",
     "experiments",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.model import System, with_policy
+from hyperperiod.model import Scheduler, System, with_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,8 @@ def simulate(
     """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
 
     Missing interfaces are computed first; `analysis` is that of `system`, where there is one
-    already. `progress` is called with the instant that the run has reached. With `histograms`
+    already. The result of a system with overruns says who was hurt by them, which takes another run
+    without them. `progress` is called with the instant that the run has reached. With `histograms`
     tasks and flows have response times as (lowest, highest, count), with `responses` each of them;
     with `check` the core's conservation laws are tested at every instant (slow).
 
@@ -48,8 +49,9 @@ def simulate(
     from hyperperiod.hosts.sim import run
 
     refuse(system, horizon_ns, seed)
-    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
-    return run(
+    analysis = analysis or Analysis(system)
+    completed, guarantees = _prepared(analysis, trace_path)
+    result = run(
         completed,
         horizon_ns,
         seed,
@@ -60,6 +62,7 @@ def simulate(
         responses=responses,
         check=check,
     )
+    return _with_overruns(result, analysis, completed, horizon_ns, seed)
 
 
 def simulate_many(
@@ -93,8 +96,9 @@ def run_on_xen(
     from hyperperiod.hosts.xen.run import run
 
     refuse(system, horizon_ns, seed)
-    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
-    return run(
+    analysis = analysis or Analysis(system)
+    completed, guarantees = _prepared(analysis, trace_path)
+    result = run(
         completed,
         horizon_ns,
         seed,
@@ -103,6 +107,7 @@ def run_on_xen(
         guarantees=guarantees,
         options=options,
     )
+    return _with_overruns(result, analysis, completed, horizon_ns, seed)
 
 
 def run_on_linux(
@@ -122,9 +127,28 @@ def run_on_linux(
     from hyperperiod.hosts.linux.run import Order, run
 
     refuse(system, horizon_ns, seed)
-    completed, guarantees = _prepared(analysis or Analysis(system), trace_path)
+    analysis = analysis or Analysis(system)
+    completed, guarantees = _prepared(analysis, trace_path)
     order = Order(completed, horizon_ns, seed, trace_path, guarantees)
-    return run(order, progress, options)
+    return _with_overruns(run(order, progress, options), analysis, completed, horizon_ns, seed)
+
+
+def _with_overruns(
+    result: RunResult, analysis: Analysis, system: System, horizon_ns: int, seed: int
+) -> RunResult:
+    """The result with who was hurt by the overruns of the system, whose interfaces are known.
+
+    Of what the simulator cannot run, nobody says so.
+    """
+    fair = any(domain.scheduler is Scheduler.FAIR for domain in system.domains)
+    if not system.overruns or result.interrupted or fair:
+        return result
+    from hyperperiod.hosts.sim import HOST, run
+    from hyperperiod.overruns import overruns_result
+
+    without = run(system.replace(overruns=()), horizon_ns, seed)
+    predicted = result if result.host == HOST else run(system, horizon_ns, seed)
+    return result.replace(overruns=overruns_result(system, analysis, result, predicted, without))
 
 
 def _prepared(analysis: Analysis, trace_path: Path | None) -> tuple[System, bool]:

@@ -275,6 +275,8 @@ def _show(result: RunResult) -> None:
         screen.line(Styled(_why_not_exact(result.host), OPEN))
     for table in run_tables(result):
         screen.table(table)
+    if result.overruns is not None:
+        screen.line(result.overruns.summary)
     if result.host in MACHINES:
         folder = host_folder(result.host, result.system)
         kept = "console log, trace and result"

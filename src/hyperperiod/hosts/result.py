@@ -126,11 +126,38 @@ class RunPcpu(ResultObject):
     stolen_ns: int | None = None
 
 
+class OverrunEntry(ResultObject):
+    """What the overruns of a system did to one task or flow.
+
+    `overruns` says whether it is one that overruns, `hurt` whether it missed more than without any
+    overruns or was above its bound, and `why` how they could reach it. `misses` of a flow are items
+    late or dropped; times are the worst responses.
+    """
+
+    name: str
+    overruns: bool
+    hurt: bool
+    misses: int
+    misses_without: int
+    max_ns: int | None
+    max_without_ns: int | None
+    bound_ns: int | None
+    why: str = ""
+
+
+class OverrunsResult(ResultObject):
+    """Who was hurt by the overruns of a system: in a sentence, and task by task, then flows."""
+
+    summary: str
+    entries: tuple[OverrunEntry, ...]
+
+
 class RunResult(ResultObject, Tabular):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
     `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
-    `flows` are there if the system has any.
+    `flows` are there if the system has any, `overruns` if it has any and the run was not
+    interrupted.
     """
 
     system: str
@@ -146,6 +173,7 @@ class RunResult(ResultObject, Tabular):
     pcpus: tuple[RunPcpu, ...]
     flows: tuple[RunFlow, ...] = ()
     timing: str | None = None
+    overruns: OverrunsResult | None = None
 
     TABLES = ("tasks", "domains", "pcpus", "flows", "responses")
 

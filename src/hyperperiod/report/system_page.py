@@ -233,7 +233,13 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
 
 def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     """What the analysis proves, what the run saw, and whether they agree."""
-    return [_analysis_verdict(analysis), _run_verdict(result)]
+    found = [_analysis_verdict(analysis), _run_verdict(result)]
+    overruns = result.overruns
+    if overruns is not None:
+        tone = "bad" if any(one.hurt and not one.overruns for one in overruns.entries) else "good"
+        text = f"{overruns.summary[0].upper()}{overruns.summary[1:]}."
+        found.append(Statement(tone, "Overruns, of which the analysis knows nothing", text))
+    return found
 
 
 def _analysis_verdict(analysis: AnalysisResult) -> Statement:

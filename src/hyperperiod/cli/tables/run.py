@@ -15,6 +15,7 @@ from hyperperiod.cli.tables.cells import (
     time_text,
 )
 from hyperperiod.hosts.result import (
+    OverrunsResult,
     Responses,
     RunCommand,
     RunDomain,
@@ -40,6 +41,32 @@ def run_tables(result: RunResult) -> Iterable[Table]:
         yield _flows(result.flows)
     yield _domains(result.domains, result.horizon_ns)
     yield _pcpus(result.pcpus, result.horizon_ns)
+    if result.overruns is not None:
+        yield _overruns(result.overruns)
+
+
+def _overruns(found: OverrunsResult) -> Table:
+    columns = [
+        *words("task", "hurt"),
+        *numbers("misses", "without", rank=1),
+        *numbers("max"),
+        *numbers("max without", "bound"),
+        *words("why", rank=2),
+    ]
+    table = Table("who was hurt by the overruns", columns)
+    for one in found.entries:
+        hurt = Styled("yes", BAD) if one.hurt else Styled("no", GOOD)
+        table.add_row(
+            one.name,
+            "it overruns" if one.overruns else hurt,
+            count_text(one.misses),
+            str(one.misses_without),
+            time_text(one.max_ns),
+            time_text(one.max_without_ns),
+            time_text(one.bound_ns),
+            one.why,
+        )
+    return table
 
 
 def _tasks(domains: Iterable[RunDomain]) -> Table:
