@@ -19,6 +19,7 @@ from hyperperiod.experiments.latency.result import LatencyResult
 from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.model.error_result import ErrorResult
 from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.schema import SCHEMA_DIALECT
@@ -35,6 +36,7 @@ RESULTS: Final[Mapping[type[ResultObject], str]] = {
     SweepResult: "sweep",
     TraceCheckResult: "trace check",
     TraceDiffResult: "trace diff",
+    ErrorResult: "any command that fails",
 }
 """The objects, and the commands that print them."""
 SCHEMA_ID = "urn:hyperperiod:results"

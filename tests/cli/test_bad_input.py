@@ -3,11 +3,12 @@
 
 In a case, the comment `# <-` marks the line that the message must name. Every case must end with
 exit code 2, say file, line, key, what was found and what is allowed, print nothing on standard
-output, write no file and show no traceback.
+output but the same as JSON where that is asked for, write no file and show no traceback.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hyperperiod.cli import main
+from hyperperiod.model import Problem
+from hyperperiod.model.error_result import ErrorResult
 
 TASK = """
 [[domain.task]]
@@ -115,6 +118,7 @@ CASES = [
         "domain[0].interface.deadline",
         "period, budget",
     ),
+    case("unknown_list", f"{TOP}{DOMAIN}[[overhaeds.tick]] # <-\n", "overhaeds", "overheads?"),
     case("unknown_table", f"{TOP}{DOMAIN}[overhead] # <-\n", "overhead", "did you mean overheads?"),
     case(
         "unknown_overhead", f'{TOP}{DOMAIN}[overheads]\ntick = "1us" # <-', "overheads.tick", "pick"
@@ -343,7 +347,8 @@ CASES = [
         "policy_nearly",
         f'name = "s"\npolicy = "rtsd" # <-\n{DOMAIN}',
         "policy",
-        "did you mean rtds? ptps",
+        "allowed: ptps, wcps",
+        "; did you mean rtds?",
     ),
     case(
         "policy_illegal",
@@ -637,10 +642,17 @@ def line_of(text: str) -> int | None:
     return None
 
 
-def check_refused(result: Result, folder: Path, given: set[str]) -> None:
-    """Exit code 2, a message, nothing else."""
+def check_refused(result: Result, folder: Path, given: set[str], *, as_json: bool = False) -> None:
+    """Exit code 2, a message, nothing else but with --json an object that says the same."""
     assert result.exit_code == 2, result.output
-    assert result.stdout == ""
+    if as_json:
+        said = ErrorResult.of(json.loads(result.stdout)).error
+        assert said.exit_code == 2
+        assert said.message == result.stderr.replace("error: ", "").rstrip("\n")
+        problems = [Problem(**one.to_dict()) for one in said.problems]
+        assert "".join(f"error: {one}\n" for one in problems) == result.stderr
+    else:
+        assert result.stdout == ""
     assert "Traceback" not in result.stderr
     assert {path.name for path in folder.iterdir()} == given
 
@@ -653,7 +665,7 @@ def test_a_mistake_is_named(one: Case, tmp_path: Path) -> None:
     result = CliRunner().invoke(
         main, ["simulate", str(file), "--trace", written[0], "--report", written[1], "--json"]
     )
-    check_refused(result, tmp_path, {"bad.toml"})
+    check_refused(result, tmp_path, {"bad.toml"}, as_json=True)
     line = line_of(one.text)
     place = re.escape(f"{file}:{line}: " if line else f"{file}:")
     where = r"(\d+: )?" if line is None else ""
@@ -683,6 +695,23 @@ def test_every_command_refuses_alike(command: list[str], tmp_path: Path) -> None
     result = CliRunner().invoke(main, [*command, str(file)])
     check_refused(result, tmp_path, {"bad.toml"})
     assert f"{file}:4: pcpus: found 'two'; allowed: a whole number" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        (f'{TOP}\n[[domain]]\nname = "a"\n\n[[domian.task]]\nname = "t"\n', 8, "domian"),
+        (f'{TOP}\n[[domian]]\nname = "a"\n', 5, "domian"),
+        (in_task("", head='period = "20ms"\nwcte = "2ms"'), 12, "domain[0].task[0].wcte"),
+    ],
+)
+def test_a_slip_of_the_pen_is_one_mistake(text: str, line: int, key: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    result = CliRunner().invoke(main, ["analyze", str(file)])
+    check_refused(result, tmp_path, {"bad.toml"})
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith(f"error: {file}:{line}: {key}: found the unknown key")
 
 
 def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:

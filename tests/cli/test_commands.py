@@ -276,7 +276,7 @@ def test_an_explanation_as_object_text_picture_and_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--plot", "why.svg"], "--plot needs --explain"),
+        (["--plot", "why.svg"], "found --plot alone; allowed: with --explain"),
         (["--explain", "brakes.fuse", "--plot", "why.png"], ".svg or .html"),
         (["--explain", "brakes.fuse", "--plot", "nowhere/why.svg"], "--plot"),
         (["--explain", "nobody"], "brakes.wheel"),

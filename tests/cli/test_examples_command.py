@@ -71,7 +71,7 @@ def test_a_file_in_the_way_stays_as_it_is(tmp_path: Path) -> None:
     [
         (["flight-contrl"], "did you mean flight-control?"),
         (["../pyproject"], "found '../pyproject'; allowed: a name that `hyperperiod examples`"),
-        (["--into", "."], "--into goes with the NAME of an example"),
+        (["--into", "."], "found --into alone; allowed: with the NAME of an example"),
         (["overload", "--into", __file__], "allowed: another folder"),
     ],
 )

@@ -115,7 +115,10 @@ def test_under_another_policy() -> None:
     ("options", "words"),
     [
         (("--within", "5"), "a percentage from 0% to 1000%"),
-        (("--within", "5%", "--least", "bandwidth"), "--within is for --least overhead"),
+        (
+            ("--within", "5%", "--least", "bandwidth"),
+            "found --within alone; allowed: with --least overhead",
+        ),
         (("--periods", "5ms"), "two times, such as 1ms..100ms"),
         (("--periods", "5ms..1ms"), "the shorter time first"),
         (("--periods", "5..10"), "allowed:"),

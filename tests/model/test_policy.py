@@ -105,7 +105,7 @@ def test_short_spellings(text: str, rules: str) -> None:
     ],
 )  # fmt: skip
 def test_no_policies(text: str) -> None:
-    with pytest.raises(InputError, match=r"allowed: (did you mean [a-z+]+\? )?ptps, wcps"):
+    with pytest.raises(InputError, match=r"allowed: ptps, wcps"):
         parse_policy(text)
 
 
@@ -119,7 +119,7 @@ def test_no_policies(text: str) -> None:
     ],
 )
 def test_a_policy_that_was_perhaps_meant(text: str, meant: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"allowed: did you mean {meant}? ptps")):
+    with pytest.raises(InputError, match=re.escape(f"; did you mean {meant}?")):
         parse_policy(text)
 
 

@@ -39,11 +39,12 @@ class _Commands(ErrorGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            from difflib import get_close_matches
+            from hyperperiod.model.errors import did_you_mean
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}{hint}")
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(
+                f"found {args[0]!r}; allowed: {', '.join(sorted(COMMANDS))}{hint}"
+            )
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002

@@ -68,7 +68,7 @@ def analyze(
     from hyperperiod.model.result_object import json_text
 
     if plot is not None and explain is None:
-        raise click.UsageError("--plot needs --explain NAME: it draws one explanation")
+        raise click.UsageError("found --plot alone; allowed: with --explain NAME, which it draws")
     system = read_system(system_file, policy)
     from hyperperiod.analysis import analyze as analyze_system
 

@@ -46,9 +46,11 @@ def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> N
     what that takes, the exit code is 3.
     """
     if output is not None and host not in (XEN, LINUX_KERNEL):
-        raise click.UsageError(f"--write goes with --measure xen and {LINUX_KERNEL}")
+        raise click.UsageError(
+            f"found --write alone; allowed: with --measure xen or {LINUX_KERNEL}"
+        )
     if keep and host is None:
-        raise click.UsageError("--keep goes with --measure")
+        raise click.UsageError("found --keep alone; allowed: with --measure")
     if host == XEN:
         _measure_xen(output, keep, as_json)
     elif host == LINUX_KERNEL:

@@ -49,7 +49,7 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
             click.echo(copied)
         return
     if folder is not None:
-        raise click.UsageError("--into goes with the NAME of an example")
+        raise click.UsageError("found --into alone; allowed: with the NAME of an example")
     about = [
         {"name": stem, "kind": kind, "about": _first_line(path)}
         for kind, files in kinds.items()
@@ -76,14 +76,10 @@ def _first_line(path: Path) -> str:
 
 def _copy(files: Mapping[str, Path], name: str, folder: Path) -> Path:
     """Copies an example into a folder; InputError for an unknown name and for a file in the way."""
-    from difflib import get_close_matches
-
-    from hyperperiod.model.errors import InputError
+    from hyperperiod.model.errors import InputError, did_you_mean
 
     if name not in files:
-        near = get_close_matches(name, files, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        allowed = "a name that `hyperperiod examples` lists" + hint
+        allowed = "a name that `hyperperiod examples` lists" + did_you_mean(name, files)
         raise InputError("", None, "NAME", repr(name), allowed)
     target = folder / files[name].name
     text = files[name].read_bytes()

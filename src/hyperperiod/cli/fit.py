@@ -158,7 +158,7 @@ def fit(
     from hyperperiod.whole_file import require_different, require_writable, whole_file
 
     if within is not None and least == "bandwidth":
-        raise click.UsageError("--within is for --least overhead")
+        raise click.UsageError("found --within alone; allowed: with --least overhead")
     chosen = Options(
         least=Least.OVERHEAD if within is not None else Least(least or "bandwidth"),
         within=within,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where every error ends: one place that turns exceptions into a message and an exit code.
 
+A message is a line `error: FILE:LINE: KEY: found ...; allowed: ...` for each problem; a command
+with `--json` prints an object that says the same.
+
 No command shows a traceback. A mistake in this program says so, and how to see more
 (HYPERPERIOD_DEBUG=1), and ends with 70, which no script takes for a verdict; so does a machine
 that broke down during a run. What cannot be written because of the machine (a full disk, a closed
@@ -14,9 +17,12 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from hyperperiod.model.errors import Problem
 
 EXIT_WELL = 0
 EXIT_MISSED = 1
@@ -50,7 +56,8 @@ class ErrorGroup(click.Group):
 
         if not standalone_mode:
             return run()
-        code = _guarded(run)
+        given = list(sys.argv[1:] if args is None else args)
+        code = _guarded(run, as_json=_prints_json(self, given))
         _drop_what_nobody_takes()
         return sys.exit(code)
 
@@ -69,7 +76,17 @@ class ErrorGroup(click.Group):
         return result
 
 
-def _guarded(run: Callable[[], Any]) -> int:
+def _prints_json(group: click.Group, words: Sequence[str]) -> bool:
+    """Whether these words ask a command for JSON, be they right or wrong otherwise."""
+    command: click.Command | None = group
+    for word in words if "--json" in words else ():
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word) or command
+    return command is not None and any(one.name == "as_json" for one in command.params)
+
+
+def _guarded(run: Callable[[], Any], *, as_json: bool) -> int:
     """Runs a command, and turns every error that it raises into an exit code."""
     has_output = sys.stdout is not None
     _open_closed_streams()
@@ -80,10 +97,9 @@ def _guarded(run: Callable[[], Any]) -> int:
     try:
         code = run()
     except click.Abort:
-        _say("interrupted")
-        return EXIT_INTERRUPTED
+        return _end(EXIT_INTERRUPTED, "interrupted", as_json=as_json)
     except Exception as error:
-        return _report(error)
+        return _report(error, as_json=as_json)
     return code if isinstance(code, int) else EXIT_WELL
 
 
@@ -134,36 +150,72 @@ def _unwritten(error: OSError) -> str:
     return error_text(error) if name is None else f"{name}: {error_text(error)}"
 
 
-def _report(error: Exception) -> int:
-    """Say what happened on standard error; the exit code."""
+def _report(error: Exception, *, as_json: bool) -> int:
+    """Say what happened on standard error, and with `--json` on standard output; the exit code."""
     # Imported here: this is the only path on which a mere `--help` would need them.
     from hyperperiod.model.errors import FailedError, InputError, MissingError
 
-    if isinstance(error, InputError):
-        _say("\n".join(f"error: {problem}" for problem in error.problems))
-        return EXIT_BAD_INPUT
-    if isinstance(error, MissingError):
-        _say(f"error: {error}")
-        return EXIT_LACKS
-    if isinstance(error, FailedError):
-        _say(f"error: the run failed: {error}")
-        return EXIT_INTERNAL
-    if isinstance(error, click.ClickException):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         with contextlib.suppress(OSError):
             error.show()
         return EXIT_BAD_INPUT
+    if isinstance(error, click.ClickException):
+        error = InputError.of([_usage_problem(error)])
+    if isinstance(error, InputError):
+        lines = "\n".join(f"error: {problem}" for problem in error.problems)
+        return _end(EXIT_BAD_INPUT, lines, error.problems, as_json=as_json)
+    if isinstance(error, MissingError):
+        return _end(EXIT_LACKS, f"error: {error}", as_json=as_json)
+    if isinstance(error, FailedError):
+        return _end(EXIT_INTERNAL, f"error: the run failed: {error}", as_json=as_json)
     if isinstance(error, ModuleNotFoundError) and error.name in NATIVE_MODULES:
-        _say(f"error: {error.name} is not built; build it with: make build")
-        return EXIT_LACKS
+        text = f"error: {error.name} is not built; build it with: make build"
+        return _end(EXIT_LACKS, text, as_json=as_json)
     if isinstance(error, OSError):
         # A full disk, a file that vanished: the machine, not the input and not us.
-        _say(f"error: {_unwritten(error)}")
-        return EXIT_LACKS
+        return _end(EXIT_LACKS, f"error: {_unwritten(error)}", as_json=as_json)
     if os.environ.get("HYPERPERIOD_DEBUG"):
         raise error
-    _say(
+    text = (
         f"internal error: {type(error).__name__}: {error}\n"
         "This is a mistake in hyperperiod. Run the command again with HYPERPERIOD_DEBUG=1 to see"
         " where, and report it together with the system file."
     )
-    return EXIT_INTERNAL
+    return _end(EXIT_INTERNAL, text, as_json=as_json)
+
+
+def _end(code: int, text: str, problems: Sequence[Problem] = (), *, as_json: bool) -> int:
+    """Says why a command ended early, for people and, if asked, for programs; the exit code."""
+    _say(text)
+    if as_json:
+        from hyperperiod.model.error_result import error_result
+
+        message = f"\n{text}".replace("\nerror: ", "\n")[1:]
+        with contextlib.suppress(OSError):
+            click.echo(error_result(code, message, problems).to_json())
+    return code
+
+
+def _usage_problem(error: click.ClickException) -> Problem:
+    """What is wrong with a command line, in the form of all problems."""
+    from hyperperiod.model.errors import Problem, did_you_mean
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    help_text = f"what `{context.command_path if context else 'hyperperiod'} --help` says"
+    if isinstance(error, click.NoSuchOption):
+        near = did_you_mean(error.option_name, error.possibilities or ())
+        return Problem("", None, error.option_name, "an unknown option", help_text + near)
+    key, found = (
+        "",
+        (error.message[:1].lower() + error.message[1:].rstrip(".")).removeprefix("got "),
+    )
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        is_option = error.param.param_type_name == "option"
+        key = error.param.opts[-1] if is_option else error.param.human_readable_name
+    if isinstance(error, click.BadOptionUsage):
+        key = error.option_name
+        found = "no value" if "requires" in found else "a value"
+    if isinstance(error, click.MissingParameter):
+        found = "nothing"
+    found, marker, allowed = found.removeprefix("found ").partition("; allowed: ")
+    return Problem("", None, key, found, allowed if marker else help_text)

@@ -268,7 +268,9 @@ def set_server(
     asked = {"period_ns": period_ns, "budget_ns": budget_ns, "priority": priority, "pcpus": listed}
     words = [f"{key}={value}" for key, value in asked.items() if value is not None]
     if not words:
-        raise click.UsageError("nothing to set: give --period, --budget, --priority or --cpus")
+        raise click.UsageError(
+            "found nothing to set; allowed: --period, --budget, --priority or --cpus"
+        )
     _ask(socket_path, " ".join(["set", server, *words, f"force={int(force)}"]), f"set: {server}")
 
 

@@ -40,11 +40,9 @@ class OneOf(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            from difflib import get_close_matches
+            from hyperperiod.model.errors import did_you_mean
 
-            near = get_close_matches(str(value), self.choices, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            allowed = f"{hint}{', '.join(self.choices)}"
+            allowed = ", ".join(self.choices) + did_you_mean(str(value), self.choices)
             self.fail(f"found {value!r}; allowed: {allowed}", param, ctx)
 
 

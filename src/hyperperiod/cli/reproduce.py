@@ -149,7 +149,7 @@ def reproduce(
         _show_list(as_json=as_json)
         return
     if name is None:
-        raise click.UsageError("Missing argument 'NAME'; --list has them.")
+        raise click.UsageError("found no NAME; allowed: one that --list has")
     from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
     from hyperperiod.model.result_object import json_text

@@ -25,7 +25,6 @@ the size and depth of a file are bounded before a parser sees it.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -33,7 +32,7 @@ from math import ceil
 from pathlib import Path
 from xml.parsers import expat
 
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import DEPTH_LIMIT
 from hyperperiod.model.locate import Lines
 from hyperperiod.model.values import TomlTable, plain_name
@@ -282,14 +281,10 @@ class _Reader:
         known = _ATTRIBUTES[element.tag]
         for attribute, value in element.attributes.items():
             if attribute not in known:
-                nearest = difflib.get_close_matches(attribute, known, n=1)
-                hint = f"did you mean {nearest[0]}? " if nearest else ""
-                raise self._error(
-                    element,
-                    attribute,
-                    f"the unknown attribute {attribute[:40]}",
-                    f"{hint}the attributes here are {', '.join(sorted(known))}",
-                )
+                allowed = f"the attributes here are {', '.join(sorted(known))}"
+                found = f"the unknown attribute {attribute[:40]}"
+                hint = did_you_mean(attribute, known)
+                raise self._error(element, attribute, found, allowed + hint)
             if attribute in _ZERO_ONLY and value.strip("0.") != "":
                 raise self._error(element, attribute, repr(value[:40]), "0: it is not modelled")
 

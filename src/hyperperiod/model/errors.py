@@ -11,7 +11,7 @@ for people: none is ever shown as a traceback.
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 PROBLEM_LIMIT = 50
@@ -34,6 +34,14 @@ class Problem:
         place = f"{self.file}:{self.line}" if self.line is not None and self.file else self.file
         parts = [part for part in (place, self.key) if part]
         return ": ".join([*parts, f"found {self.found}; allowed: {self.allowed}"])
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message: the known word that looks most like `word`; empty if none does."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class InputError(Exception):

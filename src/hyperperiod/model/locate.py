@@ -90,6 +90,8 @@ class _Walker:
         keys = self._dotted_key()
         self._step(2 if array else 1)
         inside = self._through_arrays(keys[:-1])
+        for length in range(1, len(inside) + 1):
+            self.lines.setdefault(inside[:length], line)
         path = (*inside, keys[-1])
         if array:
             index = self.tables.get(path, 0)

@@ -38,7 +38,7 @@ from typing import (
     is_typeddict,
 )
 
-from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.errors import InputError, Problem, did_you_mean
 from hyperperiod.model.values import (
     Anything,
     Choice,
@@ -275,7 +275,7 @@ def _fill(part: Part, table: Mapping[str, Any], path: Path, reading: Reading) ->
             values[field.name] = field.default
     for name in table:
         if name not in known:
-            _refuse_unknown(name, fields.values(), path, reading)
+            _refuse_unknown(name, fields.values(), table, path, reading)
     return len(reading.findings) == before
 
 
@@ -285,12 +285,33 @@ def _check(part: Part, path: Path, reading: Reading) -> None:
         reading.refuse((*path, *one.path), one.found, one.allowed)
 
 
-def _refuse_unknown(name: str, fields: Iterable[Field], path: Path, reading: Reading) -> None:
-    import difflib
+def _refuse_unknown(
+    name: str, fields: Iterable[Field], table: Mapping[str, Any], path: Path, reading: Reading
+) -> None:
+    """Notes an unknown key; what is lacking since it stands in place of the known one is dropped.
 
-    nearest = difflib.get_close_matches(str(name), [field.key for field in fields], n=1, cutoff=0.6)
-    hint = f"did you mean {nearest[0]}? " if nearest else ""
-    reading.refuse((*path, name), f"the unknown key {name}", hint + _keys_text(fields))
+    `[[domian.task]]` is one mistake, not that one and a domain without tasks.
+    """
+    meant = did_you_mean(str(name), [field.key for field in fields])
+    inside = table[name] if isinstance(table[name], dict) else {}
+
+    def follows(one: Finding) -> bool:
+        above, rest = one.path[: len(path)], one.path[len(path) :]
+        same = above == path and rest and meant == f"; did you mean {rest[0]}?"
+        return bool(same) and (len(rest) == 1 or rest[-1] in inside) and _lacks(table, rest)
+
+    reading.findings[:] = [one for one in reading.findings if not follows(one)]
+    reading.refuse((*path, name), f"the unknown key {name}", _keys_text(fields) + meant)
+
+
+def _lacks(value: Any, path: Path) -> bool:
+    """Whether nothing stands at the path below a value of a document."""
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return True
+    return False
 
 
 def _keys_text(fields: Iterable[Field]) -> str:

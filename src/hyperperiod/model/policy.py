@@ -186,7 +186,7 @@ def parse_policy(text: str, *, key: str = "policy") -> Policy:
     words = text.split("+")
     fields = _read_words(words) if 2 <= len(words) <= 4 else None
     if fields is None:
-        raise InputError("", None, key, show(text), _nearest(words) + POLICY_ALLOWED)
+        raise InputError("", None, key, show(text), POLICY_ALLOWED + _nearest(words))
     allowed = illegal_because(**fields)
     if allowed is not None:
         raise InputError("", None, key, f"the combination {text}", allowed)
@@ -194,7 +194,7 @@ def parse_policy(text: str, *, key: str = "policy") -> Policy:
 
 
 def _nearest(words: list[str]) -> str:
-    """The policy that was perhaps meant, as a question; empty if none is near."""
+    """The policy that was perhaps meant, as `did_you_mean` asks; empty if none is near."""
     from difflib import get_close_matches
 
     known = [rule.value for rules in (Budget, Order, Slack, Scope) for rule in rules]
@@ -204,7 +204,7 @@ def _nearest(words: list[str]) -> str:
     meant = [one for found in near for one in found]
     if len(meant) < len(words) or not (meant[0] in PRESETS or _read_words(meant)):
         return ""
-    return f"did you mean {'+'.join(meant)}? "
+    return f"; did you mean {'+'.join(meant)}?"
 
 
 def _read_words(words: list[str]) -> dict[str, Any] | None:

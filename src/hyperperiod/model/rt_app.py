@@ -20,13 +20,12 @@ counterpart (locks, signals, forks, several phases, a number of rounds) is refus
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.lenient_json import KeyPath, read_json
 from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
 from hyperperiod.model.locate import Lines
@@ -313,10 +312,8 @@ class _Reader:
         for key in given:
             if key in known or (events and _is_event(key)):
                 continue
-            nearest = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {nearest[0]}? " if nearest else ""
             more = f"{_SHOWN_EVENTS}, " if events else ""
-            allowed = f"{hint}{more}{', '.join(sorted(known))}"
+            allowed = f"{more}{', '.join(sorted(known))}{did_you_mean(key, known)}"
             raise self._refuse((*path, key), f"{key[:40]}, which has no counterpart", allowed)
 
     def _refuse(self, path: KeyPath, found: str, allowed: str) -> InputError:

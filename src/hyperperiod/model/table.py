@@ -22,7 +22,6 @@ and a table cannot say is refused by `to_table`: see there.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hyperperiod.model.domain import Domain
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
 from hyperperiod.model.locate import Lines
 from hyperperiod.model.system import System
@@ -170,9 +169,8 @@ class _Reader:
             match = _COLUMN.fullmatch(title)
             key, unit = (match[1], match[2] or "") if match else ("", "")
             if key not in _COLUMNS or (unit and key not in times):
-                nearest = difflib.get_close_matches(key, _COLUMNS, n=1)
-                hint = f"did you mean {nearest[0]}? " if nearest and nearest[0] != title else ""
-                allowed = f"{hint}the columns are {', '.join(_COLUMNS)}; times may end in _ns to _s"
+                hint = "" if title in _COLUMNS else did_you_mean(key, _COLUMNS)
+                allowed = f"the columns are {', '.join(_COLUMNS)}; times may end in _ns to _s{hint}"
                 raise InputError(self.file, line, "", f"the unknown column {title[:40]!r}", allowed)
             if any(column.key == key for column in columns):
                 found = f"the column {key} a second time"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from hyperperiod.model import Domain, InputError, System, Task
+from hyperperiod.model.errors import did_you_mean
 
 SHOWN = 8
 
@@ -46,9 +46,8 @@ def find(system: System, name: str) -> Subject:
             return found[0]
     names = list(dict.fromkeys(subject.name for subject in short or full or subjects))
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}? " if near and not short and not full else ""
-    raise InputError("", None, "--explain", repr(name), f"{hint}one task or domain of {shown}")
+    hint = "" if short or full else did_you_mean(name, names)
+    raise InputError("", None, "--explain", repr(name), f"one task or domain of {shown}{hint}")
 
 
 def _subjects(path: tuple[Domain, ...], index: int) -> Iterator[Subject]:
