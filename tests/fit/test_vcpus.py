@@ -137,9 +137,7 @@ def _domains(
         elif tasks:
             found = list(_interfaces(str(system.policy), domain.scheduler.value, tasks))
         else:
-            anywhere = system.policy.scope is Scope.PARTITIONED and keys.pcpu is None
-            every = range(system.pcpus) if anywhere else [keys.pcpu]
-            each.append([NOTHING.replace(pcpu=pin) for pin in every])
+            each.append([NOTHING.replace(pcpu=pin) for pin in pins])
             continue
         each.append([OwnVcpu(pcpu=pin, interface=one) for one in found for pin in pins])
     placed = tuple(
@@ -191,7 +189,7 @@ def check_sound(system: System, fitted: Fitted) -> None:
     for before, after in zip(vcpus_of(system), vcpus_of(found), strict=True):
         assert before.interface in (None, after.interface)
         assert before.pcpu in (None, after.pcpu)
-        if after.interface is not None and before.pcpu is None:
+        if before.pcpu is None:
             assert after.pcpu not in system.reserved
     for one, other in zip(system.domains, found.domains, strict=True):
         for task, placed in zip(one.tasks, other.tasks, strict=True):
@@ -298,3 +296,40 @@ def test_nothing_goes_to_a_reserved_pcpu() -> None:
     fitted = fit(system, Options(solver=False))
     assert fitted.status == "infeasible"
     assert "reserved" in fitted.reason
+
+
+def spread_beside(**keys: Any) -> System:
+    """A guest of three vcpus on different pcpus with work for one, and another away from it."""
+    tasks = [{"name": "t", "period": "40ms", "wcet": "4ms"}]
+    guest = {"name": "guest", "vcpus": 3, "spread": True, "task": tasks}
+    other = {"name": "other", "apart": ["guest"], "task": tasks}
+    return System.of({"name": "s", "policy": "ptps", "domain": [guest, other], **keys})
+
+
+def test_vcpus_without_work_keep_to_the_wishes() -> None:
+    none = fit(spread_beside(pcpus=3), BASE)
+    assert (none.status, none.system) == ("infeasible", None)
+    one = spread_beside(pcpus=4)
+    fitted = fit(one, BASE)
+    check_sound(one, fitted)
+    assert fitted.status == "optimal"
+    assert fit(spread_beside(pcpus=4, reserved=[3]), BASE).status == "infeasible"
+    more = spread_beside(pcpus=5, reserved=[1])
+    check_sound(more, fit(more, BASE))
+
+
+def test_best_effort_goes_where_the_others_leave_it_a_place() -> None:
+    tasks = [{"name": "t", "period": "40ms", "wcet": "4ms"}]
+    domains = [
+        {"name": "a", "pcpu": 1, "task": tasks},
+        {"name": "b", "best_effort": True, "apart": ["a"]},
+        {"name": "c", "best_effort": True, "apart": ["b"]},
+    ]
+    system = System.of({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
+    fitted = fit(system, BASE)
+    assert fitted.status == "optimal"
+    assert fitted.system is not None
+    assert [domain.pcpu for domain in fitted.system.domains] == [1, 0, 1]
+    nowhere = fit(system.replace(reserved=(0,)), BASE)
+    assert nowhere.status == "infeasible"
+    assert "reserved" in nowhere.reason

@@ -263,8 +263,9 @@ def _items(system: System, flow: Flow) -> list[Event]:
     """
     source = flow.source
     if source.period_ns is None:
-        tasks = {f"{d.name}.{t.name}": t for d in system.domains for t in d.tasks}
-        shortest_ns = sum(tasks[hop].bcet_ns or 1 for hop in flow.hops)
+        least = {f"{d.name}.{t.name}": t.bcet_ns or 1 for d in system.domains for t in d.tasks}
+        # A task whose jobs move between vcpus is on none of the parts.
+        shortest_ns = sum(least.get(hop, 1) for hop in flow.hops)
         return [Event(source.clients or 0, shortest_ns + source.think_range_ns[0])]
     waiting = [Event(flow.queue, _ONCE_NS)] if flow.queue else []
     return [Event(source.burst, source.period_ns, source.jitter_ns), *waiting]

@@ -255,7 +255,7 @@ class Tabulator:
         assert grid.last_ns is not None, "a range has an end"
         low_ns, high_ns = self.grid.low_ns or 0, self.grid.high_ns or grid.last_ns
         count = (grid.last_ns - grid.first_ns) // grid.step_ns + 1
-        steps = set(range(count))
+        steps = set(range(min(count, PERIOD_LIMIT)))
         if count > PERIOD_LIMIT:
             steps = {(count - 1) * i**2 // SPREAD**2 for i in range(SPREAD + 1)}
             steps |= {(p - grid.first_ns) // grid.step_ns for p in wanted}

@@ -27,7 +27,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
@@ -43,6 +42,7 @@ from hyperperiod.analysis.fit.problem import (
     FitProblem,
     Wishes,
     completed,
+    refusal,
     settle_best_effort,
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
@@ -145,7 +145,7 @@ class _Fit:
         self, system: System, options: Options, listen: Listener, wishes: Wishes | None = None
     ) -> None:
         self.options, self.listen = options, listen
-        self.wishes = wishes or Wishes()
+        self.wishes, self.parts = wishes or Wishes(), wishes is not None
         self.system = system
         self.grid = grid_of(system, options.periods, options.step_ns)
         self.fitted = Fitted("not found", options, self.grid, system)
@@ -353,12 +353,11 @@ class _Fit:
         if choice is None or fitted.problem is None:
             return
         system = final_system(fitted.problem, choice, fewest=self.options.fewest)
-        result = analyze(system)
-        if result.schedulable is True:
+        refused = refusal(system, parts=self.parts)
+        if not refused:
             fitted.system = system
             return
-        fitted.status, fitted.choice = "not found", None
-        fitted.reason = f"what was chosen is not proved: {result.reason}"
+        fitted.status, fitted.choice, fitted.reason = "not found", None, refused
 
 
 def _better(scorer: Scorer, one: tuple[Choice, Score], other: tuple[Choice, Score]) -> bool:
@@ -391,5 +390,6 @@ def final_system(problem: FitProblem, choice: Choice, *, fewest: bool) -> System
     system = completed(problem, choice, budgets, priorities)
     if not fewest:
         return system
-    used = max(domain.pcpu or 0 for domain in system.domains)
+    pcpus = [one.pcpu for one in system.domains] + [one.pcpu for one in system.changes]
+    used = max(pcpu or 0 for pcpu in pcpus)
     return system.replace(pcpus=used + 1)

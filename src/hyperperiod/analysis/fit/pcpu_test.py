@@ -3,8 +3,8 @@
 
 A bin is accepted if `host_level` proves it. With overheads, and with explicit deadlines (sbf =
 "edp"), what one domain needs depends on who shares its pcpu (they are *coupled*), so the bin is
-resolved and analysed as a system of its own: budgets are what the domains need beside one another,
-and the domain level must hold as well.
+resolved and analysed as a system of its own, with what goes through it of each flow: budgets are
+what the domains need beside one another, and the domain level must hold as well.
 
 Priorities: given ones stay. Without, servers are ranked by period, which is optimal for periodic
 servers (Liu and Layland 1973). For the test of deferrable servers it is not: where it fails,
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit.candidates import coupled
-from hyperperiod.analysis.fit.problem import FitProblem
+from hyperperiod.analysis.fit.problem import FitProblem, with_only
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import tests_for
@@ -218,5 +218,5 @@ class PcpuTest:
             domain.replace(pcpu=None if problem.is_global else 0)
             for domain in problem.beside.get(number, ())
         ]
-        update = {"domains": (*domains, *beside), "pcpus": problem.room}
-        return problem.system.replace(**update)
+        alone = with_only(problem.system, [*domains, *beside])
+        return alone.replace(pcpus=problem.room, swaps=(), changes=())

@@ -14,6 +14,7 @@ the last pcpu first.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +23,8 @@ from itertools import combinations
 from math import lcm
 from typing import NamedTuple
 
-from hyperperiod.model import Domain, Interface, Scope, System
+from hyperperiod.analysis.analyze import analyze
+from hyperperiod.model import Domain, InputError, Interface, Scope, System, to_toml
 
 UNIT_LIMIT = 10**9
 ROUNDED_UNIT = 10**9
@@ -142,6 +144,14 @@ class FitProblem:
         return self.system.policy.scope is Scope.GLOBAL
 
 
+def with_only(system: System, domains: Sequence[Domain]) -> System:
+    """The system with these domains alone, and of its flows the hops that are in them."""
+    there = {f"{domain.name}.{task.name}" for domain in domains for task in domain.tasks}
+    kept = ((flow, tuple(hop for hop in flow.hops if hop in there)) for flow in system.flows)
+    flows = tuple(flow.replace(hops=hops) for flow, hops in kept if hops)
+    return system.replace(domains=tuple(domains), flows=flows)
+
+
 def settle_best_effort(system: System, pcpus: Sequence[int]) -> System:
     """The system with a pin for every best-effort domain that has none and needs one."""
     if system.policy.scope is Scope.GLOBAL:
@@ -178,3 +188,18 @@ def completed(
             priority=item.priority if priorities is None else priorities[number],
         )
     return problem.system.replace(domains=tuple(domains))
+
+
+def refusal(chosen: System, *, parts: bool) -> str:
+    """Why what was chosen is no answer: no file of it loads, or nothing proves it; else empty.
+
+    Of vcpus that are `parts` of the domains of a file no file is written.
+    """
+    try:
+        if not parts:
+            System.of(tomllib.loads(to_toml(chosen)))
+    except InputError as error:
+        return f"what was chosen is no system: {error}"
+    result = analyze(chosen)
+    proved = result.schedulable is True
+    return "" if proved else f"what was chosen is not proved: {result.reason}"

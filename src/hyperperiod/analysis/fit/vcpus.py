@@ -30,10 +30,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 
-from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.fit.answer import Fitted, Options
 from hyperperiod.analysis.fit.candidates import BudgetGrid
-from hyperperiod.analysis.fit.problem import Wishes
+from hyperperiod.analysis.fit.problem import Wishes, refusal, with_only
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.guests import with_budgets
 from hyperperiod.model import Domain, Scope, System, is_split, split
@@ -43,7 +42,7 @@ from hyperperiod.model.split import parts_of
 FEW = 256
 """So many placements are all tried."""
 PERIODS_OF_GUESTS = 24
-NO_PCPU = "vcpus that go together have no pcpu: one of them is on a reserved one, or on another"
+NO_PCPU = "there are no pcpus on which all vcpus are as spread, together, apart and reserved ask"
 
 FitParts = Callable[[System, Wishes, Options], Fitted]
 Place = dict[tuple[int, int], int]
@@ -159,14 +158,15 @@ class _Search:
 
     def _fit_pinned(self, whole: System, *, solver: bool) -> tuple[Fraction, ...] | None:
         """The same with tasks on their vcpus, and on their pcpus the vcpus that go together."""
-        if self._over() and self.found:
+        if self._over() and (self.found or self.refused):
             self.complete = False
             return None
         seconds = max(0.1, self.until - time.process_time())
         options = replace(self.options, solver=solver, limit_s=seconds)
-        used = tuple(one for one in split(whole).domains if not _is_empty(one))
+        wishes = wishes_of(whole)
+        used = [part for part in split(whole).domains if not _comes_last(part, whole, wishes)]
         try:
-            found = self.fit_parts(split(whole).replace(domains=used), wishes_of(whole), options)
+            found = self.fit_parts(with_only(split(whole), used), wishes, options)
         except KeyboardInterrupt:
             self.stopped, self.complete = True, False
             return None
@@ -179,11 +179,10 @@ class _Search:
             return None
         parts, system = found.system, joined_parts(whole, found.system)
         if system is None:
-            every = [self._fit_pinned(one, solver=solver) for one in _pinned_empty(whole)]
+            every = [self._fit_pinned(one, solver=solver) for one in _pinned_last(whole)]
             return min((cost for cost in every if cost is not None), default=None)
-        result = analyze(system)
-        if result.schedulable is not True:
-            found.reason = f"what was chosen is not proved: {result.reason}"
+        found.reason = refusal(system, parts=False)
+        if found.reason:
             found.status, found.system, found.exhausted = "not found", None, False
             self.refused, self.complete = [*self.refused, found], False
             return None
@@ -491,31 +490,47 @@ def _homes(domain: Domain, free: Sequence[int]) -> Sequence[int]:
 
 
 def _put_on_reserved(system: System, pins: dict[int, int]) -> bool:
-    """Whether vcpus with work would go to a reserved pcpu, to which another one is pinned."""
+    """Whether vcpus would go to a reserved pcpu, to which another one is pinned."""
     return any(
-        part.pcpu is None and not _is_empty(part)
+        part.pcpu is None
         for i, pcpu in pins.items()
         if pcpu in system.reserved
         for part in parts_of(system.domains[i])
     )
 
 
-def _pinned_empty(system: System) -> Iterator[System]:
-    """The system with its vcpus without work on pcpus, in every way."""
-    empty = [
-        (i, number)
-        for i, domain in enumerate(system.domains)
-        if is_split(domain)
-        for number, part in enumerate(parts_of(domain))
-        if _is_empty(part)
-    ]
-    for pcpus in product(range(system.pcpus), repeat=len(empty)):
-        domains = list(system.domains)
-        for (i, number), pcpu in zip(empty, pcpus, strict=True):
-            own = list(domains[i].own_vcpus)
+def _pinned_last(system: System) -> Iterator[System]:
+    """The system with the vcpus that come last on pcpus, in every way that is as wished."""
+    wishes = wishes_of(system)
+    found = {part.name: part for part in split(system).domains}
+    last = [part for part in found.values() if _comes_last(part, system, wishes)]
+
+    def place(number: int) -> Iterator[System]:
+        if number == len(last):
+            yield _with_pins(system, {part.name: found[part.name].pcpu for part in last})
+            return
+        part = last[number]
+        for pcpu in _free_pcpus(part.name, found, wishes, system.pcpus):
+            found[part.name] = part.replace(pcpu=pcpu)
+            yield from place(number + 1)
+        found[part.name] = part
+
+    return place(0)
+
+
+def _with_pins(system: System, pins: dict[str, int | None]) -> System:
+    """The system with the vcpus of these names on these pcpus."""
+
+    def pinned(domain: Domain) -> Domain:
+        if not is_split(domain):
+            return domain.replace(pcpu=pins.get(domain.name, domain.pcpu))
+        own = list(_own_vcpus(domain))
+        chosen = [(n, pins[name]) for n, name in enumerate(domain.vcpu_names) if name in pins]
+        for number, pcpu in chosen:
             own[number] = own[number].replace(pcpu=pcpu)
-            domains[i] = domains[i].replace(own_vcpus=tuple(own))
-        yield system.replace(domains=tuple(domains))
+        return domain.replace(own_vcpus=tuple(own)) if chosen else domain
+
+    return system.replace(domains=tuple(map(pinned, system.domains)))
 
 
 def _pinned(system: System, pins: dict[int, int]) -> System:
@@ -534,10 +549,16 @@ def _pinned(system: System, pins: dict[int, int]) -> System:
     )
 
 
-def _is_empty(part: Domain) -> bool:
-    """Whether a vcpu never has work, being best effort without a task, and may be anywhere."""
-    workless = part.best_effort and not part.tasks and not part.scheduler.is_global
-    return workless and part.pcpu is None
+def _comes_last(part: Domain, system: System, wishes: Wishes) -> bool:
+    """Whether a vcpu gets its pcpu after all others: it needs no time, and may be anywhere.
+
+    It has no work, or something is asked of its pcpu, which others choose with less choice.
+    """
+    if not part.best_effort or part.pcpu is not None:
+        return False
+    workless = not part.tasks and not part.scheduler.is_global
+    wished = any(part.name in pair for pair in wishes.apart)
+    return workless or wished or len(wishes.reserved) == system.pcpus
 
 
 def joined_parts(system: System, parts: System) -> System | None:
@@ -553,7 +574,7 @@ def joined_parts(system: System, parts: System) -> System | None:
                 continue
             pcpu = part.pcpu
             if pcpu is None and system.policy.scope is Scope.PARTITIONED:
-                pcpu = _free_pcpu(part.name, found, wishes, system.pcpus)
+                pcpu = next(_free_pcpus(part.name, found, wishes, system.pcpus), None)
                 if pcpu is None:
                     return None
             found[part.name] = part.replace(pcpu=pcpu)
@@ -566,13 +587,10 @@ def joined_parts(system: System, parts: System) -> System | None:
     return system.replace(domains=domains, spare=parts.spare)
 
 
-def _free_pcpu(name: str, found: dict[str, Domain], wishes: Wishes, pcpus: int) -> int | None:
-    """A pcpu on which a vcpu may be beside those that are found; reserved ones come last."""
-    for pcpu in sorted(range(pcpus), key=lambda number: (number in wishes.reserved, number)):
-        there = [part.name for part in found.values() if part.pcpu == pcpu]
-        if all(frozenset((name, other)) not in wishes.apart for other in there):
-            return pcpu
-    return None
+def _free_pcpus(name: str, found: dict[str, Domain], wishes: Wishes, pcpus: int) -> Iterator[int]:
+    """The pcpus on which a vcpu may be beside those that are found."""
+    beside = {part.pcpu for part in found.values() if frozenset((name, part.name)) in wishes.apart}
+    return (n for n in range(pcpus) if n not in wishes.reserved and n not in beside)
 
 
 def _joined(domain: Domain, parts: Iterable[Domain]) -> Domain:

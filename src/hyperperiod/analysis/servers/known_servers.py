@@ -72,6 +72,7 @@ from hyperperiod.analysis.servers.server_table import (
     waits_by_table,
 )
 from hyperperiod.model import Budget, Order, Policy
+from hyperperiod.model.units import TIME_LIMIT_NS
 
 _PAPERS = {
     SharperTest.TABLE: "",
@@ -139,9 +140,17 @@ def _supply(claim: SharperTest, rules: Rules, group: Group, own: Server) -> Stai
         # Ties may make the first hyperperiod one that never comes again. Then stands what holds in
         # each period by itself.
         with suppress(NotKnown):
-            return supply_by_table(group, rules.order, own)
+            return _countable(supply_by_table(group, rules.order, own))
     first_ns = own.period_ns - (1 if rules.budget is Budget.POLLING else own.budget_ns)
-    return within_periods(own, first_ns, _waits_of(rules, group)(group, rules.order, own))
+    waits = _waits_of(rules, group)(group, rules.order, own)
+    return _countable(within_periods(own, first_ns, waits))
+
+
+def _countable(supply: Staircase) -> Staircase:
+    """The same staircase; NotKnown where a round of it takes longer than any time of a system."""
+    if max(supply.period_ns, supply.stairs[-1][1]) >= TIME_LIMIT_NS:
+        raise NotKnown(TOO_LONG)
+    return supply
 
 
 def _waits_of(rules: Rules, group: Group) -> Callable[[Group, Order, Server], Waits]:
