@@ -45,7 +45,7 @@ def test_the_schema_is_a_schema_and_ships() -> None:
 
 @pytest.mark.parametrize("path", PINNED, ids=lambda path: path.stem)
 def test_what_is_printed_is_allowed_and_read_again(path: Path) -> None:
-    checked(printed("analyze", str(path), "--sensitivity"))
+    checked(printed("analyze", str(path), "--sensitivity", "--isolation"))
     checked(printed("simulate", str(path), "--horizon", "5ms"))
 
 

@@ -40,7 +40,7 @@ def sweep_file(name: str) -> str:
 
 
 COMMANDS = {
-    "analyze": ("analyze", system("flight-control"), "--tests", "--sensitivity"),
+    "analyze": ("analyze", system("flight-control"), "--tests", "--sensitivity", "--isolation"),
     "analyze flows": ("analyze", system("stability-control")),
     "analyze closed flows": ("analyze", system("request-response")),
     "analyze paper": ("analyze", system("ertds-experiment-c"), "--tests"),

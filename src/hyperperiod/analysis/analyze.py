@@ -75,14 +75,19 @@ if TYPE_CHECKING:
 
 
 def analyze(
-    system: System, explain: str | None = None, *, sensitivity: bool = False
+    system: System,
+    explain: str | None = None,
+    *,
+    sensitivity: bool = False,
+    isolation: bool = False,
 ) -> AnalysisResult:
     """Interfaces and verdicts.
 
     `explain` names a task or a server whose test is shown. With `sensitivity` domains and tasks
-    say how far from their edge they are. InputError for a name that is not there.
+    say how far from their edge they are, with `isolation` the domains are judged once more, each
+    whatever the others do. InputError for a name that is not there.
     """
-    return Analysis(system).result(explain, sensitivity=sensitivity)
+    return Analysis(system).result(explain, sensitivity=sensitivity, isolation=isolation)
 
 
 FLOW_MOVES = "a flow goes through a domain whose jobs move between vcpus: no test covers it"
@@ -237,7 +242,9 @@ class Analysis:
             for index in members
         }
 
-    def result(self, explain: str | None = None, *, sensitivity: bool = False) -> AnalysisResult:
+    def result(
+        self, explain: str | None = None, *, sensitivity: bool = False, isolation: bool = False
+    ) -> AnalysisResult:
         """Verdicts of the whole system; the options are those of `analyze`."""
         parts = tuple(
             self._domain(index, domain, sensitivity=sensitivity)
@@ -268,7 +275,17 @@ class Analysis:
             flows=flows,
             spare=self._spare() if self.system.policy.slack is Slack.SPARE else None,
             explain=None if explain is None else self.explanation(explain),
+            isolation=self._isolation(domains) if isolation else (),
         )
+
+    def _isolation(self, found: Sequence[DomainResult]) -> tuple[DomainResult, ...]:
+        """What of the domains, of which this is known, holds whatever the others do."""
+        from hyperperiod.analysis.isolation import isolated
+
+        def judge(system: System) -> Sequence[DomainResult]:
+            return Analysis(system, verdicts_only=True).result().domains
+
+        return tuple(isolated(self._whole, found, judge))
 
     def explanation(self, name: str) -> Explanation:
         """Why the task or server of that name is in time or not; InputError if there is none."""

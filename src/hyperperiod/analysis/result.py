@@ -188,7 +188,11 @@ class SpareResult(ResultObject):
 
 
 class AnalysisResult(ResultObject, Tabular):
-    """What is known of a system before it runs."""
+    """What is known of a system before it runs.
+
+    `isolation` is there if it was asked for: the domains again, each as it is judged when nothing
+    is known of the tasks of all others.
+    """
 
     system: str
     policy: str
@@ -199,6 +203,7 @@ class AnalysisResult(ResultObject, Tabular):
     flows: tuple[FlowResult, ...] = ()
     spare: SpareResult | None = None
     explain: Explanation | None = None
+    isolation: tuple[DomainResult, ...] = ()
 
     TABLES = ("tasks", "domains", "pcpus", "flows")
 

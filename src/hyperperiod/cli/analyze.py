@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     help="Show how much every task may grow, and what of each budget could be spared.",
 )
 @click.option(
+    "--isolation",
+    is_flag=True,
+    help="Show what holds of each domain whatever the tasks of all others do.",
+)
+@click.option(
     "--explain",
     shell_complete=complete.explained,
     metavar="NAME",
@@ -55,6 +60,7 @@ def analyze(
     explain: str | None,
     tests: bool,
     sensitivity: bool,
+    isolation: bool,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -73,7 +79,9 @@ def analyze(
     from hyperperiod.analysis import analyze as analyze_system
 
     with about(system_file), status(f"{system.name}: analyzing"):
-        result = analyze_system(system, explain=explain, sensitivity=sensitivity)
+        result = analyze_system(
+            system, explain=explain, sensitivity=sensitivity, isolation=isolation
+        )
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
     if as_json:
@@ -81,7 +89,9 @@ def analyze(
     else:
         _show(result, tests=tests)
         if system.overruns:
-            click.echo("overruns are not analysed: all of this holds while every wcet does")
+            click.echo("overruns are not analysed: bounds hold while every wcet does")
+            if isolation:
+                click.echo("those of --isolation: while every wcet of their own domain does")
     if result.schedulable is not True:
         ctx.exit(EXIT_MISSED)
 
@@ -99,7 +109,14 @@ def _plot(plot: str, found: Explanation, system_file: str) -> None:
 
 def _show(result: AnalysisResult, *, tests: bool) -> None:
     from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.analysis import analysis_tables, reasons, searches, tests_table
+    from hyperperiod.cli.tables.analysis import (
+        analysis_tables,
+        isolation_reasons,
+        isolation_table,
+        reasons,
+        searches,
+        tests_table,
+    )
     from hyperperiod.cli.tables.cells import budget_text, verdict_text
 
     screen = Screen()
@@ -109,6 +126,10 @@ def _show(result: AnalysisResult, *, tests: bool) -> None:
         screen.table(table)
     if tests:
         screen.table(tests_table(result))
+    if result.isolation:
+        screen.table(isolation_table(result))
+        for line in isolation_reasons(result):
+            screen.line(f"- {line}")
     for line in searches(result):
         screen.line(line)
     spare = result.spare

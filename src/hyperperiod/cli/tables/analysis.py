@@ -73,10 +73,49 @@ def _tested(analysis: AnalysisResult) -> Iterable[tuple[str, Sequence[TestResult
         yield one.name, one.tests
 
 
+def isolation_table(analysis: AnalysisResult) -> Table:
+    """The verdict and the bound of each task whatever the other domains do, and as they are."""
+    columns = [
+        *words("domain", "task", "schedulable"),
+        *numbers("deadline", "response bound"),
+        *numbers("as the others are", rank=1),
+    ]
+    table = Table("whatever the other domains do", columns)
+    told = {
+        (domain.name, task.name): task.response_bound_ns
+        for _, domain in _all_depths(analysis.domains)
+        for task in domain.tasks
+    }
+    for _, domain in _all_depths(analysis.isolation):
+        for task in domain.tasks:
+            due = task.deadline_ns is not None
+            table.add_row(
+                domain.name,
+                task.name,
+                verdict_text(task.schedulable) if due else NO_VALUE,
+                time_text(task.deadline_ns),
+                time_text(task.response_bound_ns),
+                time_text(told[domain.name, task.name]),
+            )
+    return table
+
+
+def isolation_reasons(analysis: AnalysisResult) -> Iterable[str]:
+    """Why domains need not be in time once the others do as they like, if not why anyway."""
+    known = set(reasons(analysis))
+    for reason in _reasons(_judged_domains(analysis.isolation)):
+        if reason not in known:
+            yield reason
+
+
 def reasons(analysis: AnalysisResult) -> Iterable[str]:
     """Why what is asked for is not proved: each reason once, behind all that it is about."""
+    return _reasons(_judged(analysis))
+
+
+def _reasons(judged: Iterable[tuple[str, Judged]]) -> Iterable[str]:
     subjects: dict[str, list[str]] = {}
-    for name, part in _judged(analysis):
+    for name, part in judged:
         if part.reason:
             subject, reason = _of_whom(part.reason, name)
             named = subjects.setdefault(reason, [])
@@ -99,15 +138,19 @@ def _judged(analysis: AnalysisResult) -> Iterable[tuple[str, Judged]]:
     """The parts with a verdict, by name: not best effort, not without a deadline; flows last."""
     for pcpu in analysis.pcpus:
         yield f"pcpu {pcpu.id}", pcpu
-    for _, domain in _all_depths(analysis.domains):
+    yield from _judged_domains(analysis.domains)
+    for flow in analysis.flows:
+        yield f"flow {flow.name}", flow
+
+
+def _judged_domains(domains: Iterable[DomainResult]) -> Iterable[tuple[str, Judged]]:
+    for _, domain in _all_depths(domains):
         if _is_best_effort(domain):
             continue
         for task in domain.tasks:
             if task.deadline_ns is not None:
                 yield f"{domain.name}.{task.name}", task
         yield domain.name, domain
-    for flow in analysis.flows:
-        yield f"flow {flow.name}", flow
 
 
 def _is_best_effort(domain: DomainResult | VcpuResult) -> bool:
