@@ -41,3 +41,12 @@ def build_folder() -> Path:
     # A relative path there is to be ignored, says the XDG specification.
     base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
     return base / "hyperperiod" / VERSION
+
+
+def example_files() -> dict[str, dict[str, Path]]:
+    """The files of example systems and sweeps, by kind and name."""
+    folders = {"system": SYSTEMS, "sweep": EXPERIMENTS / "sweeps"}
+    return {
+        kind: {path.stem: path for path in sorted(place.glob("*.toml"))}
+        for kind, place in folders.items()
+    }

@@ -294,7 +294,8 @@ CASES = [
         "no_demand",
         f'{TOP}[[domain]] # <-\nname = "a"\n[[domain.task]]\nname = "b"\nkind = "busy"',
         "domain[0].interface",
-        "no demand",
+        "no interface of a",
+        "the busy task b gives no demand",
     ),
     case(
         "busy_period",

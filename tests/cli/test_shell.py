@@ -16,6 +16,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.hosts.linux import members
 
 TOP = Path(__file__).parents[2]
 OVERLOAD = str(TOP / "systems" / "overload.toml")
@@ -138,3 +139,25 @@ def test_the_manual_is_made_of_known_requests(manual: str) -> None:
     assert "\b" not in manual
     assert not re.search(r"(?<!\\)-", manual.replace("\\-", ""))
     assert "130  interrupted; what was written is valid\n" in manual
+
+
+def test_names_of_examples() -> None:
+    assert words("examples", "hot") == ["hot-swap"]
+
+
+def test_containers_and_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "system.slice/nginx.service",
+        "system.slice/docker-0a1b2c.scope/inner",
+        "user.slice",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+    here = members.Host(proc=tmp_path, cgroups=tmp_path)
+    monkeypatch.setattr(members, "Host", lambda: here)
+    assert words("linux", "attach", "web", "con") == ["container:"]
+    assert words("linux", "attach", "web", "container:") == ["container:0a1b2c", "container:nginx"]
+    assert words("linux", "detach", "web", "container:n") == ["container:nginx"]
+    # bash makes words of its own at a colon.
+    assert words("linux", "attach", "web", "container", ":") == ["0a1b2c", "nginx"]
+    assert words("linux", "attach", "web", "container", ":", "n") == ["nginx"]
+    assert words("linux", "attach", "web", "pid:") == []

@@ -26,6 +26,7 @@ from hyperperiod.cli import main
 from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.styled import GOOD, Styled, visible, wrapped
 from hyperperiod.cli.table import Column, Table, numbers, shortened, words
+from hyperperiod.model import parse_time
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 NOTE = "for lack of width"
@@ -378,3 +379,30 @@ def test_the_shortest_deadline_and_the_bound_do_not_contradict_each_other() -> N
     assert rows[1][2:] == ["6", "ms", "0", "ns", "77.5", "ms", "2.5", "ms"]
     assert " shortest deadline   less than now\n" in text
     assert " slack " not in text
+
+
+def test_lists_of_a_trace_have_exact_times_with_units_or_nanoseconds(trace: str) -> None:
+    for name in ("jobs", "intervals"):
+        heading, _, *rows = piped("trace", name, trace).splitlines()
+        raw_heading, _, *raw = piped("trace", name, trace, "--ns").splitlines()
+        assert heading.split() == raw_heading.replace("_ns", "").split()
+        assert len(rows) == len(raw)
+        units = sum("ms" in row for row in rows)
+        for row, one in zip(rows, raw, strict=True):
+            for cell, number in zip(row.split(), one.split(), strict=True):
+                assert cell == number or parse_time(cell) == int(number)
+        assert units > 0
+
+
+def test_a_computed_budget_is_the_least(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    task = '[[domain.task]]\nname = "t"\nperiod = "20ms"\nwcet = "2ms"\n'
+    file.write_text(
+        'name = "s"\npolicy = "ptps"\noverheads = { context_switch = "2us" }\n'
+        f'[[domain]]\nname = "a"\ninterface_period = "10ms"\n{task}'
+        f'[[domain]]\nname = "b"\ninterface = {{ period = "10ms", budget = "3ms" }}\n{task}'
+    )
+    text = piped("analyze", str(file), "--sensitivity").partition("what could be spared")[2]
+    rows = [line.split() for line in text.splitlines() if line[:3] in (" a ", " b ")]
+    assert rows[0][3:6] == ["computed", "as", "least"]
+    assert rows[1][4] in ("us", "ms")

@@ -18,8 +18,10 @@ import pytest
 from tests import xen_images
 
 from hyperperiod.export import Board, export_dom0less, write_folder
+from hyperperiod.export.dom0less import default_epoch_ns
 from hyperperiod.hosts.qmp import Monitor
 from hyperperiod.hosts.rings import Ring, read_ring
+from hyperperiod.hosts.xen.plan import epoch_ns
 from hyperperiod.model import InputError, System, load_system
 from hyperperiod.trace.format import Kind, item_of
 
@@ -159,6 +161,15 @@ def test_what_domains_share_is_in_the_lists() -> None:
     assert [name for _, name in shared] == ["control", "gateway", "driver", "driver"]
     for place, _ in shared:
         assert f"xen,shared-mem = <0x0 {place} 0x1 " in chosen
+
+
+def test_a_run_begins_when_the_guests_have_booted() -> None:
+    """On a host with other things to do, Linux takes seconds; instructions are counted alike."""
+    linux = load_system(TOP / "systems" / "linux-guest.toml")
+    several = linux.replace(pcpus=2)
+    assert default_epoch_ns(linux) == 2_000 * MS + epoch_ns(linux.domains, icount=True)
+    assert default_epoch_ns(several) == 2_000 * MS + epoch_ns(several.domains, icount=False)
+    assert default_epoch_ns(several) > 10_000 * MS
 
 
 def test_epochs_are_counted_in_ticks_of_the_board(flight: System) -> None:

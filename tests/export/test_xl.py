@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,17 @@ def test_what_the_tools_cannot_say_is_refused(
     with pytest.raises(InputError) as caught:
         export_xl(one, cpus)
     assert caught.value.key == key
+
+
+def test_the_table_names_the_pcpus_that_the_files_bind_to(tmp_path: Path) -> None:
+    one = load_system(TOP / "systems" / "linux-four-vcpus.toml")
+    folder = exported(tmp_path, one) / "out"
+    readme = (folder / "README.md").read_text()
+    rows = re.findall(r"^\| `(\S+)` \|.*\| ([\d, ]+) \|$", readme, re.MULTILINE)
+    assert len(rows) == len(one.domains)
+    for name, cpus in rows:
+        listed = ", ".join(f'"{cpu}"' for cpu in cpus.split(", "))
+        assert f"cpus = [{listed}]\n" in (folder / f"{name}.cfg").read_text()
 
 
 def test_flows_are_left_to_the_guests(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ REFUSED = [
         "no demand",
         "best_effort = true",
         'interface_period = "5ms"',
-        "domain[0].vcpu[2].interface: found nothing; allowed: { period, budget }: no task is on",
+        "domain[0].vcpu[2].interface: found no interface of linux; allowed: ",
     ),
     (
         "some priorities",

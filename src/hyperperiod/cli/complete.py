@@ -61,6 +61,30 @@ def explained(ctx: click.Context, _param: click.Parameter, begun: str) -> list[C
     return _matching(names, begun)
 
 
+def examples(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The names of example systems and sweeps."""
+    from hyperperiod.resources import example_files
+
+    return _matching((name for files in example_files().values() for name in files), begun)
+
+
+def members(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """KIND: of what may belong to a server; then containers and services, virtual machines.
+
+    bash takes a colon for a word of its own, and wants what follows it alone.
+    """
+    from hyperperiod.hosts.linux.members import KINDS, names_of
+
+    given = [*(ctx.params.get("members") or ()), begun]
+    if ":" in given[-2:] and len(given) > 1:
+        at = len(given) - 1 - given[::-1].index(":")
+        return _matching(names_of(given[at - 1]), begun.removeprefix(":"))
+    kind, colon, what = begun.partition(":")
+    if not colon:
+        return _matching((f"{one}:" for one in KINDS), begun)
+    return _matching(names_of(kind), what, f"{kind}:")
+
+
 def _policies() -> list[str]:
     from hyperperiod.model import PRESETS
 

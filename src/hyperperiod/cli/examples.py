@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=complete.examples)
 @click.option(
     "--into",
     "folder",
@@ -33,13 +34,9 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
 
     from hyperperiod.cli.screen import Screen
     from hyperperiod.model.result_object import json_text
-    from hyperperiod.resources import EXPERIMENTS, SYSTEMS
+    from hyperperiod.resources import example_files
 
-    folders = {"system": SYSTEMS, "sweep": EXPERIMENTS / "sweeps"}
-    kinds = {
-        kind: {path.stem: path for path in sorted(place.glob("*.toml"))}
-        for kind, place in folders.items()
-    }
+    kinds = example_files()
     if name is not None:
         files = {stem: path for found in kinds.values() for stem, path in found.items()}
         copied = str(_copy(files, name.removesuffix(".toml"), folder or Path()))

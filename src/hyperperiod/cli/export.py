@@ -16,7 +16,7 @@ from hyperperiod.cli.options import (
     json_option,
     policy_option,
     read_cpus,
-    read_time,
+    read_maybe,
     seed_option,
     system_argument,
 )
@@ -52,11 +52,10 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
 @click.option(
     "epoch_ns",
     "--epoch",
-    callback=read_time,
+    callback=read_maybe,
     metavar="TIME",
-    default="2s",
-    show_default=True,
-    help="xen-dom0less: when the run begins on the system counter.",
+    help="xen-dom0less: when the run begins on the system counter. Default: 2s, and what the guests"
+    " need to boot.",
 )
 @click.option(
     "--counter-hz",
@@ -93,7 +92,7 @@ def export(
     policy: Policy | None,
     horizon_ns: int,
     seed: int,
-    epoch_ns: int,
+    epoch_ns: int | None,
     counter_hz: int,
     base: int,
     console_arguments: str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.cli import complete
 from hyperperiod.cli.built import build_and_tell, into_option
 from hyperperiod.cli.options import (
     Whole,
@@ -15,6 +16,7 @@ from hyperperiod.cli.options import (
     json_option,
     policy_option,
     read_cpus,
+    read_maybe,
     read_policy,
     read_time,
     system_argument,
@@ -39,6 +41,13 @@ socket_option = click.option(
 )
 force_option = click.option(
     "--force", is_flag=True, help="Also if servers leave nothing to threads outside of them."
+)
+members_argument = click.argument(
+    "members",
+    nargs=-1,
+    required=True,
+    metavar="KIND:WHAT...",
+    shell_complete=complete.members,
 )
 
 
@@ -166,7 +175,7 @@ def status(socket_path: Path, as_json: bool) -> None:
 
 @linux.command()
 @click.argument("server")
-@click.argument("members", nargs=-1, required=True, metavar="KIND:WHAT...")
+@members_argument
 @click.option(
     "--key",
     type=Whole(0, 2**62 - 1),
@@ -201,7 +210,7 @@ def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: 
 
 @linux.command()
 @click.argument("server")
-@click.argument("members", nargs=-1, required=True, metavar="KIND:WHAT...")
+@members_argument
 @socket_option
 def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
     """Let threads not belong to SERVER any more; KIND:WHAT is as for `attach`."""
@@ -235,14 +244,10 @@ def exec_command(
         ctx.exit(launch(server, command, daemon))
 
 
-def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    return None if text is None else read_time(ctx, param, text)
-
-
 @linux.command("set")
 @click.argument("server")
-@click.option("--period", "period_ns", callback=_time, metavar="TIME", help="Its new period.")
-@click.option("--budget", "budget_ns", callback=_time, metavar="TIME", help="Its new budget.")
+@click.option("--period", "period_ns", callback=read_maybe, metavar="TIME", help="Its new period.")
+@click.option("--budget", "budget_ns", callback=read_maybe, metavar="TIME", help="Its new budget.")
 @click.option(
     "--priority", type=Whole(0, 2**24 - 1), metavar="N", help="Its new priority; 0 is the highest."
 )

@@ -59,6 +59,11 @@ def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
     return time_ns
 
 
+def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """Reads a time as whole nanoseconds; None where none was given."""
+    return None if text is None else read_time(ctx, param, text)
+
+
 def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
     """A file whose name says what it is; devices (`/dev/stdout`) need no ending."""
 

@@ -13,8 +13,8 @@ from hyperperiod.cli.options import (
     OneOf,
     Whole,
     json_option,
+    read_maybe,
     read_name,
-    read_time,
     seed_option,
     wide_option,
 )
@@ -71,11 +71,6 @@ def _instead(listed: Printed) -> str:
     if listed.run:
         return f"`hyperperiod {listed.run}`, which measures it"
     return f"what is measured: it explains something, and {listed.seen} shows the same"
-
-
-def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Reads a time as whole nanoseconds; None where none was given."""
-    return None if text is None else read_time(ctx, param, text)
 
 
 @click.command()

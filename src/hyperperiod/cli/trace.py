@@ -14,7 +14,10 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option, read_time, wide_option
 
 trace_argument = click.argument("trace_file", metavar="FILE", shell_complete=complete.files)
-csv_option = click.option("as_csv", "--csv", is_flag=True, help="CSV instead of a table.")
+csv_option = click.option(
+    "as_csv", "--csv", is_flag=True, help="CSV instead of a table, with times in nanoseconds."
+)
+ns_option = click.option("in_ns", "--ns", is_flag=True, help="Times in nanoseconds.")
 
 
 @click.group()
@@ -50,8 +53,9 @@ def convert(trace_file: str, output: str) -> None:
 @trace.command()
 @trace_argument
 @csv_option
+@ns_option
 @wide_option
-def intervals(trace_file: str, as_csv: bool) -> None:
+def intervals(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """The schedule itself: who ran on which pcpu from when to when, and who paid."""
     from hyperperiod.trace.intervals import Interval, write_intervals_csv
     from hyperperiod.trace.intervals import intervals as all_intervals
@@ -60,14 +64,15 @@ def intervals(trace_file: str, as_csv: bool) -> None:
     if as_csv:
         write_intervals_csv(header, records, sys.stdout)
     else:
-        _print_rows(Interval._fields, all_intervals(header, records))
+        _print_rows(Interval._fields, all_intervals(header, records), in_ns=in_ns)
 
 
 @trace.command()
 @trace_argument
 @csv_option
+@ns_option
 @wide_option
-def items(trace_file: str, as_csv: bool) -> None:
+def items(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """Every item of a flow: when it came and left, its deadline, and whether it was dropped."""
     from dataclasses import astuple
 
@@ -78,14 +83,15 @@ def items(trace_file: str, as_csv: bool) -> None:
     if as_csv:
         write_items_csv(header, records, sys.stdout)
     else:
-        _print_rows(COLUMNS, (astuple(item) for item in all_items(header, records)))
+        _print_rows(COLUMNS, map(astuple, all_items(header, records)), in_ns=in_ns)
 
 
 @trace.command()
 @trace_argument
 @csv_option
+@ns_option
 @wide_option
-def jobs(trace_file: str, as_csv: bool) -> None:
+def jobs(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """Every job: release, start, finish and deadline."""
     from hyperperiod.trace.jobs import COLUMNS, row_of, write_jobs_csv
     from hyperperiod.trace.jobs import jobs as all_jobs
@@ -94,7 +100,7 @@ def jobs(trace_file: str, as_csv: bool) -> None:
     if as_csv:
         write_jobs_csv(header, records, sys.stdout)
     else:
-        _print_rows(COLUMNS, map(row_of, all_jobs(header, records)))
+        _print_rows(COLUMNS, map(row_of, all_jobs(header, records)), in_ns=in_ns)
 
 
 @trace.command()
@@ -182,8 +188,8 @@ def _existing(trace_file: str) -> Path:
     return require_file(trace_file, "a trace (.hpt)")
 
 
-def _print_rows(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+def _print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, in_ns: bool) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.trace import list_table
 
-    Screen().table(list_table(columns, rows))
+    Screen().table(list_table(columns, rows, in_ns=in_ns))

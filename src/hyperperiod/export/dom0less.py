@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hyperperiod.analysis import Analysis
@@ -30,7 +30,12 @@ from hyperperiod.hosts.xen.machine import (
     domain_nodes,
     lay_out,
 )
-from hyperperiod.hosts.xen.plan import guest_memory_bytes, guest_of, hypervisor_ring_bytes
+from hyperperiod.hosts.xen.plan import (
+    epoch_ns,
+    guest_memory_bytes,
+    guest_of,
+    hypervisor_ring_bytes,
+)
 from hyperperiod.model import InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 
@@ -41,6 +46,7 @@ ALIGN = 2 << 20
 HEAP_BYTES = 256 << 20
 """What QEMU's machine has for Xen itself, beside its rings."""
 HIGHEST = 1 << 48
+FIRMWARE_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,11 @@ class Board:
     """What differs from board to board; the defaults are those of QEMU's `virt`.
 
     From `base` on are first the images and then the guests' memory. `console` is the beginning of
-    Xen's command line. `counter_hz` is how fast the system counter runs.
+    Xen's command line. `counter_hz` is how fast the system counter runs. Without `epoch_ns` the run
+    begins when the guests are ready (`default_epoch_ns`).
     """
 
-    epoch_ns: int = 2_000_000_000
+    epoch_ns: int | None = None
     counter_hz: int = command_line.COUNTER_HZ
     base: int = MODULES_BASE
     console: str = "console=dtuart dtuart=/pl011@9000000"
@@ -76,6 +83,8 @@ def export_dom0less(
     refuse(system, horizon_ns, seed)
     command_line.refuse(system)
     _refuse_board(board)
+    if board.epoch_ns is None:
+        board = replace(board, epoch_ns=default_epoch_ns(system))
     system = complete(Analysis(system))
     machine = _machine(system, horizon_ns, seed, board)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
@@ -99,6 +108,15 @@ def export_dom0less(
     return files
 
 
+def default_epoch_ns(system: System) -> int:
+    """How long firmware, Xen and the guests need until a run can begin, in nanoseconds.
+
+    Two seconds, and what runs of ours leave guests to boot: in `qemu.sh` several pcpus share a
+    host that has other things to do, one pcpu counts instructions, whatever the host does.
+    """
+    return FIRMWARE_NS + epoch_ns(system.domains, icount=system.pcpus == 1)
+
+
 def _refuse_board(board: Board) -> None:
     if board.base % ALIGN or not 0 <= board.base < HIGHEST:
         raise InputError(
@@ -113,6 +131,7 @@ def _refuse_board(board: Board) -> None:
 
 
 def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machine:
+    assert board.epoch_ns is not None, "the default was put in"
     ring_bytes = hypervisor_ring_bytes(system, horizon_ns)
     arguments = command_line.xen_arguments(
         system, epoch_ns=board.epoch_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
@@ -197,6 +216,7 @@ qemu-system-aarch64 $board -accel tcg{icount} \\
 def _readme(
     system: System, board: Board, machine: Machine, placed: list[LoadedFile], layout: Layout
 ) -> str:
+    assert board.epoch_ns is not None, "the default was put in"
     rows = "\n".join(f"| `{one.name}` | `{one.address:#x}` | {one.size} |" for one in placed)
     loads = "\n".join(f"load mmc 0:1 {one.address:#x} {one.name}" for one in placed)
     last = layout.places[-1].memory + machine.guests[-1].memory_bytes

@@ -85,7 +85,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     files["start.sh"] = _start(system, pools)
     files["stop.sh"] = _stop(pools)
     files["system.toml"] = to_toml(system)
-    files["README.md"] = _readme(system, pools)
+    files["README.md"] = _readme(system, chosen, pools)
     return files
 
 
@@ -197,9 +197,8 @@ def _configuration(system: System, domain: Domain, cpus: tuple[int, ...], pool: 
         for interface in (keys.interface for keys in domain.each_vcpu)
     )
     server = "; ".join(each)
-    homes = [keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None]
-    pins = ", ".join(f'"{cpus[home]}"' for home in homes)
-    affinity = f"cpus = [{pins}]\n" if homes and len(pool.cpus) > 1 else ""
+    pins = ", ".join(f'"{cpu}"' for cpu in _own_cpus(domain, cpus))
+    affinity = f"cpus = [{pins}]\n" if pins and len(pool.cpus) > 1 else ""
     return f"""# {domain.name} of {system.name}: {server}
 # Written by Hyperperiod; start.sh makes the domain and gives it its server.
 name = "{domain.name}"
@@ -210,6 +209,11 @@ vcpus = {domain.vcpus}
 {affinity}on_poweroff = "destroy"
 on_crash = "destroy"
 """
+
+
+def _own_cpus(domain: Domain, cpus: tuple[int, ...]) -> list[int]:
+    """Returns Xen's number of the pcpu of each vcpu; none under a global policy."""
+    return [cpus[keys.pcpu] for keys in domain.each_vcpu if keys.pcpu is not None]
 
 
 def _conf(system: System, pools: Sequence[Pool]) -> str:
@@ -278,9 +282,10 @@ def _stop(pools: Sequence[Pool]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _readme(system: System, pools: Sequence[Pool]) -> str:
+def _readme(system: System, cpus: tuple[int, ...], pools: Sequence[Pool]) -> str:
     rows = "\n".join(
-        f"| `{domain.name}` | {_shown(domain)} | `{pool.name}` | {', '.join(map(str, pool.cpus))} |"
+        f"| `{domain.name}` | {_shown(domain)} | `{pool.name}`"
+        f" | {', '.join(map(str, _own_cpus(domain, cpus) or pool.cpus))} |"
         for pool in pools
         for domain in pool.domains
     )

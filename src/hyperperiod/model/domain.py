@@ -261,14 +261,17 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
     if one.weight is not None:  # it stands for an interface: a share of what the others leave
         yield from excluded(Narrower.WEIGHTED_DOMAIN, one)
     elif one.is_plain and one.interface is None and not any(map(_demands, one.tasks)):
-        yield Finding(("interface",), "nothing", NO_DEMAND)
+        yield Finding(("interface",), f"no interface of {one.name}", _no_demand(one.tasks))
 
 
 def _demands(one: Task) -> bool:
     return one.wcet_ns is not None and one.period_ns is not None
 
 
-NO_DEMAND = "{ period, budget }: busy tasks give no demand to compute it"
+def _no_demand(tasks: Sequence[Task]) -> str:
+    """What is allowed in place of a computed interface, and whose task keeps it from being so."""
+    one = tasks[0]
+    return f"{{ period, budget }}: the {one.kind} task {one.name} gives no demand to compute it"
 
 
 def _own_vcpus(one: Domain) -> Iterator[Finding]:
@@ -301,8 +304,10 @@ def _vcpus_without_demand(one: Domain) -> Iterator[Finding]:
         inside = [task for task in one.tasks if one.moves_jobs or task.vcpu in (None, index)]
         if not any(task.utilization for task in inside):
             path = ("vcpu", index, "interface") if one.own_vcpus else ("interface",)
-            what = NO_DEMAND if inside else f"{{ period, budget }}: no task is on vcpu {index}"
-            yield Finding(path, "nothing", what)
+            none = f"{{ period, budget }}: no task is on vcpu {index}"
+            yield Finding(
+                path, f"no interface of {one.name}", _no_demand(inside) if inside else none
+            )
 
 
 def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:

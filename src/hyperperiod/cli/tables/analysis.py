@@ -284,10 +284,13 @@ def _domain_sensitivities(domains: Iterable[DomainResult]) -> Table:
     table = Table("what could be spared", columns)
     for one in _served(domains):
         found = one.sensitivity
+        computed = one.minimal_budget is not None or one.algorithm1 is not None
         table.add_row(
             one.name,
             time_text(found.least_budget_ns if found else None),
-            time_text(found.spare_budget_ns if found else None),
+            "computed as least"
+            if computed
+            else time_text(found.spare_budget_ns if found else None),
             share_text(found.wcet_factor if found else None),
         )
     return table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, words
+from hyperperiod.model.units import format_time
 
 if TYPE_CHECKING:
     from hyperperiod.trace.result import PropertyResult, TraceCheckResult
@@ -41,23 +42,36 @@ def _statement_cell(one: PropertyResult) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def list_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Table:
-    """A list of intervals, jobs or items; what did not happen is empty."""
-    table = Table("", [_LISTED.get(column, Column(column)) for column in columns])
+def list_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, in_ns: bool) -> Table:
+    """A list of intervals, jobs or items; what did not happen is empty.
+
+    Times are exact: in the unit that suits each, or with `in_ns` all in nanoseconds.
+    """
+    are_times = [column.endswith("_ns") and not in_ns for column in columns]
+    names = [column if in_ns else column.removesuffix("_ns") for column in columns]
+    ranks = [_RANKS.get(column, 0) for column in columns]
+    table = Table(
+        "",
+        [Column(name, right=rank > 0, rank=rank) for name, rank in zip(names, ranks, strict=True)],
+    )
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        cells = zip(row, are_times, strict=True)
+        table.add_row(*(_list_cell(cell, is_time=is_time) for cell, is_time in cells))
     return table
 
 
-_LISTED = {
-    column: Column(column, right=True, rank=rank)
-    for column, rank in (
-        ("job", 3),
-        ("item", 3),
-        ("release_ns", 2),
-        ("start_ns", 1),
-        ("end_ns", 1),
-        ("finish_ns", 1),
-        ("deadline_ns", 1),
-    )
+def _list_cell(cell: Any, *, is_time: bool) -> str:
+    if cell is None:
+        return ""
+    return format_time(cell) if is_time else str(cell)
+
+
+_RANKS = {
+    "job": 3,
+    "item": 3,
+    "release_ns": 2,
+    "start_ns": 1,
+    "end_ns": 1,
+    "finish_ns": 1,
+    "deadline_ns": 1,
 }

@@ -119,18 +119,35 @@ def _words(kind: str, what: str, host: Host) -> list[str]:
     return [f"thread={number}" for number in found]
 
 
+def names_of(kind: str, host: Host | None = None) -> list[str]:
+    """What there is of a kind, by name: containers and services, or virtual machines."""
+    host = host or Host()
+    if kind == "container":
+        folders = (
+            one.name for ending in ("scope", "service") for one in host.cgroups.rglob(f"*.{ending}")
+        )
+        return sorted({match[1] for name in folders if (match := CONTAINER_FOLDER.fullmatch(name))})
+    return sorted(_virtual_machines(host)) if kind in ("vm", "emulator") else []
+
+
 def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
     own = f"{server}.{index}"
     return own if own in servers else server
 
 
-def _virtual_machine(name: str, host: Host) -> int:
-    """The process of QEMU that has this name."""
+def _virtual_machines(host: Host) -> dict[str, list[int]]:
+    """The processes of QEMU by the name of their machine."""
     machines: dict[str, list[int]] = {}
     for process in sorted(host.processes()):
         words = host.words(process)
         if words and re.match(r"(?:qemu|kvm)", Path(words[0]).name):
             machines.setdefault(_name_in(words), []).append(process)
+    return machines
+
+
+def _virtual_machine(name: str, host: Host) -> int:
+    """The process of QEMU that has this name."""
+    machines = _virtual_machines(host)
     if len(machines.get(name, [])) != 1:
         others = ", ".join(sorted(each for each in machines if each)) or "none is there"
         found = f"{len(machines.get(name, []))} called {name!r}"
