@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.figures import figure_table, latency_table
-from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.claim import MARKS, Claim
 from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios
 from hyperperiod.experiments.latency import measure as measure_lab
 from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
@@ -44,8 +44,10 @@ HEAD: Final = """\
 # Gallery of reproduced figures
 
 Every figure and table of the five papers that is measured again, as it comes out here: its picture,
-its claims with what the paper says, and the command. Where systems or times are drawn, intervals
-are those of 95 % for the mean over 20 draws or more. `make gallery` measures everything again and
+its claims with what the paper says, and the command. Each claim is marked: *the paper's*, of which
+the table counts those that hold here; *ours*, of which it says nothing; or *contradicts the paper*,
+a sentence of ours that cannot be true together with one of its. Where systems or times are drawn,
+intervals are those of 95 % for the mean over 20 draws. `make gallery` measures everything again and
 writes this page and its pictures. What stands behind the workloads, and why a claim fails, is in
 [Reproduced figures](reproduce.md), and for the tables of the RT-Xen evaluation in
 [the latency lab](latency.md).
@@ -54,7 +56,7 @@ writes this page and its pictures. What stands behind the workloads, and why a c
 
 
 class Part(NamedTuple):
-    """What the page says of a figure, and how many of its claims hold."""
+    """What the page says of a figure, and how many of the paper's claims hold."""
 
     name: str
     holds: int
@@ -74,7 +76,6 @@ def measure(name: str) -> Figure:
 
 def part_of(name: str, figure: Figure) -> Part:
     """What the page says of a figure that was measured."""
-    holds = sum(claim.holds for claim in figure.claims)
     text = "\n\n".join(
         [
             f"## {name}",
@@ -84,7 +85,7 @@ def part_of(name: str, figure: Figure) -> Part:
             "\n".join(line for claim in figure.claims for line in _claim(claim)),
         ]
     )
-    return Part(name, holds, len(figure.claims), f"{text}\n")
+    return Part(name, *_counted(figure.claims), f"{text}\n")
 
 
 def lab_part(name: str) -> Part:
@@ -104,8 +105,13 @@ def lab_part(name: str) -> Part:
             "\n".join(line for claim in outcome.claims for line in _claim(claim)),
         ]
     )
-    holds = sum(claim.holds for claim in outcome.claims)
-    return Part(name, holds, len(outcome.claims), f"{text}\n")
+    return Part(name, *_counted(outcome.claims), f"{text}\n")
+
+
+def _counted(claims: Sequence[Claim]) -> tuple[int, int]:
+    """How many of the paper's claims hold, and how many there are."""
+    theirs = [claim for claim in claims if claim.mark == "paper"]
+    return sum(claim.holds for claim in theirs), len(theirs)
 
 
 def _table(figure: Figure) -> str:
@@ -120,7 +126,8 @@ def _rows(count: int, table: Table) -> str:
 
 
 def _claim(claim: Claim) -> Iterator[str]:
-    yield f"- **{'holds' if claim.holds else 'fails'}**: {claim.text}"
+    verdict = "holds" if claim.holds else "fails"
+    yield f"- **{verdict}** ({MARKS[claim.mark]}): {claim.text}"
     yield f"    - found: {claim.ours}"
     yield f"    - paper: {claim.paper}"
 
@@ -137,12 +144,35 @@ def page_of(parts: Sequence[Part]) -> str:
     """The whole page: what there is of each paper, then the parts."""
     found = {part.name: part for part in parts}
     rows = [
-        "| in the paper | what | shown by | claims that hold |",
+        "| in the paper | what | shown by | its claims that hold |",
         "| --- | --- | --- | --- |",
         *(_line(one, found) for one in load_printed()),
     ]
     marked = [f"<!-- {one.name}: {one.holds} of {one.claims} -->\n{one.text}" for one in parts]
-    return HEAD + "\n".join(rows) + "\n\n" + "\n".join(marked)
+    return "\n\n".join(
+        [HEAD + _thumbnails(parts), _summary(parts), "\n".join(rows), "\n".join(marked)]
+    )
+
+
+def _thumbnails(parts: Sequence[Part]) -> str:
+    """A small picture of each figure, which leads to its part."""
+    shown = (one.name for one in parts if one.name not in LAB)
+    return "\n".join(
+        f'<a href="#{name}"><img src="pictures/{picture_of(name).name}" alt="{name}" title="{name}"'
+        ' width="150"></a>'
+        for name in shown
+    )
+
+
+def _summary(parts: Sequence[Part]) -> str:
+    """How many claims there are of each mark."""
+    text = "".join(one.text for one in parts)
+    against = text.count(f"**holds** ({MARKS['contradicts']})")
+    claims, holds = sum(one.claims for one in parts), sum(one.holds for one in parts)
+    return (
+        f"Of {claims} claims of the papers {holds}"
+        f" hold here; {against} claims of ours that hold contradict a paper."
+    )
 
 
 def _line(one: Printed, parts: dict[str, Part]) -> str:
@@ -151,7 +181,8 @@ def _line(one: Printed, parts: dict[str, Part]) -> str:
     where, claims = "not yet", ""
     if name is not None:
         part = parts[name]
-        where, claims = f"[{name}](#{name})", f"{part.holds} of {part.claims}"
+        where = f"[{name}](#{name})"
+        claims = f"{part.holds} of {part.claims}" if part.claims else "none"
     elif one.seen:
         target = one.seen.removeprefix("docs/") if "/" in one.seen else f"../{one.seen}"
         where = f"[{Path(one.seen).stem.lower()}]({target})"

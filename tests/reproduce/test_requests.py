@@ -206,6 +206,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert document["name"] == "ertds-fig9"
     keys = {"run", "host", "clients", "ertds_hz", "rtds_hz", "gain", "ertds_ns", "rtds_ns"}
     assert keys <= set(document["rows"][0])
-    assert {"text", "paper", "ours", "holds"} == set(document["claims"][0])
+    assert {"text", "mark", "paper", "ours", "holds"} == set(document["claims"][0])
     assert picture.read_text().startswith("<svg")
     assert said.exit_code == (0 if all(claim["holds"] for claim in document["claims"]) else 1)

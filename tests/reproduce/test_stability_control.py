@@ -26,12 +26,15 @@ def reproduced(name: str) -> Figure:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("psedf-fig5", 4), ("psedf-fig6", 4), ("psedf-fig7", 3)]
+    ("name", "count"), [("psedf-fig5", 4), ("psedf-fig6", 5), ("psedf-fig7", 4)]
 )
-def test_every_claim_holds(name: str, count: int) -> None:
+def test_every_claim_holds_but_the_papers_numbers(name: str, count: int) -> None:
     figure = reproduced(name)
     failed = [claim for claim in figure.claims if not claim.holds]
-    assert [claim.text for claim in failed if "a switch" not in claim.text] == [], failed
+    numbers = [claim for claim in failed if claim.text.endswith(("0.09 ms.", "90us.", "10%."))]
+    assert {claim.mark for claim in numbers} <= {"paper"}
+    others = [claim.text for claim in failed if claim not in numbers]
+    assert [text for text in others if "a switch" not in text] == [], failed
     assert len(figure.claims) == count
 
 
@@ -110,13 +113,15 @@ def test_claims_can_fail() -> None:
     judge = PacketJudge(base, findings, range(0, 101, 10), Costs())
     rows = rows_of(PacketRunRow, figure.measured)
     rows[0] = with_longest(rows[0], 2_000_000)
-    assert [claim.holds for claim in judge.claims(rows)] == [False, False, False]
+    assert [claim.holds for claim in judge.claims(rows)] == [False, False, False, False]
     # With 1 us more for each job, four packets do not fit the driver's slice: no bound.
     slack = PacketJudge(base, findings, range(0, 101, 10), Costs(start_ns=1000))
     rows[0] = with_longest(rows[0], 103_000)
-    assert [claim.holds for claim in slack.claims(rows)] == [False, True, True]
+    assert [claim.holds for claim in slack.claims(rows)] == [False, True, False, True]
     rows[0] = with_longest(rows[0], 103_001)
-    assert [claim.holds for claim in slack.claims(rows)] == [False, False, False]
+    assert [claim.holds for claim in slack.claims(rows)] == [False, False, False, False]
+    short = [with_longest(row, 90_000) for row in rows]
+    assert next(one for one in judge.claims(short) if "exceeds" in one.text).holds
     early = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
     missed = of(early, load=10, load_as="reserved", switch_ns=0)[0]
     early[early.index(missed)] = missed.replace(misses=1)
@@ -148,5 +153,5 @@ def test_the_command() -> None:
     arguments = ["reproduce", "psedf-fig7", "--packets", "100", "--sets", "2"]
     document = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
     assert document["name"] == "psedf-fig7"
-    assert {"text", "paper", "ours", "holds"} == set(document["claims"][0])
+    assert {"text", "mark", "paper", "ours", "holds"} == set(document["claims"][0])
     assert "psedf" in CliRunner().invoke(main, arguments).stdout

@@ -84,7 +84,7 @@ def _instead(listed: Printed) -> str:
 @click.option(
     "--sets",
     type=Whole(1, 10_000),
-    help="Draws per point, each with a seed of its own (20 or more, on Xen 1 or 6).",
+    help="Draws per point, each with a seed of its own (20; on Xen 1 to 8).",
 )
 @click.option(
     "--horizon",

@@ -11,12 +11,13 @@ import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import show_path
 from hyperperiod.model.values import (
+    Choice,
     Definitions,
     JsonSchema,
     Kind,
@@ -144,6 +145,8 @@ def kind_of(hint: Any) -> Kind:
         kinds = [kind_of(part) for part in arguments if part not in (types.NoneType, Absent)]
         one = kinds[0] if len(kinds) == 1 else Alternatives(kinds)
         return Nullable(one) if types.NoneType in arguments else one
+    if origin is Literal:
+        return Choice(arguments)
     if origin is tuple:
         if arguments[1] is ...:
             return Many(kind_of(arguments[0]))

@@ -66,7 +66,10 @@ CLAIM_INDENT: Final = len("holds: ")
 
 
 def claim_parts(claim: Claim) -> tuple[str, ...]:
-    """Whether a claim holds, and below it what we found and what the paper did."""
+    """Whether a claim holds and whose it is, and below it what we found and what the paper did."""
+    from hyperperiod.experiments.claim import MARKS
+
     sign = Styled("holds", GOOD) if claim.holds else Styled("fails", FAULT)
     below = "\n" + " " * CLAIM_INDENT
-    return sign, f": {claim.text}{below}found: {claim.ours}{below}paper: {claim.paper}"
+    said = f" ({MARKS[claim.mark]}): {claim.text}"
+    return sign, f"{said}{below}found: {claim.ours}{below}paper: {claim.paper}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hyperperiod.experiments.claim import Claim
+from hyperperiod.experiments.claim import Claim, ClaimMark
 from hyperperiod.experiments.latency.figures import LabRow
 from hyperperiod.experiments.latency.settings import LatencySetting, Scenario
 from hyperperiod.model import Budget, Order, Policy, Slack, format_time, parse_policy
@@ -48,6 +48,7 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
         measured,
         whole,
         _only_ticks,
+        "contradicts",
     )
     yield from _claim(
         "No refill is lost: the longest gap is at most period - budget.",
@@ -55,6 +56,7 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
         measured,
         everything,
         within_period,
+        "contradicts",
     )
     yield from _claim(
         "A deferrable server has its budget for a short test, whenever it begins.",
@@ -62,6 +64,7 @@ def _affinity(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[C
         measured,
         kept,
         _only_ticks,
+        "contradicts",
     )
 
 
@@ -161,6 +164,7 @@ def _claim(
     measured: Sequence[SettingRows],
     about: Callable[[LatencySetting, Policy], bool],
     check: Check,
+    mark: ClaimMark = "paper",
 ) -> Iterator[Claim]:
     """The claim over all rows that it is about; nothing when there are none."""
     rows = [
@@ -173,4 +177,4 @@ def _claim(
         return
     wrong = [f"{setting.name}, {said}" for setting, row in rows if (said := check(setting, row))]
     ours = "; ".join(wrong) if wrong else f"so in all {len(rows)} rows"
-    yield Claim(text, paper, ours, not wrong)
+    yield Claim(text, paper, ours, not wrong, mark)

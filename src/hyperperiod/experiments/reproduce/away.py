@@ -173,6 +173,7 @@ class Away(MeasuredFigure[AwayRow]):
                 theirs.shape,
                 f"the longest loop of {row.draws} tests takes {format_time(row.longest_ns)}",
                 row.off_ns is None,
+                mark="contradicts",
             )
         on = None if row.on_ns is None else with_interval(_time, row.on_ns, row.on_interval_ns)
         off = None if row.off_ns is None else with_interval(_time, row.off_ns, row.off_interval_ns)

@@ -182,6 +182,7 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
             f"in the last window of each stage: {said}",
             bounds[0][0] > bounds[1][1] > bounds[1][0] > bounds[2][1]
             and bounds[3][0] > bounds[2][1],
+            mark="ours",
         )
         worked_off = last[1:-1]
         yield Claim(
@@ -197,6 +198,7 @@ class HotSwap(MeasuredFigure[HotSwapRow]):
                 row.less is not None and ends(row.less, row.less_interval)[0] > 0
                 for row in worked_off
             ),
+            mark="ours",
         )
 
 

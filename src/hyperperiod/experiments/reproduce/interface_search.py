@@ -155,6 +155,7 @@ class InterfaceSearch(MeasuredFigure[InterfaceSearchRow]):
                 < ends(other.tried, other.tried_interval)[0]
                 for row, other in zip(theorem, every, strict=True)
             ),
+            mark="ours",
         )
         lost = [row for row in rows if row.bound not in (THEOREM, NONE) and row.optimal < 1]
         worst = max(rows, key=lambda row: row.extra)

@@ -26,6 +26,8 @@ from hyperperiod.model import System, format_time, tasks_of
 from hyperperiod.model.part import Part
 from hyperperiod.model.values import PositiveTime
 
+NEAR = 0.1
+"""A largest response is the paper's where it is off by no more than this part of it."""
 GROWS = 1.01
 """A mean that is larger by more than this has grown."""
 
@@ -95,6 +97,7 @@ class PacketJudge:
             f"moved by at most {_time(idle_ns)}{self._allowed()}: it runs when nobody else wants"
             " to, so this is not how the paper's load ran",
             idle_ns <= self.slack_ns,
+            mark="contradicts",
         )
         growth = [
             _growth(of(rows, policy=policy, load_as="reserved"))
@@ -126,6 +129,7 @@ class PacketJudge:
             self.paper.misses,
             f"{sum(row.misses for row in free)} misses; largest response {_time(largest(free))}",
             not any(row.misses for row in free),
+            mark="contradicts",
         )
         booked = of(rows, policy="sedf", load_as="reserved", switch_ns=0)
         late = [row.load for row in booked if row.misses]
@@ -142,6 +146,7 @@ class PacketJudge:
             f" wheels ask for less than their slices: a load of {self._room():.1f} % leaves them"
             " enough",
             bool(late) and overbooked is not None and min(late) >= overbooked,
+            mark="ours",
         )
         yield from self._about_similar(rows)
         yield from self._about_switches(rows)
@@ -171,6 +176,7 @@ class PacketJudge:
 
     def _about_switches(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         """What a machine adds whose switches take time."""
+        booked = of(rows, policy="sedf", load_as="reserved", switch_ns=0)
         costly = [row for row in of(rows, policy="sedf", load_as="reserved") if row.switch_ns]
         if not costly:
             return
@@ -185,7 +191,21 @@ class PacketJudge:
             f" {_largest_text(kept)}, of all {_time(largest(costly))}; the paper does not say what"
             " a switch took, and this value was chosen for its first misses",
             first == self.paper.first_miss,
+            mark="ours",
         )
+        paper_ns = self.paper.largest_ns
+        there = largest(of(costly, load=self.paper.first_miss))
+        if paper_ns is not None and there:
+            yield Claim(
+                f"At a load of {self.paper.first_miss} % the largest response under SEDF is"
+                f" {format_time(paper_ns)}, to {NEAR:.0%}.",
+                self.paper.misses,
+                f"{_time(there)} with {format_time(cost_ns)} a switch,"
+                f" {there / paper_ns:.2f} of the paper's;"
+                f" {_time(largest(of(booked, load=self.paper.first_miss)))} with switches that"
+                " take no time",
+                abs(there / paper_ns - 1) <= NEAR,
+            )
 
     def _about_bounds(self, rows: Sequence[PacketRunRow]) -> Iterator[Claim]:
         bounds = self._bounds()
@@ -211,7 +231,18 @@ class PacketJudge:
             f"largest {_time(largest(apart))}, 2 e_N + e_1 is {format_time(min_ns)}"
             f"{self._allowed()}; the paper's own packets took less than their worst case",
             0 < largest(apart) <= min_ns + self.slack_ns,
+            mark="ours",
         )
+        paper_ns = self.paper.largest_ns
+        if paper_ns is not None:
+            yield Claim(
+                f"With packets apart no response of the first wheel exceeds"
+                f" {format_time(paper_ns)}.",
+                self.paper.apart,
+                f"largest {_time(largest(apart))}, {largest(apart) / paper_ns:.2f} of the paper's:"
+                f" the work of one packet",
+                largest(apart) <= paper_ns + self.slack_ns,
+            )
         moved_ns = max(
             _spread([largest([row]) for row in of(rows, come=row.come, domain=row.domain)])
             for row in rows

@@ -54,6 +54,7 @@ class RequestJudge:
             f"the largest ratio is {shown}, with {worst.clients} clients and"
             f" {worst.run} in the database",
             _ratio_ends(worst)[1] <= NOT_WORSE,
+            mark="ours",
         )
 
     def _more(self, last: Mapping[str, RequestRow]) -> Iterator[Claim]:
@@ -79,6 +80,7 @@ class RequestJudge:
                     for choose in (min, max)
                 ),
                 least[1] <= theirs <= most[0],
+                mark="ours",
             )
 
     def _begin(self, run: DatabaseLoad, rows: Sequence[RequestRow]) -> Claim:

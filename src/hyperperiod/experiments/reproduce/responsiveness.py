@@ -45,6 +45,7 @@ COLUMNS = (
     "dmr",
     "dmr_interval",
     "paper_dmr",
+    "paper_quantile",
     "median",
     "worse_draws",
 )
@@ -193,6 +194,7 @@ def response_rows(
             dmr=fmean(ratios.missed),
             dmr_interval=mean_share_interval(ratios.missed),
             paper_dmr=paper.get(policy),
+            paper_quantile=_quantile(ratios.missed, paper.get(policy)),
             less=fmean(less) if less else None,
             less_interval=mean_interval(less) if less else None,
             worse_draws=sum(one < 0 for one in less),
@@ -200,6 +202,13 @@ def response_rows(
             percentiles=percentiles,
         )
         before = ratios
+
+
+def _quantile(missed: Sequence[float], theirs: float | None) -> float | None:
+    """The share of draws that miss no more than `theirs`, which is given to 1/100 of a percent."""
+    if theirs is None:
+        return None
+    return sum(round(one, 4) <= theirs for one in missed) / len(missed)
 
 
 def order_claims(rows: Sequence[ResponseRow], setting: str, paper: str) -> Iterator[Claim]:
@@ -236,6 +245,7 @@ def dom0_claim(systems: Sequence[System], horizon_ns: int, seed: int, paper: str
         paper,
         f"the same responses in {same} of {len(systems)} runs",
         same == len(systems),
+        mark="ours",
     )
 
 

@@ -163,7 +163,8 @@ class ResponseRow(ResultObject):
     """Responses over deadlines, and deadline misses, in a setting under a policy.
 
     `dmr` is the mean over draws; `less` by how much it is below that of the policy before it, draw
-    by draw, and `worse_draws` in how many it is above. Ratios are clipped at 3.
+    by draw, and `worse_draws` in how many it is above. `paper_quantile` is the share of draws that
+    miss no more than the paper's single one. Ratios are clipped at 3.
     """
 
     setting: str
@@ -176,6 +177,7 @@ class ResponseRow(ResultObject):
     dmr: float
     dmr_interval: Interval | None
     paper_dmr: float | None
+    paper_quantile: float | None
     less: float | None
     less_interval: Interval | None
     worse_draws: int

@@ -48,7 +48,7 @@ from hyperperiod.resources import SOURCES
 
 HSF, PARTITIONED = POLICIES
 PRICED_TO = 0.05
-"""How far what events take with the paper's prices may be from what it measured."""
+"""How far the price of mixing may be from the paper's, as a part of it."""
 
 
 class ServerFigure(MeasuredFigure[ServerEventsRow]):
@@ -181,6 +181,7 @@ class ServerNumbers(ServerFigure):
                 for one, two in pairs
             ),
             not fewer,
+            mark="ours",
         )
         apart = all(
             ends(two.preemptions, two.preemptions_interval)[1]
@@ -209,6 +210,7 @@ class ServerNumbers(ServerFigure):
             "two cores cost more where a refill run costs more than so many preemptions: "
             + ", ".join(f"{price:.1f} ({count} servers)" for count, price in prices.items()),
             len(prices) == len(pairs) and all(price > 0 for price in prices.values()),
+            mark="ours",
         )
 
     def _chart(self, rows: Sequence[ServerEventsRow]) -> LineChart:
@@ -332,14 +334,20 @@ class Allocation(Part):
 
 
 class Prices(Part):
-    """What events took on the paper's machine."""
+    """What events took on the paper's machine, if its release test had the first of `periods_ns`.
+
+    The paper prints the time of that test and not the period of its servers: with twice the period
+    there were half as many events, each of which took twice as long.
+    """
 
     refill_run_ns: PositiveTime
     pick_ns: PositiveTime
+    periods_ns: Annotated[tuple[PositiveTime, ...], AtLeast(1)]
 
-    def time_ns(self, row: ServerEventsRow) -> float:
-        """What the events of a row take with these prices, in nanoseconds."""
-        return row.refill_runs * self.refill_run_ns + row.picks * self.pick_ns
+    def time_ns(self, row: ServerEventsRow, period_ns: int | None = None) -> float:
+        """The time that the events of a row take if that period was this one, in nanoseconds."""
+        times = (period_ns or self.periods_ns[0]) / self.periods_ns[0]
+        return times * (row.refill_runs * self.refill_run_ns + row.picks * self.pick_ns)
 
 
 class AllocationFindings(Part):
@@ -416,20 +424,37 @@ class ServerAllocations(ServerFigure):
             f"{fitted.refill_runs}, {fitted.preemptions}, {fitted.picks} against"
             f" {grouped.refill_runs}, {grouped.preemptions}, {grouped.picks}",
             same,
+            mark="ours",
         )
 
     def _priced(self, rows: Sequence[ServerEventsRow], share: float) -> Claim:
-        """What our events take with the paper's prices, in this share of the paper's run."""
-        timed = [(self.price.time_ns(row), row.paper_ns * share) for row in rows if row.paper_ns]
+        """What mixing costs with the paper's prices, and how a period of ours moves each time.
+
+        Counts are those of this share of the paper's run.
+        """
+        grouped, mixed = rows[:2]
+        assert grouped.paper_ns is not None
+        assert mixed.paper_ns is not None
+        ours = self.price.time_ns(mixed) / self.price.time_ns(grouped)
+        theirs = mixed.paper_ns / grouped.paper_ns
+        said = [
+            f"{one.test}: "
+            + ", ".join(
+                f"{self.price.time_ns(one, period_ns) / ((one.paper_ns or 0) * share):.2f}"
+                f" ({format_time(period_ns)})"
+                for period_ns in self.price.periods_ns
+            )
+            for one in (grouped, mixed)
+        ]
         return Claim(
-            "With what refill runs and picks took in the paper's release test, each of its"
-            " allocations takes what it measured, to 5 %.",
-            " and ".join(format_time(round(paper_ns)) for _, paper_ns in timed),
-            " and ".join(
-                f"{format_time(round(ours_ns))}, {ours_ns / paper_ns:.2f} of it"
-                for ours_ns, paper_ns in timed
-            ),
-            all(abs(ours_ns / paper_ns - 1) <= PRICED_TO for ours_ns, paper_ns in timed),
+            "With what refill runs and picks took in the paper's release test, mixed periods take"
+            " as many times as long as grouped ones as it measured, to 5 %.",
+            f"{theirs:.2f} times",
+            f"{ours:.2f} times, {ours / theirs:.2f} of the paper's; each time goes with the period"
+            f" of that test, which the paper does not print and we chose: of the paper's,"
+            f" {'; '.join(said)}",
+            abs(ours / theirs - 1) <= PRICED_TO,
+            mark="ours",
         )
 
 

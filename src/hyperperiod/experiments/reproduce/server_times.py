@@ -93,6 +93,7 @@ def allocation_claims(rows: Sequence[ServerEventsRow], mixed: str, advice: str) 
         advice,
         _times(fitted, grouped),
         _ratio(fitted, grouped) <= AS_GOOD,
+        mark="ours",
     )
 
 

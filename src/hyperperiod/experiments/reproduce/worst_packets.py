@@ -119,6 +119,7 @@ class WorstPackets(Part):
             "its own inequalities, see below",
             "; ".join(_found_text(one) for one in over or results),
             not over,
+            mark="ours",
         )
         for policy, paper in (
             ("sedf", self.paper.sedf),
@@ -134,6 +135,7 @@ class WorstPackets(Part):
                 paper,
                 _found_text(best),
                 best.found.ratio >= NEAR,
+                mark="ours",
             )
             later = [one for one in here if one.found.response_ns > one.paper_ns]
             exceeded = policy != "sedf"
@@ -145,6 +147,7 @@ class WorstPackets(Part):
                 f"{format_time(latest.found.response_ns)} where the paper has"
                 f" {format_time(latest.paper_ns)}{_WHY[policy]}",
                 bool(later) == exceeded,
+                mark="contradicts" if exceeded else "paper",
             )
 
     def _chart(self, results: Sequence[_Result]) -> LineChart:
