@@ -206,10 +206,20 @@ def test_across_hops_windows_lose_ones_own_arrivals() -> None:
     assert rbf(across.loads, 1000) - rbf(within.loads, 1000) == PICK + 11
 
 
-@pytest.mark.parametrize("policy", ["wcps", "sporadic", "cbs", "sedf", "rtds"])
+@pytest.mark.parametrize("policy", ["wcps", "sporadic", "cbs", "sedf", "cbs+edf+none+global"])
 def test_no_account_by_windows_where_nothing_is_proved(policy: str) -> None:
     one = system(*TWO, policy=policy, pcpus=2)
     assert window_loss(one, TWO, TWO[0]) is None
+
+
+def test_on_shared_pcpus_windows_lose_every_event_at_its_dearest() -> None:
+    both = tuple(one.replace(pcpu=None) for one in TWO)
+    shared = system(*both, policy="rtds", pcpus=2)
+    loss = window_loss(shared, both, both[0])
+    assert loss is not None
+    assert loss.loads == overhead_loads(shared, both)
+    longest_ns = longest_pick_ns(system(*TWO), TWO) + COSTS.migration_ns
+    assert (loss.once_ns, loss.late_ns) == (longest_ns, 3 * longest_ns)
 
 
 def test_windows_confirm_what_budgets_do_not() -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Budgets as small as the account of overheads by windows allows, against runs that pay for them.
 
-Random systems under the rules that the account is about: ties, coprime and harmonic periods, given
+Random systems under the rules that the account is about, on one pcpu or on two together: ties,
+coprime and harmonic periods, given
 priorities against the periods, several vcpus, many tiny jobs, best-effort neighbours, spare and
 extra time, a quantum. Each budget is the least with which the domain is judged schedulable. Runs
 begin in many phases and climb towards longer responses: no task that is called schedulable may miss
@@ -51,7 +52,6 @@ POLICIES = [
     policy
     for policy in legal_policies()
     if policy.budget in (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING)
-    and policy.scope is Scope.PARTITIONED
     and policy.order in (Order.FP, Order.EDF)
     and policy.slack in (Slack.NONE, Slack.RECLAIM, Slack.SPARE, Slack.EXTRA)
 ]
@@ -110,10 +110,13 @@ def some_system(draw: random.Random) -> System:
     spare = None
     if policy.slack is Slack.SPARE:
         spare = Interface(period_ns=120 * STEP_NS, budget_ns=10 * draw.randint(1, 12) * STEP_NS)
+    together = policy.scope is Scope.GLOBAL
+    if together:
+        domains = [domain.replace(pcpu=None) for domain in domains]
     return System(
         name="random",
         policy=policy,
-        pcpus=1,
+        pcpus=2 if together else 1,
         quantum_ns=draw.choice((None, None, None, QUANTUM_NS)),
         overheads=some_overheads(draw),
         spare=spare,
@@ -228,7 +231,8 @@ def busy_system(draw: random.Random) -> System:
     work_ns = int(draw.uniform(0.1, 0.6) * share * LONG_NS)
     long = Task(name="long", period_ns=LONG_NS, wcet_ns=work_ns)
     domains[at] = with_budget(domains[at].replace(vcpus=1, tasks=(long,)), granules * QUANTUM_NS)
-    return system.replace(policy=draw.choice(PAYS_FOR_ALL), spare=None, domains=tuple(domains))
+    policy = draw.choice([one for one in PAYS_FOR_ALL if one.scope is system.policy.scope])
+    return system.replace(policy=policy, spare=None, domains=tuple(domains))
 
 
 class Charged:

@@ -156,7 +156,8 @@ def event_cost_ns(overheads: Overheads, pcpus: int) -> int:
 def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
     """A pick that pays for an arrival of everybody, and for two refills of every server.
 
-    One was caught up when its work arrived, the other came due where the pick is.
+    One was caught up when its work arrived, the other came due where the pick is. On pcpus that are
+    shared the vcpu may come from another one.
     """
     cost = system.overheads
     servers = sum(domain.vcpus for domain in domains if not domain.best_effort)
@@ -164,6 +165,8 @@ def longest_pick_ns(system: System, domains: Sequence[Domain]) -> int:
     pieces = _periods_of(system.policy).pieces
     refills = servers * (1 + pieces) + (system.policy.slack is Slack.SPARE)
     fixed_ns = cost.pick_ns + cost.interrupt_ns + cost.context_switch_ns
+    if system.policy.scope is Scope.GLOBAL:
+        fixed_ns += cost.migration_ns
     return fixed_ns + (vcpus + 1) * cost.wake_ns + refills * cost.replenish_ns
 
 

@@ -55,7 +55,14 @@ So the window has the supply of a window shorter by 3 O, loses O once, what wait
 s', and what happens in it. A shorter window is the same as releases that are spread by as much
 more, and deadlines that are as much earlier.
 
-For which rules that is a proof is in the tables below: on a pcpu of its own, for refills at
+**Pcpus that are shared.** One event may make several pcpus pick, and a vcpu may pay for two picks
+because of it: one that takes it off a pcpu late, one that grants it another. There every event in
+the window, and once more each that may be under way at s, is counted with all that it can cost
+(`overheads.overhead_loads`), the server's own ones too. That takes the place of the counts above.
+The rest of the argument is about one vcpu, which has one pick at a time, and one account: O is the
+longest pick with a migration.
+
+For which rules that is a proof is in the tables below: for refills at
 multiples of the period (a system without changes, swaps and stolen time), if nobody runs at
 another's expense while that one pays with it (lend), and for a domain without extra time of its
 own, where the budget could begin within a pick that is under way. Picks are shorter than the
@@ -63,7 +70,7 @@ shortest period. Where one of this is missing there is no account by windows, an
 counts alone.
 
 Assumptions: costs are upper bounds; the server is charged its budget in every period
-(`host_level`). Inputs: the system, the domains that share the pcpu, with their interfaces, and one
+(`host_level`). Inputs: the system, the domains that share the pcpus, with their interfaces, and one
 of them. Result: None, or loads whose request bound is the time lost, what is lost once and the
 delay, in nanoseconds. Errors: none.
 """
@@ -74,7 +81,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.overheads import jobs_of, longest_pick_ns, turns_of
+from hyperperiod.analysis.overheads import jobs_of, longest_pick_ns, overhead_loads, turns_of
 from hyperperiod.model import Budget, Domain, Order, Scope, Slack, System, priorities_in
 
 NEVER_DUE_NS = 2**60
@@ -110,6 +117,8 @@ def window_loss(
     refills = sum(domain.vcpus for domain in servers) + (system.policy.slack is Slack.SPARE)
     vcpus = sum(domain.vcpus for domain in domains)
     longest_ns = longest_pick_ns(system, domains)
+    if system.policy.scope is Scope.GLOBAL:
+        return WindowLoss(overhead_loads(system, domains), longest_ns, 3 * longest_ns)
     loads = [
         *_of_refills(system, servers),
         *_of_turns(system),
@@ -128,7 +137,6 @@ def _is_proved(system: System, domains: Sequence[Domain], own: Domain) -> bool:
     known = all(domain.best_effort or domain.interface is not None for domain in domains)
     return (
         any(vars(system.overheads).values())
-        and policy.scope is Scope.PARTITIONED
         and policy.budget in _WORK_DECIDES
         and policy.slack in _PAYS_ALONE
         and policy.order in _ORDERS
