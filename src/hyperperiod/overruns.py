@@ -7,7 +7,7 @@ items) than without them, or if a response was above its bound, which was comput
 One that came later, and still as much in time as before, is not.
 
 On another host than the simulator, the run without overruns is the simulator's prediction; and
-where the simulator sees nobody hurt by them, what the host did is the host's.
+who is hurt there and comes no later in the simulator was hurt by the host.
 
 Inputs: the system with its interfaces, what the analysis says of it, the runs. Result: an
 `OverrunsResult`. Errors: none.
@@ -55,8 +55,8 @@ def overruns_result(
         own = name in reasons.overrunning
         why = ""
         if hurt and not own:
-            by_them = told[name].is_worse_than(then, bound_ns)
-            why = reasons.of(name) if by_them else f"not by the overruns: {result.host} itself"
+            reached = told[name].is_worse_than(then, then.max_ns)
+            why = reasons.of(name) if reached else f"not by the overruns: {result.host} itself"
         entries.append(
             OverrunEntry(
                 name=name,

@@ -91,7 +91,6 @@ def test_some_jobs_overrun_and_all_others_are_as_before() -> None:
         for job, time in enumerate(before)
     ]
     assert executed(ran, "t") == expected
-    assert ran.header["tasks"][0]["wcet_ns"] == 13
     assert ran.releases("t") == list(range(0, 2000, 20))
 
 

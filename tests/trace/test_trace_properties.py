@@ -203,6 +203,17 @@ def test_demand_trips_on_a_job_that_ran_too_long(tmp_path: Path) -> None:
     trips("demand", script.idle(3).end(20), tmp_path, "ran 3 ns; its range is 2 to 2")
 
 
+def test_demand_trips_on_an_overrun_of_another_job_than_the_header_says(tmp_path: Path) -> None:
+    """Half as much again is the range of every second job from 5 on: of this one, or not."""
+    script = one_task().release(6, 0, 1).run(6, H, task=0, job=1).complete(9, 0, 1, 3).idle(9)
+    overrun = {"thousandths": 1500, "from_ns": 5, "to_ns": None, "every": 2}
+    script.header["tasks"][0]["overrun"] = overrun
+    assert CHECK["demand"](*script.end(20).trace(tmp_path)).status is Status.HOLDS
+    for key, value in (("from_ns", 7), ("to_ns", 6), ("every", 3)):
+        script.header["tasks"][0]["overrun"] = {**overrun, key: value}
+        trips("demand", script, tmp_path, "ran 3 ns; its range is 2 to 2")
+
+
 def pieces(first_ns: int, **more: Any) -> Script:
     """A job of 2 in two pieces, one with an arrival inside; the other one takes 4."""
     tasks = [task("high", "t", 40, 2)]

@@ -87,28 +87,38 @@ def _vcpus(system: System, priorities: Priorities) -> list[VcpuEntry]:
 
 
 def _tasks(system: System) -> list[TaskEntry]:
-    return [
-        {
-            "domain": placed.domain.name,
-            "name": placed.task.name,
-            "kind": str(placed.task.kind),
-            "period_ns": placed.task.period_ns,
-            "deadline_ns": placed.task.deadline_ns,
-            "wcet_ns": _longest_ns(system, placed),
-            "bcet_ns": placed.task.bcet_ns,
-            "offset_ns": placed.task.offset_ns,
-            "jitter_ns": placed.task.jitter_ns,
-            "priority": placed.task.priority,
-        }
-        for placed in tasks_of(system)
-    ]
+    return [_task(system, placed) for placed in tasks_of(system)]
 
 
-def _longest_ns(system: System, placed: PlacedTask) -> int | None:
-    """The longest execution time (ns) of a task's jobs in the run, overruns among them."""
+def _task(system: System, placed: PlacedTask) -> TaskEntry:
+    """The entry of a task; of items, which have numbers of their own, any may overrun at a hop."""
     task = placed.task
+    entry: TaskEntry = {
+        "domain": placed.domain.name,
+        "name": task.name,
+        "kind": str(task.kind),
+        "period_ns": task.period_ns,
+        "deadline_ns": task.deadline_ns,
+        "wcet_ns": task.wcet_ns,
+        "bcet_ns": task.bcet_ns,
+        "offset_ns": task.offset_ns,
+        "jitter_ns": task.jitter_ns,
+        "priority": task.priority,
+    }
     overrun = overrun_of(system.overruns, placed.domain.name, task.name)
-    return task.wcet_ns if overrun is None else overrun.longest_ns(task)
+    if overrun is None:
+        return entry
+    if any(overrun.task in flow.hops for flow in system.flows):
+        return {**entry, "wcet_ns": overrun.longest_ns(task)}
+    return {
+        **entry,
+        "overrun": {
+            "thousandths": overrun.thousandths,
+            "from_ns": overrun.from_ns,
+            "to_ns": overrun.to_ns,
+            "every": overrun.every,
+        },
+    }
 
 
 def _flows(system: System) -> list[FlowEntry]:

@@ -118,6 +118,15 @@ class VcpuEntry(TypedDict):
     weight: NotRequired[Positive | None]
 
 
+class OverrunEntry(TypedDict):
+    """Which jobs of a task take longer than its wcet, and how much, in thousandths."""
+
+    thousandths: Positive
+    from_ns: Count
+    to_ns: Count | None
+    every: Positive
+
+
 class TaskEntry(TypedDict):
     """One task; its place in the header's list is the id that records use."""
 
@@ -133,6 +142,7 @@ class TaskEntry(TypedDict):
     priority: Count | None
     kernel_ns: NotRequired[Count | None]
     kernel_period_ns: NotRequired[Positive]
+    overrun: NotRequired[OverrunEntry]
 
 
 class ChangeEntry(TypedDict):

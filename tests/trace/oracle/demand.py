@@ -25,6 +25,8 @@ events inside a piece are
   and each quantum begins anew with a pick. One that is due less than L before the piece ends is not
   counted: what is left of the piece is no longer than the L for its end.
 
+The jobs that the `overrun` of a task names have as many thousandths of that range.
+
 Where the header has `job_overhead_ns` a job may miss its range by that much more, both ways: what
 the guest itself needs for a job lies in part outside the pieces that name the job.
 
@@ -42,7 +44,7 @@ from numpy.typing import NDArray
 from tests.trace.oracle.finding import PropertyVerdict, lateness_ns, skipped
 from tests.trace.oracle.shares import SHARE_NS
 
-from hyperperiod.trace.format import NONE, Header, Kind, Records, task_name
+from hyperperiod.trace.format import NONE, Header, Kind, Records, TaskEntry, task_name
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_arrays
 from hyperperiod.trace.records import SLACKS, each
 
@@ -69,14 +71,25 @@ def check(header: Header, records: Records) -> PropertyVerdict:
         if entry["bcet_ns"] is None or entry["wcet_ns"] is None:
             continue
         key = (record.task, record.job)
-        min_ns = max(0, entry["bcet_ns"] - own_ns)
-        max_ns = entry["wcet_ns"] + own_ns + host_ns[key]
+        share = _thousandths(entry, record.job, record.time_ns - record.value)
+        min_ns = max(0, -(-entry["bcet_ns"] * share // 1000) - own_ns)
+        max_ns = -(-entry["wcet_ns"] * share // 1000) + own_ns + host_ns[key]
         is_bounded = entry.get("kernel_ns", 0) is not None
         if ran_ns[key] < min_ns or (is_bounded and ran_ns[key] > max_ns):
             who = f"{task_name(header, record.task)} job {record.job}"
             text = f"{who} ran {ran_ns[key]} ns; its range is {min_ns} to {max_ns}"
             finding.add(record.time_ns, text)
     return finding
+
+
+def _thousandths(entry: TaskEntry, job: int, release_ns: int) -> int:
+    """The factor of a job's execution time, 1000 unless it overruns."""
+    overrun = entry.get("overrun")
+    if overrun is None or (job + 1) % overrun["every"]:
+        return 1000
+    to_ns = overrun["to_ns"]
+    inside = overrun["from_ns"] <= release_ns and (to_ns is None or release_ns < to_ns)
+    return overrun["thousandths"] if inside else 1000
 
 
 def _more_ns(

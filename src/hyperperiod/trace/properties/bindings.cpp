@@ -108,6 +108,13 @@ Task task_of(const nb::dict &table, Time horizon) {
     task.jitter = time_of(table, "jitter_ns");
     task.kernel = table.contains("kernel_ns") ? optional_of(table, "kernel_ns") : Time{0};
     task.kernel_period = std::max(Time{1}, time_of(table, "kernel_period_ns", horizon));
+    if (table.contains("overrun")) {
+        const auto overrun = nb::cast<nb::dict>(table["overrun"]);
+        task.thousandths = time_of(overrun, "thousandths");
+        task.overrun_from = time_of(overrun, "from_ns");
+        task.overrun_to = optional_of(overrun, "to_ns").value_or(std::numeric_limits<Time>::max());
+        task.overrun_every = static_cast<u64>(std::max(Time{1}, time_of(overrun, "every", 1)));
+    }
     return task;
 }
 

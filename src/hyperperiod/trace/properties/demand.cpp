@@ -26,6 +26,8 @@
 //   record says, and each quantum begins anew with a pick. One that is due less than L before the
 //   piece ends is not counted: what is left of the piece is no longer than the L for its end.
 //
+// The jobs that the `overrun` of a task names have as many thousandths of that range.
+//
 // Where the header has `job_overhead_ns` a job may miss its range by that much more, both ways:
 // what the guest itself needs for a job lies in part outside the pieces that name the job.
 //
@@ -163,6 +165,7 @@ class Demand : public Property {
     struct Completion {
         Time time;
         u64 number;
+        Time release;
     };
 
     // What a job got, and the most that the host may have taken of that.
@@ -212,7 +215,8 @@ class Demand : public Property {
             return;
         const Key key = key_of(record.task, record.job);
         Work &work = works_[key];
-        work.completions.push_back({record.at(), number});
+        const Time release = record.at() - static_cast<Time>(record.value);
+        work.completions.push_back({record.at(), number, release});
         if (work.running == 0)
             judge(key, work);
     }
@@ -220,17 +224,20 @@ class Demand : public Property {
     void judge(Key key, Work &work) {
         const u16 number = static_cast<u16>(key >> 32);
         const Task &task = header.tasks[number];
-        const Time least = std::max(Time{0}, *task.bcet - header.job_overhead);
-        const Wide most = Wide{*task.wcet} + header.job_overhead + work.host;
-        const bool wrong = work.ran < least || (task.kernel && work.ran > most);
-        for (const Completion &completion : work.completions)
-            if (wrong)
+        const u32 job = static_cast<u32>(key);
+        for (const Completion &completion : work.completions) {
+            const Wide shortest = task.taken(*task.bcet, job, completion.release);
+            const Wide longest = task.taken(*task.wcet, job, completion.release);
+            const Wide least = std::max(Wide{0}, shortest - header.job_overhead);
+            const Wide most = longest + header.job_overhead + work.host;
+            if (work.ran < least || (task.kernel && work.ran > most))
                 verdict.add({completion.number, 0, 0, 0}, completion.time, [&] {
-                    return header.task_name(number) + " job "
-                           + std::to_string(static_cast<u32>(key)) + " ran "
-                           + std::to_string(work.ran) + " ns; its range is " + std::to_string(least)
-                           + " to " + std::to_string(static_cast<Time>(most));
+                    return header.task_name(number) + " job " + std::to_string(job) + " ran "
+                           + std::to_string(work.ran) + " ns; its range is "
+                           + std::to_string(static_cast<Time>(least)) + " to "
+                           + std::to_string(static_cast<Time>(most));
                 });
+        }
         work.completions.clear();
         forget(finished_[number], key);
     }

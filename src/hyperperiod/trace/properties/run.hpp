@@ -71,6 +71,16 @@ struct Task {
     Time offset = 0, jitter = 0;
     std::optional<Time> kernel; // none: no bound is known
     Time kernel_period = 1;
+    Wide thousandths = 1000; // of the execution times of jobs that overrun
+    Time overrun_from = 0, overrun_to = 0;
+    u64 overrun_every = 1;
+
+    // How long a job that takes `time` otherwise does take: rounded up, if it overruns.
+    Wide taken(Time time, u32 job, Time release) const {
+        const bool overruns =
+            release >= overrun_from && release < overrun_to && (u64{job} + 1) % overrun_every == 0;
+        return overruns ? (Wide{time} * thousandths + 999) / 1000 : Wide{time};
+    }
 };
 
 // An interface that a domain gets at some instant, or some vcpus of it.
