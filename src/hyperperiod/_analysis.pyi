@@ -159,7 +159,10 @@ def minimal_budget(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0
 ) -> tuple[int | None, bool]: ...
 def optimal_interface(
-    components: Sequence[tuple[Local, Sequence[Row]]], shape: Shape, grid: tuple[int, int, int, int]
+    components: Sequence[tuple[Local, Sequence[Row]]],
+    shape: Shape,
+    grid: tuple[int, int, int, int],
+    until: int = 0,
 ) -> tuple[int, int, int, int, int, bool]: ...
 def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None, bool]: ...
 def largest_wcets(

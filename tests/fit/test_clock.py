@@ -13,8 +13,9 @@ import pytest
 
 from hyperperiod.analysis.fit.answer import Options
 from hyperperiod.analysis.fit.fit import fit
+from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.model import load_system, parse_policy
+from hyperperiod.model import System, load_system, parse_policy
 from hyperperiod.model.generate import csa_system
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -56,3 +57,17 @@ def test_the_solver_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         fitted = fit(system, Options(least=Least.OVERHEAD, limit_s=200 * 3600.0))
     assert fitted.status == "fitted"
     assert fitted.rounds > 0, "the solver had begun"
+
+
+def test_the_limit_reaches_what_is_tried_for_one_domain() -> None:
+    """A period of eleven days beside one of 20 ms: each budget takes a good part of a second."""
+    tasks = [
+        {"name": "t", "period": "20ms", "wcet": "15ms"},
+        {"name": "u", "period": "1000000s", "wcet": "200000s"},
+    ]
+    domain = {"name": "a", "scheduler": "edf", "task": tasks}
+    system = System.of({"name": "s", "policy": "ptps", "domain": [domain]})
+    before_s = time.process_time()
+    result = result_of(fit(system, Options(limit_s=0.1, solver=False)))
+    assert time.process_time() - before_s < 8, "all periods take half a minute"
+    assert result.domains[0].candidates == 1

@@ -333,3 +333,25 @@ def test_best_effort_goes_where_the_others_leave_it_a_place() -> None:
     nowhere = fit(system.replace(reserved=(0,)), BASE)
     assert nowhere.status == "infeasible"
     assert "reserved" in nowhere.reason
+
+
+def test_a_grid_that_is_asked_for_is_that_of_given_periods_too() -> None:
+    task = {"name": "t", "period": "7ms", "wcet": "1030us"}
+    guest = {"name": "guest", "scheduler": "gdm", "vcpus": 2, "task": [task]}
+    domains = [
+        {**guest, "interface_period": "2ms"},
+        {"name": "own", "interface_period": "3ms", "task": [task]},
+        {"name": "open", "task": [task]},
+    ]
+    system = System.of({"name": "s", "policy": "ptps", "pcpus": 2, "domain": domains})
+    step_ns = MS // 10
+    fitted = fit(system, Options(step_ns=step_ns, solver=False))
+    assert fitted.system is not None
+    each = [vcpu.interface for vcpu in vcpus_of(fitted.system)]
+    assert all(one and not one.budget_ns % step_ns and not one.period_ns % step_ns for one in each)
+    exact = fit(system, Options(solver=False)).system
+    assert exact is not None
+    found = exact.domains[1].interface
+    assert found is not None
+    assert found.budget_ns % step_ns, "without a grid the least budget is that to the nanosecond"
+    assert result_of(fitted).bandwidth.before is None

@@ -74,11 +74,16 @@ class Optimum:
     exact: bool
 
 
-def optimal_interface(components: Sequence[Component], shape: Shape, grid: Grid) -> Optimum:
-    """The interface of least bandwidth on the grid."""
+def optimal_interface(
+    components: Sequence[Component], shape: Shape, grid: Grid, until_ns: int = 0
+) -> Optimum:
+    """The interface of least bandwidth on the grid.
+
+    Once the process has used `until_ns` of processor time, if that is not 0, it is the best so far.
+    """
     rows = [(component.local, component.loads) for component in components]
     period_ns, budget_ns, tried, pruned, bound_ns, exact = _analysis.optimal_interface(
-        rows, shape, (grid.granule_ns, grid.first_ns, grid.step_ns, grid.last_ns or 0)
+        rows, shape, (grid.granule_ns, grid.first_ns, grid.step_ns, grid.last_ns or 0), until_ns
     )
     return Optimum(period_ns, budget_ns or None, tried, pruned, bound_ns, exact)
 

@@ -24,6 +24,7 @@ certain. Errors: none; a domain that nothing serves has no candidates, with the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,11 +55,15 @@ NEAR = Fraction(51, 50)
 
 @dataclass(frozen=True)
 class BudgetGrid:
-    """Periods and budgets are multiples of `step_ns`, periods within the range if there is one."""
+    """Periods and budgets are multiples of `step_ns`, periods within the range if there is one.
+
+    If it was `asked` for, so are the budgets of periods that the file gives.
+    """
 
     step_ns: int
     low_ns: int | None = None
     high_ns: int | None = None
+    asked: bool = False
 
     def clip(self, periods: Iterable[int]) -> list[int]:
         """The periods on the grid and in the range, in order, each once."""
@@ -77,8 +82,9 @@ class BudgetGrid:
 
 def grid_of(system: System, periods: tuple[int, int] | None, step_ns: int | None) -> BudgetGrid:
     """The grid of a system: its quantum, what was asked for, or 1 ms."""
-    step_ns = system.quantum_ns or step_ns or DEFAULT_QUANTUM_NS
-    return BudgetGrid(step_ns, *(periods or (None, None)))
+    low_ns, high_ns = periods or (None, None)
+    whole_ns = system.quantum_ns or step_ns or DEFAULT_QUANTUM_NS
+    return BudgetGrid(whole_ns, low_ns, high_ns, asked=step_ns is not None)
 
 
 def coupled(system: System) -> bool:
@@ -98,10 +104,14 @@ class Candidates:
 
 
 class Tabulator:
-    """Computes the budgets of the domains of a system."""
+    """Computes the budgets of the domains of a system.
 
-    def __init__(self, system: System, grid: BudgetGrid) -> None:
-        self.system, self.grid = system, grid
+    No period of a domain but its first is begun once the process has used `until` seconds of
+    processor time, if that is not 0.
+    """
+
+    def __init__(self, system: System, grid: BudgetGrid, until: float = 0.0) -> None:
+        self.system, self.grid, self.until = system, grid, until
         self.coupled = coupled(system)
 
     def given(self, domain: Domain) -> Candidates:
@@ -116,7 +126,7 @@ class Tabulator:
             return Candidates(only, one.bandwidth, one.period_ns, whole=True)
         assert domain.interface_period_ns is not None, "that is what given means"
         period_ns = domain.interface_period_ns
-        budget_ns, failure = self._budget(domain, period_ns, 1)
+        budget_ns, failure = self._budget(domain, period_ns, self.budget_step_ns(domain))
         if budget_ns is None:
             return Candidates({}, Fraction(1), None, failure)
         only = {period_ns: budget_ns}
@@ -129,7 +139,11 @@ class Tabulator:
         periods, whole = self._periods(domain, [*shared, best_ns or 0])
         budgets: dict[int, int] = {}
         failures: list[Verdict] = []
-        for period_ns in periods:
+        # The best first: the time may not do for all of them.
+        for period_ns in sorted(periods, key=lambda period_ns: period_ns != best_ns):
+            if (budgets or failures) and self._over():
+                whole = False
+                break
             budget_ns, failure = self._budget(inner, period_ns, step_ns)
             if budget_ns is not None:
                 budgets[period_ns] = budget_ns
@@ -144,6 +158,8 @@ class Tabulator:
 
     def _failure(self, domain: Domain, failures: list[Verdict], *, whole: bool) -> Verdict:
         """Why no period will do: as a fact, if none can or all in the range were refused."""
+        if self._over():
+            return Verdict.unknown("the time limit is over, and no period was found that will do")
         for verdict in resolve_what_can_be(self.alone(domain)).failures.values():
             if verdict.holds is False or not failures:
                 return verdict
@@ -151,6 +167,9 @@ class Tabulator:
         if whole and all(verdict.holds is False for verdict in failures):
             return Verdict.no(text)
         return Verdict.unknown(f"{text}, of those that were tried")
+
+    def _over(self) -> bool:
+        return bool(self.until) and time.process_time() >= self.until
 
     def _range(self) -> str:
         if self.grid.low_ns is None or self.grid.high_ns is None:
@@ -169,7 +188,8 @@ class Tabulator:
             return None, floor
         if not components or any(part.utilization > 1 for part in components):
             return None, floor
-        found = optimal_interface(components, shape, self._whole_grid(domain))
+        until_ns = int(self.until * 10**9)
+        found = optimal_interface(components, shape, self._whole_grid(domain), until_ns)
         if found.budget_ns is None:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
@@ -186,9 +206,9 @@ class Tabulator:
         return Grid(self.budget_step_ns(domain), given.min_ns, step_ns, given.max_ns)
 
     def budget_step_ns(self, domain: Domain) -> int:
-        """Budgets are exact to the nanosecond where the file says the periods."""
-        if self.system.quantum_ns is not None:
-            return self.system.quantum_ns
+        """The step of budgets: 1 ns where the file says the periods, and no grid is asked for."""
+        if self.system.quantum_ns is not None or self.grid.asked:
+            return self.grid.step_ns
         said = domain.interface_period_ns or domain.interface_period_range or domain.interface
         return 1 if said else self.grid.step_ns
 
@@ -322,10 +342,18 @@ def _spread(periods: Sequence[int], count: int) -> list[int]:
 
 
 def items_of(
-    system: System, grid: BudgetGrid, *, only_shared: bool, near: Fraction = NEAR
+    system: System,
+    grid: BudgetGrid,
+    *,
+    only_shared: bool,
+    near: Fraction = NEAR,
+    until: float = 0.0,
 ) -> tuple[list[FitItem], dict[str, Verdict]]:
-    """The items of a system, and the domains that nothing serves, with the reason."""
-    tabulator = Tabulator(system, grid)
+    """The items of a system, and the domains that nothing serves, with the reason.
+
+    Periods are tried until the process has used `until` seconds of processor time; 0: all of them.
+    """
+    tabulator = Tabulator(system, grid, until)
     served = [(i, domain) for i, domain in enumerate(system.domains) if not domain.best_effort]
     given = [_period_ns(domain) for _, domain in served if _period_ns(domain)]
     longest_ns = max((tabulator.longest_ns(domain) for _, domain in served), default=1)

@@ -190,7 +190,10 @@ class _Fit:
         only_shared = self.options.least is Least.OVERHEAD
         # What is within a share of the least bandwidth needs that for comparison.
         near = Fraction(1) if self.options.within is not None else NEAR
-        items, failed = items_of(self.system, self.grid, only_shared=only_shared, near=near)
+        until = self.clock + self.options.limit_s
+        items, failed = items_of(
+            self.system, self.grid, only_shared=only_shared, near=near, until=until
+        )
         if self.system.policy.scope is Scope.GLOBAL:
             items = [replace(item, pin=None) for item in items]
             aside = tuple(domain for domain in self.system.domains if domain.best_effort)

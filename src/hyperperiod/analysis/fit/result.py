@@ -2,8 +2,8 @@
 """The result object of a fit, from what was found.
 
 Everything about a choice is counted on the complete system, exactly; floats appear only here, in
-what is shown. "before" is the system as the file has it: interfaces that it leaves open computed
-as `analyze` does; where pins are missing, each domain by itself, and no verdict.
+what is shown. "before" is what the file gives: interfaces, and for periods the least budgets, as
+`analyze` does; where pins are missing or others are open, each domain by itself, and no verdict.
 """
 
 from __future__ import annotations
@@ -70,28 +70,38 @@ def _asked(fitted: Fitted) -> FitAsked:
     )
 
 
-def _before(system: System, fitted: Fitted) -> System | None:
-    """The system with every interface, or None if one has none."""
+def _before(system: System, fitted: Fitted) -> System:
+    """The system with the interfaces that the file gives, whole or by their periods."""
     if fitted.loop is not None:
         # By itself no domain of a loop says what it needs.
-        open_ = (one for one in system.domains if not one.interface and not one.best_effort)
-        return None if next(open_, None) else system
+        return system
+    system = system.replace(
+        domains=tuple(
+            one.replace(interface=None) if one.name in fitted.settled else one
+            for one in system.domains
+        )
+    )
     try:
-        if system.pinned:
-            resolution = resolve_what_can_be(system)
-            return None if resolution.failures else resolution.system
-        domains = []
-        for domain in system.domains:
-            alone = resolve_what_can_be(Tabulator(system, fitted.grid).alone(domain))
-            if alone.failures:
-                return None
-            domains.append(alone.system.domains[0].replace(pcpu=domain.pcpu))
+        if system.pinned and all(map(_is_given, system.domains)):
+            return resolve_what_can_be(system).system
+        tabulator = Tabulator(system, fitted.grid)
+        domains = tuple(
+            resolve_what_can_be(tabulator.alone(domain)).system.domains[0].replace(pcpu=domain.pcpu)
+            if _is_given(domain)
+            else domain
+            for domain in system.domains
+        )
     except InputError:
-        return None
-    return system.replace(domains=tuple(domains))
+        return system
+    return system.replace(domains=domains)
 
 
-def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> FitBandwidth:
+def _is_given(domain: Domain) -> bool:
+    """Whether the file says what a domain's server gets, or when, or that it has none."""
+    return bool(domain.best_effort or domain.interface or domain.interface_period_ns)
+
+
+def _bandwidth(fitted: Fitted, before: System, after: System | None) -> FitBandwidth:
     found = total_bandwidth(after)
     bounds = fitted.bandwidth_bounds
     bound = max(bounds.values(), default=None)
@@ -109,10 +119,9 @@ def _bandwidth(fitted: Fitted, before: System | None, after: System | None) -> F
     )
 
 
-def _events(
-    fitted: Fitted, before: System | None, after: System | None, prices: Prices
-) -> FitEvents:
-    whole_before = _events_of(before) if before is not None and before.pinned else None
+def _events(fitted: Fitted, before: System, after: System | None, prices: Prices) -> FitEvents:
+    complete = before.pinned and total_bandwidth(before) is not None
+    whole_before = _events_of(before) if complete else None
     whole_after = _events_of(after)
     cost = whole_after.cost(prices) if whole_after else None
     # The model of events has refills at multiples of periods; slices of a loop begin with work.
@@ -148,7 +157,7 @@ def _pcpus(fitted: Fitted, system: System, prices: Prices) -> Iterable[FitPcpu]:
         )
 
 
-def _domain(index: int, fitted: Fitted, before: System | None, after: System | None) -> FitDomain:
+def _domain(index: int, fitted: Fitted, before: System, after: System | None) -> FitDomain:
     given = fitted.before.domains[index]
     items = fitted.problem.items if fitted.problem else ()
     item = next((item for item in items if item.index == index), None)
@@ -168,7 +177,7 @@ def _domain(index: int, fitted: Fitted, before: System | None, after: System | N
             )
             if value is not None
         ),
-        before=interface_result(before.domains[index]) if before else None,
+        before=interface_result(before.domains[index]),
         least_bandwidth=None if item is None else float(item.least),
         candidates=None if item is None else len(item.candidates),
         interface=ABSENT if chosen is None else interface_result(chosen),
@@ -205,8 +214,8 @@ def cost_of(system: System) -> Fraction:
 
 
 def total_bandwidth(system: System | None) -> Fraction | None:
-    """The bandwidth of all servers, exactly."""
-    if system is None:
+    """The bandwidth of all servers, exactly; None if one has no interface."""
+    if system is None or not all(one.interface or one.best_effort for one in system.domains):
         return None
     return sum((bandwidth_of(domain) for domain in system.domains), Fraction(0))
 

@@ -94,7 +94,7 @@ class _Search:
     ) -> None:
         self.options, self.fit_parts, self.grid = options, fit_parts, grid
         self.until = time.process_time() + options.limit_s
-        self.opened, self.settled = _with_guests(opened(system), grid.step_ns)
+        self.opened, self.settled = _with_guests(opened(system), grid)
         self.pins = list(_together(self.opened))
         self.found: list[tuple[tuple[Fraction, ...], Fitted]] = []
         self.refused: list[Fitted] = []
@@ -396,13 +396,13 @@ def _placed(system: System, place: Place) -> System:
 # -- guests whose jobs move ------------------------------------------------------------------------
 
 
-def _with_guests(system: System, grid_ns: int) -> tuple[System, frozenset[str]]:
+def _with_guests(system: System, grid: BudgetGrid) -> tuple[System, frozenset[str]]:
     """The system with budgets for such guests, and the vcpus that they were chosen for."""
     domains = []
     for domain in system.domains:
         opened = is_split(domain) and domain.scheduler.is_global and domain.vcpus > 1
         is_open = any(not keys.best_effort and keys.interface is None for keys in domain.each_vcpu)
-        domains.append(_with_interfaces(system, domain, grid_ns) if opened and is_open else domain)
+        domains.append(_with_interfaces(system, domain, grid) if opened and is_open else domain)
     settled = {
         name
         for before, after in zip(system.domains, domains, strict=True)
@@ -414,11 +414,12 @@ def _with_guests(system: System, grid_ns: int) -> tuple[System, frozenset[str]]:
     return system.replace(domains=tuple(domains)), frozenset(settled)
 
 
-def _with_interfaces(system: System, domain: Domain, grid_ns: int) -> Domain:
+def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain:
     """The least bandwidth of all periods that are tried for vcpus that have none."""
     shortest_ns = min(
         (task.deadline_ns or 0 for task in domain.tasks if task.deadline_ns), default=0
     )
+    grid_ns = grid.step_ns
     steps = max(1, shortest_ns // grid_ns)
     tried = sorted(
         {1 + (steps - 1) * at // PERIODS_OF_GUESTS for at in range(PERIODS_OF_GUESTS + 1)}
@@ -438,7 +439,7 @@ def _with_interfaces(system: System, domain: Domain, grid_ns: int) -> Domain:
             else one.replace(interface_period_ns=step * grid_ns, interface_period_range=None)
             for one, keys in zip(_own_vcpus(domain), domain.each_vcpu, strict=True)
         )
-        granule_ns = system.quantum_ns or (grid_ns if step else 1)
+        granule_ns = grid_ns if step or grid.asked or system.quantum_ns else 1
         made = with_budgets(domain.replace(own_vcpus=own), system.policy, granule_ns)
         if made is not None:
             found.append((_bandwidth(made), made))

@@ -229,7 +229,7 @@ using Best = std::tuple<u64, u64, u64, u64, u64, bool>;
 
 // The grid: granule, first period, step, last period (0: as far as it pays).
 Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shape,
-                    const std::array<u64, 4> &grid) {
+                    const std::array<u64, 4> &grid, u64 until) {
     const auto [granule, first, step, last] = grid;
     require(granule != 0 && first != 0 && step != 0, "a granule, period or step of 0");
     require(first % granule == 0 && step % granule == 0, "periods that are no whole granules");
@@ -241,7 +241,7 @@ Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shap
     }
     require(!components.empty(), "no components");
     const Grid whole{granule, checked(first), checked(step), last == 0 ? limit : checked(last)};
-    const Optimum best = optimal_interface(components, shape, whole, check_signals);
+    const Optimum best = optimal_interface(components, shape, whole, until, check_signals);
     return {best.period, best.budget, best.tried, best.pruned, best.bound, best.exact};
 }
 
@@ -464,7 +464,7 @@ NB_MODULE(_analysis, module) {
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
-               nb::arg("grid"));
+               nb::arg("grid"), nb::arg("until") = 0);
     module.def("bcl", &bcl_of, nb::arg("loads"), nb::arg("rooms"), nb::arg("pcpus"));
     module.def("iterative_bcl", &iterative_bcl_of, nb::arg("loads"), nb::arg("pcpus"));
     module.def("baker_confirms", &baker_confirms, nb::arg("loads"), nb::arg("pcpus"),

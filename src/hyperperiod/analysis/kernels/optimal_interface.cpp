@@ -24,6 +24,8 @@
 
 #include "src/hyperperiod/analysis/kernels/windows.hpp"
 
+#include <ctime>
+
 namespace hyperperiod::analysis {
 
 namespace {
@@ -252,7 +254,7 @@ class Algorithm1 {
           conditions_(conditions_of(components)), weakest_(components.size()),
           short_(components.size()), hopeless_(too_much(components)) {}
 
-    Optimum run(void (*interrupted)());
+    Optimum run(u64 until, void (*interrupted)());
 
   private:
     bool serves(const Interface &candidate);
@@ -379,14 +381,21 @@ u64 Algorithm1::cap() const {
     return grid_.below(pays > grid_.first ? pays : grid_.first);
 }
 
-Optimum Algorithm1::run(void (*interrupted)()) {
+// Whether the process has used so much processor time (ns); 0 is never.
+bool used_up(u64 until) {
+    timespec now{};
+    return until != 0 && clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0
+           && static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec) >= until;
+}
+
+Optimum Algorithm1::run(u64 until, void (*interrupted)()) {
     const u64 start = grid_.below(longest_period(components_));
     const u64 cap = this->cap();
     if (admissible(start))
         consider(start);
     u64 highest = bound(cap), period = grid_.first, looked = 0;
     for (; period <= highest && period <= cap; period += grid_.step) {
-        if (looked == period_limit) {
+        if (looked == period_limit || used_up(until)) {
             exact_ = false;
             break;
         }
@@ -412,8 +421,8 @@ Optimum Algorithm1::run(void (*interrupted)()) {
 } // namespace
 
 Optimum optimal_interface(const std::vector<Component> &components, Shape shape, const Grid &grid,
-                          void (*interrupted)()) {
-    return Algorithm1(components, shape, grid).run(interrupted);
+                          u64 until, void (*interrupted)()) {
+    return Algorithm1(components, shape, grid).run(until, interrupted);
 }
 
 } // namespace hyperperiod::analysis

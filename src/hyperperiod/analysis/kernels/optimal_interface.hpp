@@ -28,9 +28,10 @@ struct Optimum {
     bool exact;         // false: some period was passed over because it was too hard to judge
 };
 
-// One interface that serves each of the components on a vcpu of its own. `interrupted` is
-// called now and then and may throw.
+// One interface that serves each of the components on a vcpu of its own. `interrupted` is called
+// now and then and may throw. No period is begun once the process has used so many nanoseconds of
+// processor time; 0: there is no such end.
 Optimum optimal_interface(const std::vector<Component> &components, Shape shape, const Grid &grid,
-                          void (*interrupted)());
+                          u64 until, void (*interrupted)());
 
 } // namespace hyperperiod::analysis

@@ -163,9 +163,10 @@ def _summary(result: FitResult) -> Table:
     figures = [*numbers("before", rank=2), *numbers("found", "lower bound", "above it by")]
     table = Table("in all", [*words(""), *figures])
     bandwidth, events = result.bandwidth, result.events
+    given = result.flows or any(domain.before for domain in result.domains)
     table.add_row(
         "bandwidth",
-        share_text(bandwidth.before),
+        share_text(bandwidth.before) if given else "none given",
         share_text(bandwidth.found),
         share_text(bandwidth.lower_bound),
         share_text(bandwidth.gap),
