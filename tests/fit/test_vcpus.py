@@ -21,11 +21,20 @@ from tests.fit.brute import MS, least_budget
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Fitted, Options
-from hyperperiod.analysis.fit.fit import fit
+from hyperperiod.analysis.fit.fit import fit, with_bound_guests
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.model import Domain, InputError, Interface, Scope, System, Task, vcpus_of
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    Scheduler,
+    Scope,
+    System,
+    Task,
+    vcpus_of,
+)
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.vcpus import bandwidth_of
 from hyperperiod.model.write import to_toml
@@ -355,3 +364,36 @@ def test_a_grid_that_is_asked_for_is_that_of_given_periods_too() -> None:
     assert found is not None
     assert found.budget_ns % step_ns, "without a grid the least budget is that to the nanosecond"
     assert result_of(fitted).bandwidth.before is None
+
+
+def bindable(**keys: Any) -> System:
+    """A guest of four vcpus under gdm, with tasks that ask for 65 % of one."""
+    tasks = [{"name": name, "period": "40ms", "wcet": "13ms"} for name in ("t", "u")]
+    guest = {"name": "guest", "scheduler": "gdm", "vcpus": 4, "pcpus": [0, 1, 2, 3], "task": tasks}
+    return System.of({"name": "s", "policy": "ptps", "pcpus": 4, "domain": [{**guest, **keys}]})
+
+
+def test_tasks_that_are_cheaper_bound_to_vcpus_are_told() -> None:
+    system = bindable(interface_period="20ms")
+    found = with_bound_guests(system, analyze(system))
+    (guest,) = found.bound
+    assert guest == result_of(fit(system, Options(solver=False))).bound[0]
+    interface = found.domains[0].interface
+    assert interface is not None
+    assert guest.moving == interface.bandwidth > 2.5
+    assert guest.bandwidth < 0.8
+    # What is told is proved of the file that one writes, for the same period.
+    tasks = tuple(t.replace(vcpu=guest.vcpus[t.name]) for t in system.domains[0].tasks)
+    local = system.domains[0].replace(scheduler=Scheduler(guest.scheduler), tasks=tasks)
+    bound = fit(system.replace(domains=(local,)), Options(solver=False)).system
+    assert bound is not None
+    assert float(bandwidth_of(bound.domains[0])) == guest.bandwidth
+    assert analyze(bound).schedulable is True
+
+
+def test_a_guest_with_budgets_or_cheaper_as_it_is_is_left_alone() -> None:
+    given = bindable(interface={"period": "20ms", "budget": "14ms"})
+    assert with_bound_guests(given, analyze(given)).bound == ()
+    three = [{"name": f"t{n}", "period": "10ms", "wcet": "6ms"} for n in range(3)]
+    no_room = bindable(interface_period="10ms", vcpus=2, pcpus=[0, 1], task=three)
+    assert with_bound_guests(no_room, analyze(no_room)).bound == ()

@@ -7,6 +7,7 @@ Times are whole nanoseconds. docs/formats.md has every key.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hyperperiod.analysis.explain_result import Explanation
@@ -187,6 +188,20 @@ class SpareResult(ResultObject):
     certain_budget_ns: int | Absent | None = ABSENT
 
 
+class BoundGuest(ResultObject):
+    """What a guest whose jobs move would need with its tasks bound to vcpus, which is proved.
+
+    `bandwidth` is that of all its vcpus under the local `scheduler`, each task on its number of
+    `vcpus`; `moving` is what it needs as it is, null where that is not known.
+    """
+
+    domain: str
+    scheduler: str
+    bandwidth: float
+    moving: float | None
+    vcpus: Mapping[str, int]
+
+
 class AnalysisResult(ResultObject, Tabular):
     """What is known of a system before it runs.
 
@@ -202,6 +217,7 @@ class AnalysisResult(ResultObject, Tabular):
     domains: tuple[DomainResult, ...]
     flows: tuple[FlowResult, ...] = ()
     spare: SpareResult | None = None
+    bound: tuple[BoundGuest, ...] = ()
     explain: Explanation | None = None
     isolation: tuple[DomainResult, ...] = ()
 

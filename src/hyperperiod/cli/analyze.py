@@ -82,6 +82,10 @@ def analyze(
         result = analyze_system(
             system, explain=explain, sensitivity=sensitivity, isolation=isolation
         )
+        if any(one.vcpus > 1 and one.scheduler.is_global for one in system.domains):
+            from hyperperiod.analysis.fit.fit import with_bound_guests
+
+            result = with_bound_guests(system, result)
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
     if as_json:
@@ -117,7 +121,7 @@ def _show(result: AnalysisResult, *, tests: bool) -> None:
         searches,
         tests_table,
     )
-    from hyperperiod.cli.tables.cells import budget_text, verdict_text
+    from hyperperiod.cli.tables.cells import bound_text, budget_text, verdict_text
 
     screen = Screen()
     title = f"{result.system} under {result.policy}: schedulable? "
@@ -130,7 +134,7 @@ def _show(result: AnalysisResult, *, tests: bool) -> None:
         screen.table(isolation_table(result))
         for line in isolation_reasons(result):
             screen.line(f"- {line}")
-    for line in searches(result):
+    for line in (*searches(result), *map(bound_text, result.bound)):
         screen.line(line)
     spare = result.spare
     if spare:

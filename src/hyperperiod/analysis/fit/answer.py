@@ -13,6 +13,7 @@ from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.fit.problem import Choice, FitProblem
 from hyperperiod.analysis.fit.scoring import Least, Score
+from hyperperiod.analysis.result import BoundGuest
 from hyperperiod.model import System
 from hyperperiod.tabular import Row, Tabular
 
@@ -64,6 +65,7 @@ class Fitted(Tabular):
     Where vcpus were fitted one by one, `before` and `parts` have each of them as a domain of its
     own, before and as fitted. `exhausted`: no other choice among the candidates is better.
     `settled`: vcpus between which jobs move, whose interfaces were chosen before the search.
+    `bound`: guests whose jobs move and that would need less with their tasks bound to vcpus.
     """
 
     status: str
@@ -85,6 +87,7 @@ class Fitted(Tabular):
     parts: System | None = None
     exhausted: bool = False
     settled: frozenset[str] = frozenset()
+    bound: tuple[BoundGuest, ...] = ()
     rounds: int = 0
     cuts: int = 0
     seconds: float = 0.0

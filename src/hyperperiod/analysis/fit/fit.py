@@ -31,6 +31,7 @@ from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
 from hyperperiod.analysis.fit.answer import Fitted, Listener, LoopRule, Options, Progress
+from hyperperiod.analysis.fit.bound import bound_guests, is_open, with_tasks_to_bind
 from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of
 from hyperperiod.analysis.fit.cost import prices_of
 from hyperperiod.analysis.fit.exact import Solution, load_solver, search
@@ -48,12 +49,16 @@ from hyperperiod.analysis.fit.problem import (
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
 from hyperperiod.analysis.fit.vcpus import fit_vcpus, has_vcpus
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
+from hyperperiod.analysis.resolve import resolve_what_can_be
+from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Overheads, Scope, System, is_split, split
+from hyperperiod.model import InputError, Overheads, Scope, System, is_split, joined, split
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
+# The processor time for guests that could be bound, beside an analysis.
+_BOUND_LIMIT_S = 1.0
 # What the heuristics may take of the limit while a solver waits for its turn.
 _CLIMB_SHARE = 0.4
 
@@ -86,7 +91,30 @@ def _fit_whole(system: System, options: Options, listen: Listener) -> Fitted:
         return _Fit(parts, limited, listen, wishes).run()
 
     grid = grid_of(system, options.periods, options.step_ns)
-    return fit_vcpus(system, options, fit_parts, grid)
+    until = time.process_time() + options.limit_s
+    found = fit_vcpus(system, options, fit_parts, grid)
+    bound = with_tasks_to_bind(system)
+    if bound is not None and not found.interrupted:
+        rest_s = max(0.1, until - time.process_time())
+        limited = replace(options, solver=False, limit_s=rest_s)
+        other = fit_vcpus(bound, limited, fit_parts, grid)
+        found.bound = bound_guests(found.system or system, other.system)
+    return found
+
+
+def with_bound_guests(system: System, result: AnalysisResult) -> AnalysisResult:
+    """The result of `analyze`, with what guests would need with their tasks bound to vcpus."""
+    known = joined(system, resolve_what_can_be(system).system)
+    pairs = zip(system.domains, known.domains, strict=True)
+    domains = tuple(before if is_open(before) else after for before, after in pairs)
+    bound = with_tasks_to_bind(system.replace(domains=domains))
+    if bound is None:
+        return result
+    try:
+        found = fit(bound, Options(solver=False, limit_s=_BOUND_LIMIT_S)).system
+    except InputError:  # it is no system for `fit`
+        return result
+    return result.replace(bound=bound_guests(known, found))
 
 
 def _loop(system: System) -> Loop | NoLoop:

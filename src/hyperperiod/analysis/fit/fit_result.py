@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hyperperiod.analysis.result import BoundGuest
 from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.vcpus import InterfaceResult
@@ -134,4 +135,5 @@ class FitResult(ResultObject):
     pcpus: tuple[FitPcpu, ...]
     domains: tuple[FitDomain, ...]
     flows: tuple[FitFlow, ...] = ()
+    bound: tuple[BoundGuest, ...] = ()
     search: FitSearch

@@ -51,6 +51,7 @@ def result_of(fitted: Fitted) -> FitResult:
             _domain(index, fitted, before, after) for index in range(len(fitted.before.domains))
         ),
         flows=() if fitted.loop is None else flow_results(fitted.loop, after),
+        bound=fitted.bound,
         search=_search(fitted),
     )
 

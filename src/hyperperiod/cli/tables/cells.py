@@ -10,6 +10,7 @@ from hyperperiod.model.units import NS_PER_UNIT, format_time
 from hyperperiod.model.vcpus import InterfaceResult
 
 if TYPE_CHECKING:
+    from hyperperiod.analysis.result import BoundGuest
     from hyperperiod.experiments.claim import Claim
 
 NO_VALUE = "-"
@@ -50,6 +51,20 @@ def interface_text(interface: InterfaceResult | None, vcpus: int = 1) -> str:
         return "best effort"
     each = budget_text(interface.period_ns, interface.budget_ns)
     return each if vcpus == 1 else f"{vcpus} x {each}"
+
+
+def bound_text(guest: BoundGuest) -> str:
+    """What a guest would need with its tasks bound to vcpus, and how its file says so."""
+    now = "what it has" if guest.moving is None else share_text(guest.moving)
+    each: dict[int, list[str]] = {}
+    for task, vcpu in guest.vcpus.items():
+        each.setdefault(vcpu, []).append(task)
+    tasks = "; ".join(f"vcpu = {vcpu} for {', '.join(each[vcpu])}" for vcpu in sorted(each))
+    return (
+        f"{guest.domain}: with tasks bound to vcpus {share_text(guest.bandwidth)} would do in place"
+        f' of {now}, which is proved: scheduler = "{guest.scheduler}", {tasks}'
+        f' (`fit` writes the file, given scheduler = "{guest.scheduler}")'
+    )
 
 
 def budget_text(period_ns: int, budget_ns: int) -> str:

@@ -10,6 +10,7 @@ from hyperperiod.cli.styled import BAD, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
     NO_VALUE,
+    bound_text,
     interface_text,
     rate_text,
     share_text,
@@ -34,6 +35,7 @@ def fit_lines(result: FitResult) -> Iterator[Line]:
         else:
             yield _pcpus(result)
     yield _summary(result)
+    yield from map(bound_text, result.bound)
     yield from _search(result)
 
 
