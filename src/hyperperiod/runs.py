@@ -172,6 +172,17 @@ def complete(analysis: Analysis) -> System:
     return completed
 
 
+def policy_verdicts(analysis: Analysis) -> list[tuple[str, bool | None]]:
+    """Each policy that a run sees, and whether the system as it starts is schedulable under it.
+
+    What happens when one policy follows another is not analysed.
+    """
+    system = complete(analysis).replace(swaps=(), changes=())
+    policies = [analysis.system.policy, *(swap.policy for swap in analysis.system.swaps)]
+    each = {str(policy): with_policy(system, policy) for policy in policies}
+    return [(name, Analysis(one).result().schedulable) for name, one in each.items()]
+
+
 def guaranteed(analysis: Analysis) -> bool:
     """Whether the host-level test holds under every policy that the run will see.
 

@@ -181,10 +181,10 @@ def test_intervals(trace: str) -> None:
     result = run("trace", "intervals", trace, "--csv")
     assert result.stdout == "pcpu,start_ns,end_ns,run,pay\n0,0,3,a,a\n0,3,10,idle,\n"
     assert run("trace", "intervals", trace).stdout == (
-        " pcpu   start_ns   end_ns   run    pay\n"
-        " ─────────────────────────────────────\n"
-        " 0             0        3   a      a\n"
-        " 0             3       10   idle\n"
+        " pcpu   start    end   run    pay\n"
+        " ────────────────────────────────\n"
+        " 0        0ns    3ns   a      a\n"
+        " 0        3ns   10ns   idle\n"
     )
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A real browser opens the report: no errors, the timeline is drawn, and it moves."""
 
+import base64
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from tests.report import sample
@@ -180,3 +182,28 @@ def test_a_comparison_opens_without_errors(tmp_path: Path) -> None:
     results = [sample.result("ptps"), sample.result("crps")]
     compare_report(path, results, [sample.trace(tmp_path)] * 2)
     assert "All jobs" in opened(path, tmp_path)
+
+
+def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:
+    keep = """
+      URL.createObjectURL = (blob) => {
+        const reader = new FileReader();
+        reader.onload = () => { document.body.dataset[blob.type.slice(6, 9)] = reader.result; };
+        reader.readAsDataURL(blob);
+        return "#";
+      };
+      document.querySelector("[data-do=svg]").click();
+      document.querySelector("[data-do=png]").click();
+    """
+    dom = opened(acted(page, keep), tmp_path, "#zoom=0,24ns")
+    found = dict(re.findall(r'data-(svg|png)="[^"]*base64,([^"]+)"', dom))
+    saved = {kind: base64.b64decode(text) for kind, text in found.items()}
+    assert saved["png"].startswith(b"\x89PNG")
+    picture = ET.fromstring(saved["svg"])
+    tags = [element.tag.rpartition("}")[2] for element in picture.iter()]
+    assert tags.count("rect") > 20
+    texts = {
+        "".join(element.itertext()) for element in picture.iter() if element.tag[-4:] == "text"
+    }
+    assert {"pcpu 0", "high", "remaining budgets", "20 ns"} <= texts
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 24)

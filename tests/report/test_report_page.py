@@ -118,7 +118,9 @@ def test_the_page_loads_nothing(tmp_path: Path) -> None:
     for page in pages:
         assert all(address.startswith("#") for address in page.addresses)
         assert "default-src 'none'" in page.source
-        assert not re.search(r"https?://|@import|url\(", page.source)
+        # The name of SVG is no address, and its own hatches are in it.
+        source = page.source.replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|@import|url\((?!#)", source)
 
 
 def test_without_a_trace_there_is_no_timeline(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def analyze(
     if as_json:
         click.echo(json_text(result))
     else:
-        _show(result, tests=tests)
+        _show(result, system.policies_text(), tests=tests)
         if system.overruns:
             click.echo("overruns are not analysed: bounds hold while every wcet does")
             if isolation:
@@ -111,7 +111,7 @@ def _plot(plot: str, found: Explanation, system_file: str) -> None:
         write(path, found, shown_name(system_file))
 
 
-def _show(result: AnalysisResult, *, tests: bool) -> None:
+def _show(result: AnalysisResult, policies: str, *, tests: bool) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.analysis import (
         analysis_tables,
@@ -124,7 +124,7 @@ def _show(result: AnalysisResult, *, tests: bool) -> None:
     from hyperperiod.cli.tables.cells import bound_text, budget_text, verdict_text
 
     screen = Screen()
-    title = f"{result.system} under {result.policy}: schedulable? "
+    title = f"{result.system} under {policies}: schedulable? "
     screen.line(title, verdict_text(result.schedulable))
     for table in analysis_tables(result):
         screen.table(table)

@@ -76,7 +76,7 @@ def execute(order: RunOrder) -> int:
     if order.as_json:
         click.echo(json_text(result))
     else:
-        _show(result)
+        _show(result, system)
     return exit_code(result)
 
 
@@ -260,13 +260,14 @@ def _why_not_exact(host: str) -> str:
     return text
 
 
-def _show(result: RunResult) -> None:
+def _show(result: RunResult, system: System) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import OPEN, Styled
     from hyperperiod.cli.tables.run import misses_text, run_tables
 
     screen = Screen()
-    title = f"{result.system} under {result.policy} on {result.host}"
+    policies = system.policies_text(result.horizon_ns)
+    title = f"{result.system} under {policies} on {result.host}"
     horizon = format_time(result.horizon_ns)
     screen.line(f"{title}, {horizon}: ", misses_text(result))
     if result.interrupted:

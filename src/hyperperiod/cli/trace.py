@@ -11,13 +11,18 @@ from typing import Any
 import click
 
 from hyperperiod.cli import complete
-from hyperperiod.cli.options import json_option, read_time, wide_option
+from hyperperiod.cli.options import json_option, read_maybe, read_name, read_time, wide_option
 
 trace_argument = click.argument("trace_file", metavar="FILE", shell_complete=complete.files)
 csv_option = click.option(
     "as_csv", "--csv", is_flag=True, help="CSV instead of a table, with times in nanoseconds."
 )
 ns_option = click.option("in_ns", "--ns", is_flag=True, help="Times in nanoseconds.")
+
+
+def _read_instant(ctx: click.Context, param: click.Parameter, text: str) -> int:
+    """An instant of a run as whole nanoseconds; 0 needs no unit, as in addresses of reports."""
+    return 0 if text in ("0", "0ns", "0us", "0ms", "0s") else read_time(ctx, param, text)
 
 
 @click.group()
@@ -48,6 +53,35 @@ def convert(trace_file: str, output: str) -> None:
     with whole_file(output, "OUTPUT") as path, bar(f"writing {output}", len(records)) as progress:
         assert path is not None, "there is an output"
         write(header, records, path, progress)
+
+
+@trace.command()
+@trace_argument
+@click.option(
+    "from_ns", "--from", callback=_read_instant, default="0s", metavar="TIME", help="From here on."
+)
+@click.option(
+    "to_ns", "--to", callback=read_maybe, metavar="TIME", help="Up to here. Default: the horizon."
+)
+@click.option(
+    "picture",
+    "--out",
+    required=True,
+    callback=read_name(".svg"),
+    shell_complete=complete.files,
+    metavar="FILE.svg",
+    help="Where to.",
+)
+def draw(trace_file: str, from_ns: int, to_ns: int | None, picture: str) -> None:
+    """Draw who ran and who paid between two instants as a picture."""
+    from hyperperiod.report.schedule import schedule_svg
+    from hyperperiod.whole_file import require_different, whole_file
+
+    require_different({"FILE": trace_file, "--out": picture})
+    header, records = _read(trace_file)
+    with whole_file(picture, "--out") as path:
+        assert path is not None, "there is an output"
+        path.write_text(schedule_svg(header, records, from_ns, to_ns), encoding="utf-8")
 
 
 @trace.command()

@@ -32,6 +32,7 @@ from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import Policy, PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
 from hyperperiod.model.stolen import Stolen, thefts_fit
+from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
 from hyperperiod.model.words import Sbf
 
@@ -154,6 +155,12 @@ class System(Part):
         yield from flows_through(self.flows, self.domains)
         yield from thefts_fit(self.stolen, self.pcpus)
         yield from overruns_of_tasks(self.overruns, self.domains)
+
+    def policies_text(self, horizon_ns: int | None = None) -> str:
+        """The policies of a run of that length, or of any: `ptps, then crps from 2s`."""
+        later = [one for one in self.swaps if horizon_ns is None or one.at_ns < horizon_ns]
+        named = [f"{one.policy} from {format_time(one.at_ns)}" for one in later]
+        return ", then ".join([str(self.policy), *named])
 
     def missing_pins(self) -> Iterator[Finding]:
         """The findings on the domains that a partitioned policy still has to be told a pcpu for.

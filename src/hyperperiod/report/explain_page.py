@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from hyperperiod.analysis.explain.text import headline
 from hyperperiod.analysis.explain_result import ExplainCurves, Explanation
 from hyperperiod.model import InputError, format_time
 from hyperperiod.report.folding import fold
@@ -44,7 +45,6 @@ def explain_picture(path: Path, found: Explanation, file: str) -> None:
 
 def explain_page(path: Path, found: Explanation, file: str) -> None:
     """Write the page; an InputError about `file` if there is nothing to draw."""
-    head, _, rest = found.text.partition("\n")
     render(
         path,
         "explain.html.j2",
@@ -55,10 +55,9 @@ def explain_page(path: Path, found: Explanation, file: str) -> None:
             for window in found.windows
         ],
         verdict={True: "good", False: "bad", None: "open"}[found.schedulable],
-        head=head,
+        head=headline(found),
         words=_paragraphs(found),
         picture=line_svg(_chart(found, file)),
-        text=rest,
     )
 
 
@@ -77,7 +76,7 @@ def _chart(found: Explanation, file: str) -> LineChart:
     supply = Curve(_supply_name(found, curves), _pairs(curves.supply))
     max_ns = max(amount for _, amount in curves.demand + curves.supply)
     return LineChart(
-        title=found.text.partition("\n")[0] if len(found.text) < 90 else _title(found),
+        title=_title(found),
         subtitle=_subtitle(found),
         x_scale=time_scale("length of the window", curves.end_ns),
         y_scale=time_scale("time on the pcpu", max_ns),

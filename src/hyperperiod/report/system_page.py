@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
 from hyperperiod.hosts.result import RunDomain, RunFlow, RunResult, RunVcpu
 from hyperperiod.model import System
@@ -25,6 +26,7 @@ from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import Chosen, choose
+from hyperperiod.runs import policy_verdicts
 from hyperperiod.trace.format import end_ns, is_interrupted, read
 
 _VERDICTS: Final = {
@@ -184,7 +186,8 @@ def write_report(
         system=system,
         result=result,
         rules=_rules(system),
-        verdicts=verdicts(analysis, result),
+        policies=system.policies_text(result.horizon_ns),
+        verdicts=verdicts(system, analysis, result),
         spare=analysis.spare,
         domains=fold(domains, [row.trouble for row in domains]),
         tasks=fold(tasks, [row.trouble for row in tasks]),
@@ -231,9 +234,9 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
 
 
-def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Statement]:
+def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     """What the analysis proves, what the run saw, and whether they agree."""
-    found = [_analysis_verdict(analysis), _run_verdict(result)]
+    found = [_analysis_verdict(system, analysis), _run_verdict(result)]
     overruns = result.overruns
     if overruns is not None:
         tone = "bad" if any(one.hurt and not one.overruns for one in overruns.entries) else "good"
@@ -242,8 +245,16 @@ def verdicts(analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     return found
 
 
-def _analysis_verdict(analysis: AnalysisResult) -> Statement:
+def _analysis_verdict(system: System, analysis: AnalysisResult) -> Statement:
+    """The verdict on the whole, or where policies follow one another, on each by itself."""
     tone, word = _VERDICTS[analysis.schedulable]
+    if system.swaps and analysis.schedulable is None:
+        each = [
+            f"{name}: {_VERDICTS[holds][1]}" for name, holds in policy_verdicts(Analysis(system))
+        ]
+        text = f"As the system starts, under each policy by itself: {'; '.join(each)}."
+        title = f"Analysis: {word} under {system.policies_text()}"
+        return Statement(tone, title, text, analysis.reason.rstrip("."))
     text = {
         True: "Every task meets every deadline, whatever the jobs within their limits do.",
         False: "Not every deadline is guaranteed: some can be missed. The tables show where.",
@@ -431,10 +442,10 @@ def _charts(
 
 
 def _rules(system: System) -> str:
-    """The policy by its rules; empty if that is how it is called anyway."""
+    """The policy by its rules; empty if it is called so anyway, or is one of several."""
     policy = system.policy
     rules = f"{policy.budget} + {policy.order} + {policy.slack}, {policy.scope}"
-    return "" if policy.name is None else f"= {rules}"
+    return "" if policy.name is None or system.swaps else f"= {rules}"
 
 
 def _overheads(system: System) -> list[tuple[str, int]]:

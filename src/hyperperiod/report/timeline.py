@@ -15,6 +15,7 @@ import numpy as np
 from hyperperiod.report.meter import Meter
 from hyperperiod.report.palette import color, pattern
 from hyperperiod.report.state import State, job_keys, states_before
+from hyperperiod.report.swaps import swaps
 from hyperperiod.report.windows import Chosen, ReportWindow, view_of
 from hyperperiod.trace.format import (
     EXTRA,
@@ -31,7 +32,7 @@ from hyperperiod.trace.format import (
     signed,
 )
 from hyperperiod.trace.interval_arrays import interval_arrays
-from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS, Record, each
+from hyperperiod.trace.records import Record, each
 
 OLDER: Final = 64
 """Jobs of one task, released before a window and not finished in it, that the window shows."""
@@ -166,7 +167,7 @@ def _window(
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
         "waiting": waiting,
-        "swaps": _swaps(shown),
+        "swaps": [list(swap) for swap in swaps(header, shown)],
         "moments": [
             {
                 "title": moment.title,
@@ -325,17 +326,3 @@ def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list
     for (task, _), job in found.items():
         rows[task] += job
     return rows, waiting
-
-
-def _swaps(records: Records) -> list[list[int | str]]:
-    """Each once: pcpus that swap one by one do so at nearly the same time."""
-    swaps: list[list[int | str]] = []
-    first = (records["kind"] == Kind.SWAP) & np.isin(records["pcpu"], (0, NONE))
-    for record in each(records[first]):
-        rules = (
-            BUDGETS[record.value & 0xFF],
-            ORDERS[record.value >> 8 & 0xFF],
-            SLACKS[record.value >> 16 & 0xFF],
-        )
-        swaps.append([record.time_ns, " + ".join(rules)])
-    return swaps

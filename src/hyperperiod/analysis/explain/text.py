@@ -46,7 +46,7 @@ def format_text(found: Explanation, width: int = WIDTH) -> str:
     def wrapped(text: str, indent: str = "") -> list[str]:
         return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=True)
 
-    lines = wrapped(_head(found))
+    lines = wrapped(headline(found))
     lines += [line for fact in _facts(found) for line in wrapped(f"  {fact}", indent="    ")]
     if found.critical_instant:
         lines += ["", *wrapped(f"Critical instant: {found.critical_instant}.")]
@@ -60,7 +60,8 @@ def format_text(found: Explanation, width: int = WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _head(found: Explanation) -> str:
+def headline(found: Explanation) -> str:
+    """Whether the subject is in time, and why not, in one sentence."""
     name = found.subject
     what = "gets its budget" if found.kind == "server" else "meets its deadline"
     if found.schedulable:
