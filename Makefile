@@ -215,9 +215,10 @@ lock: build
 deps:
 	@$(STEP) "packages" tools/install_packages
 
-## make wheels       what is released, into dist/: wheels for x86_64 and aarch64, and the sources
+## make wheels       wheels for x86_64 and aarch64 and the sources, into dist/, for the Pythons that
+##                   are there; ALL=1: all of a release, or an error
 wheels: $(UV)
-	@$(STEP) "wheels" $(PYTHON) tools/make_wheels.py
+	@$(STEP) "wheels" $(PYTHON) tools/make_wheels.py $(if $(ALL),--all)
 
 ## make release VERSION=X.Y.Z  checks, tests, builds dist/ and tags; publishes nothing
 release:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds what is released into dist/: tools/make_wheels.py [x86_64|aarch64]...
+"""Builds what is released into dist/: tools/make_wheels.py [--all] [x86_64|aarch64]...
 
 Two wheels for each architecture: one for CPython 3.11 and one, of the stable ABI, for 3.12 and
 later; then the source distribution. The compiler is Zig's clang, a package of PyPI, which links
@@ -10,7 +10,8 @@ symbols that are asked for in the end and gives the manylinux tag, abi3audit say
 stable ABI is kept, and twine whether PyPI takes the files. Tools and versions are those of the
 group `wheels` in uv.lock.
 
-The Pythons must be there: 3.11 and one from 3.12 on.
+Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels are left out, which
+is said; with --all, as for a release, that is an error.
 """
 
 import os
@@ -42,14 +43,13 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-def environment(name: str, version: str) -> Path:
-    """An environment with the locked tools for a Python; where its programs are."""
+def environment(name: str, version: str) -> Path | None:
+    """The folder of programs of an environment with the locked tools; None without that Python."""
     found = subprocess.run(
         [UV, "python", "find", "--system", version], capture_output=True, text=True, check=False
     )
     if found.returncode != 0:
-        print(f"error: no Python {version}, needed for the wheel for {name}", file=sys.stderr)
-        sys.exit(LACKS)
+        return None
     folder = WORK / name.replace(" ", "-")
     run(
         UV, "sync", "--quiet", "--frozen", "--only-group", "wheels", "--python",
@@ -121,24 +121,33 @@ def wheel(name: str, bin_folder: Path, arch: str) -> None:
 
 def main() -> int:
     """Builds everything anew, and says what there is."""
-    wanted = sys.argv[1:] or ARCHITECTURES
+    words = sys.argv[1:]
+    wanted = [word for word in words if word != "--all"] or ARCHITECTURES
     if not set(wanted) <= set(ARCHITECTURES):
         print(f"error: found {' '.join(wanted)}; allowed: {' '.join(ARCHITECTURES)}",
               file=sys.stderr)  # fmt: skip
         return 2
-    environments = {name: environment(name, version) for name, version in PYTHONS.items()}
+    found = {name: environment(name, version) for name, version in PYTHONS.items()}
+    environments = {name: folder for name, folder in found.items() if folder}
+    lacking = [f"{name} (no Python {PYTHONS[name]})" for name in found if name not in environments]
+    if lacking and ("--all" in words or not environments):
+        print(f"error: no wheel for CPython, {', '.join(lacking)}", file=sys.stderr)
+        return LACKS
     shutil.rmtree(DIST, ignore_errors=True)
     for arch in wanted:
         for name, bin_folder in environments.items():
             print(f"wheel for CPython, {name}, {arch}", flush=True)
             wheel(name, bin_folder, arch)
-    tools = environments["stable ABI"]
+    tools = next(iter(environments.values()))
     run(tools / "python", "-m", "build", "--no-isolation", "--sdist", "--outdir", DIST)
     made = sorted(DIST.iterdir())
-    run(tools / "abi3audit", "--strict", *(path for path in made if "-abi3-" in path.name))
+    if abi3 := [path for path in made if "-abi3-" in path.name]:
+        run(tools / "abi3audit", "--strict", *abi3)
     run(tools / "twine", "check", "--strict", *made)
     for path in made:
         print(f"{path.relative_to(TOP)}: {path.stat().st_size // 1024} KiB")
+    if lacking:
+        print(f"left out, and needed for a release: wheels for CPython, {', '.join(lacking)}")
     return 0
 
 

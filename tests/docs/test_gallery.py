@@ -40,6 +40,7 @@ def test_every_figure_is_there() -> None:
         assert part.claims == marked[0]
         assert part.holds == part.text.count("**holds** (the paper's): ")
         if name in NAMES:
+            assert PAGE.index(f'<a href="#{name}"><img ') < PAGE.index("| in the paper")
             ET.fromstring(gallery.picture_of(name).read_text())
 
 
