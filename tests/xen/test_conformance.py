@@ -37,7 +37,7 @@ from tests.xen.robust import (
     swapped,
 )
 
-from hyperperiod.model import Scope, System, with_policy
+from hyperperiod.model import Scope, System, load_system, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.trace.compare import Trace, compare
 from hyperperiod.trace.format import NONE, Kind
@@ -85,6 +85,28 @@ def test_one_policy_alone_decides_as_it_does_among_others(tmp_path: Path) -> Non
 def test_all_systems_of_each_preset(preset: str, tmp_path: Path) -> None:
     for number in NUMBERS[preset][2:]:
         agree(candidate(preset, number), tmp_path)
+
+
+def test_overruns_are_those_of_the_simulator(tmp_path: Path) -> None:
+    """Every third job needs a second budget, and holds up the other task of its domain."""
+    text = """
+        name = "overruns"
+        policy = "ds"
+        overrun = [{ task = "a.t", factor = 2.5, every = 3, from = "70ms" }]
+        [[domain]]
+        name = "a"
+        interface = { period = "10ms", budget = "4ms" }
+        task = [
+            { name = "t", period = "20ms", wcet = "2.3ms", etf = 0.8 },
+            { name = "u", period = "40ms", wcet = "1.2ms", offset = "1ms" },
+        ]
+        [[domain]]
+        name = "b"
+        interface = { period = "15ms", budget = "5ms" }
+        task = [{ name = "x", period = "30ms", wcet = "3.1ms", offset = "500us" }]
+    """
+    (tmp_path / "overruns.toml").write_text(text)
+    agree(load_system(tmp_path / "overruns.toml"), tmp_path)
 
 
 FEW = {2: 3, 4: 1}
