@@ -66,6 +66,15 @@ def error_text(error: OSError) -> str:
     return os.strerror(error.errno).lower() if error.errno else str(error)
 
 
+def unwritable(
+    name: str, key: str, error: OSError, allowed: str = WRITABLE
+) -> InputError | MissingError:
+    """What to raise for a place that cannot be written: a full disk is the machine's fault."""
+    if error.errno in NO_ROOM:
+        return MissingError(f"{name}: {error_text(error)}")
+    return InputError(name, None, key, error_text(error), allowed)
+
+
 def require_writable(name: str | None, key: str) -> None:
     """InputError if `whole_file` could not write there: to be known before long work begins."""
     if name is not None and not is_device(name):
@@ -115,9 +124,7 @@ def _draft(target: Path, name: str, key: str) -> Path:
         os.fchmod(handle, 0o666 & ~mask)
         os.close(handle)
     except OSError as error:
-        if error.errno in NO_ROOM:
-            raise MissingError(f"{name}: {error_text(error)}") from None
-        raise InputError(name, None, key, error_text(error), WRITABLE) from None
+        raise unwritable(name, key, error) from None
     except ValueError:
         raise InputError(repr(name), None, key, "a null in the name", "a file name") from None
     return Path(draft)

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
-from hyperperiod.cli import main
+from hyperperiod.cli import execute, main
+from hyperperiod.hosts import sim
 from hyperperiod.model.load import FILE_LIMIT_BYTES
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -167,6 +171,37 @@ def test_unwritable_places(option: str, ending: str, tmp_path: Path) -> None:
     folder.mkdir()
     assert f"{option}: found a directory" in refuse("simulate", GOOD, option, str(folder)).stderr
     assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", GOOD, "--trace", "/proc/run.hpt"],
+        ["simulate", GOOD, "--report", "/proc/run.html"],
+        ["export", GOOD, "--to", "csv", "--out", "/proc/none/out"],
+        ["examples", "overload", "--into", "/proc/none"],
+        ["fit", GOOD, "-o", "/proc/run.toml"],
+    ],
+)
+def test_an_unwritable_place_has_one_exit_code(arguments: list[str]) -> None:
+    assert ": found " in refuse(*arguments).stderr
+
+
+def test_a_trace_that_will_fill_the_disk_is_told_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute, "JUDGED_BYTES", 50_000)
+    monkeypatch.setattr(sim, "INSTANTS_AT_ONCE", 100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=500_000))
+    file = tmp_path / "run.hpt"
+    words = ["simulate", GOOD, "--trace", str(file), "--horizon"]
+    said = CliRunner().invoke(main, [*words, "100s"]).stderr
+    found = re.findall(
+        r"warning: the trace will take about \d+ MiB, .*: --horizon (\S+) fits", said
+    )
+    assert len(found) == 1, said
+    assert CliRunner().invoke(main, [*words, found[0]]).stderr == ""
+    assert file.stat().st_size < 600_000
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def _first_line(path: Path) -> str:
 def _copy(files: Mapping[str, Path], name: str, folder: Path) -> Path:
     """Copies an example into a folder; InputError for an unknown name and for a file in the way."""
     from hyperperiod.model.errors import InputError, did_you_mean
+    from hyperperiod.whole_file import unwritable
 
     if name not in files:
         allowed = "a name that `hyperperiod examples` lists" + did_you_mean(name, files)
@@ -89,4 +90,6 @@ def _copy(files: Mapping[str, Path], name: str, folder: Path) -> Path:
         raise InputError(str(target), None, "--into", found, "another folder") from None
     except NotADirectoryError:
         raise InputError(str(folder), None, "--into", "a file", "a folder") from None
+    except OSError as error:
+        raise unwritable(str(target), "--into", error) from None
     return target

@@ -20,7 +20,7 @@ from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.model import Policy, System, format_time
 from hyperperiod.model.result_object import json_text
-from hyperperiod.whole_file import require_different, whole_file
+from hyperperiod.whole_file import require_different, unwritable, whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from hyperperiod.hosts.result import RunResult
 
 
+JUDGED_BYTES = 16 << 20
+"""How much of a trace says how large all of it will be."""
+NS_PER_MS = 1_000_000
 MACHINES = ("xen", "linux")
 """Hosts whose runs need a machine of their own."""
 
@@ -128,9 +131,35 @@ def run_on(
             horizon_ns=horizon_ns,
             seed=seed,
             trace_path=trace_path,
-            progress=progress,
+            progress=progress
+            if trace_path is None
+            else _room_told(progress, trace_path, horizon_ns),
             analysis=analysis,
         )
+
+
+def _room_told(progress: Progress, trace_path: Path, horizon_ns: int) -> Progress:
+    """The same function, which warns once if a trace that grows as it has so far fills the disk."""
+    import shutil
+
+    told = False
+
+    def watched(now_ns: int) -> None:
+        nonlocal told
+        progress(now_ns)
+        size = 0 if told else trace_path.stat().st_size
+        if size < JUDGED_BYTES:
+            return
+        told = True
+        needed, free = size * horizon_ns // now_ns, shutil.disk_usage(trace_path.parent).free
+        if needed - size > free:
+            fits = format_time(now_ns * (size + free) // size // NS_PER_MS * NS_PER_MS)
+            text = (
+                f"warning: the trace will take about {needed >> 20} MiB, and {free >> 20} MiB are"
+            )
+            click.echo(f"{text} free: --horizon {fits} fits", err=True)
+
+    return watched
 
 
 def _run_on_machine(
@@ -151,6 +180,11 @@ def _run_on_machine(
     folder = host_folder(host, system.name)
     trace, result_file, log = folder / "run.hpt", folder / "result.json", folder / "console.log"
     before = _changed(log)
+    try:
+        with made_folder(folder):
+            pass
+    except OSError as error:
+        raise unwritable(str(folder), "out", error, "a folder that can be made here") from None
     with made_folder(folder), whole_file(str(trace), "out") as recorded:
         assert recorded is not None, "it was named"
         try:

@@ -9,7 +9,6 @@ The list of its files in `export.json` says what belongs to an export.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import shutil
@@ -17,14 +16,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hyperperiod.model import InputError, MissingError
+from hyperperiod.model import InputError
+from hyperperiod.whole_file import unwritable
 
 MANIFEST = "export.json"
 KEY = "--out"
 ALLOWED = "a new folder, an empty one, or one with an earlier export and nothing else"
-
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Why what was begun in the right place cannot be written to its end."""
 
 
 def write_folder(target: Path, files: Mapping[str, str | bytes | Path], about: object) -> bool:
@@ -42,7 +39,7 @@ def write_folder(target: Path, files: Mapping[str, str | bytes | Path], about: o
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(str(target), KEY, error, ALLOWED) from None
     return replaced
 
 
@@ -110,11 +107,3 @@ def _fill(folder: Path, files: Mapping[str, str | bytes | Path], about: object) 
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         if isinstance(content, str) and content.startswith("#!"):
             path.chmod(0o777 & ~mask)
-
-
-def _unwritable(target: Path, error: OSError) -> InputError | MissingError:
-    """What is said of a full disk, which is the machine's, and of a place that does not do."""
-    reason = (error.strerror or "an unwritable place").lower()
-    if error.errno in DISK_ERRORS:
-        return MissingError(f"{target}: {reason}")
-    return InputError(str(target), None, KEY, reason, ALLOWED)

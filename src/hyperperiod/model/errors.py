@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 PROBLEM_LIMIT = 50
 """More problems than this help nobody."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the operating system says where the place is right and the disk is full."""
 
 
