@@ -54,6 +54,15 @@ HP_FN hp_u64 hp_bound_to(const struct hp_core *core, hp_u32 vcpu) {
     return core->affinity[HP_INDEX(vcpu, HP_VCPUS)];
 }
 
+/* The server's budget and period, as they are until its next refill. */
+HP_FN hp_u64 hp_budget_ns(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].budget_ns;
+}
+
+HP_FN hp_u64 hp_period_ns(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].period_ns;
+}
+
 /* What remains of this server's budget; below zero: its debt. */
 HP_FN hp_i64 hp_remaining_ns(const struct hp_core *core, hp_u32 vcpu) {
     return core->server[HP_INDEX(vcpu, HP_VCPUS)].remaining_ns;

@@ -232,12 +232,16 @@ class Run {
     nb::list vcpus() const {
         nb::list list;
 
-        for (const VcpuCount &vcpu : simulation_->vcpus()) {
+        for (std::size_t id = 0; id < simulation_->vcpus().size(); id++) {
+            const VcpuCount &vcpu = simulation_->vcpus()[id];
+            const PeriodCount periods = simulation_->periods(id);
             nb::dict counts;
 
             counts["supply_ns"] = vcpu.supply_ns;
             counts["donated_ns"] = vcpu.donated_ns;
             counts["moved_here"] = vcpu.moved_here;
+            counts["periods"] = nb::make_tuple(periods.wanted, periods.cut_short,
+                                               periods.least_supply_ns, periods.latest_ns);
             list.append(counts);
         }
         return list;
@@ -379,6 +383,7 @@ void bind_scenario(nb::module_ &module) {
                 self.thefts.push_back({pcpu, period_ns, duration_ns, offset_ns});
             },
             arg("pcpu"), arg("period_ns"), arg("duration_ns"), arg("offset_ns"))
+        .def("count_periods", [](Scenario &self) { self.count_periods = true; })
         .def("releases", &releases, arg("task"), arg("end_ns"))
         .def("source_releases", &source_releases, arg("flow"), arg("left_ns"), arg("end_ns"));
 }

@@ -47,11 +47,13 @@ void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value)
 #include "core/hyperperiod.h"
 #include "core/move.h"
 
+class Engine;
+
 // One lock domain, and what the simulator keeps beside it. The core is the first member, so
 // that a note can be traced back to this.
 struct LockDomain {
     hp_core core;
-    Recorder *recorder;
+    Engine *listens; // to its notes; null: nobody
     u32 first_pcpu;
     u32 unpaid_refills;       // noted since the last pick
     u32 unpaid_wakes;         // arrivals since the last pick
@@ -59,18 +61,6 @@ struct LockDomain {
 
     u32 global(u32 vcpu) const { return vcpu < HP_VCPUS ? vcpu_of[vcpu] : vcpu; }
 };
-
-inline void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value) {
-    // The engine owns every core that can make a note, and none of them is const.
-    auto *lock = const_cast<LockDomain *>(reinterpret_cast<const LockDomain *>(core));
-    const bool refill = kind == HP_NOTE_REPLENISH;
-
-    lock->unpaid_refills += refill;
-    if (lock->recorder->on())
-        lock->recorder->add(now_ns, {.event = refill ? Event::replenish : Event::deplete,
-                                     .value = value,
-                                     .vcpu = lock->global(vcpu)});
-}
 
 static_assert(NONE == HP_NONE && SPARE == HP_SPARE && NEVER == HP_NEVER);
 
@@ -120,6 +110,8 @@ class Engine final : public Simulation {
 
     Ns advance(Ns until_ns, u64 instants) override;
     void finish(Ns end_ns) override;
+    // The core of a lock domain tells of a refill or a depletion.
+    void noted(LockDomain &lock, bool is_refill, u32 vcpu, i64 value);
 
   private:
     struct Vcpu {
@@ -244,6 +236,8 @@ class Engine final : public Simulation {
     u64 kicked(LockDomain &lock);
     void pick(u32 id, bool interrupted);
     void close_grant(u32 id);
+    Ns pays_since_ns(u32 vcpu) const;
+    void forget_period(u32 vcpu);
     Ns overhead_ns(LockDomain &lock, u32 id, u32 run, bool interrupted);
 
     void dispatch();
@@ -259,6 +253,7 @@ class Engine final : public Simulation {
     }
 
     Ns now_ns_ = 0;
+    u32 budget_rule_;           // in force
     Ns next_source_ns_ = NEVER; // of sources_
     Ns next_theft_ns_ = NEVER;  // when one begins or ends
     bool overheads_;
@@ -283,6 +278,15 @@ class Engine final : public Simulation {
     u64 dirty_ = 0;    // something else may be executed here from now on
     std::vector<Finished> finished_;
 };
+
+inline void note(const struct hp_core *core, u32 kind, u64, u32 vcpu, u64 value) {
+    // The engine owns every core that can make a note, and none of them is const.
+    auto *lock = const_cast<LockDomain *>(reinterpret_cast<const LockDomain *>(core));
+
+    lock->unpaid_refills += kind == HP_NOTE_REPLENISH;
+    if (lock->listens != nullptr)
+        lock->listens->noted(*lock, kind == HP_NOTE_REPLENISH, vcpu, static_cast<i64>(value));
+}
 
 } // namespace hyperperiod::sim::HP_SIM_CAPACITY
 

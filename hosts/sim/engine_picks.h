@@ -174,9 +174,11 @@ inline void Engine::close_grant(u32 id) {
         if (pcpu.pay != pcpu.run && pcpu.also != pcpu.run)
             given.donated_ns += span_ns;
     }
-    if (!trace_.on())
+    if (!trace_.on() && periods_.empty())
         return;
     for (const u32 payer : {pcpu.pay, pcpu.also}) {
+        if (payer < periods_.size() && pcpu.level == 0)
+            periods_[payer].pay(now_ns_ - span_ns, now_ns_);
         if (payer != NONE)
             trace_.add(now_ns_, {.event = Event::charge,
                                  .value = span_ns,
@@ -185,6 +187,40 @@ inline void Engine::close_grant(u32 id) {
                                  .payer = payer,
                                  .flags = flags});
     }
+}
+
+// Since when a vcpu has been paying by a grant that is not booked yet; NEVER: it is not.
+inline Ns Engine::pays_since_ns(u32 vcpu) const {
+    const u32 first = scenario_.global ? 0 : vcpus_[vcpu].lock;
+    const u32 last = scenario_.global ? scenario_.pcpus : first + 1;
+
+    for (u32 id = first; id < last; id++) {
+        if (pcpu_[id].level == 0 && (pcpu_[id].pay == vcpu || pcpu_[id].also == vcpu))
+            return pcpu_[id].start_ns;
+    }
+    return NEVER;
+}
+
+inline void Engine::noted(LockDomain &lock, bool is_refill, u32 local, i64 value) {
+    const u32 vcpu = lock.global(local);
+
+    trace_.add(now_ns_, {.event = is_refill ? Event::replenish : Event::deplete,
+                         .value = static_cast<u64>(value),
+                         .vcpu = vcpu});
+    if (vcpu >= periods_.size() || budget_rule_ == HP_BUDGET_SPORADIC)
+        return;
+    if (is_refill)
+        periods_[vcpu].refill({now_ns_, hp_deadline_ns(&lock.core, local),
+                               hp_period_ns(&lock.core, local), hp_budget_ns(&lock.core, local),
+                               value, budget_rule_ == HP_BUDGET_CBS},
+                              pays_since_ns(vcpu));
+    else
+        periods_[vcpu].deplete(now_ns_, pays_since_ns(vcpu));
+}
+
+// The period that a server is in counts no more, unless it is over.
+inline void Engine::forget_period(u32 vcpu) {
+    periods_[vcpu].forget(now_ns_, pays_since_ns(vcpu));
 }
 
 // What a pick costs. It is real time at the start of the grant that it makes: whoever pays for
@@ -314,8 +350,7 @@ inline void Engine::record_dispatch(u32 id, u32 task, u64 job) {
 // that is checked must be the same as one that is not. Then asks for the laws of guests.
 inline void Engine::check() {
     for (const LockDomain &lock : locks_) {
-        Recorder silent;
-        LockDomain copy{lock.core, &silent, lock.first_pcpu, 0, 0, {}};
+        LockDomain copy{lock.core, nullptr, lock.first_pcpu, 0, 0, {}};
         const u32 law = hp_check(&copy.core, now_ns_);
 
         if (law != HP_LAW_HOLDS)

@@ -7,9 +7,9 @@
 namespace hyperperiod::sim::HP_SIM_CAPACITY {
 
 inline Engine::Engine(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
-    : Simulation(scenario, std::move(recorder)), overheads_(scenario.overheads.any()),
-      trace_(*recorder_), pcpu_(scenario.pcpus), calendar_(static_cast<u32>(tasks_.size())),
-      sources_(static_cast<u32>(flows_.size())) {
+    : Simulation(scenario, std::move(recorder)), budget_rule_(scenario.policy.budget),
+      overheads_(scenario.overheads.any()), trace_(*recorder_), pcpu_(scenario.pcpus),
+      calendar_(static_cast<u32>(tasks_.size())), sources_(static_cast<u32>(flows_.size())) {
     make_locks();
     make_guests();
     for (u32 flow = 0; flow < flows_.size(); flow++)
@@ -41,7 +41,7 @@ inline void Engine::make_locks() {
     for (u32 i = 0; i < locks; i++) {
         LockDomain &lock = locks_.emplace_back();
 
-        lock.recorder = recorder_.get();
+        lock.listens = trace_.on() || scenario_.count_periods ? this : nullptr;
         lock.first_pcpu = i;
         require(hp_init(&lock.core, &config, 0));
     }
@@ -113,6 +113,8 @@ inline void Engine::finish(Ns end_ns) {
     }
     for (FlowRun &flow : flows_)
         flow.close(end_ns);
+    for (Periods &server : periods_)
+        server.finish(end_ns);
     trace_.add(end_ns, {.event = Event::end});
     trace_.flush();
 }

@@ -229,6 +229,8 @@ inline void Engine::arrive(u32 id) {
 
     trace_.add(now_ns_, {.event = Event::arrive, .vcpu = id});
     vcpu.working = true;
+    if (!periods_.empty())
+        periods_[id].arrive(now_ns_, pays_since_ns(id));
     lock.unpaid_wakes++;
     touched_ |= bit(vcpu.lock);
     hp_arrive(&lock.core, vcpu.local, now_ns_);
@@ -239,6 +241,8 @@ inline void Engine::depart(u32 id, u8 flags) {
 
     trace_.add(now_ns_, {.event = Event::depart, .vcpu = id, .flags = flags});
     vcpu.working = false;
+    if (!periods_.empty())
+        periods_[id].depart(now_ns_);
     if (vcpu.pcpu != NONE)
         departed_ |= bit(vcpu.pcpu);
     touched_ |= bit(vcpu.lock);
@@ -268,6 +272,9 @@ inline void Engine::swap_policy(const Policy &policy) {
         require(hp_set_policy(&locks_[i].core, &rules, now_ns_));
         touched_ |= bit(i);
     }
+    for (u32 vcpu = 0; vcpu < periods_.size(); vcpu++)
+        forget_period(vcpu);
+    budget_rule_ = policy.budget;
 }
 
 inline void Engine::change_interface(const Change &change) {
@@ -303,6 +310,8 @@ inline void Engine::move(u32 id, u32 pcpu) {
     vcpu.lock = pcpu;
     vcpu.local = static_cast<u32>(std::find(there.begin(), there.end(), id) - there.begin());
     require(hp_join(&locks_[pcpu].core, vcpu.local, &moving, now_ns_));
+    if (!periods_.empty())
+        forget_period(id);
     touched_ |= bit(pcpu);
     trace_.add(now_ns_, {.event = Event::move, .pcpu = pcpu, .vcpu = id});
 }

@@ -11,6 +11,7 @@
 
 #define HP_VCPUS 64u
 
+#include "hosts/sim/periods.h"
 #include "hosts/sim/recorder.h"
 #include "hosts/xen/ring.h"
 
@@ -34,6 +35,8 @@ void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value)
 #include "core/hyperperiod.h"
 #include "core/move.h"
 
+static_assert(NEVER == HP_NEVER);
+
 namespace nb = nanobind;
 
 class Replay;
@@ -54,15 +57,11 @@ class Replay {
     // Whether the answer, if there is one, was the same.
     bool play(const hp_record &record);
     void close();
-    void note(u32 kind, u64 now_ns, u32 vcpu, u64 value) {
-        const bool refill = kind == HP_NOTE_REPLENISH;
-
-        add(now_ns,
-            {.event = refill ? Event::replenish : Event::deplete, .value = value, .vcpu = vcpu});
-    }
+    void note(bool is_refill, u64 now_ns, u32 vcpu, u64 value);
 
     const hp_record &answer() const { return answer_; }
     const std::vector<hp_record> &trace() const { return trace_; }
+    const std::vector<Periods> &periods() const { return periods_; }
     bool started() const { return started_; }
     bool ended() const { return ended_; }
     u32 pcpus() const { return started_ ? hp_pcpus(&heard_->core) : 0; }
@@ -83,6 +82,8 @@ class Replay {
     u32 leave(u32 vcpu);
     u32 join(const hp_record &record);
     void charge(u32 pcpu);
+    Ns pays_since_ns(u32 vcpu) const;
+    void forget_period(u32 vcpu) { periods_[vcpu].forget(now_ns_, pays_since_ns(vcpu)); }
     void look_how_late(u32 pcpu);
     void look_for_wrong();
     void check();
@@ -104,6 +105,7 @@ class Replay {
     std::unique_ptr<Heard> heard_;
     std::vector<hp_record> trace_;
     std::vector<Seat> seats_{HP_PCPUS};
+    std::vector<Periods> periods_{HP_VCPUS};
     hp_record answer_{};
     hp_config config_{};
     hp_moving moving_{}; // what the next vcpu that joins brings along, as far as it is known
@@ -113,13 +115,39 @@ class Replay {
     Ns lateness_ns_ = 0;
     bool started_ = false;
     bool ended_ = false;
+    bool closed_ = false;
 };
 
 void note(const struct hp_core *core, u32 kind, u64 now_ns, u32 vcpu, u64 value) {
     Replay *replay = reinterpret_cast<const Heard *>(core)->replay;
 
     if (replay != nullptr)
-        replay->note(kind, now_ns, vcpu, value);
+        replay->note(kind == HP_NOTE_REPLENISH, now_ns, vcpu, value);
+}
+
+void Replay::note(bool is_refill, u64 now_ns, u32 vcpu, u64 value) {
+    add(now_ns,
+        {.event = is_refill ? Event::replenish : Event::deplete, .value = value, .vcpu = vcpu});
+    if (vcpu >= HP_VCPUS || closed_ || config_.policy.budget == HP_BUDGET_SPORADIC)
+        return;
+    if (is_refill)
+        periods_[vcpu].refill({now_ns_, hp_deadline_ns(core(), vcpu), hp_period_ns(core(), vcpu),
+                               hp_budget_ns(core(), vcpu), static_cast<i64>(value),
+                               config_.policy.budget == HP_BUDGET_CBS},
+                              pays_since_ns(vcpu));
+    else
+        periods_[vcpu].deplete(now_ns_, pays_since_ns(vcpu));
+}
+
+// Since when a vcpu has been paying by a grant that is not charged yet; NEVER: it is not.
+Ns Replay::pays_since_ns(u32 vcpu) const {
+    for (u32 pcpu = 0; pcpu < pcpus(); pcpu++) {
+        const hp_grant &grant = seats_[pcpu].grant;
+
+        if (grant.level == 0 && (grant.pay == vcpu || grant.also == vcpu))
+            return grant.start_ns;
+    }
+    return NEVER;
 }
 
 void Replay::add(Ns now_ns, const Entry &entry) {
@@ -136,6 +164,8 @@ void Replay::add(Ns now_ns, const Entry &entry) {
 bool Replay::play(const hp_record &record) {
     // Two pcpus may read the clock in another order than they get the lock.
     now_ns_ = std::max<Ns>(now_ns_, record.time);
+    if (now_ns_ > end_ns_)
+        close();
     switch (record.kind) {
     case HP_RECORD_QUANTUM:
         // A core begins, perhaps again: a pool's last pcpu left and another came. Its time is new.
@@ -201,6 +231,8 @@ void Replay::start(const hp_record &record) {
         throw std::invalid_argument("hp_init: error " + std::to_string(error));
     heard_->replay = this;
     started_ = true;
+    closed_ = false;
+    periods_.assign(HP_VCPUS, {});
     for (u32 pcpu = 0; pcpu < HP_PCPUS; pcpu++) {
         seats_[pcpu] = {*hp_granted(&heard_->core, pcpu), now_ns_};
     }
@@ -215,10 +247,12 @@ void Replay::call(const hp_record &record) {
     switch (record.kind) {
     case HP_RECORD_ARRIVE:
         add(now_ns_, {.event = Event::arrive, .vcpu = record.vcpu});
+        periods_.at(record.vcpu).arrive(now_ns_, pays_since_ns(record.vcpu));
         hp_arrive(core(), record.vcpu, now_ns_);
         break;
     case HP_RECORD_DEPART:
         add(now_ns_, {.event = Event::depart, .vcpu = record.vcpu});
+        periods_.at(record.vcpu).depart(now_ns_);
         hp_depart(core(), record.vcpu, now_ns_);
         break;
     case HP_RECORD_SWAP: {
@@ -226,6 +260,9 @@ void Replay::call(const hp_record &record) {
 
         add(now_ns_, {.event = Event::swap, .value = record.value & 0xffffff});
         error = hp_set_policy(core(), &policy, now_ns_);
+        config_.policy = policy;
+        for (u32 vcpu = 0; vcpu < HP_VCPUS; vcpu++)
+            forget_period(vcpu);
         break;
     }
     case HP_RECORD_SET_SPARE:
@@ -239,6 +276,7 @@ void Replay::call(const hp_record &record) {
         break;
     case HP_RECORD_REMOVE:
         error = hp_remove(core(), record.vcpu, now_ns_);
+        forget_period(record.vcpu);
         break;
     case HP_RECORD_LEAVE:
         error = leave(record.vcpu);
@@ -318,6 +356,8 @@ u32 Replay::leave(u32 vcpu) {
             *payer = *payer == vcpu ? u32{HP_NONE} : *payer;
     }
     add(now_ns_, {.event = Event::move, .vcpu = vcpu});
+    forget_period(vcpu);
+    periods_[vcpu].depart(now_ns_);
     return hp_leave(core(), vcpu, &left, now_ns_);
 }
 
@@ -326,7 +366,12 @@ u32 Replay::join(const hp_record &record) {
 
     moving.params = params_of(record);
     add(now_ns_, {.event = Event::move, .pcpu = first_pcpu_, .vcpu = record.vcpu});
-    return hp_join(core(), record.vcpu, &moving, now_ns_);
+    const u32 error = hp_join(core(), record.vcpu, &moving, now_ns_);
+
+    forget_period(record.vcpu);
+    if (moving.working)
+        periods_[record.vcpu].arrive(now_ns_, NEVER);
+    return error;
 }
 
 // Answers as the ring has them.
@@ -365,6 +410,8 @@ void Replay::charge(u32 pcpu) {
     if (now_ns <= grant.start_ns)
         return;
     for (const u32 payer : {grant.pay, grant.also}) {
+        if (payer < HP_VCPUS && grant.level == 0)
+            periods_[payer].pay(grant.start_ns, now_ns);
         if (payer != HP_NONE)
             add(now_ns, {.event = Event::charge,
                          .value = now_ns - grant.start_ns,
@@ -387,10 +434,15 @@ void Replay::look_for_wrong() {
     }
 }
 
+// The trace ends, and with it what is counted.
 void Replay::close() {
+    if (std::exchange(closed_, true))
+        return;
     now_ns_ = std::max(now_ns_, end_ns_);
     for (u32 pcpu = 0; pcpu < pcpus(); pcpu++)
         charge(pcpu);
+    for (Periods &server : periods_)
+        server.finish(end_ns_);
 }
 
 nb::bytes bytes_of(const std::vector<hp_record> &records) {
@@ -417,6 +469,14 @@ nb::dict replay_ring(const nb::bytes &ring, u32 first_pcpu, Ns end_ns) {
     result["pcpus"] = replay.pcpus();
     result["lateness_ns"] = replay.lateness_ns();
     result["trace"] = bytes_of(replay.trace());
+    nb::list periods;
+    for (const Periods &server : replay.periods()) {
+        const PeriodCount &found = server.count();
+
+        periods.append(
+            nb::make_tuple(found.wanted, found.cut_short, found.least_supply_ns, found.latest_ns));
+    }
+    result["periods"] = periods;
     return result;
 }
 

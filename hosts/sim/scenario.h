@@ -17,6 +17,7 @@ using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+using i64 = std::int64_t;
 using Ns = u64; // a point in virtual time, or a span of it
 
 inline constexpr Ns NEVER = ~Ns{0};
@@ -140,7 +141,8 @@ struct Scenario {
     Ns spare_budget_ns = 0;
     Ns horizon_ns = 0;
     u64 seed = 1;
-    bool check = false; // ask the core for its conservation laws after every instant
+    bool count_periods = false; // whether servers get their budgets
+    bool check = false;         // ask the core for its conservation laws after every instant
     Overheads overheads;
     std::vector<Domain> domains;
     std::vector<Flow> flows;

@@ -12,7 +12,7 @@ namespace hyperperiod::sim {
 
 Simulation::Simulation(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
     : scenario_(scenario), recorder_(std::move(recorder)), given_(scenario.vcpus()),
-      pcpus_(scenario.pcpus) {
+      periods_(scenario.count_periods ? scenario.vcpus() : 0), pcpus_(scenario.pcpus) {
     for (u32 domain = 0; domain < scenario.domains.size(); domain++) {
         for (const Task &task : scenario.domains[domain].tasks) {
             tasks_.emplace_back(task, scenario.seed);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "hosts/sim/flow.h"
+#include "hosts/sim/periods.h"
 #include "hosts/sim/recorder.h"
 
 #include <memory>
@@ -50,6 +51,9 @@ class Simulation {
     const std::vector<TaskRun> &tasks() const { return tasks_; }
     const std::vector<FlowRun> &flows() const { return flows_; }
     const std::vector<VcpuCount> &vcpus() const { return given_; }
+    PeriodCount periods(std::size_t vcpu) const {
+        return periods_.empty() ? PeriodCount{} : periods_.at(vcpu).count();
+    }
     const std::vector<PcpuCount> &pcpus() const { return pcpus_; }
 
   protected:
@@ -60,6 +64,7 @@ class Simulation {
     std::vector<TaskRun> tasks_;
     std::vector<FlowRun> flows_;
     std::vector<VcpuCount> given_; // to each vcpu
+    std::vector<Periods> periods_; // of each server, if they are counted
     std::vector<PcpuCount> pcpus_;
 };
 

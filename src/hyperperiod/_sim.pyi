@@ -32,10 +32,14 @@ class FlowCounts(ResponseCounts):
     items: int
     dropped: int
 
+# Periods of a server: wanted, of these short, the least supply, the latest (hosts/sim/periods.h).
+PeriodCounts: TypeAlias = tuple[int, int, int, int]
+
 class DomainCounts(TypedDict):
     supply_ns: int
     donated_ns: int
     moved_here: int
+    periods: PeriodCounts
 
 class PcpuCounts(TypedDict):
     busy_ns: int
@@ -139,6 +143,8 @@ class Scenario:
     def add_theft(self, pcpu: int, period_ns: int, duration_ns: int, offset_ns: int) -> None: ...
     # The releases of a task (its number counts over all domains) before `end_ns` that the draws
     # alone determine: all of a periodic or sporadic task, else the first.
+    # Count whether servers get their budgets in runs of this.
+    def count_periods(self) -> None: ...
     def releases(self, task: int, end_ns: int) -> list[int]: ...
     def source_releases(self, flow: int, left_ns: Sequence[int], end_ns: int) -> list[int]: ...
 
@@ -256,6 +262,8 @@ class Replayed(TypedDict):
     lateness_ns: int
     # Records of a trace file, in the order of the ring, tasks left out.
     trace: bytes
+    # Of each server by its number in the ring (PeriodCounts).
+    periods: list[PeriodCounts]
     # The first record whose answer is another here, and that record with our answer.
     difference: tuple[int, bytes] | None
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.sim import worlds
 
 from hyperperiod.cli import main
-from hyperperiod.hosts.guard import parse_guard
+from hyperperiod.hosts.guard import parse_guard, tripped
 from hyperperiod.model import InputError
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -170,6 +171,7 @@ def test_what_a_limit_says() -> None:
 
 def test_what_has_no_value_fires_nothing() -> None:
     """No job was due: there is no ratio, and nothing that it could be above or below."""
-    assert not parse_guard("dmr<1").fires(None, None)
+    one = worlds.system("ptps", worlds.domain("d", (1, 2), worlds.task("t", 10, 1, offset=50)))
+    assert tripped([parse_guard("dmr<1")], [worlds.run(one, 20).result]) == []
     assert not parse_guard("max>+0us").fires(Fraction(5), None)
     assert parse_guard("max>+0us").fires(Fraction(5), Fraction(4))

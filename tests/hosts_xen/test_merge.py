@@ -66,7 +66,7 @@ def test_counting_afterwards_is_counting_on_the_way(path: Path, tmp_path: Path) 
         interrupted=False,
         response_error=result.response_error,
         tasks=count_tasks(system, records, end),
-        vcpus=count_vcpus(system, records),
+        vcpus=count_vcpus(system, records, ()),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, end),
     )
@@ -84,7 +84,7 @@ def responses(result: RunResult) -> list[Responses]:
 
 def without_percentiles(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {name: one for name, one in value.items() if name not in ("p50", "p99")}
+        kept = {name: one for name, one in value.items() if name not in ("p50", "p99", "periods")}
         return {name: without_percentiles(one) for name, one in kept.items()}
     return [without_percentiles(one) for one in value] if isinstance(value, list) else value
 
@@ -155,10 +155,10 @@ def hypervisor_parts(system: System, records: Records) -> list[Replayed]:
     known["task"] = NONE
     known["job"] = 0
     if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
-        return [Replayed(0, system.pcpus, 0, known)]
+        return [Replayed(0, system.pcpus, 0, known, {})]
     homes = np.array([vcpu.pcpu for vcpu in vcpus_of(system)])
     own = np.where(known["pcpu"] == NONE, homes[known["vcpu"] % len(homes)], known["pcpu"])
-    return [Replayed(pcpu, 1, 0, known[own == pcpu]) for pcpu in range(system.pcpus)]
+    return [Replayed(pcpu, 1, 0, known[own == pcpu], {}) for pcpu in range(system.pcpus)]
 
 
 def guest_rings(system: System, records: Records) -> list[Ring]:
@@ -204,6 +204,7 @@ def test_a_guest_s_own_work_names_no_task() -> None:
             {"time_ns": 100, "kind": Kind.RUN, "vcpu": 0, "payer": 0, "task": NONE},
             {"time_ns": 5000, "kind": Kind.IDLE, **nobody, "pcpu": 0},
         ),
+        {},
     )
     guest = rows(
         {"time_ns": 1, "value": 10_000_001, "kind": Kind.RELEASE, **nobody, "task": 0},
@@ -232,7 +233,7 @@ def test_a_swap_names_its_pcpu_where_there_are_several_lock_domains() -> None:
     )
     nobody = {"pcpu": NONE, "vcpu": NONE, "payer": NONE, "task": NONE}
     parts = [
-        Replayed(pcpu, 1, 0, rows({"time_ns": at_ns, "kind": Kind.SWAP, "value": 1, **nobody}))
+        Replayed(pcpu, 1, 0, rows({"time_ns": at_ns, "kind": Kind.SWAP, "value": 1, **nobody}), {})
         for pcpu, at_ns in ((0, 500), (1, 300))
     ]
     none = Jobs(rows(), rows(), rows())

@@ -224,6 +224,22 @@ class AnalysisResult(ResultObject, Tabular):
     TABLES = ("tasks", "domains", "pcpus", "flows")
 
     @property
+    def not_judged(self) -> list[str]:
+        """The tasks that no verdict is about, by name: without a deadline, or best effort."""
+        return [
+            f"{domain.name}.{task.name}"
+            for domain in _every_domain(self.domains)
+            for task in domain.tasks
+            if task.deadline_ns is None or is_best_effort(domain)
+        ]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the verdict is about a deadline of any task or flow."""
+        tasks = sum(len(domain.tasks) for domain in _every_domain(self.domains))
+        return bool(self.flows) or tasks > len(self.not_judged)
+
+    @property
     def headline(self) -> str:
         words = {True: "schedulable", False: "not schedulable", None: "unknown"}
         reason = f" ({self.reason})" if self.reason else ""
@@ -265,6 +281,11 @@ class AnalysisResult(ResultObject, Tabular):
                 names.append(f"{row['domain']}.{row['task']}" if "task" in row else row["flow"])
                 shares.append(None if bound_ns is None else bound_ns / deadline_ns)
         draw_shares(ax, names, shares, "response bound, of the deadline")
+
+
+def is_best_effort(domain: DomainResult | VcpuResult) -> bool:
+    """Whether a domain has no interface because it wants none; the analysis says why."""
+    return domain.interface is None and domain.reason.startswith("best effort")
 
 
 def _columns(one: ResultObject, *names: str) -> Row:

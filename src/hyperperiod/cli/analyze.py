@@ -125,7 +125,9 @@ def _show(result: AnalysisResult, policies: str, *, tests: bool) -> None:
 
     screen = Screen()
     title = f"{result.system} under {policies}: schedulable? "
-    screen.line(title, verdict_text(result.schedulable))
+    none = result.schedulable and not result.is_judged
+    more = ": servers only, no task with a server has a deadline" if none else ""
+    screen.line(title, verdict_text(result.schedulable, more))
     for table in analysis_tables(result):
         screen.table(table)
     if tests:

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
+    fail_on_option,
     horizon_option,
     json_option,
     linux_options,
@@ -52,14 +53,7 @@ if TYPE_CHECKING:
     metavar="H,H,...",
     help="Which hosts, such as sim,xen: prediction beside measurement.",
 )
-@click.option(
-    "--fail-on",
-    "conditions",
-    multiple=True,
-    metavar="CONDITION",
-    help="Exit code 1 if this holds of a task or flow, and only then: dmr>0, max>8ms, or p99>+5%,"
-    " which is more than in the first run. Several may be given.",
-)
+@fail_on_option("dmr>0, short>0, max>8ms, or p99>+5%, which is more than in the first run")
 @linux_options
 @horizon_option
 @seed_option

@@ -47,6 +47,7 @@ class RunOrder(NamedTuple):
     trace_file: str | None
     report_file: str | None
     as_json: bool
+    conditions: tuple[str, ...]
     host: str = "sim"
     place: str | None = None
     cpus: list[int] | None = None
@@ -55,6 +56,9 @@ class RunOrder(NamedTuple):
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
+    from hyperperiod.hosts.guard import parse_guard, tripped
+
+    guards = [parse_guard(condition, on_top=False) for condition in order.conditions]
     linux = on_linux([order.host], order.place, order.cpus, thefts=order.thefts)
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
@@ -80,6 +84,11 @@ def execute(order: RunOrder) -> int:
         click.echo(json_text(result))
     else:
         _show(result, system)
+    fired = tripped(guards, [result])
+    for one in fired:
+        click.echo(one.text, err=True)
+    if guards and not result.interrupted:
+        return EXIT_MISSED if fired else EXIT_WELL
     return exit_code(result)
 
 

@@ -216,9 +216,22 @@ def linux_options(command: Command) -> Command:
     return place(cpus_option(thefts(command)))
 
 
+def fail_on_option(such_as: str) -> Callable[[Command], Command]:
+    """The option of limits that decide the exit code, with some of them as examples."""
+    return click.option(
+        "--fail-on",
+        "conditions",
+        multiple=True,
+        metavar="CONDITION",
+        help="Exit code 1 if this holds of a task, flow or server, and only then:"
+        f" {such_as}. Several may be given.",
+    )
+
+
 def run_options(command: Command) -> Command:
     """Adds the options of every command that runs a system."""
     for option in (
+        fail_on_option("dmr>0, max>8ms, or short>0 (a server did not get a budget)"),
         wide_option,
         json_option,
         report_option,

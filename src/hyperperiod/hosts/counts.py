@@ -7,13 +7,16 @@ way. Percentiles are exact: the response of the job at the nearest rank.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, Required, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.hosts.result import FlowCount, PcpuCount, TaskCount, VcpuCount
+from hyperperiod.hosts.replay import Replayed
+from hyperperiod.hosts.result import FlowCount, PcpuCount, PeriodCount, TaskCount, VcpuCount
 from hyperperiod.model import Flow, System, tasks_of, vcpus_of
 from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, Item, Kind, Records
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
@@ -34,8 +37,8 @@ def count_flows(system: System, records: Records, end_ns: int) -> list[FlowCount
     return [_flow(own, flow, end_ns) for own, flow in zip(found, system.flows, strict=True)]
 
 
-def count_vcpus(system: System, records: Records) -> list[VcpuCount]:
-    """What each vcpu got in a run, in the order of the file."""
+def count_vcpus(system: System, records: Records, replayed: Sequence[Replayed]) -> list[VcpuCount]:
+    """What each vcpu got in a run, in the order of the file; periods were counted in the replay."""
     found = _every_interval(system, records)
     running = found[found["kind"] == Kind.RUN]
     lengths = running["end_ns"] - running["start_ns"]
@@ -44,7 +47,14 @@ def count_vcpus(system: System, records: Records) -> list[VcpuCount]:
     for vcpu in vcpus_of(system):
         here = running["vcpu"] == vcpu.id
         supply = int(lengths[here].sum())
-        counts.append(VcpuCount(supply, int(lengths[here & ~own].sum())))
+        periods = (part.periods[vcpu.id] for part in replayed if vcpu.id in part.periods)
+        counts.append(
+            VcpuCount(
+                supply,
+                int(lengths[here & ~own].sum()),
+                periods=functools.reduce(operator.or_, periods, PeriodCount()),
+            )
+        )
     return counts
 
 

@@ -3,12 +3,14 @@
 
 A guard is a quantity, a comparison and a value: it fires for every task and flow of which that is
 true. `dmr` and `misses` count late jobs; `min`, `mean`, `p50`, `p99` and `max` are response times.
+Of servers, `short` counts the periods that ended before a budget that was wanted was given, `least`
+is the least of one by the end of its period, `latest` how long into it one was used up at most.
 
-    dmr>0     misses>=3     max>8ms     p99<=200us     max>+5%     mean>+20us     misses>+0
+    dmr>0     misses>=3     max>8ms     p99<=200us     max>+5%     mean>+20us     short>0
 
-A value with a plus is on top of what the same task or flow had in the first of the runs. What has
-no value (no job finished, none was due) fires nothing; where the first run has none, a value with a
-plus fires nothing either.
+A value with a plus is on top of what the same task, flow or server had in the first of the runs.
+What has no value (no job finished, none was due) fires nothing; where the first run has none, a
+value with a plus fires nothing either.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from hyperperiod.hosts.result import RunFlow, RunResult, RunTask, series_names
+from hyperperiod.hosts.result import RunResult, series_names
 from hyperperiod.model import InputError
 from hyperperiod.model.units import TimeFormatError, format_time, parse_time
 
 RESPONSES: Final = ("min", "mean", "p50", "p99", "max")
-QUANTITIES: Final = ("dmr", "misses", *RESPONSES)
+PERIODS: Final = {"short": "short", "least": "least_supply_ns", "latest": "latest_ns"}
+"""The quantities of servers, with their keys in a result."""
+TIMES: Final = (*RESPONSES, "least", "latest")
+QUANTITIES: Final = ("dmr", "misses", *RESPONSES, *PERIODS)
 COMPARISONS: Final[dict[str, Callable[[Fraction, Fraction], bool]]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -49,9 +54,9 @@ class Guard(NamedTuple):
     on_top: bool = False
     share: bool = False
 
-    def fires(self, found: Fraction | None, first: Fraction | None) -> bool:
+    def fires(self, found: Fraction, first: Fraction | None) -> bool:
         """Whether a value of a run is one that this guard is against."""
-        if found is None or (self.on_top and first is None):
+        if self.on_top and first is None:
             return False
         limit = self.value
         if self.on_top and first is not None:
@@ -60,7 +65,7 @@ class Guard(NamedTuple):
 
 
 class Tripped(NamedTuple):
-    """What fired: the guard, in which run, of which task or flow, on what value (ns or count)."""
+    """What fired: the guard, in which run, of which task, flow or server, on what value."""
 
     guard: Guard
     run: str
@@ -70,19 +75,21 @@ class Tripped(NamedTuple):
     @property
     def text(self) -> str:
         """The line that is shown for it."""
-        is_time = self.guard.quantity in RESPONSES
+        is_time = self.guard.quantity in TIMES
         shown = format_time(int(self.found)) if is_time else f"{float(self.found):.6g}"
         return f"{self.guard.text}: {self.where} has {self.guard.quantity} {shown} in {self.run}"
 
 
-def parse_guard(text: str) -> Guard:
-    """The guard that `text` says; InputError if it says none."""
+def parse_guard(text: str, *, on_top: bool = True) -> Guard:
+    """The guard that `text` says; InputError if it says none, or one `on_top` where none is."""
     match = _GUARD.fullmatch(text)
     if match is None or match[1] not in QUANTITIES:
         raise _refused(text)
     quantity, comparison, plus, said = match.groups()
+    if plus and not on_top:
+        raise InputError("--fail-on", None, "", repr(text), "without +: there is one run")
     share = said.endswith("%")
-    if quantity in RESPONSES and not share:
+    if quantity in TIMES and not share:
         try:
             value = Fraction(parse_time(said))
         except TimeFormatError:
@@ -104,14 +111,13 @@ def tripped(
 ) -> list[Tripped]:
     """All that fires in these runs of the same tasks; a value with a plus not in the first run."""
     runs = list(zip(names or series_names(results), results, strict=True))
-    first = dict(results[0].entries)
     return [
         Tripped(guard, name, where, found)
         for guard in guards
+        for first in [_values(results[0], guard.quantity)]
         for name, result in (runs[1:] if guard.on_top else runs)
-        for where, entry in result.entries
-        if (found := _value(entry, guard.quantity)) is not None
-        and guard.fires(found, _value(first[where], guard.quantity) if guard.on_top else None)
+        for where, found in _values(result, guard.quantity).items()
+        if guard.fires(found, first.get(where))
     ]
 
 
@@ -128,9 +134,16 @@ def _listed(names: Sequence[str]) -> str:
     return f"the tasks {', '.join(names)}" if names else "no tasks"
 
 
-def _value(entry: RunTask | RunFlow, quantity: str) -> Fraction | None:
-    found = getattr(entry.response_ns if quantity in RESPONSES else entry, quantity, None)
-    return None if found is None else Fraction(found)
+def _values(result: RunResult, quantity: str) -> dict[str, Fraction]:
+    """Returns the value of a quantity of each task and flow, or of each server, that has one."""
+    if quantity in PERIODS:
+        values = {name: getattr(one, PERIODS[quantity]) for name, one in result.servers}
+    else:
+        values = {
+            name: getattr(one.response_ns if quantity in RESPONSES else one, quantity, None)
+            for name, one in result.entries
+        }
+    return {name: Fraction(value) for name, value in values.items() if value is not None}
 
 
 def _refused(text: str) -> InputError:

@@ -7,11 +7,13 @@ trace needs; a grant that differs means that one of the two is not the core that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from hyperperiod import _sim
+from hyperperiod.hosts.result import PeriodCount
 from hyperperiod.hosts.rings import Ring
 from hyperperiod.model import FailedError
 from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, Kind, Records
@@ -19,12 +21,16 @@ from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, K
 
 @dataclass(frozen=True)
 class Replayed:
-    """A lock domain played again: its pcpus, and its part of the trace (tasks left out)."""
+    """A lock domain played again: its pcpus, and its part of the trace (tasks left out).
+
+    `periods` has the counts of each server's periods, by its number in the system.
+    """
 
     first_pcpu: int
     pcpus: int
     lateness_ns: int
     records: Records
+    periods: Mapping[int, PeriodCount]
 
     def picks(self, end_ns: int) -> list[int]:
         """How often each of its pcpus picked before `end_ns`."""
@@ -55,7 +61,8 @@ def replay(ring: Ring, end_ns: int, host: str = "Xen") -> Replayed:
             _difference(host, ring.records, at, np.frombuffer(answer, RECORD)[0]),
         )
     records = np.frombuffer(played["trace"], RECORD)
-    return Replayed(pcpu, played["pcpus"], played["lateness_ns"], records)
+    periods = {vcpu: PeriodCount(*count) for vcpu, count in enumerate(played["periods"])}
+    return Replayed(pcpu, played["pcpus"], played["lateness_ns"], records, periods)
 
 
 BEFORE = 5

@@ -11,11 +11,13 @@ and off by at most `response_error` of themselves.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from hyperperiod.model import Domain, InputError, System
+from hyperperiod.model import Budget, Domain, InputError, System
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.units import format_time
 from hyperperiod.model.vcpus import InterfaceResult, interface_of_vcpu, interface_result
@@ -87,20 +89,39 @@ class RunFlow(ResultObject):
     responses_ns: EveryResponse | None = None
 
 
+class RunPeriods(ResultObject):
+    """Whether servers got their budgets, of the periods in which they wanted all of it.
+
+    A server did if it had work from the beginning of the period until its budget was used up, or
+    until the end. Of these `wanted` periods so many were `short`: some of the budget was left at
+    the end. `least_supply_ns` is the least of a budget that one got by the end, `latest_ns` how
+    long after its beginning a budget was used up at the latest; both are null if there is none.
+    """
+
+    wanted: int
+    short: int
+    least_supply_ns: int | None
+    latest_ns: int | None
+
+
 class RunVcpu(ResultObject):
-    """What one vcpu was given: of `supply_ns`, `donated_ns` was not paid by its own server."""
+    """What one vcpu was given: of `supply_ns`, `donated_ns` was not paid by its own server.
+
+    `periods` is there if it has a server, and not one of the sporadic rule, whose budget has none.
+    """
 
     name: str
     interface: InterfaceResult | None
     supply_ns: int
     donated_ns: int
+    periods: RunPeriods | None = None
 
 
 class RunDomain(ResultObject):
     """What a domain was given: of `supply_ns`, `donated_ns` was not paid by its own servers.
 
-    `each_vcpu` is there if its vcpus may differ. `guest_migrations` is there if its jobs move: how
-    often one went on on another vcpu.
+    `periods` are those of all its vcpus, there if any has some. `each_vcpu` is there if its vcpus
+    may differ. `guest_migrations` is there if its jobs move: how often one went on on another vcpu.
     """
 
     name: str
@@ -109,6 +130,7 @@ class RunDomain(ResultObject):
     supply_ns: int
     donated_ns: int
     tasks: tuple[RunTask, ...]
+    periods: RunPeriods | None = None
     each_vcpu: tuple[RunVcpu, ...] = ()
     guest_migrations: int | None = None
 
@@ -207,8 +229,27 @@ class RunResult(ResultObject, Tabular):
         return self.misses == 0 and self.dropped == 0
 
     @property
+    def not_judged(self) -> list[str]:
+        """The tasks and flows of which no deadline came due, by name."""
+        return [name for name, entry in self.entries if entry.dmr is None]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a deadline of any task or flow came due."""
+        return any(entry.dmr is not None for _, entry in self.entries)
+
+    @property
+    def servers(self) -> list[tuple[str, RunPeriods]]:
+        """The periods of servers by domain, or by `domain.vcpu` where vcpus may differ."""
+        named: list[tuple[str, RunPeriods | None]] = []
+        for domain in self.domains:
+            each = [(f"{domain.name}.{one.name}", one.periods) for one in domain.each_vcpu]
+            named += each or [(domain.name, domain.periods)]
+        return [(name, periods) for name, periods in named if periods is not None]
+
+    @property
     def outcome(self) -> str:
-        """What was late or dropped, in words."""
+        """What was late or dropped, in words, or that nothing was judged."""
         found = [
             f"{count} {what}{'s' if count > 1 else ''} {how}"
             for count, what, how in (
@@ -217,7 +258,10 @@ class RunResult(ResultObject, Tabular):
             )
             if count
         ]
-        return ", ".join(found) or "no deadline missed"
+        if found or self.is_judged:
+            return ", ".join(found) or "no deadline missed"
+        released = any(task.jobs for task in self.tasks) or any(flow.items for flow in self.flows)
+        return f"{'no deadline came due' if released else 'no job was released'}: none judged"
 
     @property
     def headline(self) -> str:
@@ -300,6 +344,17 @@ def _domain_row(domain: RunDomain) -> Row:
         "budget_ns": interface.budget_ns if interface else None,
         "supply_ns": domain.supply_ns,
         "donated_ns": domain.donated_ns,
+        **_period_columns(domain.periods),
+    }
+
+
+def _period_columns(periods: RunPeriods | None) -> Row:
+    """Returns the counts of periods by column; None where there is nothing to count."""
+    return {
+        "wanted": getattr(periods, "wanted", None),
+        "short": getattr(periods, "short", None),
+        "least_supply_ns": getattr(periods, "least_supply_ns", None),
+        "latest_ns": getattr(periods, "latest_ns", None),
     }
 
 
@@ -359,6 +414,24 @@ class FlowCount(ResponseCount):
     dropped: int
 
 
+class PeriodCount(NamedTuple):
+    """What a host counted of periods (RunPeriods); the times are of no meaning if there is none."""
+
+    wanted: int = 0
+    short: int = 0
+    least_supply_ns: int = 2**64 - 1
+    latest_ns: int = 0
+
+    def __or__(self, other: PeriodCount) -> PeriodCount:
+        """Returns the count of both together."""
+        return PeriodCount(
+            self.wanted + other.wanted,
+            self.short + other.short,
+            min(self.least_supply_ns, other.least_supply_ns),
+            max(self.latest_ns, other.latest_ns),
+        )
+
+
 class VcpuCount(NamedTuple):
     """What a host counted of one vcpu.
 
@@ -368,6 +441,7 @@ class VcpuCount(NamedTuple):
     supply_ns: int
     donated_ns: int
     moved_here: int = 0
+    periods: PeriodCount = PeriodCount()
 
 
 class PcpuCount(NamedTuple):
@@ -400,8 +474,10 @@ def make_result(system: System, counts: Counts) -> RunResult:
     """The result object of a run of `system`, whose interfaces must be known."""
     tasks, vcpus = iter(counts.tasks), iter(counts.vcpus)
     steals = bool(system.stolen) or any(pcpu.stolen_ns for pcpu in counts.pcpus)
+    policies = [system.policy, *(swap.policy for swap in system.swaps)]
+    has_periods = any(policy.budget is not Budget.SPORADIC for policy in policies)
     domains = tuple(
-        _domain(domain, tasks, [next(vcpus) for _ in range(domain.vcpus)])
+        _domain(domain, tasks, [next(vcpus) for _ in range(domain.vcpus)], has_periods=has_periods)
         for domain in system.domains
     )
     return RunResult(
@@ -427,14 +503,22 @@ def make_result(system: System, counts: Counts) -> RunResult:
     )
 
 
-def _domain(domain: Domain, tasks: Iterator[TaskCount], given: Sequence[VcpuCount]) -> RunDomain:
+def _domain(
+    domain: Domain, tasks: Iterator[TaskCount], given: Sequence[VcpuCount], *, has_periods: bool
+) -> RunDomain:
     names = zip(domain.vcpu_names, domain.each_vcpu, given, strict=True)
+    served = [
+        one.periods
+        for keys, one in zip(domain.each_vcpu, given, strict=True)
+        if has_periods and not keys.best_effort
+    ]
     return RunDomain(
         name=domain.name,
         vcpus=domain.vcpus,
         interface=interface_result(domain),
         supply_ns=sum(one.supply_ns for one in given),
         donated_ns=sum(one.donated_ns for one in given),
+        periods=_periods(served),
         tasks=tuple(_task(task.name, next(tasks)) for task in domain.tasks),
         each_vcpu=()
         if domain.is_plain
@@ -444,12 +528,26 @@ def _domain(domain: Domain, tasks: Iterator[TaskCount], given: Sequence[VcpuCoun
                 interface=interface_of_vcpu(keys.interface),
                 supply_ns=one.supply_ns,
                 donated_ns=one.donated_ns,
+                periods=_periods([one.periods] if has_periods and not keys.best_effort else []),
             )
             for name, keys, one in names
         ),
         guest_migrations=sum(one.moved_here for one in given)
         if domain.scheduler.is_global
         else None,
+    )
+
+
+def _periods(counts: Sequence[PeriodCount]) -> RunPeriods | None:
+    """Returns the counts of servers as one; None of no server."""
+    if not counts:
+        return None
+    found = functools.reduce(operator.or_, counts)
+    return RunPeriods(
+        wanted=found.wanted,
+        short=found.short,
+        least_supply_ns=found.least_supply_ns if found.wanted else None,
+        latest_ns=found.latest_ns or None,
     )
 
 

@@ -21,6 +21,7 @@ from hyperperiod.hosts.result import (
     Counts,
     FlowCount,
     PcpuCount,
+    PeriodCount,
     RunResult,
     TaskCount,
     VcpuCount,
@@ -86,6 +87,7 @@ def run(
     _refuse_fair(system)
     require_interfaces(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
+    scenario.count_periods()
     try:
         with _trace(system, horizon_ns, seed, trace_path, guarantees=guarantees):
             native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
@@ -342,7 +344,15 @@ def _counts(
         interrupted=interrupted,
         response_error=_sim.RELATIVE_ERROR,
         tasks=tasks,
-        vcpus=[VcpuCount(**count) for count in run.vcpus()],
+        vcpus=[
+            VcpuCount(
+                count["supply_ns"],
+                count["donated_ns"],
+                count["moved_here"],
+                PeriodCount(*count["periods"]),
+            )
+            for count in run.vcpus()
+        ],
         pcpus=[PcpuCount(**count) for count in run.pcpus()],
         flows=flows,
     )

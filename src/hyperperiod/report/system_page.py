@@ -7,14 +7,14 @@ timeline, and the distribution of response times per task.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
-from hyperperiod.hosts.result import RunDomain, RunFlow, RunResult, RunVcpu
+from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
@@ -28,6 +28,9 @@ from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import policy_verdicts
 from hyperperiod.trace.format import end_ns, is_interrupted, read
+
+NAMED: Final = 6
+"""How many tasks a sentence names."""
 
 _VERDICTS: Final = {
     True: ("good", "schedulable"),
@@ -97,6 +100,7 @@ class DomainRow:
     reason: str
     supply: float | None
     donated: float | None
+    periods: RunPeriods | None
 
     @property
     def trouble(self) -> float:
@@ -236,13 +240,31 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
 
 def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     """What the analysis proves, what the run saw, and whether they agree."""
-    found = [_analysis_verdict(system, analysis), _run_verdict(result)]
+    found = [_analysis_verdict(system, analysis), _run_verdict(result), *_supply_verdict(result)]
     overruns = result.overruns
     if overruns is not None:
         tone = "bad" if any(one.hurt and not one.overruns for one in overruns.entries) else "good"
         text = f"{overruns.summary[0].upper()}{overruns.summary[1:]}."
         found.append(Statement(tone, "Overruns, of which the analysis knows nothing", text))
     return found
+
+
+def _supply_verdict(result: RunResult) -> Iterator[Statement]:
+    """Whether servers got the budgets that they wanted; nothing of a run without such periods."""
+    wanted = sum(periods.wanted for _, periods in result.servers)
+    short = [(name, periods) for name, periods in result.servers if periods.short]
+    if not wanted:
+        return
+    if not short:
+        text = f"{times(wanted, 'period')} in which a server had work for all of it; each got it."
+        yield Statement("good", "Servers: every budget given", text)
+        return
+    missing = sum(periods.short for _, periods in short)
+    text = (
+        f"{times(missing, 'period')} of {whole(wanted)} ended before a budget that was wanted was"
+    )
+    text += f" given: {_listed([f'{name} {periods.short}' for name, periods in short])}."
+    yield Statement("bad", f"Servers: {times(missing, 'budget')} short", text)
 
 
 def _analysis_verdict(system: System, analysis: AnalysisResult) -> Statement:
@@ -256,11 +278,29 @@ def _analysis_verdict(system: System, analysis: AnalysisResult) -> Statement:
         title = f"Analysis: {word} under {system.policies_text()}"
         return Statement(tone, title, text, analysis.reason.rstrip("."))
     text = {
-        True: "Every task meets every deadline, whatever the jobs within their limits do.",
+        True: _proved(analysis),
         False: "Not every deadline is guaranteed: some can be missed. The tables show where.",
         None: "No test decides this system: deadlines may or may not be missed.",
     }[analysis.schedulable]
     return Statement(tone, f"Analysis: {word}", text, analysis.reason.rstrip("."))
+
+
+def _proved(analysis: AnalysisResult) -> str:
+    """Returns what a verdict yes says, and of which tasks it says nothing."""
+    if not analysis.is_judged:
+        return "Every server gets its budget. No task with a server has a deadline: none judged."
+    every = "Every other task" if analysis.not_judged else "Every task"
+    proved = f"{every} meets every deadline, whatever the jobs within their limits do."
+    left_out = _listed(analysis.not_judged)
+    return proved + (
+        f" Not judged, best effort or without a deadline: {left_out}." * bool(left_out)
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Returns the first of some names, and how many more there are."""
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return ", ".join([*names[:NAMED], *more])
 
 
 def _run_verdict(result: RunResult) -> Statement:
@@ -270,8 +310,15 @@ def _run_verdict(result: RunResult) -> Statement:
     what = "Simulation" if result.host == "sim" else f"Run on {result.host}"
     if lost := _lost(result.flows):
         return Statement("bad", f"{what}: not every item in time", f"{lost} in {seconds}.")
+    if misses == 0 and not result.is_judged:
+        released = f"{times(jobs, 'job')} released in {seconds}" if jobs else "No job was released"
+        return Statement(
+            "open", f"{what}: no deadline judged", f"{released}; no deadline came due."
+        )
     if misses == 0:
         text = f"{times(jobs, 'job')} released in {seconds}; not one was late."
+        if result.not_judged:
+            text += f" Not judged, since no deadline came due: {_listed(result.not_judged)}."
         return Statement("good", f"{what}: no deadline missed", text)
     late = [task for task in result.tasks if task.misses]
     share = f"{times(misses, 'job')} of {whole(jobs)} late"
@@ -317,6 +364,7 @@ def domain_rows(
                 reason=verdict.reason,
                 supply=one.supply_ns / result.horizon_ns,
                 donated=one.donated_ns / result.horizon_ns,
+                periods=one.periods,
             )
             # Zip ends with what was said and what was given: only of the domain if all are alike.
             for (name, what, vcpus), is_served, verdict, one in zip(

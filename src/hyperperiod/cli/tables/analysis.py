@@ -15,6 +15,7 @@ from hyperperiod.analysis.result import (
     TaskResult,
     TestResult,
     VcpuResult,
+    is_best_effort,
 )
 from hyperperiod.cli.table import Cell, Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
@@ -145,17 +146,12 @@ def _judged(analysis: AnalysisResult) -> Iterable[tuple[str, Judged]]:
 
 def _judged_domains(domains: Iterable[DomainResult]) -> Iterable[tuple[str, Judged]]:
     for _, domain in _all_depths(domains):
-        if _is_best_effort(domain):
+        if is_best_effort(domain):
             continue
         for task in domain.tasks:
             if task.deadline_ns is not None:
                 yield f"{domain.name}.{task.name}", task
         yield domain.name, domain
-
-
-def _is_best_effort(domain: DomainResult | VcpuResult) -> bool:
-    """Whether a domain has no interface because it wants none; the analysis says why."""
-    return domain.interface is None and domain.reason.startswith("best effort")
 
 
 def _all_depths(
@@ -210,7 +206,7 @@ def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
         text = interface_text(interface, domain.vcpus)
         if domain.each_vcpu and interface is None:
             text = f"{domain.vcpus} vcpus"
-        elif interface is None and not _is_best_effort(domain):
+        elif interface is None and not is_best_effort(domain):
             text = "none"
         table.add_row("  " * depth + domain.name, text, *_domain_cells(domain))
         for vcpu in domain.each_vcpu:
@@ -221,16 +217,16 @@ def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
 
 
 def _has_interface(one: DomainResult | VcpuResult) -> bool:
-    return one.interface is not None or _is_best_effort(one)
+    return one.interface is not None or is_best_effort(one)
 
 
 def _domain_cells(one: DomainResult | VcpuResult) -> Sequence[Cell]:
     """What is said of a domain, or of a vcpu by itself, beside its interface."""
     bandwidth = one.interface.bandwidth if one.interface else None
-    if bandwidth is None and one.interface_overhead is not None and not _is_best_effort(one):
+    if bandwidth is None and one.interface_overhead is not None and not is_best_effort(one):
         bandwidth = one.utilization + one.interface_overhead
     return (
-        NO_VALUE if _is_best_effort(one) else verdict_text(one.schedulable),
+        NO_VALUE if is_best_effort(one) else verdict_text(one.schedulable),
         share_text(bandwidth),
         share_text(one.utilization),
         share_text(one.interface_overhead),

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperperiod.cli.styled import BAD, GOOD, Styled
+from hyperperiod.cli.styled import BAD, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
+    NO_VALUE,
     count_text,
     interface_text,
     rate_text,
@@ -22,6 +23,7 @@ from hyperperiod.hosts.result import (
     RunFlow,
     RunPcpu,
     RunResult,
+    RunVcpu,
 )
 
 _RESPONSE = ("min", "mean", "p50", "p99", "max")
@@ -136,24 +138,33 @@ def _responses(found: Responses | None) -> Iterable[str]:
 
 def _domains(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
     columns = [*words("domain"), *words("interface", rank=1), *numbers("supply", "donated to it")]
+    columns += [*numbers("short", rank=1), *numbers("least", "latest", rank=2)]
     table = Table("domains", columns)
     for domain in domains:
+        interface = interface_text(domain.interface, domain.vcpus)
         table.add_row(
             domain.name,
-            f"{domain.vcpus} vcpus"
-            if domain.each_vcpu
-            else interface_text(domain.interface, domain.vcpus),
-            share_text(domain.supply_ns / horizon_ns),
-            share_text(domain.donated_ns / horizon_ns),
+            f"{domain.vcpus} vcpus" if domain.each_vcpu else interface,
+            *_supply(domain, horizon_ns),
         )
         for vcpu in domain.each_vcpu:
             table.add_row(
-                f"  {vcpu.name}",
-                interface_text(vcpu.interface),
-                share_text(vcpu.supply_ns / horizon_ns),
-                share_text(vcpu.donated_ns / horizon_ns),
+                f"  {vcpu.name}", interface_text(vcpu.interface), *_supply(vcpu, horizon_ns)
             )
     return table
+
+
+def _supply(given: RunDomain | RunVcpu, horizon_ns: int) -> Iterable[str]:
+    """Cells of what a domain or vcpu was given, and whether it got its budget each period."""
+    yield share_text(given.supply_ns / horizon_ns)
+    yield share_text(given.donated_ns / horizon_ns)
+    if given.periods is None:
+        yield from (NO_VALUE, NO_VALUE, NO_VALUE)
+        return
+    short = f"{given.periods.short} of {given.periods.wanted}"
+    yield Styled(short, BAD) if given.periods.short else short
+    yield time_text(given.periods.least_supply_ns)
+    yield time_text(given.periods.latest_ns)
 
 
 def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
@@ -176,4 +187,5 @@ def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
 
 def misses_text(result: RunResult) -> Styled:
     """The verdict of a run."""
-    return Styled(result.outcome, GOOD if result.is_well else BAD)
+    good = GOOD if result.is_judged else OPEN
+    return Styled(result.outcome, good if result.is_well else BAD)

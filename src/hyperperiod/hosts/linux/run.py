@@ -217,7 +217,7 @@ def result_of(order: Order, recorded: Recorded, jobs: Jobs) -> tuple[RunResult, 
             with order.trace_path.open("ab") as file:
                 file.write(records.tobytes())
     picks = [count for part in replayed for count in part.picks(end_ns)]
-    tasks, vcpus = count_tasks(system, records, end_ns), count_vcpus(system, records)
+    tasks, vcpus = count_tasks(system, records, end_ns), count_vcpus(system, records, replayed)
     counts = Counts(
         host=HOST,
         end_ns=end_ns,
@@ -453,7 +453,8 @@ def _renumbered(part: Replayed, vcpus: Sequence[int]) -> Replayed:
     for field in ("vcpu", "payer"):
         named = ~np.isin(records[field], (NONE, SPARE))
         records[field][named] = ids[records[field][named]]
-    return replace(part, records=records)
+    periods = {vcpu: part.periods[number] for number, vcpu in enumerate(vcpus)}
+    return replace(part, records=records, periods=periods)
 
 
 def _begun(part: Replayed) -> Replayed:

@@ -330,7 +330,7 @@ def _counts(
         interrupted=recorded.interrupted,
         response_error=0.0,
         tasks=count_tasks(system, records, recorded.end_ns),
-        vcpus=count_vcpus(system, records),
+        vcpus=count_vcpus(system, records, replayed),
         pcpus=count_pcpus(system, records, picks),
         flows=count_flows(system, records, recorded.end_ns),
         timing=timing,
