@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.analysis import Analysis
+    from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
 
@@ -56,9 +57,7 @@ class RunOrder(NamedTuple):
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
-    from hyperperiod.hosts.guard import parse_guard, tripped
-
-    guards = [parse_guard(condition, on_top=False) for condition in order.conditions]
+    guards = _guards(order.conditions)
     linux = on_linux([order.host], order.place, order.cpus, thefts=order.thefts)
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
@@ -84,12 +83,28 @@ def execute(order: RunOrder) -> int:
         click.echo(json_text(result))
     else:
         _show(result, system)
+    return _held_to(guards, result) if guards else exit_code(result)
+
+
+def _guards(conditions: Sequence[str]) -> list[Guard]:
+    """The limits of `--fail-on`, none of which is on top of another run's value."""
+    if not conditions:
+        return []
+    from hyperperiod.hosts.guard import parse_guard
+
+    return [parse_guard(condition, on_top=False) for condition in conditions]
+
+
+def _held_to(guards: Sequence[Guard], result: RunResult) -> int:
+    """Says on standard error which limits a run has passed; the exit code."""
+    from hyperperiod.hosts.guard import tripped
+
     fired = tripped(guards, [result])
     for one in fired:
         click.echo(one.text, err=True)
-    if guards and not result.interrupted:
-        return EXIT_MISSED if fired else EXIT_WELL
-    return exit_code(result)
+    if result.interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_MISSED if fired else EXIT_WELL
 
 
 def on_linux(
