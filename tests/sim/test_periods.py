@@ -182,7 +182,7 @@ def test_a_cbs_server_gets_its_budget_after_its_deadline() -> None:
 
 
 def test_a_period_in_which_work_came_late_is_not_wanted() -> None:
-    """Of 4 in 10 the work that comes at 8 gets 2 by 10, and no guarantee says that it gets more."""
+    """Work that comes at 8 gets 2 of a budget of 4 in 10 by 10: no guarantee says it gets more."""
     late = domain("a", (4, 10), task("t", 100, 4, offset=8))
     (found,) = simulated(run(system("ds", late), 100).result)
     assert found == RunPeriods(wanted=0, short=0, least_supply_ns=None, latest_ns=None)
