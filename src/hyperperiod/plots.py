@@ -17,7 +17,9 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from hyperperiod.model.units import format_time
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#b8a800")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+"""As many as have no factor in common with the hues: a hue comes back with another dash."""
 BAD = "#d55e00"
 WIDE = 20
 """From this ratio of the longest time to the shortest on, an axis of times is logarithmic."""
@@ -109,16 +111,27 @@ def draw_stacks(ax: Axes, stacks: Mapping[str, Sequence[tuple[str, float]]], wha
 
 
 def draw_curves(ax: Axes, curves: Mapping[str, Curve], x: str, what: str) -> None:
-    """A line for each share over numbers, with its interval as a band."""
+    """A line for each share over numbers, with its interval as a band; names stand outside.
+
+    Neighbouring curves differ in hue, dash and marker; the first 55 differ in dash or marker, as
+    they must in grey print.
+    """
     for index, (name, curve) in enumerate(curves.items()):
-        color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
-        ax.plot(curve.x, curve.share, color=color, marker=marker, label=name)
+        ax.plot(
+            curve.x,
+            curve.share,
+            color=COLORS[index % len(COLORS)],
+            linestyle=DASHES[index % len(DASHES)],
+            marker=MARKERS[index % len(MARKERS)],
+            label=name,
+        )
+        color = COLORS[index % len(COLORS)]
         ax.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)
     ax.set_ylim(-0.02, 1.02)
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlabel(x)
     ax.set_ylabel(what)
-    ax.legend()
+    ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
 
 
 def _name_rows(ax: Axes, names: Sequence[str]) -> None:

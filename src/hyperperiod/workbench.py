@@ -3,7 +3,7 @@
 
 Each function does what the command of its name does, and returns the object whose JSON that
 command prints (`fit`: the answer, with the fitted system). Times are texts with a unit, as in
-files, or whole nanoseconds. Nothing is printed.
+files. Nothing is printed.
 
 All raise InputError for what is wrong, with what was found and what is allowed, and MissingError,
 with the command that installs it, for what is not there.
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from hyperperiod.analysis.fit.answer import Fitted
     from hyperperiod.experiments.sweep.result import SweepResult
 
-Time = int | str
-"""A time as programs give it: whole nanoseconds, or a text with a unit such as "10ms"."""
-
 
 def load(path: str | os.PathLike[str], policy: Policy | str | None = None) -> System:
     """The system in a file (TOML, CARTS XML, CSV, rt-app JSON), under its own policy or another."""
@@ -51,7 +48,7 @@ def load(path: str | os.PathLike[str], policy: Policy | str | None = None) -> Sy
 @overload
 def simulate(
     system: System,
-    horizon: Time,
+    horizon: str,
     *,
     seed: int = 1,
     trace: str | os.PathLike[str] | None = None,
@@ -62,7 +59,7 @@ def simulate(
 @overload
 def simulate(
     system: System,
-    horizon: Time,
+    horizon: str,
     *,
     seeds: Iterable[int],
     histograms: bool = False,
@@ -71,7 +68,7 @@ def simulate(
 ) -> ComparisonResult: ...
 def simulate(
     system: System,
-    horizon: Time,
+    horizon: str,
     *,
     seed: int = 1,
     seeds: Iterable[int] | None = None,
@@ -113,7 +110,7 @@ def simulate(
 
 def compare(
     system: System,
-    horizon: Time,
+    horizon: str,
     policies: Iterable[Policy | str] | None = None,
     *,
     seeds: Iterable[int] = (1,),
@@ -177,9 +174,9 @@ def fit(
     within: float | None = None,
     fewest: bool = False,
     pcpus: int | None = None,
-    periods: tuple[Time, Time] | None = None,
-    grid: Time | None = None,
-    time_limit: Time = "10s",
+    periods: tuple[str, str] | None = None,
+    grid: str | None = None,
+    time_limit: str = "10s",
     solver: bool = True,
     rule: str = "sound",
 ) -> Fitted:
@@ -290,17 +287,18 @@ def _policy(policy: Policy | str) -> Policy:
     return policy if isinstance(policy, Policy) else parse_policy(str(policy))
 
 
-def _time_ns(time: Time, what: str) -> int:
+def _time_ns(time: str, what: str) -> int:
     """A time in nanoseconds; InputError for what is none."""
     if not isinstance(time, str):
-        return _whole(time, what, 'whole nanoseconds, or a text such as "10ms"')
+        allowed = "a time with its unit, such as '10s' or f'{horizon_ns}ns'"
+        raise InputError("", None, what, repr(time), allowed)
     try:
         return parse_time(time)
     except TimeFormatError as error:
         raise InputError("", None, what, repr(time), error.allowed) from None
 
 
-def _span_ns(time: Time, what: str) -> int:
+def _span_ns(time: str, what: str) -> int:
     """A time above 0 in nanoseconds; InputError for what is none."""
     span_ns = _time_ns(time, what)
     if span_ns <= 0:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import tracemalloc
 
@@ -10,6 +11,8 @@ import pytest
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.edf_demand import edf_demand
+from hyperperiod.analysis.tasks.hyperbolic import hyperbolic
+from hyperperiod.analysis.tasks.liu_layland import liu_layland
 from hyperperiod.analysis.tasks.qpa import qpa
 from hyperperiod.analysis.tasks.response_time import response_times
 
@@ -119,3 +122,39 @@ def test_times_out_of_range_are_refused() -> None:
         for test in (response_times, qpa, edf_demand):
             with pytest.raises((ValueError, TypeError)):
                 test([bad])
+
+
+def test_the_bounds_on_utilizations_are_the_published_ones() -> None:
+    """Liu and Layland's bounds of 1 to 4 tasks; and exactly on the hyperbolic bound.
+
+    (1 + 1/2) (1 + 1/3) = 2 is on the edge of the hyperbolic bound, above the other one, and rate
+    monotonic just meets (1, 2), (1, 3); one unit more of a thousand is above both.
+    """
+    for count, bound in enumerate([1.0, 0.828427, 0.779763, 0.756828], 1):
+        for wcet, holds in ((bound - 1e-6, True), (bound + 2e-6, None if count > 1 else False)):
+            loads = [Load(round(wcet * 10**9 / count), 10**9, 10**9)] * count
+            assert liu_layland(loads).holds is holds
+            assert hyperbolic(loads).holds is holds
+    edge = [Load(1, 2, 2), Load(1, 3, 3)]
+    assert hyperbolic(edge).holds is True
+    assert liu_layland(edge).holds is None
+    assert hyperbolic([Load(1000, 2000, 2000), Load(1001, 3000, 3000)]).holds is None
+
+
+def test_the_bounds_on_utilizations_accept_only_what_response_times_accept() -> None:
+    draw = random.Random(1)
+    accepted = [0, 0]
+    for _ in range(300):
+        loads = []
+        for _ in range(draw.randint(1, 4)):
+            period = draw.randint(4, 40)
+            loads.append(Load(draw.randint(1, period // 2), period, period))
+        loads.sort(key=lambda load: load.period)
+        plain, product = liu_layland(loads).holds, hyperbolic(loads).holds
+        assert product or not plain, loads
+        assert not product or all(one.holds for one in response_times(loads)), loads
+        accepted = [accepted[0] + bool(plain), accepted[1] + bool(product)]
+    assert 0 < accepted[0] < accepted[1] < 300
+    for load in (Load(1, 4, 3), Load(1, 4, 4, 1), Load(1, 4, 4, 0, 1)):
+        assert liu_layland([load]).holds is None
+        assert hyperbolic([load]).holds is None

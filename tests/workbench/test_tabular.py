@@ -176,3 +176,17 @@ def test_a_plot_of_a_fit_has_every_server_on_its_pcpu() -> None:
         sum(row["bandwidth"] for row in found.rows())
     )
     assert len(bars) == len(found.rows())
+
+
+def test_every_curve_can_be_told_without_its_hue() -> None:
+    from matplotlib import pyplot as plt
+
+    from hyperperiod.plots import Curve, axes, draw_curves
+
+    ax = axes()
+    draw_curves(ax, {str(k): Curve([0, 1], [0, 1], [0, 1], [0, 1]) for k in range(55)}, "x", "y")
+    styles = {(str(vars(one)["_dash_pattern"]), str(one.get_marker())) for one in ax.lines}
+    assert len(styles) == 55
+    assert ax.get_legend() is None
+    assert len(ax.get_figure().legends) == 1  # type: ignore[union-attr]
+    plt.close()

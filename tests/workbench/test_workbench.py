@@ -133,7 +133,7 @@ def test_analyze_and_simulate() -> None:
 
 def test_several_seeds_are_so_many_runs() -> None:
     system = hp.load(FLIGHT)
-    found = hp.simulate(system, 300_000_000, seeds=range(4))
+    found = hp.simulate(system, "300ms", seeds=range(4))
     assert [run.seed for run in found.results] == [0, 1, 2, 3]
     assert found.results == tuple(hp.simulate(system, "300ms", seed=seed) for seed in range(4))
     assert len({run.tasks[0] for run in found.results}) > 1, "seeds draw other times"
@@ -267,7 +267,7 @@ def test_the_name_of_a_file_is_no_system(call: Callable[[Any], object]) -> None:
 
 
 NUMBERS = "whole numbers, such as range(20)"
-TIMES = 'whole nanoseconds, or a text such as "10ms"'
+TIMES = "a time with its unit, such as '10s' or f'{horizon_ns}ns'"
 
 
 def test_a_policy_can_be_named_where_one_is_taken() -> None:
@@ -284,14 +284,17 @@ def test_a_sweep_needs_a_worker() -> None:
 
 WRONG: list[tuple[Callable[..., Any], list[Any], dict[str, Any], str]] = [
     (hp.simulate, [1.5], {}, f"horizon: found 1.5; allowed: {TIMES}"),
+    (hp.simulate, [10], {}, f"horizon: found 10; allowed: {TIMES}"),
+    (hp.compare, [10**9], {}, f"horizon: found 1000000000; allowed: {TIMES}"),
     (hp.simulate, [None], {}, f"horizon: found None; allowed: {TIMES}"),
-    (hp.simulate, [1], {"seed": 1.5}, f"seed: found 1.5; allowed: {NUMBERS}"),
-    (hp.simulate, [1], {"seed": "x"}, f"seed: found 'x'; allowed: {NUMBERS}"),
-    (hp.simulate, [1], {"seeds": 3}, f"seeds: found 3; allowed: {NUMBERS}"),
-    (hp.compare, [1, []], {}, "policies: found none; allowed: at least one policy"),
-    (hp.compare, [1, ["ds", "ds"]], {}, "policies: found ds a second time; allowed: each once"),
-    (hp.fit, [], {"time_limit": -1}, "time_limit: found -1 ns; allowed: a time above 0"),
-    (hp.fit, [], {"grid": 0}, "grid: found 0 ns; allowed: a time above 0"),
+    (hp.simulate, ["1ns"], {"seed": 1.5}, f"seed: found 1.5; allowed: {NUMBERS}"),
+    (hp.simulate, ["1ns"], {"seed": "x"}, f"seed: found 'x'; allowed: {NUMBERS}"),
+    (hp.simulate, ["1ns"], {"seeds": 3}, f"seeds: found 3; allowed: {NUMBERS}"),
+    (hp.compare, ["1ns", []], {}, "policies: found none; allowed: at least one policy"),
+    (hp.compare, ["1ns", ["ds", "ds"]], {}, "policies: found ds a second time; allowed: each once"),
+    (hp.fit, [], {"time_limit": 1}, f"time_limit: found 1; allowed: {TIMES}"),
+    (hp.fit, [], {"periods": ("1ms", 2)}, f"periods: found 2; allowed: {TIMES}"),
+    (hp.fit, [], {"grid": "0s"}, "grid: found 0 ns; allowed: a time above 0"),
     (
         hp.fit,
         [],
@@ -318,7 +321,7 @@ def test_wrong_arguments_are_named(
 
 def test_what_is_not_a_policy_is_refused_as_one() -> None:
     with pytest.raises(hp.InputError, match="policy: found '3'; allowed: ptps, "):
-        hp.compare(hp.load(FLIGHT), 1, [3])  # type: ignore[list-item]
+        hp.compare(hp.load(FLIGHT), "1ns", [3])  # type: ignore[list-item]
     with pytest.raises(hp.InputError, match="policy: found '3'; allowed: ptps, "):
         hp.load(FLIGHT, policy=3)  # type: ignore[arg-type]
 
@@ -337,9 +340,8 @@ def test_a_trace_may_be_named_by_a_text(tmp_path: Path) -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     system = hp.load(FLIGHT)
-    horizon_ns: Any = np.int64(10**6)
     seed: Any = np.uint8(3)
-    assert hp.simulate(system, horizon_ns, seed=seed) == hp.simulate(system, 10**6, seed=3)
+    assert hp.simulate(system, "1ms", seed=seed) == hp.simulate(system, "1ms", seed=3)
 
 
 @pytest.mark.parametrize(

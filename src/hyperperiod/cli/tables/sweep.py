@@ -5,33 +5,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hyperperiod.cli.table import Column, Table, numbers, words
-from hyperperiod.cli.tables.cells import NO_VALUE, count_text, share_text
+from hyperperiod.cli.table import Table, numbers, words
+from hyperperiod.cli.tables.cells import NO_VALUE, count_text
 
 if TYPE_CHECKING:
-    from hyperperiod.experiments.confidence import Interval
-    from hyperperiod.experiments.sweep.result import SweepResult
+    from hyperperiod.experiments.sweep.result import Acceptance, SweepResult
 
 
 def acceptance_table(result: SweepResult) -> Table:
-    """One row for each point and judge, with the interval that holds the ratio at 95 %."""
-    keys = list(result.points[0].values) if result.points else []
-    columns = [
-        *(Column(key.rpartition(".")[2].replace("_", " ")) for key in keys),
-        *words("judge"),
-        *numbers("systems", "accepted", rank=0),
-        *numbers("95 % interval", "unknown"),
-    ]
-    table = Table(f"Accepted systems of {result.sweep} (seed {result.seed})", columns)
-    for row in result.points:
-        table.add_row(
-            *(f"{value:g}" if isinstance(value, float) else value for value in row.values.values()),
-            row.judge,
-            count_text(row.systems),
-            share_text(row.ratio),
-            _interval_text(row.ratio_interval),
-            count_text(row.unknown),
-        )
+    """One row for each value on the x axis and a column for each curve, with intervals of 95 %."""
+    curves = result.curves()
+    key = (result.x or "point").rpartition(".")[2].replace("_", " ")
+    names = [", ".join(filter(None, curve)) for curve in curves]
+    systems = count_text(max((row.systems for row in result.points), default=0))
+    title = f"Accepted systems of {result.sweep} in %, of {systems} at a point (seed {result.seed})"
+    table = Table(title, [*words(key), *numbers(*names)], in_blocks=True)
+    cells = [{at: _ratio_text(row) for at, row in points} for points in curves.values()]
+    for at in dict.fromkeys(at for points in curves.values() for at, _ in points):
+        table.add_row(f"{at:g}", *(column.get(at, NO_VALUE) for column in cells))
     return table
 
 
@@ -44,7 +35,9 @@ def weighted_table(result: SweepResult) -> Table:
     return table
 
 
-def _interval_text(interval: Interval | None) -> str:
+def _ratio_text(row: Acceptance) -> str:
+    """The accepted systems in %, with the interval that holds the ratio at 95 %."""
+    interval = row.ratio_interval
     if interval is None:
-        return NO_VALUE
-    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
+        return f"{100 * row.ratio:.1f}"
+    return f"{100 * row.ratio:.1f} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"

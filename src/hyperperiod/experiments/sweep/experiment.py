@@ -86,6 +86,8 @@ MACHINES = (Host.XEN, Host.LINUX)
 class TaskTest(StrEnum):
     """Tests of all tasks together, as if there were no domains."""
 
+    LIU_LAYLAND = "liu-layland"
+    HYPERBOLIC = "hyperbolic"
     RESPONSE_TIME = "response-time"
     QPA = "qpa"
     GFB = "gfb"

@@ -326,24 +326,28 @@ def _test(test: TaskTest, systems: Sequence[System]) -> list[bool | None]:
     """A test of the tasks of each system, without their domains, on the pcpus that it has."""
     from hyperperiod.analysis import batch
     from hyperperiod.analysis.component import Load
+    from hyperperiod.analysis.tasks.hyperbolic import hyperbolic
+    from hyperperiod.analysis.tasks.liu_layland import liu_layland
 
-    sets = batch.Sets.of(
+    loads = [
         [
-            [
-                Load(
-                    task.wcet_ns or 0,
-                    task.period_ns or 0,
-                    task.deadline_ns or 0,
-                    task.jitter_ns,
-                    task.blocking_ns,
-                )
-                for domain in system.domains
-                for task in domain.tasks
-                if task.period_ns is not None
-            ]
-            for system in systems
+            Load(
+                task.wcet_ns or 0,
+                task.period_ns or 0,
+                task.deadline_ns or 0,
+                task.jitter_ns,
+                task.blocking_ns,
+            )
+            for domain in system.domains
+            for task in domain.tasks
+            if task.period_ns is not None
         ]
-    )
+        for system in systems
+    ]
+    if test in (TaskTest.LIU_LAYLAND, TaskTest.HYPERBOLIC):
+        bound = liu_layland if test is TaskTest.LIU_LAYLAND else hyperbolic
+        return [bound(one).holds for one in loads]
+    sets = batch.Sets.of(loads)
     pcpus = systems[0].pcpus
     if test in (TaskTest.RESPONSE_TIME, TaskTest.QPA):
         on_one = batch.response_time if test is TaskTest.RESPONSE_TIME else batch.qpa

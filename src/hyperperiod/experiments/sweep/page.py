@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hyperperiod.experiments.sweep.experiment import Experiment, Host
 from hyperperiod.experiments.sweep.folder import SweepFolder
-from hyperperiod.experiments.sweep.result import Acceptance, SweepResult
+from hyperperiod.experiments.sweep.result import Acceptance, Curves, SweepResult, without_repeats
 from hyperperiod.experiments.sweep.summary import series_of, x_key
 from hyperperiod.experiments.sweep.tables import value_text
 from hyperperiod.report.frame import ACCEPTED, Scale
@@ -31,6 +31,8 @@ from hyperperiod.report.page import render
 
 MAX_CURVES = 7
 """There are as many hues."""
+WIDTH = 1260.0
+"""The charts are as wide as the cards of the page."""
 CLASSES = 400
 LARGEST = 2.0
 """Responses are counted in so many classes up to so many deadlines; later ones in the last."""
@@ -92,11 +94,12 @@ def _acceptance(experiment: Experiment, result: SweepResult) -> Iterator[LineCha
     x = x_key(experiment)
     if x is None:
         return
-    curves: dict[Key, list[tuple[float, Acceptance]]] = {}
+    curves: Curves = {}
     for row in result.points:
         point = experiment.points[row.point]
         name = ", ".join(series_of(point, x))
         curves.setdefault((name, row.judge), []).append((float(point.values[x]), row))
+    curves = without_repeats(curves)
     for about, group in _charts(list(curves)):
         yield LineChart(
             f"Accepted systems: {about}" if about else "Accepted systems",
@@ -109,6 +112,7 @@ def _acceptance(experiment: Experiment, result: SweepResult) -> Iterator[LineCha
             subtitle="with intervals of 95 %",
             x_min=min(at for points in curves.values() for at, _ in points),
             y_max=1.0,
+            width=WIDTH,
         )
 
 
@@ -189,6 +193,7 @@ def _responses_on(
             rulers=[Ruler(1.0, "deadline", low=True)],
             x_max=LARGEST,
             y_max=1.0,
+            width=WIDTH,
         )
 
 

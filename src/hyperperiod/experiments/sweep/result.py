@@ -13,6 +13,9 @@ from hyperperiod.tabular import Row, Tabular
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+HOSTS = ("analysis", "sim", "xen", "linux")
+"""The judges that look at the policy; the others are tests of tasks."""
+
 
 class Acceptance(ResultObject):
     """How many of the systems at a point a judge accepts, with an interval of 95 %.
@@ -28,6 +31,30 @@ class Acceptance(ResultObject):
     unknown: int
     ratio: float
     ratio_interval: Interval | None
+
+
+Curves = dict[tuple[str, str], list[tuple[float, Acceptance]]]
+"""Points over the x axis by series, which is what the grid varies beside it, and judge."""
+
+
+def without_repeats(curves: Curves) -> Curves:
+    """The curves, with one of a judge alone (no series) where all of its series are the same.
+
+    Tests of tasks do not look at the policy: they say the same under each.
+    """
+    alike: dict[str, set[object]] = {}
+    for (_, judge), points in curves.items():
+        said = tuple((at, row.accepted, row.unknown, row.systems) for at, row in points)
+        alike.setdefault(judge, set()).add(said)
+    tests = {judge for judge, said in alike.items() if len(said) == 1 and judge not in HOSTS}
+    return {
+        ("" if judge in tests else series, judge): points
+        for (series, judge), points in curves.items()
+    }
+
+
+def _text(value: float | str) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class WeightedAcceptance(ResultObject):
@@ -74,21 +101,28 @@ class SweepResult(ResultObject, Tabular):
         """Acceptance ratios with their intervals, over the first key of the grid with numbers."""
         from hyperperiod.plots import Curve, draw_curves
 
-        x = self._x
-        points: dict[str, list[tuple[float, float, float, float]]] = {}
-        for one in self.points:
-            others = [str(value) for key, value in one.values.items() if key != x]
-            at = float(one.values[x]) if x is not None else float(one.point)
-            low, high = ends(one.ratio, one.ratio_interval)
-            points.setdefault(", ".join([*others, one.judge]), []).append(
-                (at, one.ratio, low, high)
-            )
-        curves = {name: Curve(*zip(*sorted(found), strict=True)) for name, found in points.items()}
+        x = self.x
+        curves = {}
+        for (series, judge), found in self.curves().items():
+            rows = [(at, one.ratio, *ends(one.ratio, one.ratio_interval)) for at, one in found]
+            name = ", ".join(filter(None, (series, judge)))
+            curves[name] = Curve(*zip(*sorted(rows), strict=True))
         label = "point" if x is None else x.rpartition(".")[2].replace("_", " ")
         draw_curves(ax, curves, label, "accepted systems")
 
+    def curves(self) -> Curves:
+        """The points of each curve over `x`; without an x axis over the numbers of points."""
+        x = self.x
+        curves: Curves = {}
+        for one in self.points:
+            others = [_text(value) for key, value in one.values.items() if key != x]
+            at = float(one.values[x]) if x is not None else float(one.point)
+            series = ", ".join(others) if x is not None else ""
+            curves.setdefault((series, one.judge), []).append((at, one))
+        return without_repeats(curves)
+
     @property
-    def _x(self) -> str | None:
+    def x(self) -> str | None:
         """The first key of the grid that takes several numbers."""
         for key in self.points[0].values if self.points else ():
             values = {one.values[key] for one in self.points}
