@@ -188,5 +188,5 @@ def one_by_one(folder: Path, domain: str) -> float:
     systems = [system_of(point, number) for number in range(ALONE)]
     begin = time.process_time()
     for system in systems:
-        hyperperiod.simulate(system, HORIZON_NS)
+        hyperperiod.simulate(system, f"{HORIZON_NS}ns")
     return (time.process_time() - begin) / ALONE
