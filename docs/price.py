@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs.timeline import COLORS, NAMESPACE, STYLE
-
 from hyperperiod.measured import Number, read
+from hyperperiod.report.schedule import COLORS, NAMESPACE, STYLE
 
 SECTION: Final = "linux_host"
 FILE: Final = Path(__file__).parent / "pictures" / "linux-price.svg"

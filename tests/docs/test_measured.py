@@ -104,7 +104,7 @@ def test_keep_goes_with_measure() -> None:
     for arguments in (["--keep"], ["--measure", "start", "--write", "x.toml"]):
         done = CliRunner().invoke(main, ["doctor", *arguments])
         assert done.exit_code == 2
-        assert "goes with --measure" in done.output
+        assert "allowed: with --measure" in done.output
 
 
 # -- what the executive leaves out of the loops of its jobs ---------------------------------------

