@@ -29,6 +29,8 @@ PARTS = (
     "hosts",
     "overruns",
     "runs",
+    "for_host",
+    "host_differences",
     "report",
     "experiments",
     "export",

@@ -21,9 +21,7 @@ from typing import NamedTuple
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.result import OverrunEntry, OverrunsResult, RunFlow, RunResult, RunTask
 from hyperperiod.model import Domain, System, format_time
-
-NAMED_LATER = 4
-"""How many that came later only are named in the sentence."""
+from hyperperiod.model.errors import some_names
 
 
 class _Seen(NamedTuple):
@@ -45,7 +43,7 @@ def overruns_result(
     without: RunResult,
 ) -> OverrunsResult:
     """What a run came to beside the simulator's with (`predicted`) and `without` the overruns."""
-    bounds = _bounds(analysis)
+    bounds = bounds_of(analysis)
     told, before = _seen(predicted), _seen(without)
     reasons = _Reasons(system, analysis)
     entries = []
@@ -73,7 +71,7 @@ def overruns_result(
     return OverrunsResult(summary=_summary(entries), entries=tuple(entries))
 
 
-def _bounds(analysis: Analysis) -> Mapping[str, int | None]:
+def bounds_of(analysis: Analysis) -> Mapping[str, int | None]:
     """The bound (ns) on the response of each task and flow that has one, by name."""
     found = analysis.result()
     bounds = {
@@ -148,9 +146,7 @@ def _summary(entries: Iterable[OverrunEntry]) -> str:
     later = list(_later(others))
     if not later:
         return "nobody else was hurt"
-    more = len(later) - NAMED_LATER
-    shown = later if more <= 1 else [*later[:NAMED_LATER], f"{more} more"]
-    return f"nobody else was hurt; later, but in time as before: {', '.join(shown)}"
+    return f"nobody else was hurt; later, but in time as before: {some_names(later)}"
 
 
 def _harm(one: OverrunEntry) -> str:

@@ -21,7 +21,7 @@ def export(*arguments: str | Path) -> Result:
 
 def test_it_says_what_was_written(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = export("--to", "xen-xl", FLIGHT, "--out", out)
+    done = export("--to", "xen-xl", FLIGHT, "--out", out, "--margin", "20%")
     assert done.exit_code == 0
     assert f"flight-control for xen-xl: 11 files written to {out}" in done.stdout
     assert "replaced" in export("--to", "xen-xl", FLIGHT, "--out", out).stdout

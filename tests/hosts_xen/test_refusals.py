@@ -145,7 +145,7 @@ def test_a_full_disk_after_the_run_names_the_file(
     monkeypatch.setattr("shutil.copyfile", lambda _source, target: fails(target))
     result = CliRunner().invoke(main, ["run", SYSTEM, "--on", "xen", "--trace", "asked.hpt"])
     assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr == f"error: {full}: no space left on device\n"
+    assert result.stderr.endswith(f"\nerror: {full}: no space left on device\n")
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     kept = {"console.log"} if full.startswith("out/") else {"console.log", "run.hpt", "result.json"}
     assert left == {f"out/overload-xen/{name}" for name in kept}

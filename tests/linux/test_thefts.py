@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hyperperiod.hosts.linux.thefts import Theft, bound, table, thefts_in
+from hyperperiod.hosts.costs import HostCosts
+from hyperperiod.hosts.linux.thefts import Theft, bound, thefts_in
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.model import Stolen, load_system
 from hyperperiod.trace.format import RECORD
@@ -81,7 +82,8 @@ def test_tables_are_read_as_part_of_a_system_file(tmp_path: Path) -> None:
     stolen = bound(some_thefts(random.Random(1)))
     file = tmp_path / "robbed.toml"
     server = '[[domain]]\nname = "a"\nbest_effort = true\n'
-    file.write_text(f'name = "robbed"\npolicy = "ds"\n\n{table(stolen)}\n{server}')
+    tables = HostCosts(stolen=stolen).table()
+    file.write_text(f'name = "robbed"\npolicy = "ds"\n\n{tables}\n{server}')
     assert load_system(file).stolen == stolen
 
 

@@ -102,7 +102,8 @@ def test_experiments_are_in_it(installed: Installed) -> None:
 
 
 def test_export(installed: Installed, system: str) -> None:
-    done = installed.run("export", system, "--to", "xen-xl", "--out", "xl")
+    words = ("export", system, "--to", "xen-xl", "--out", "xl", "--margin", "20%")
+    done = installed.run(*words)
     assert done.returncode == 0, done.stderr
 
 

@@ -240,6 +240,27 @@ class AnalysisResult(ResultObject, Tabular):
         return bool(self.flows) or tasks > len(self.not_judged)
 
     @property
+    def not_proved(self) -> list[str]:
+        """The tasks and flows with a deadline that is not proved to hold, by name."""
+        tasks = [
+            f"{domain.name}.{task.name}"
+            for domain in _every_domain(self.domains)
+            for task in domain.tasks
+            if task.deadline_ns is not None and task.schedulable is not True
+        ]
+        flows = [f"flow {flow.name}" for flow in self.flows if flow.schedulable is not True]
+        return [*tasks, *flows]
+
+    @property
+    def without_room(self) -> list[str]:
+        """The domains whose servers have just the time that their tasks ask for, by name."""
+        return [
+            domain.name
+            for domain in _every_domain(self.domains)
+            if domain.interface_overhead == 0 and domain.utilization
+        ]
+
+    @property
     def headline(self) -> str:
         words = {True: "schedulable", False: "not schedulable", None: "unknown"}
         reason = f" ({self.reason})" if self.reason else ""

@@ -144,6 +144,11 @@ def _show(result: AnalysisResult, policies: str, *, tests: bool) -> None:
         if spare.period_ns is not None and spare.budget_ns is not None:
             text = budget_text(spare.period_ns, spare.budget_ns)
         screen.line(f"spare: {text}")
+    if result.schedulable and result.without_room:
+        from hyperperiod.model.errors import some_names
+
+        names = some_names(result.without_room)
+        screen.line(f"no room for overheads, any of which costs a period: {names}")
     if result.schedulable is not True:
         for reason in reasons(result):
             screen.line(f"- {reason}")

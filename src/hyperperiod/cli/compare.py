@@ -25,8 +25,9 @@ from hyperperiod.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from hyperperiod.for_host import ForHost
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
-    from hyperperiod.hosts.result import RunResult
+    from hyperperiod.hosts.result import ComparisonResult, RunResult
     from hyperperiod.model import Policy, System
 
 
@@ -89,6 +90,7 @@ def compare(
     from hyperperiod.hosts.result import ComparisonResult, series_names
     from hyperperiod.model.result_object import json_text
 
+    sentences: tuple[str, ...] = ()
     guards = [parse_guard(condition) for condition in conditions]
     kept = [file for file in files if file.endswith(".json")]
     systems = [file for file in files if file not in kept]
@@ -101,16 +103,21 @@ def compare(
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
     else:
         machine = on_linux(hosts or (), place, cpus, thefts=thefts)
-        results = _ran(systems[0], policies, hosts, horizon_ns, seed, report_file, machine)
+        results, sentences = _ran(
+            systems[0], policies, hosts, horizon_ns, seed, report_file, machine
+        )
         names = series_names(results)
     found = ComparisonResult(
-        system=results[0].system, interrupted=results[-1].interrupted, results=tuple(results)
+        system=results[0].system,
+        interrupted=results[-1].interrupted,
+        results=tuple(results),
+        sentences=sentences,
     )
     fired = tripped(guards, results, names)
     if as_json:
         click.echo(json_text(found))
     else:
-        _show(results, names, kept=bool(kept))
+        _show(found, names, kept=bool(kept))
     for one in fired:
         click.echo(one.text, err=True)
     if found.interrupted:
@@ -181,42 +188,60 @@ def _ran(
     seed: int,
     report_file: str | None,
     machine: LinuxOptions | None,
-) -> list[RunResult]:
+) -> tuple[list[RunResult], tuple[str, ...]]:
+    from hyperperiod.cli.execute import MACHINES
     from hyperperiod.cli.systems import about
     from hyperperiod.whole_file import require_different, whole_file
 
-    systems = _systems(system_file, policies, own_only=hosts is not None)
+    machines = [host for host in hosts or () if host in MACHINES]
+    systems, ready = _systems(system_file, policies, machines, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
-        return _results(systems, hosts or ["sim"], horizon_ns, seed, report_path, machine)
+        return _results(systems, ready, hosts or ["sim"], horizon_ns, seed, report_path, machine)
 
 
-def _systems(system_file: str, policies: list[Policy] | None, *, own_only: bool) -> list[System]:
-    """The system under each policy, with the interfaces of its own."""
+def _systems(
+    system_file: str, policies: list[Policy] | None, machines: list[str], *, own_only: bool
+) -> tuple[list[System], ForHost | None]:
+    """The system under each policy, with the interfaces of its own, and as a machine is given it.
+
+    All hosts get the interfaces that are computed with the overheads of the first machine.
+    """
     from hyperperiod.cli.systems import about, read_system, require_host_levels
     from hyperperiod.model import fitting_policies, with_policy
 
-    system = read_system(system_file, None)
+    system, ready = read_system(system_file, None), None
     require_host_levels(system, system_file)
     from hyperperiod.analysis import resolve
 
     with about(system_file):
-        system = resolve(system)
+        if machines:
+            from hyperperiod.for_host import for_host
+
+            ready = for_host(system, machines[0])
+            click.echo(ready.sentence, err=True)
+            system = ready.system.replace(overheads=system.overheads)
+        else:
+            system = resolve(system)
     if policies is None and own_only:
-        return [system]
+        return [system], ready
     chosen = policies if policies is not None else fitting_policies(system)
-    return [with_policy(system, policy) for policy in chosen]
+    return [with_policy(system, policy) for policy in chosen], ready
 
 
 def _results(
     systems: list[System],
+    ready: ForHost | None,
     hosts: list[str],
     horizon_ns: int,
     seed: int,
     report_path: Path | None,
     machine: LinuxOptions | None,
-) -> list[RunResult]:
-    """One run after the other, until one is interrupted; a report needs their traces."""
+) -> tuple[list[RunResult], tuple[str, ...]]:
+    """One run after the other, until one is interrupted; a report needs their traces.
+
+    With them what lies between hosts, in sentences.
+    """
     from hyperperiod.cli.execute import run_on, terminated_as_interrupted
 
     results: list[RunResult] = []
@@ -232,24 +257,31 @@ def _results(
             results.append(run_on(host, system, horizon_ns, seed, trace, linux=machine))
             if results[-1].interrupted:
                 break
+        sentences: tuple[str, ...] = ()
+        if ready is not None and not results[-1].interrupted:
+            from hyperperiod.host_differences import difference_sentences
+
+            sentences = difference_sentences(results, ready)
         if report_path is not None:
             from hyperperiod.cli.progress import reading_bar
             from hyperperiod.report import compare_report
 
             with reading_bar(f"comparison of {systems[0].name}") as progress:
-                compare_report(report_path, results, traces[: len(results)], progress)
-    return results
+                compare_report(report_path, results, traces[: len(results)], progress, sentences)
+    return results, sentences
 
 
-def _show(results: list[RunResult], names: list[str], *, kept: bool) -> None:
+def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.tables.compare import comparison_tables
     from hyperperiod.cli.tables.run import misses_text
 
-    screen = Screen()
+    screen, results = Screen(), found.results
     several = kept or len({result.host for result in results}) > 1
     for name, result in zip(names, results, strict=True):
         file, where = f"{name}: " if kept else "", f" on {result.host}" if several else ""
         screen.line(f"{file}{result.system} under {result.policy}{where}: ", misses_text(result))
     for table in comparison_tables(results, names):
         screen.table(table)
+    for sentence in found.sentences:
+        screen.line(sentence)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     type=OneOf((*HOSTS, *BENCHMARKS)),
     help="Measure what Xen takes for itself (prints the [overheads] of a system file), the"
     " kernel of a Linux guest (linux), or the kernel of the Linux host (linux_kernel: prints the"
-    " [[stolen]] tables of a system file); or, in a checkout, run one of its benchmarks.",
+    " [overheads] and [[stolen]] of a system file); or, in a checkout, run one of its benchmarks.",
 )
 @click.option(
     "--keep",
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     callback=read_name(".toml"),
     shell_complete=complete.files,
     metavar="FILE.toml",
-    help="Write the measured [overheads] or [[stolen]] to a file.",
+    help="Write the measured [overheads] and [[stolen]] to a file, for --overheads.",
 )
 @json_option
 def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> None:

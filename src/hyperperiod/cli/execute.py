@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
+from hyperperiod.cli.options import refuse_host_costs
 from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.model import Policy, System, format_time
@@ -23,12 +24,14 @@ from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import require_different, unwritable, whole_file
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
     from hyperperiod.analysis import Analysis
+    from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
-    from hyperperiod.hosts.result import RunResult
+    from hyperperiod.hosts.result import CountedResult, RunResult
 
 
 JUDGED_BYTES = 16 << 20
@@ -53,6 +56,9 @@ class RunOrder(NamedTuple):
     place: str | None = None
     cpus: list[int] | None = None
     thefts: bool = False
+    overheads: str | None = None
+    margin: Fraction | None = None
+    grid_ns: int | None = None
 
 
 def execute(order: RunOrder) -> int:
@@ -73,9 +79,18 @@ def execute(order: RunOrder) -> int:
     ):
         from hyperperiod.analysis import Analysis
 
+        ready = _for_machine(system, order)
+        system = ready.system if ready else system
         analysis = Analysis(system)
         result = run_on(
-            order.host, system, order.horizon_ns, order.seed, recorded, analysis, linux=linux
+            order.host,
+            system,
+            order.horizon_ns,
+            order.seed,
+            recorded,
+            analysis,
+            linux=linux,
+            counted=ready.counted if ready else None,
         )
         if report_path is not None:
             _write_report(report_path, system, analysis, result, recorded)
@@ -84,6 +99,23 @@ def execute(order: RunOrder) -> int:
     else:
         _show(result, system)
     return _held_to(guards, result) if guards else exit_code(result)
+
+
+def _for_machine(system: System, order: RunOrder) -> ForHost | None:
+    """The system as its machine is to be given it, which is said on standard error; None: none."""
+    costs: HostCostOptions = {
+        "overheads": order.overheads,
+        "margin": order.margin,
+        "grid_ns": order.grid_ns,
+    }
+    if order.host not in MACHINES:
+        refuse_host_costs(f"on {order.host}", f"on {' or '.join(MACHINES)}", **costs)
+        return None
+    from hyperperiod.for_host import for_host
+
+    ready = for_host(system, order.host, **costs)
+    click.echo(ready.sentence, err=True)
+    return ready
 
 
 def _guards(conditions: Sequence[str]) -> list[Guard]:
@@ -141,12 +173,13 @@ def run_on(
     analysis: Analysis | None = None,
     *,
     linux: LinuxOptions | None = None,
+    counted: CountedResult | None = None,
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
         if host in MACHINES:
             return _run_on_machine(
-                host, system, horizon_ns, seed, trace_path, progress, analysis, linux
+                host, system, horizon_ns, seed, trace_path, progress, analysis, linux, counted
             )
         from hyperperiod.runs import simulate
 
@@ -196,6 +229,7 @@ def _run_on_machine(
     progress: Progress,
     analysis: Analysis | None,
     linux: LinuxOptions | None,
+    counted: CountedResult | None,
 ) -> RunResult:
     import shutil
 
@@ -215,6 +249,7 @@ def _run_on_machine(
         try:
             run = _runner(host, folder, linux)
             result = run(system, horizon_ns, seed, recorded, progress, analysis=analysis)
+            result = result.replace(counted=counted)
         finally:
             if _changed(log) != before:
                 # It is the log of this run: no trace and result of another beside it.

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 import click
 
 from hyperperiod.cli import complete
+from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
     Whole,
     horizon_option,
+    host_cost_options,
     json_option,
     policy_option,
     read_cpus,
     read_maybe,
+    refuse_host_costs,
     seed_option,
     system_argument,
 )
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from hyperperiod.for_host import HostCostOptions
     from hyperperiod.model import Policy
 
 TARGETS = ("xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
@@ -84,8 +90,11 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
     metavar="LIST",
     help="xen-xl: which pcpus of Xen's, such as 1-2,4. Default: from 1 on.",
 )
+@host_cost_options
 @json_option
+@click.pass_context
 def export(
+    ctx: click.Context,
     system_file: str,
     target: str,
     folder: str,
@@ -97,6 +106,9 @@ def export(
     base: int,
     console_arguments: str | None,
     cpus: list[int] | None,
+    overheads: str | None,
+    margin: Fraction | None,
+    grid_ns: int | None,
     as_json: bool,
 ) -> None:
     """Write SYSTEM for a host of yours, or for another tool.
@@ -104,8 +116,10 @@ def export(
     xen-dom0less: device tree, boot line and images for a board that boots Xen without a
     toolstack. xen-xl: a file for each domain and the commands that start them. carts: input of
     the CARTS tool; carts-result: what is found, in the form of its output. csv: a table of the
-    tasks. toml: the system itself. Interfaces that the file leaves open are computed. An earlier
-    export in DIR is replaced; a folder with anything else in it is left alone.
+    tasks. toml: the system itself. Interfaces that the file leaves open are computed, for Xen with
+    its overheads: the exit code is 1 where every deadline holds without these and is not proved
+    with them. An earlier export in DIR is replaced; a folder with anything else in it is left
+    alone.
     """
     from hyperperiod.cli.systems import about, read_system
     from hyperperiod.export import (
@@ -115,24 +129,45 @@ def export(
         export_xl,
         write_folder,
     )
+    from hyperperiod.export.xl import US
+    from hyperperiod.for_host import for_host
     from hyperperiod.model.result_object import json_text
 
-    system = read_system(system_file, policy)
+    system, ready = read_system(system_file, policy), None
+    costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
+    if target in FOR_ANALYSIS:
+        refuse_host_costs(f"--to {target}", "--to xen-dom0less or xen-xl", **costs)
     with about(system_file):
         if target in FOR_ANALYSIS:
             files = FOR_ANALYSIS[target](system)
-        elif target == "xen-xl":
-            files = export_xl(system, cpus)
         else:
+            step_ns = US if target == "xen-xl" else 1
+            ready = for_host(system, "xen", **costs, computed_grid_ns=step_ns)
+            system = ready.system
+        if target == "xen-xl":
+            files = export_xl(system, cpus)
+        elif target == "xen-dom0less":
             board = Board(epoch_ns, counter_hz, base)
             if console_arguments is not None:
                 board = Board(epoch_ns, counter_hz, base, console_arguments)
             files = export_dom0less(system, horizon_ns, seed, board)
+    if ready is not None:
+        readme = files["README.md"]
+        assert isinstance(readme, str), "an export for a host says what to do"
+        files["README.md"] = f"{readme}\n{ready.readme}"
     found = {"to": target, "system": system.name, "policy": str(system.policy)}
     replaced = write_folder(Path(folder), files, found)
     if as_json:
         click.echo(
-            json_text({**found, "folder": folder, "replaced": replaced, "files": sorted(files)})
+            json_text(
+                {
+                    **found,
+                    "folder": folder,
+                    "replaced": replaced,
+                    "files": sorted(files),
+                    **({} if ready is None else {"counted": ready.counted}),
+                }
+            )
         )
     else:
         count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
@@ -140,3 +175,7 @@ def export(
         click.echo(f"{system.name} for {target}: {count} {verb} {folder}")
         if "README.md" in files:
             click.echo(f"read {folder}/README.md first")
+    if ready is not None:
+        click.echo(ready.sentence, err=as_json or not ready.survives)
+        if not ready.survives:
+            ctx.exit(EXIT_MISSED)

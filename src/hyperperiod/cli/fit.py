@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,9 @@ from hyperperiod.cli.options import (
     Whole,
     json_option,
     policy_option,
+    read_maybe,
     read_name,
+    read_share,
     read_time,
     system_argument,
     wide_option,
@@ -44,25 +44,6 @@ def _read_range(
     return low_ns, high_ns
 
 
-def _read_share(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Fraction | None:
-    """Reads a percentage as a fraction; None where it was not given."""
-    if text is None:
-        return None
-    allowed = "a percentage from 0% to 1000%, such as 5%"
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?%", text.strip())
-    try:
-        share = Fraction(Decimal(match[1])) / 100 if match else None
-    except InvalidOperation:
-        share = None
-    if share is None or share > 10:
-        raise click.BadParameter(f"found {text!r}; allowed: {allowed}")
-    return share
-
-
-def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    return None if text is None else read_time(ctx, param, text)
-
-
 @click.command()
 @system_argument
 @policy_option
@@ -73,7 +54,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 )
 @click.option(
     "--within",
-    callback=_read_share,
+    callback=read_share,
     metavar="PERCENT",
     help="Least overhead within that much of the least bandwidth, such as 5%.",
 )
@@ -100,7 +81,7 @@ def _read_grid(ctx: click.Context, param: click.Parameter, text: str | None) -> 
 @click.option(
     "--grid",
     "step_ns",
-    callback=_read_grid,
+    callback=read_maybe,
     metavar="TIME",
     help="Periods and budgets are multiples of it (the quantum, or 1ms; finer for driver loops).",
 )

@@ -12,6 +12,8 @@ from hyperperiod.cli import complete
 from hyperperiod.hosts import HOSTS
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from hyperperiod.model import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -62,6 +64,25 @@ def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
 def read_maybe(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """Reads a time as whole nanoseconds; None where none was given."""
     return None if text is None else read_time(ctx, param, text)
+
+
+def read_share(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Fraction | None:
+    """Reads a percentage as a fraction; None where it was not given."""
+    if text is None:
+        return None
+    import re
+    from decimal import Decimal, InvalidOperation
+    from fractions import Fraction
+
+    allowed = "a percentage from 0% to 1000%, such as 5%"
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?%", text.strip())
+    try:
+        share = Fraction(Decimal(match[1])) / 100 if match else None
+    except InvalidOperation:
+        share = None
+    if share is None or share > 10:
+        raise click.BadParameter(f"found {text!r}; allowed: {allowed}")
+    return share
 
 
 def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
@@ -214,6 +235,40 @@ def linux_options(command: Command) -> Command:
         help="Linux's servers are robbed of the time of [[stolen]], by threads of real time.",
     )
     return place(cpus_option(thefts(command)))
+
+
+def host_cost_options(command: Command) -> Command:
+    """Adds the options of what a host's own overheads make of interfaces."""
+    overheads = click.option(
+        "--overheads",
+        shell_complete=complete.files,
+        metavar="FILE|none",
+        help="What the host takes, as doctor --measure HOST --write FILE writes it: interfaces are"
+        " computed with it, and every deadline is judged. Default: [overheads] of SYSTEM, else"
+        " what was measured of the host.",
+    )
+    margin = click.option(
+        "--margin",
+        callback=read_share,
+        metavar="PERCENT",
+        help="Widen every budget by that much, such as 10%.",
+    )
+    grid = click.option(
+        "grid_ns",
+        "--grid",
+        callback=read_maybe,
+        metavar="TIME",
+        help="Round every budget up to a multiple of it, such as 100us.",
+    )
+    return overheads(margin(grid(command)))
+
+
+def refuse_host_costs(where: str, allowed: str, **given: object) -> None:
+    """UsageError if an option of `host_cost_options` is given where no host takes anything."""
+    for name, value in given.items():
+        if value is not None:
+            option = f"--{name.removesuffix('_ns')}"
+            raise click.UsageError(f"found {option} {where}; allowed: {allowed}")
 
 
 def fail_on_option(such_as: str) -> Callable[[Command], Command]:

@@ -7,13 +7,20 @@ from typing import Any
 
 import click
 
-from hyperperiod.cli.options import OneOf, linux_options, run_options, system_argument
+from hyperperiod.cli.options import (
+    OneOf,
+    host_cost_options,
+    linux_options,
+    run_options,
+    system_argument,
+)
 from hyperperiod.hosts import HOSTS
 
 
 @click.command()
 @system_argument
 @click.option("--on", "host", type=OneOf(HOSTS), required=True, help="Where the system runs.")
+@host_cost_options
 @linux_options
 @run_options
 @click.pass_context

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.for_host import widened
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
@@ -72,7 +73,8 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     _refuse_times(system)
     for index, domain in enumerate(system.domains):
         _refuse_name(index, domain)
-    system = _in_microseconds(system, complete(Analysis(system)))
+    system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
+    _require_microseconds(system)
     require_time(system)
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {
@@ -119,38 +121,19 @@ def _refuse_name(index: int, domain: Domain) -> None:
         raise InputError("", None, f"domain[{index}].name", repr(domain.name), NAME_ALLOWED)
 
 
-def _in_microseconds(given: System, system: System) -> System:
-    """The system with computed budgets rounded up; InputError for other times between."""
-    domains = []
-    for index, (asked, domain) in enumerate(zip(given.domains, system.domains, strict=True)):
-        key = f"domain[{index}]"
-        own = tuple(
-            vcpu.replace(interface=_whole(f"{key}.vcpu[{number}]", keys.interface, vcpu.interface))
-            for number, (vcpu, keys) in enumerate(
-                zip(domain.own_vcpus, asked.each_vcpu, strict=False)
-            )
-        )
-        interface = _whole(key, asked.interface, domain.interface)
-        domains.append(domain.replace(interface=interface, own_vcpus=own))
-    if system.spare is not None:
-        budget_ns = system.spare.budget_ns
-        if given.spare is None:
-            budget_ns = max(US, budget_ns // US * US)
-        _require_whole("spare.period", system.spare.period_ns)
-        _require_whole("spare.budget", budget_ns)
-        spare = Interface(period_ns=system.spare.period_ns, budget_ns=budget_ns)
-        system = system.replace(spare=spare)
-    return system.replace(domains=tuple(domains))
+def _require_microseconds(system: System) -> None:
+    """InputError for servers that are not in whole microseconds."""
+    for index, domain in enumerate(system.domains):
+        _require_server(f"domain[{index}].interface", domain.interface)
+        for number, vcpu in enumerate(domain.own_vcpus):
+            _require_server(f"domain[{index}].vcpu[{number}].interface", vcpu.interface)
+    _require_server("spare", system.spare)
 
 
-def _whole(key: str, asked: Interface | None, found: Interface | None) -> Interface | None:
-    """An interface, its budget rounded up if it was not asked for."""
-    if found is None:
-        return None
-    budget_ns = found.budget_ns if asked is not None else -(-found.budget_ns // US) * US
-    _require_whole(f"{key}.interface.period", found.period_ns)
-    _require_whole(f"{key}.interface.budget", budget_ns)
-    return Interface(period_ns=found.period_ns, budget_ns=budget_ns)
+def _require_server(key: str, server: Interface | None) -> None:
+    if server is not None:
+        _require_whole(f"{key}.period", server.period_ns)
+        _require_whole(f"{key}.budget", server.budget_ns)
 
 
 def _require_whole(key: str, time_ns: int) -> None:
@@ -318,9 +301,6 @@ systemctl enable --now hyperperiod-xen
 
 The service makes the pools at boot and gives each domain its servers whenever it is created;
 the `.cfg` files then go to where your machine starts its domains from (`/etc/xen/auto`).
-
-The servers are those for which the analysis holds: `hyperperiod analyze system.toml`. It speaks of
-the tasks in `system.toml`, not of what your guests do.
 {_of_flows(system)}"""
 
 

@@ -174,9 +174,26 @@ class OverrunsResult(ResultObject):
     entries: tuple[OverrunEntry, ...]
 
 
+class CountedResult(ResultObject):
+    """The overheads that interfaces were computed with, and what is proved of these.
+
+    `source` says whose they are; `overheads` has those above zero (ns), `stolen_ns_per_s` how much
+    of a second `[[stolen]]` tables take besides. `schedulable` is with all of that, `without` is
+    without; `not_proved` names tasks and flows.
+    """
+
+    source: str
+    overheads: Mapping[str, int]
+    stolen_ns_per_s: int
+    schedulable: bool | None
+    without: bool | None
+    not_proved: tuple[str, ...]
+
+
 class RunResult(ResultObject, Tabular):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
+    `counted` is there if interfaces were computed for a machine that takes something for itself.
     `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
     `flows` are there if the system has any, `overruns` if it has any and the run was not
     interrupted.
@@ -196,6 +213,7 @@ class RunResult(ResultObject, Tabular):
     flows: tuple[RunFlow, ...] = ()
     timing: str | None = None
     overruns: OverrunsResult | None = None
+    counted: CountedResult | None = None
 
     TABLES = ("tasks", "domains", "pcpus", "flows", "responses")
 
@@ -300,11 +318,15 @@ class RunResult(ResultObject, Tabular):
 
 
 class ComparisonResult(ResultObject, Tabular):
-    """Runs of one system side by side, up to the one that was interrupted."""
+    """Runs of one system side by side, up to the one that was interrupted.
+
+    `sentences` say what lies between the simulator and the other hosts.
+    """
 
     system: str
     interrupted: bool
     results: tuple[RunResult, ...]
+    sentences: tuple[str, ...] = ()
 
     TABLES = RunResult.TABLES
 

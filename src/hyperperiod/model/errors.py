@@ -36,6 +36,16 @@ class Problem:
         return ": ".join([*parts, f"found {self.found}; allowed: {self.allowed}"])
 
 
+SHOWN_NAMES = 6
+"""How many of a list a sentence names."""
+
+
+def some_names(names: Sequence[str]) -> str:
+    """The names in a sentence: all, or the first of them and how many more there are."""
+    more = len(names) - SHOWN_NAMES
+    return ", ".join(names if more <= 1 else [*names[:SHOWN_NAMES], f"{more} more"])
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message: the known word that looks most like `word`; empty if none does."""
     from difflib import get_close_matches

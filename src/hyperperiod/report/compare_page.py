@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The comparison of several runs of one system: policies, or hosts, side by side.
 
-All runs have the same releases and execution times, so every difference is the policy's, or the
-host's. Traces tell how response times are distributed; a run without one shows only the numbers
+All runs have the same releases, execution times and interfaces. Where hosts differ, sentences say
+what a difference comes from: a system may be on an edge, where the least overhead costs a period.
+Traces tell how response times are distributed; a run without one shows only the numbers
 of its result.
 """
 
@@ -91,9 +92,11 @@ def compare_report(
     results: Sequence[RunResult],
     traces: Sequence[Path | None] | None = None,
     progress: Progress = silent,
+    sentences: Sequence[str] = (),
 ) -> None:
     """Write the comparison of `results`, runs of one system; `traces` are one per result.
 
+    `sentences` say what lies between hosts (`host_differences`).
     `progress` is called with the records read so far and all to read.
     """
     opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
@@ -116,6 +119,7 @@ def compare_report(
         "compare.html.j2",
         title=results[0].system,
         differs=_differs(results),
+        sentences=sentences,
         runs=runs,
         rows=fold(rows, [row.trouble for row in rows]),
         overall=_overall(runs),

@@ -27,9 +27,9 @@ from hyperperiod.cli.tables.cells import (
     verdict_text,
 )
 from hyperperiod.model.absent import ABSENT
+from hyperperiod.model.errors import some_names
 
 Judged = PcpuResult | DomainResult | TaskResult | FlowResult
-SHOWN_SUBJECTS = 6
 
 
 def analysis_tables(analysis: AnalysisResult) -> Iterable[Table]:
@@ -124,9 +124,7 @@ def _reasons(judged: Iterable[tuple[str, Judged]]) -> Iterable[str]:
             if subject not in named and not any(one.startswith(f"{subject}.") for one in named):
                 named.append(subject)
     for reason, named in subjects.items():
-        more = len(named) - SHOWN_SUBJECTS
-        shown = named if more <= 1 else [*named[:SHOWN_SUBJECTS], f"{more} more"]
-        yield f"{', '.join(shown)}: {reason}"
+        yield f"{some_names(named)}: {reason}"
 
 
 def _of_whom(reason: str, name: str) -> tuple[str, str]:

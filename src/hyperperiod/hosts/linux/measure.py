@@ -19,10 +19,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from hyperperiod.hosts.costs import kernel_costs
 from hyperperiod.hosts.gaps import TASKS, gaps
 from hyperperiod.hosts.linux.machine import QEMU
 from hyperperiod.hosts.linux.run import Beside, Order, Recorded, RunOptions, domain_rings, record
-from hyperperiod.hosts.linux.thefts import Theft, bound, table, thefts_in
+from hyperperiod.hosts.linux.thefts import Theft, bound, thefts_in
 from hyperperiod.measured import LINUX_KERNEL, Number, Section, command, version
 from hyperperiod.model import (
     Domain,
@@ -49,8 +50,9 @@ class KernelCosts(NamedTuple):
     section: Section
 
     def table(self) -> str:
-        """The thefts as the `[[stolen]]` tables of a system file."""
-        return table(self.stolen)
+        """What the kernel takes, as the tables of a system file."""
+        numbers = {name: int(number.value) for name, number in self.section.numbers.items()}
+        return kernel_costs(numbers).table()
 
 
 def measure() -> KernelCosts:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.costs import TICK_PERIOD_NS
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.linux import commands, here, live, script
@@ -60,7 +61,6 @@ VCPU_LIMIT = 64
 TASK_LIMIT = 256
 """The most vcpus of a lock domain, and tasks; each may have four threads, all of them 1,024."""
 
-TICK_PERIOD_NS = 4_000_000
 """Between two ticks of Debian's kernel (CONFIG_HZ=250)."""
 
 

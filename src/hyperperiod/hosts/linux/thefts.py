@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from hyperperiod.hosts.rings import Ring
-from hyperperiod.model import Stolen, format_time
+from hyperperiod.model import Stolen
 
 STEAL: Final = 49
 RETURN: Final = 50
@@ -76,15 +76,6 @@ def bound(thefts: Iterable[Theft]) -> tuple[Stolen, ...]:
     if not seen:
         return ()
     return min((tuple(_apart(seen, line)) for line in _lines(seen)), key=_allowed_ns)
-
-
-def table(stolen: Sequence[Stolen]) -> str:
-    """Tables as a system file has them, for each pcpu."""
-    return "\n".join(
-        f'[[stolen]]\nperiod = "{format_time(one.period_ns)}"\n'
-        f'duration = "{format_time(one.duration_ns)}"\n'
-        for one in stolen
-    )
 
 
 def _lines(seen: Sequence[Theft]) -> Iterator[int]:

@@ -32,6 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hyperperiod.hosts.costs import HostCosts
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, announced, read_ring
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
@@ -131,12 +132,8 @@ class XenCosts:
 
     def table(self) -> str:
         """What was measured as the table [overheads] of a system file."""
-        lines = [f"# {name}: {gap}" for name, gap in self.gaps.items()]
-        lines = ["# " + TITLE, *lines, "[overheads]"]
-        for name, value in vars(self.overheads).items():
-            if value:
-                lines.append(f'{name.removesuffix("_ns")} = "{format_time(value)}"')
-        return "\n".join(lines) + "\n"
+        lines = ["# " + TITLE, *(f"# {name}: {gap}" for name, gap in self.gaps.items())]
+        return "\n".join(lines) + "\n" + HostCosts(overheads=self.overheads).table()
 
 
 def measure(progress: Callable[[int], None] | None = None) -> XenCosts:
