@@ -14,12 +14,18 @@ from hyperperiod.hosts.sim import run
 from hyperperiod.model import (
     PRESETS,
     Change,
+    Domain,
     InputError,
     Interface,
     Policy,
+    Scheduler,
     Scope,
+    Stolen,
+    Swap,
     System,
+    Task,
     TaskKind,
+    parse_policy,
     tasks_of,
     vcpus_of,
     with_policy,
@@ -73,6 +79,93 @@ def test_every_law_holds_while_vcpus_move(seed: int, policy: Policy, tmp_path: P
     assert found.ok, [(one.name, said) for one, said in found.findings if said.count]
     moves = read(tmp_path / "t.hpt")[1]["kind"] == Kind.MOVE
     assert seed > 0 or moves.any()
+
+
+def everything(seed: int, policy: Policy) -> System:
+    """A drawn system under swaps, new interfaces, moves and thefts, often at one instant."""
+    system = moving(seed, policy) if policy.scope is Scope.PARTITIONED else resettled(seed, policy)
+    draw = random.Random(f"everything {seed}")
+    later = [one for one in legal_policies() if one.scope is policy.scope]
+    instants = [change.at_ns for change in system.changes]
+    instants += [draw.randrange(HORIZON_NS) for _ in range(3)]
+    swaps = {draw.choice(instants): draw.choice(later) for _ in range(draw.randint(1, 3))}
+    stolen = [
+        Stolen(
+            period_ns=draw.choice((20, 40, 50)) * MS,
+            duration_ns=draw.choice((MS, draw.randrange(1, 4 * MS))),
+            offset_ns=draw.choice((MS, draw.choice(instants), draw.randrange(20 * MS))),
+            pcpu=draw.randrange(system.pcpus),
+        )
+        for _ in range(draw.randint(1, 2))
+    ]
+    fields = {
+        "swaps": tuple(Swap(at_ns=at_ns, policy=swaps[at_ns]) for at_ns in sorted(swaps)),
+        "stolen": tuple(stolen),
+    }
+    return System.of(vars(system) | fields)
+
+
+def resettled(seed: int, policy: Policy) -> System:
+    """A drawn system under a global policy, with new interfaces here and there."""
+    draw = random.Random(f"resettled {seed}")
+    system = next(filter(None, (resolved(seed * 1000 + n, policy) for n in range(1000))))
+    served = [vcpu.name for vcpu in vcpus_of(system) if not vcpu.best_effort]
+    changes = {
+        (draw.randrange(40) * 4 * MS, draw.choice(served)): Interface(
+            period_ns=8 * MS, budget_ns=draw.randint(1, 4) * MS
+        )
+        for _ in range(draw.randint(1, 6) if served else 0)
+    }
+    made = (Change(at_ns=at, domain=name, interface=new) for (at, name), new in changes.items())
+    return System.of(vars(system) | {"changes": tuple(made)})
+
+
+@pytest.mark.parametrize("policy", legal_policies(), ids=str)
+@pytest.mark.parametrize("seed", range(2))
+def test_every_law_holds_under_swaps_changes_moves_and_thefts(
+    seed: int, policy: Policy, tmp_path: Path
+) -> None:
+    run(everything(seed, policy), HORIZON_NS, seed, tmp_path / "t.hpt", check=True)
+    found = check_file(tmp_path / "t.hpt")
+    assert found.ok, [(one.name, said) for one, said in found.findings if said.count]
+
+
+@pytest.mark.parametrize("policy", ["slice+fp+none", "slice-once+edf", "sporadic+fp", "cbs"])
+def test_of_one_change_the_interface_comes_before_the_move(policy: str, tmp_path: Path) -> None:
+    """The end of the slice is past: the new one is taken where the vcpu is, and goes along."""
+    change = {
+        "at": "17324ns",
+        "domain": "d",
+        "pcpu": 1,
+        "interface": {"period": "12us", "budget": "4554ns"},
+    }
+    system = busy(policy, change=[change])
+    task = Task(name="t", period_ns=20_000, wcet_ns=3_328)
+    interface = Interface(period_ns=3_000, budget_ns=1_000)
+    domain = system.domains[0].replace(tasks=(task,), interface=interface, scheduler=Scheduler.FIFO)
+    run(system.replace(domains=(domain,)), 400_000, 1, tmp_path / "t.hpt", check=True)
+    assert check_file(tmp_path / "t.hpt").ok
+
+
+def test_among_equals_who_ran_on_a_stolen_pcpu_goes_on(tmp_path: Path) -> None:
+    """Both ran last; so the lower number has the pcpu that is left, though it changes pcpus."""
+    a = Domain(
+        name="a",
+        interface=Interface(period_ns=80 * MS, budget_ns=15 * MS),
+        tasks=(Task(name="t", period_ns=160 * MS, wcet_ns=5 * MS),),
+    )
+    b = Domain(
+        name="b",
+        interface=Interface(period_ns=80 * MS, budget_ns=56 * MS),
+        tasks=(Task(name="t", kind=TaskKind.BUSY),),
+    )
+    theft = Stolen(period_ns=40 * MS, duration_ns=MS, offset_ns=MS, pcpu=1)
+    policy = parse_policy("deferrable+edf+none+global")
+    system = System(name="s", policy=policy, pcpus=2, domains=(a, b), stolen=(theft,))
+    run(system, 200 * MS, 1, tmp_path / "t.hpt", check=True)
+    assert check_file(tmp_path / "t.hpt").ok
+    rows = interval_array(read(tmp_path / "t.hpt")[1], 0)
+    assert [int(row["vcpu"]) for row in rows if row["start_ns"] == 161 * MS] == [0]
 
 
 def test_a_vcpu_on_the_pcpu_that_it_has_left_is_noticed(tmp_path: Path) -> None:

@@ -41,10 +41,22 @@ class InOrder : public Property {
         }
     }
 
+    // The only pcpu that is there. Those that are stolen have their last ones, too.
     void judge_first(const Moment &moment, Group &group, u16 pcpu) {
-        const u16 last = moment.last_run[pcpu];
+        const u16 last = incumbent(moment, group);
         if (!moment.is_first(group.able, last, server_run(moment, pcpu)))
             judge_one(moment, group, pcpu, moment.first(group.able, last));
+    }
+
+    // Of those that are first and were the last on a pcpu of the group, the one of the lowest number.
+    static u16 incumbent(const Moment &moment, const Group &group) {
+        u16 found = nobody;
+        for (const u16 pcpu : group.pcpus) {
+            const u16 last = moment.last_run[pcpu];
+            if (last < found && among(moment.first(group.able, last), last))
+                found = last;
+        }
+        return found;
     }
 
     void judge_one(const Moment &moment, Group &group, u16 pcpu, const std::vector<u16> &right) {

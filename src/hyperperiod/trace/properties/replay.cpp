@@ -234,8 +234,11 @@ void Replay::remember(u16 pcpu) {
         return;
     if (grant.pay != spare_id)
         state_.last_payer[pcpu] = grant.pay;
-    if (grant.run != nobody && !state_.best_effort(grant.run))
-        state_.last_run[pcpu] = grant.run;
+    if (grant.run == nobody || state_.best_effort(grant.run) || state_.last_run[pcpu] == grant.run)
+        return;
+    // Who goes on elsewhere is no longer the last where it was.
+    std::replace(state_.last_run.begin(), state_.last_run.end(), grant.run, nobody);
+    state_.last_run[pcpu] = grant.run;
 }
 
 void Replay::refill_due() {
@@ -270,6 +273,8 @@ void Replay::apply(const Record &record) {
     case Event::swap:
         return swap(record);
     case Event::move:
+        // Of one that gets a new interface as well, that comes first.
+        apply_changes();
         return move(record);
     default:
         return;
