@@ -45,6 +45,7 @@ HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
 
     hp_start_server(core, vcpu, left_ns, server->deadline_ns);
     server->fresh = 0;
+    server->idle_from_ns = core->now_ns; /* into polling: lost when this instant is over */
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
     server->funded = server->remaining_ns > 0;
