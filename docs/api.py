@@ -53,6 +53,8 @@ def page() -> str:
     for title, names in FUNCTIONS.items():
         parts += [f"## {title}", *(_function(f"hp.{name}", getattr(hp, name)) for name in names)]
     parts += ["## Classes of a system", SYSTEM_TEXT, *map(_part, SYSTEM)]
+    parts += ["## A rule in Python", f"### hp.Rule\n\n{_text(hp.Rule)}"]
+    parts += [_method(hp.Rule, name) for name in RULE]
     parts += ["## Results", RESULT_TEXT, *(_method(Tabular, name) for name in TABULAR)]
     seen: list[type] = []
     parts += [text for name in RESULTS for text in _result(name, seen)]
@@ -64,6 +66,7 @@ SYSTEM_TEXT = """Arguments are given by name. One with a unit may be given by ei
 `period="10ms"` is `period_ns=10_000_000`. Objects are frozen; their fields are the names with a
 unit. `Class.of(values)` makes one of a dictionary, `object.replace(...)` a copy whose new values
 are not checked."""
+RULE = ("start", "pick", "replenish", "charge", "arrive", "depart")
 TABULAR = ("rows", "to_frame", "plot")
 RESULT_TEXT = """Fields mean what [the keys of the JSON](formats.md#analyze---json) mean.
 `to_dict()` and `to_json()` give that JSON, `Class.of(values)` and `Class.from_file(path)` read it;

@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
@@ -29,6 +30,43 @@ void bind_replay(nb::module_ &module);
 namespace {
 
 using Time = std::optional<Ns>;
+
+// A rule that is an object of Python's (hosts/rule.py, which looks at what users answer).
+class PythonRule final : public Rule {
+  public:
+    explicit PythonRule(nb::object object) : object_(std::move(object)) {}
+    ~PythonRule() override {
+        const nb::gil_scoped_acquire held;
+
+        object_.reset();
+    }
+    PythonRule(const PythonRule &) = delete;
+    PythonRule &operator=(const PythonRule &) = delete;
+
+    void charge(Ns now_ns, u32 vcpu, Ns span_ns) override { call("charge", now_ns, vcpu, span_ns); }
+    void arrive(Ns now_ns, u32 vcpu) override { call("arrive", now_ns, vcpu); }
+    void depart(Ns now_ns, u32 vcpu) override { call("depart", now_ns, vcpu); }
+    Ns replenish(Ns now_ns) override {
+        const nb::gil_scoped_acquire held;
+
+        return nb::cast<Ns>(object_.attr("replenish")(now_ns));
+    }
+    Choice pick(Ns now_ns, u32 pcpu, const std::vector<u32> &ready) override {
+        const nb::gil_scoped_acquire held;
+        const auto chosen = nb::cast<std::pair<u32, Ns>>(object_.attr("pick")(now_ns, pcpu, ready));
+
+        return {chosen.first, chosen.second};
+    }
+
+  private:
+    template <class... Values> void call(const char *name, Values... values) {
+        const nb::gil_scoped_acquire held;
+
+        object_.attr(name)(values...);
+    }
+
+    nb::object object_;
+};
 
 void add_domain(Scenario &scenario, u32 scheduler) {
     if (scheduler > static_cast<u32>(Scheduler::gfp))
@@ -383,6 +421,12 @@ void bind_scenario(nb::module_ &module) {
                 self.thefts.push_back({pcpu, period_ns, duration_ns, offset_ns});
             },
             arg("pcpu"), arg("period_ns"), arg("duration_ns"), arg("offset_ns"))
+        .def(
+            "set_rule",
+            [](Scenario &self, nb::object rule) {
+                self.rule = std::make_shared<PythonRule>(std::move(rule));
+            },
+            arg("rule"))
         .def("count_periods", [](Scenario &self) { self.count_periods = true; })
         .def("releases", &releases, arg("task"), arg("end_ns"))
         .def("source_releases", &source_releases, arg("flow"), arg("left_ns"), arg("end_ns"));

@@ -119,6 +119,7 @@ class Engine final : public Simulation {
         u32 lock;
         u32 local; // its number in the core
         bool extra;
+        bool best_effort;
         u32 pcpu = NONE;      // that was granted to it
         u32 last_pcpu = NONE; // where it was executed last
         bool working = false; // as the core was told
@@ -230,6 +231,11 @@ class Engine final : public Simulation {
     void steal(u32 id);
     void give_back(u32 id);
 
+    // A rule in the place of the core's, for experiments.
+    [[gnu::cold]] void charge_by_rule();
+    [[gnu::cold]] void replenish_by_rule();
+    [[gnu::cold]] void pick_by_rule(u32 id, hp_grant &grant);
+
     void settle();
     void settle_alone(u32 id, u64 due);
     void settle_together(u64 due);
@@ -254,6 +260,8 @@ class Engine final : public Simulation {
 
     Ns now_ns_ = 0;
     u32 budget_rule_;           // in force
+    Rule *rule_;                // null: the core's
+    Ns next_replenish_ns_ = 0;  // by the rule
     Ns next_source_ns_ = NEVER; // of sources_
     Ns next_theft_ns_ = NEVER;  // when one begins or ends
     bool overheads_;

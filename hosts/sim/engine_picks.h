@@ -13,6 +13,8 @@ inline Ns Engine::next_instant_ns() const {
         next_ns = std::min(next_ns, script_[next_action_].at_ns);
     for (const Pcpu &pcpu : pcpu_)
         next_ns = std::min(next_ns, pcpu.next_ns);
+    if (rule_ != nullptr) [[unlikely]]
+        next_ns = std::min(next_ns, next_replenish_ns_);
     return next_ns;
 }
 
@@ -32,7 +34,11 @@ inline Ns Engine::advance(Ns until_ns, u64 instants) {
 inline void Engine::instant() {
     if (overheads_ && !global_guests_.empty()) [[unlikely]]
         stir_after_overheads();
+    if (rule_ != nullptr) [[unlikely]]
+        charge_by_rule();
     completions();
+    if (rule_ != nullptr) [[unlikely]]
+        replenish_by_rule();
     while (next_source_ns_ == now_ns_) [[unlikely]]
         come(sources_.next_task());
     while (calendar_.next_ns() == now_ns_)
@@ -51,6 +57,34 @@ inline void Engine::instant() {
         check();
     if (trace_.on())
         trace_.end_instant();
+}
+
+inline void Engine::charge_by_rule() {
+    for (u32 id = 0; id < pcpu_.size(); id++)
+        close_grant(id);
+}
+
+inline void Engine::replenish_by_rule() {
+    if (next_replenish_ns_ <= now_ns_)
+        touched_ = ~u64{0} >> (64 - pcpu_.size());
+    next_replenish_ns_ = rule_->replenish(now_ns_);
+}
+
+inline void Engine::pick_by_rule(u32 id, hp_grant &grant) {
+    std::vector<u32> ready;
+
+    for (const u32 vcpu : locks_[id].vcpu_of) {
+        if (vcpus_[vcpu].working)
+            ready.push_back(vcpu);
+    }
+    const Rule::Choice chosen = rule_->pick(now_ns_, id, ready);
+    const bool is_served = chosen.vcpu != NONE && !vcpus_[chosen.vcpu].best_effort;
+
+    grant = {};
+    grant.run = chosen.vcpu == NONE ? HP_NONE : vcpus_[chosen.vcpu].local;
+    grant.pay = is_served ? grant.run : HP_NONE;
+    grant.also = HP_NONE;
+    grant.until_ns = chosen.until_ns;
 }
 
 inline void Engine::settle() {
@@ -107,7 +141,10 @@ inline void Engine::settle_together(u64 due) {
 inline u64 Engine::kicked(LockDomain &lock) {
     u64 now = 0;
 
-    for (u64 kicks = hp_kicks(&lock.core, now_ns_) << lock.first_pcpu; kicks != 0;) {
+    // A rule is asked again whatever has happened.
+    const u64 wanted = rule_ != nullptr ? 1 : hp_kicks(&lock.core, now_ns_);
+
+    for (u64 kicks = wanted << lock.first_pcpu; kicks != 0;) {
         const u32 id = take_lowest(kicks);
         Pcpu &pcpu = pcpu_[id];
 
@@ -128,7 +165,10 @@ inline void Engine::pick(u32 id, bool interrupted) {
     hp_grant grant;
 
     close_grant(id);
-    hp_pick(&lock.core, id - lock.first_pcpu, now_ns_, &grant);
+    if (rule_ != nullptr) [[unlikely]]
+        pick_by_rule(id, grant);
+    else
+        hp_pick(&lock.core, id - lock.first_pcpu, now_ns_, &grant);
     const u32 run = lock.global(grant.run);
 
     if (run != pcpu.run) {
@@ -173,6 +213,8 @@ inline void Engine::close_grant(u32 id) {
         given.supply_ns += span_ns;
         if (pcpu.pay != pcpu.run && pcpu.also != pcpu.run)
             given.donated_ns += span_ns;
+        if (rule_ != nullptr) [[unlikely]]
+            rule_->charge(now_ns_, pcpu.run, span_ns);
     }
     if (!trace_.on() && periods_.empty())
         return;

@@ -8,8 +8,9 @@ namespace hyperperiod::sim::HP_SIM_CAPACITY {
 
 inline Engine::Engine(const Scenario &scenario, std::unique_ptr<Recorder> recorder)
     : Simulation(scenario, std::move(recorder)), budget_rule_(scenario.policy.budget),
-      overheads_(scenario.overheads.any()), trace_(*recorder_), pcpu_(scenario.pcpus),
-      calendar_(static_cast<u32>(tasks_.size())), sources_(static_cast<u32>(flows_.size())) {
+      rule_(scenario.rule.get()), overheads_(scenario.overheads.any()), trace_(*recorder_),
+      pcpu_(scenario.pcpus), calendar_(static_cast<u32>(tasks_.size())),
+      sources_(static_cast<u32>(flows_.size())) {
     make_locks();
     make_guests();
     for (u32 flow = 0; flow < flows_.size(); flow++)
@@ -80,7 +81,7 @@ inline void Engine::add_vcpus(u32 domain) {
             if (comes_to(lock, id, spec))
                 locks_[lock].vcpu_of.push_back(id);
         }
-        vcpus_.push_back({domain, home, local, spec.extra});
+        vcpus_.push_back({domain, home, local, spec.extra, spec.best_effort});
         require(hp_add(&locks_[home].core, local, &params, 0));
     }
 }

@@ -233,7 +233,10 @@ inline void Engine::arrive(u32 id) {
         periods_[id].arrive(now_ns_, pays_since_ns(id));
     lock.unpaid_wakes++;
     touched_ |= bit(vcpu.lock);
-    hp_arrive(&lock.core, vcpu.local, now_ns_);
+    if (rule_ != nullptr) [[unlikely]]
+        rule_->arrive(now_ns_, id);
+    else
+        hp_arrive(&lock.core, vcpu.local, now_ns_);
 }
 
 inline void Engine::depart(u32 id, u8 flags) {
@@ -246,7 +249,10 @@ inline void Engine::depart(u32 id, u8 flags) {
     if (vcpu.pcpu != NONE)
         departed_ |= bit(vcpu.pcpu);
     touched_ |= bit(vcpu.lock);
-    hp_depart(&locks_[vcpu.lock].core, vcpu.local, now_ns_);
+    if (rule_ != nullptr) [[unlikely]]
+        rule_->depart(now_ns_, id);
+    else
+        hp_depart(&locks_[vcpu.lock].core, vcpu.local, now_ns_);
 }
 
 inline void Engine::act() {

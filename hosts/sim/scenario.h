@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -132,8 +133,28 @@ struct Theft {
     Ns offset_ns = 0;
 };
 
+// Decides in the place of the core's rules, on pcpus with servers of their own. At an instant it is
+// told of time that vcpus had, of departures, of the time for replenishments and of arrivals, in
+// this order, and is then asked. Vcpus have their numbers in the system.
+class Rule {
+  public:
+    struct Choice {
+        u32 vcpu; // NONE: the pcpu idles
+        Ns until_ns;
+    };
+
+    virtual ~Rule() = default;
+    virtual void charge(Ns now_ns, u32 vcpu, Ns span_ns) = 0;
+    virtual void arrive(Ns now_ns, u32 vcpu) = 0;
+    virtual void depart(Ns now_ns, u32 vcpu) = 0;
+    // Replenishes what is due; when to ask again.
+    virtual Ns replenish(Ns now_ns) = 0;
+    virtual Choice pick(Ns now_ns, u32 pcpu, const std::vector<u32> &ready) = 0;
+};
+
 struct Scenario {
     Policy policy;
+    std::shared_ptr<Rule> rule; // in the place of the policy; null: none
     bool global = false;
     u32 pcpus = 1;
     Ns quantum_ns = 0; // 0: none

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hyperperiod.analysis.result import AnalysisResult
     from hyperperiod.experiments.sweep.result import SweepResult
     from hyperperiod.hosts.result import ComparisonResult, RunResult
+    from hyperperiod.hosts.rule import Rule
     from hyperperiod.model import (
         Change,
         Domain,
@@ -62,6 +63,7 @@ _NAMES = {
     "analysis.result": ("AnalysisResult",),
     "experiments.sweep.result": ("SweepResult",),
     "hosts.result": ("ComparisonResult", "RunResult"),
+    "hosts.rule": ("Rule",),
     "model": (
         *("Change", "Domain", "FailedError", "Flow", "InputError", "Interface"),
         *("MissingError", "Overheads", "Overrun", "OwnVcpu", "PeriodRange", "Policy", "Source"),
@@ -87,6 +89,7 @@ __all__ = [
     "OwnVcpu",
     "PeriodRange",
     "Policy",
+    "Rule",
     "RunResult",
     "Source",
     "Stolen",

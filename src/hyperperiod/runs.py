@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.model import Scheduler, System, with_policy
+from hyperperiod.model import InputError, Scheduler, System, with_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
     from hyperperiod.hosts.result import RunResult
+    from hyperperiod.hosts.rule import Rule
     from hyperperiod.hosts.sim import ManyCounts
     from hyperperiod.hosts.xen.plan import RunOptions
 
@@ -35,6 +36,7 @@ def simulate(
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
+    rule: Rule | None = None,
 ) -> RunResult:
     """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
 
@@ -42,11 +44,16 @@ def simulate(
     already. The result of a system with overruns says who was hurt by them, which takes another run
     without them. `progress` is called with the instant that the run has reached. With `histograms`
     tasks and flows have response times as (lowest, highest, count), with `responses` each of them;
-    with `check` the core's conservation laws are tested at every instant (slow).
+    with `check` the core's conservation laws are tested at every instant (slow). A `rule` decides
+    in the place of the policy; a trace and a check would be about that, so there are none.
 
     Raises InputError for what cannot be run.
     """
     from hyperperiod.hosts.sim import run
+
+    if rule is not None and (check or trace_path is not None):
+        found = "check" if check else "trace"
+        raise InputError("", None, found, "one with a rule in Python", "none: they judge policies")
 
     refuse(system, horizon_ns, seed)
     analysis = analysis or Analysis(system)
@@ -61,6 +68,7 @@ def simulate(
         histograms=histograms,
         responses=responses,
         check=check,
+        rule=rule,
     )
     return _with_overruns(result, analysis, completed, horizon_ns, seed)
 

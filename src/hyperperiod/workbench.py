@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, overload
 from hyperperiod import runs
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts.result import ComparisonResult, RunResult
+from hyperperiod.hosts.rule import Rule
 from hyperperiod.model import (
     InputError,
     Policy,
@@ -55,6 +56,7 @@ def simulate(
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
+    rule: Rule | None = None,
 ) -> RunResult: ...
 @overload
 def simulate(
@@ -65,6 +67,7 @@ def simulate(
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
+    rule: Rule | None = None,
 ) -> ComparisonResult: ...
 def simulate(
     system: System,
@@ -76,13 +79,15 @@ def simulate(
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
+    rule: Rule | None = None,
 ) -> RunResult | ComparisonResult:
     """Runs a system in the simulator up to `horizon`; interfaces that are missing are computed.
 
     With `seeds` there is a run for each, side by side. `trace` is a file (.hpt) that takes the
     whole schedule; with `histograms` tasks and flows have their response times in classes, with
     `responses` each of them; with `check` the core's conservation laws are tested at every instant
-    (slow).
+    (slow). A `rule` in Python decides in the place of the policy: an experiment, neither proved nor
+    deployable, on pcpus with servers of their own.
     """
     require_system(system)
     horizon_ns = _time_ns(horizon, "horizon")
@@ -102,6 +107,7 @@ def simulate(
             histograms=histograms,
             responses=responses,
             check=check,
+            rule=rule,
         )
         for one in _seeds([seed] if seeds is None else seeds)
     ]

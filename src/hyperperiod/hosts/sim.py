@@ -27,6 +27,7 @@ from hyperperiod.hosts.result import (
     VcpuCount,
     make_result,
 )
+from hyperperiod.hosts.rule import Guarded, Rule, refuse_with_rule
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -73,13 +74,15 @@ def run(
     histograms: bool = False,
     responses: bool = False,
     check: bool = False,
+    rule: Rule | None = None,
 ) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
     `progress` is called with the instant that the run has reached. `guarantees` says in the trace
     that the servers are guaranteed their budgets, so that its readers check that. With
     `histograms` tasks and flows have response times as (lowest, highest, count), with `responses`
-    each of them; with `check` the core's conservation laws are tested at every instant (slow).
+    each of them; with `check` the core's conservation laws are tested at every instant (slow). With
+    a `rule` that decides in the place of the policy, of which there is no trace.
 
     Raises InputError for what this host cannot run.
     """
@@ -87,19 +90,24 @@ def run(
     _refuse_fair(system)
     require_interfaces(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
-    scenario.count_periods()
+    if rule is None:
+        scenario.count_periods()
+    else:
+        refuse_with_rule(system)
+        scenario.set_rule(Guarded(rule, system))
     try:
         with _trace(system, horizon_ns, seed, trace_path, guarantees=guarantees):
             native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
             if responses:
                 native.keep_responses()
-            interrupted = _drive(native, horizon_ns, progress)
+            interrupted = _drive(native, horizon_ns, progress, may_stop=rule is None)
     except ValueError as error:
         raise _cannot(system, str(error)) from None
     counts = _counts(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
-    return make_result(system, counts)
+    result = make_result(system, counts)
+    return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
 
 
 class ManyCounts(NamedTuple):
@@ -304,8 +312,17 @@ def _rules(policy: Policy) -> dict[str, int]:
     }
 
 
-def _drive(run: _sim.Run, horizon_ns: int, progress: Callable[[int], None] | None) -> bool:
-    """Run to the horizon, or to where Ctrl-C falls; returns whether it fell."""
+def _drive(
+    run: _sim.Run,
+    horizon_ns: int,
+    progress: Callable[[int], None] | None,
+    *,
+    may_stop: bool,
+) -> bool:
+    """Run to the horizon, or to where Ctrl-C falls; returns whether it fell.
+
+    Inside of a rule it falls in the middle of an instant, where a run cannot stop.
+    """
     interrupted = False
     try:
         while run.now_ns < horizon_ns:
@@ -313,6 +330,8 @@ def _drive(run: _sim.Run, horizon_ns: int, progress: Callable[[int], None] | Non
             if progress is not None:
                 progress(run.now_ns)
     except KeyboardInterrupt:
+        if not may_stop:
+            raise
         interrupted = run.now_ns < horizon_ns
     run.finish()
     return interrupted

@@ -48,7 +48,7 @@ class InOrder : public Property {
             judge_one(moment, group, pcpu, moment.first(group.able, last));
     }
 
-    // Of those that are first and were the last on a pcpu of the group, the one of the lowest number.
+    // Of those that are first and were the last on a pcpu of the group, the lowest number.
     static u16 incumbent(const Moment &moment, const Group &group) {
         u16 found = nobody;
         for (const u16 pcpu : group.pcpus) {
