@@ -27,7 +27,6 @@ from hyperperiod.hosts.result import (
     VcpuCount,
     make_result,
 )
-from hyperperiod.hosts.rule import Guarded, Rule, refuse_with_rule
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -50,6 +49,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from hyperperiod.hosts.rule import Rule
 
 HOST = "sim"
 INSTANTS_AT_ONCE = 1 << 17
@@ -93,6 +94,8 @@ def run(
     if rule is None:
         scenario.count_periods()
     else:
+        from hyperperiod.hosts.rule import Guarded, refuse_with_rule
+
         refuse_with_rule(system)
         scenario.set_rule(Guarded(rule, system))
     try:
