@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions that one pick of the core takes, counted by callgrind, for 8 and 64 servers.
+"""Instructions that picks and jobs take in the core, counted by callgrind.
 
-The same program (`pick.c`) runs with N and with 2 N picks: start and end cancel out, and the
-count does not depend on the machine's speed or load.
+A program runs with N and with 2 N of them: start and end cancel out, and the count does not depend
+on the machine's speed or load. `pick.c` does nothing but pick, with 8 and 64 servers that are never
+without work; `jobs.c` makes the calls of a host whose vcpus wake up and go to sleep, 8 of them on
+each of 1 to 8 pcpus. A job's count has in it what the program itself does, some 500 on one pcpu.
 """
 
 import re
@@ -27,11 +29,16 @@ POLICIES = {
 }
 
 
-def instructions(servers: int, picks: int, rules: tuple[str, str, str]) -> int:
-    """What callgrind counts in a whole run."""
+# The same for jobs.
+JOBS = 2_000
+OF_JOBS = {"ptps": ("0", "0", "0"), "rtds": ("1", "1", "4")}
+
+
+def instructions(name: str, *arguments: str) -> int:
+    """What callgrind counts in a whole run of a program."""
     command = [
         program("valgrind", "valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        str(BUILD / "pick"), str(servers), str(picks), *rules,
+        str(BUILD / name), *arguments,
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
@@ -39,10 +46,21 @@ def instructions(servers: int, picks: int, rules: tuple[str, str, str]) -> int:
     return int(collected[1])
 
 
+def of_one(name: str, before: tuple[str, ...], count: int, rules: tuple[str, str, str]) -> float:
+    """Instructions of one of what a program does `count` times, and twice as often."""
+    more, less = (instructions(name, *before, str(n), *rules) for n in (2 * count, count))
+    return (more - less) / count
+
+
 def measure() -> Iterator[Row]:
-    """Instructions per pick, by policy and number of servers."""
+    """Instructions of a pick and of a job, by policy and by the number of servers or pcpus."""
     compile_core_bench("pick")
+    compile_core_bench("jobs")
     for policy, rules in POLICIES.items():
         for servers in (8, 64):
-            cost = instructions(servers, 2 * PICKS, rules) - instructions(servers, PICKS, rules)
-            yield Row(f"pick, {policy}, {servers} servers", cost / PICKS, "instructions")
+            cost = of_one("pick", (str(servers),), PICKS, rules)
+            yield Row(f"pick, {policy}, {servers} servers", cost, "instructions")
+    for policy, rules in OF_JOBS.items():
+        for pcpus in (1, 2, 4, 8):
+            cost = of_one("jobs", (str(pcpus), "8"), JOBS, rules)
+            yield Row(f"job, {policy}, {pcpus} pcpus of 8 vcpus", cost, "instructions")
