@@ -40,7 +40,6 @@ RESULTS: Final[Mapping[type[ResultObject], str]] = {
 }
 """The objects, and the commands that print them."""
 SCHEMA_ID = "urn:hyperperiod:results"
-SHIPPED_NAME = "results.schema.json"
 
 
 def printed_by(values: Any) -> str:
@@ -63,5 +62,5 @@ def results_schema() -> JsonSchema:
 
 
 def schema_text() -> str:
-    """Returns the schema as the text of the file that ships."""
+    """Returns the schema as the text of a file."""
     return json.dumps(results_schema(), indent=2, ensure_ascii=True) + "\n"

@@ -2,8 +2,7 @@
 """The JSON Schema of system files, made from the same classes that read them.
 
 It says what single values may be; rules between values (a budget within its period) are only
-checked by the reader. Editors use it for completion: the copy beside this file ships with the
-package, and a test keeps it up to date.
+checked by the reader. Editors use it for completion: `hyperperiod schema` prints it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from hyperperiod.model.values import Definitions, JsonSchema
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_ID = "urn:hyperperiod:system"
 """A name that no server has to answer for; editors are told where the file is."""
-SHIPPED_NAME = "system.schema.json"
 
 
 def system_schema() -> JsonSchema:
@@ -29,5 +27,5 @@ def system_schema() -> JsonSchema:
 
 
 def schema_text() -> str:
-    """The JSON Schema as the text of the file that ships with the package."""
+    """The JSON Schema as the text of a file."""
     return json.dumps(system_schema(), indent=2, ensure_ascii=True) + "\n"
