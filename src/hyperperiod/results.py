@@ -8,7 +8,6 @@ test keeps it up to date.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
@@ -59,8 +58,3 @@ def results_schema() -> JsonSchema:
     each = [Object(one).schema(definitions) for one in RESULTS]
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod result"}
     return {**head, "oneOf": each, "$defs": dict(sorted(definitions.items()))}
-
-
-def schema_text() -> str:
-    """Returns the schema as the text of a file."""
-    return json.dumps(results_schema(), indent=2, ensure_ascii=True) + "\n"

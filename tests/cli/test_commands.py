@@ -229,7 +229,7 @@ def test_convert_onto_itself(trace: str) -> None:
 
 def test_a_mistake_of_ours_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HYPERPERIOD_DEBUG", raising=False)
-    monkeypatch.setattr("hyperperiod.model.schema.schema_text", lambda: 1 // 0)
+    monkeypatch.setattr("hyperperiod.model.schema.system_schema", lambda: 1 // 0)
     result = run("schema")
     assert result.exit_code == 70
     assert "internal error: ZeroDivisionError" in result.stderr
@@ -245,7 +245,7 @@ def test_what_is_not_built_is_said(module: str, monkeypatch: pytest.MonkeyPatch)
     def lacking() -> str:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
-    monkeypatch.setattr("hyperperiod.model.schema.schema_text", lacking)
+    monkeypatch.setattr("hyperperiod.model.schema.system_schema", lacking)
     result = run("schema")
     assert result.exit_code == 3
     assert result.stderr == f"error: {module} is not built; build it with: make build\n"

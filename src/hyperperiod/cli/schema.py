@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from hyperperiod.cli.options import OneOf
@@ -17,8 +19,8 @@ def schema(what: str) -> None:
     trace diff print with --json.
     """
     if what == "results":
-        from hyperperiod.results import schema_text
+        from hyperperiod.results import results_schema as made
     else:
-        from hyperperiod.model.schema import schema_text
+        from hyperperiod.model.schema import system_schema as made
 
-    click.echo(schema_text(), nl=False)
+    click.echo(json.dumps(made(), indent=2))

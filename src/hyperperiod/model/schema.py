@@ -7,8 +7,6 @@ checked by the reader. Editors use it for completion: `hyperperiod schema` print
 
 from __future__ import annotations
 
-import json
-
 from hyperperiod.model.part import schema_of
 from hyperperiod.model.system import System
 from hyperperiod.model.values import Definitions, JsonSchema
@@ -24,8 +22,3 @@ def system_schema() -> JsonSchema:
     system = schema_of(System, definitions)
     head = {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, "title": "Hyperperiod system"}
     return {**head, **system, "$defs": dict(sorted(definitions.items()))}
-
-
-def schema_text() -> str:
-    """The JSON Schema as the text of a file."""
-    return json.dumps(system_schema(), indent=2, ensure_ascii=True) + "\n"
