@@ -2,6 +2,7 @@
 """What benchmarks need from the machine: programs, and other tools in environments of their own."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,18 @@ def compile_core_bench(name: str) -> Path:
         ["gcc", "-std=c11", "-O2", "-I.", "-o", str(made), f"bench/{name}.c"], cwd=TOP, check=True
     )
     return made.replace(BUILD / name)
+
+
+def counted(name: str, *arguments: str, inside: str = "") -> int:
+    """Instructions that callgrind counts in a run of bench/NAME.c: all, or inside of a function."""
+    options = ["--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    if inside:
+        options.append(f"--toggle-collect={inside}")
+    command = [program("valgrind", "valgrind"), *options, str(BUILD / name), *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    collected = re.search(r"Collected : (\d+)", done.stderr)
+    assert collected, done.stderr
+    return int(collected[1])
 
 
 def python_311() -> str:

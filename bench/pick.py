@@ -4,14 +4,12 @@
 A program runs with N and with 2 N of them: start and end cancel out, and the count does not depend
 on the machine's speed or load. `pick.c` does nothing but pick, with 8 and 64 servers that are never
 without work; `jobs.c` makes the calls of a host whose vcpus wake up and go to sleep, 8 of them on
-each of 1 to 8 pcpus. A job's count has in it what the program itself does, some 500 on one pcpu.
+each of 1 to 8 pcpus, and only what the core does is counted.
 """
 
-import re
-import subprocess
 from collections.abc import Iterator
 
-from bench.environment import BUILD, compile_core_bench, program
+from bench.environment import compile_core_bench, counted
 from bench.results import Row
 
 PICKS = 20_000
@@ -34,21 +32,11 @@ JOBS = 2_000
 OF_JOBS = {"ptps": ("0", "0", "0"), "rtds": ("1", "1", "4")}
 
 
-def instructions(name: str, *arguments: str) -> int:
-    """What callgrind counts in a whole run of a program."""
-    command = [
-        program("valgrind", "valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        str(BUILD / name), *arguments,
-    ]  # fmt: skip
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    assert collected, done.stderr
-    return int(collected[1])
-
-
-def of_one(name: str, before: tuple[str, ...], count: int, rules: tuple[str, str, str]) -> float:
+def of_one(
+    name: str, before: tuple[str, ...], count: int, rules: tuple[str, str, str], inside: str = ""
+) -> float:
     """Instructions of one of what a program does `count` times, and twice as often."""
-    more, less = (instructions(name, *before, str(n), *rules) for n in (2 * count, count))
+    more, less = (counted(name, *before, str(n), *rules, inside=inside) for n in (2 * count, count))
     return (more - less) / count
 
 
@@ -62,5 +50,5 @@ def measure() -> Iterator[Row]:
             yield Row(f"pick, {policy}, {servers} servers", cost, "instructions")
     for policy, rules in OF_JOBS.items():
         for pcpus in (1, 2, 4, 8):
-            cost = of_one("jobs", (str(pcpus), "8"), JOBS, rules)
+            cost = of_one("jobs", (str(pcpus), "8"), JOBS, rules, inside="decide")
             yield Row(f"job, {policy}, {pcpus} pcpus of 8 vcpus", cost, "instructions")

@@ -6,12 +6,10 @@ at which all of them are refilled, and does one thing there, which callgrind cou
 count does not depend on the machine's speed or load.
 """
 
-import re
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from bench.environment import BUILD, compile_core_bench, program
+from bench.environment import compile_core_bench, counted
 from bench.results import Row
 
 SERVERS = (8, 32, 64)
@@ -39,14 +37,7 @@ POLICIES = {
 
 def instructions(policy: str, servers: int, entry: str) -> int:
     """What callgrind counts while one thing happens at the worst instant."""
-    command = [
-        program("valgrind", "valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        "--toggle-collect=decide", str(BUILD / "worst"), entry, str(servers), *POLICIES[policy],
-    ]  # fmt: skip
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    assert collected, done.stderr
-    return int(collected[1])
+    return counted("worst", entry, str(servers), *POLICIES[policy], inside="decide")
 
 
 def decision(policy: str, servers: int) -> int:

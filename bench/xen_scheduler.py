@@ -244,7 +244,6 @@ def rows(
         yield Row(f"{title}: times stock rtds, in their own files", own, "times")
     decisions = sum(count.calls for count in counts if count.function.name in DECIDES)
     yield Row(f"{title}: decisions", decisions, "decisions/s")
-    yield Row(f"{title}: each", price.with_callees / decisions, "instructions")
     all_of_xen = sum(count.instructions for count in counts)
     yield Row(f"{title}: all of Xen", all_of_xen, "instructions/s")
 
