@@ -13,8 +13,8 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.soundness import ticks
-from tests.soundness.ticks import Section
+from tests.support import ticks
+from tests.support.ticks import Section
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.response_time import response_times

@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.analysis.paper_loops import bounds_of
-from tests.soundness.campaign import climb
 from tests.soundness.test_sedf import Play, Stage, latest, neighbours, some_play
+from tests.support.campaign import climb
+from tests.support.paper_loops import bounds_of
 
 from hyperperiod.analysis.driver_loop import psedf
 from hyperperiod.analysis.driver_loop.driver_domain import (

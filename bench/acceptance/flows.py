@@ -14,9 +14,9 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.sim.worlds import domain, system, task
-from tests.soundness.campaign import climb
 from tests.soundness.test_flows import Phases, around, draw_phases, shifted
+from tests.support.campaign import climb
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.found import FlowAnalysis

@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 from bench.acceptance import Family
-from tests.soundness.global_world import World, play
+from tests.support.global_world import World, play
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.baker import baker

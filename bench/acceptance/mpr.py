@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 from bench.acceptance import Family, global_edf
-from tests.soundness.global_world import World, adversarial_supply, play
+from tests.support.global_world import World, adversarial_supply, play
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load

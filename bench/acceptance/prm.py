@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.soundness.supplied import Server, attacks_on, component
+from tests.support.supplied import Server, attacks_on, component
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load

@@ -11,7 +11,7 @@ import random
 
 from bench.acceptance import Family
 from bench.acceptance.servers_fp import draw_for, survives
-from tests.soundness.server_world import World
+from tests.support.server_world import World
 
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 

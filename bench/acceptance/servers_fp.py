@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.soundness.server_world import World, survives_attack
+from tests.support.server_world import World, survives_attack
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp

@@ -13,7 +13,7 @@ import random
 from math import lcm
 
 from bench.acceptance import Family
-from tests.soundness import ticks
+from tests.support import ticks
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.qpa import qpa

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.rules import SCHEDULERS
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.model import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sim.worlds import domain, system, task
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.flows.registry import whole_verdicts

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import pytest
 from tests.analysis import plain
-from tests.analysis.published_edp import EdpInterface, bandwidth_optimal, latest_deadline
+from tests.support.published_edp import EdpInterface, bandwidth_optimal, latest_deadline
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict

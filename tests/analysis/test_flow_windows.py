@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from tests.analysis.plain_flows import count, response_bound
 from tests.sim.test_flows import closed, event, flow
-from tests.sim.worlds import domain, system, task
 from tests.soundness import test_flows as flow_worlds
 from tests.soundness import test_pieces as piece_worlds
 from tests.soundness.test_flows import analysis_of
+from tests.support.worlds import domain, system, task
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis import Analysis

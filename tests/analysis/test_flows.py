@@ -13,8 +13,8 @@ import pytest
 from tests.analysis import plain_flows
 from tests.analysis.plain_flows import count, next_growth, rate_of
 from tests.sim.test_flows import closed, event, flow
-from tests.sim.worlds import domain, longest_ns, server, system, task
 from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
+from tests.support.worlds import domain, longest_ns, server, system, task
 
 from hyperperiod import _analysis
 from hyperperiod.analysis import analyze

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.sim.worlds import domain, system, task
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.isolation import ARRIVALS

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.analysis.mpr_published import (
+from tests.support.published_mpr import (
     SupplyBound,
     dmpr_supply,
     interface_loads,

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from tests.vcpus_drawn import drawn
+from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Options

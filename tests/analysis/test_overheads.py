@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sim.worlds import longest_ns
+from tests.support.worlds import longest_ns
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load

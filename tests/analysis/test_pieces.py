@@ -8,7 +8,7 @@ import random
 import pytest
 from tests.analysis import plain_flows
 from tests.analysis.test_flows import draw_stream, draw_supply
-from tests.sim.worlds import domain, server, system, task
+from tests.support.worlds import domain, server, system, task
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.supply_bound import Supply

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.sim.worlds import domain, system, task
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import Analysis, analyze, proofs
 from hyperperiod.analysis.fit.fit import fit

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.analysis.paper_loops import bounds_of, configure
 from tests.model_naive.driver_loop import Passage, Shape, passages
 from tests.model_naive.slices import Order, Wakes, World
 from tests.model_naive.slices import Slice as Vcpu
-from tests.sim.worlds import longest_ns
+from tests.support.paper_loops import bounds_of, configure
+from tests.support.worlds import longest_ns
 
 from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime

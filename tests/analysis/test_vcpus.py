@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.vcpus_drawn import drawn
+from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import Analysis, analyze, resolve
 from hyperperiod.analysis.resolve import with_guests

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.building import TOP, make
+from tests.support.building import TOP, make
 
 from hyperperiod.model.policy import legal_policies
 

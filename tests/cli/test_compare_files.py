@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.sim import worlds
+from tests.support import worlds
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.guard import parse_guard, tripped

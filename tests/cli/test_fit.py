@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.cli.printed import checked
+from tests.support.printed import checked
 
 from hyperperiod.analysis.fit import exact
 from hyperperiod.cli import main

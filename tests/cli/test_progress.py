@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.trace import examples
+from tests.support import example_traces as examples
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar, status

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from tests.cli.printed import checked, validator
+from tests.support.printed import checked, validator
 
 import hyperperiod
 from hyperperiod import InputError

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.cli.printed import checked
+from tests.support.printed import checked
 
 from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.cli import main

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.trace import examples
+from tests.support import example_traces as examples
 
 from hyperperiod.cli import main
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.control.machines import GLOBAL_EDF, OURS, PTPS, Machine
+from tests.support.control_machines import GLOBAL_EDF, OURS, PTPS, Machine
 
 
 def partitioned(folder: Path) -> Machine:

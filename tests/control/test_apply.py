@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.control.machines import GLOBAL_EDF, OURS, PTPS, Machine, guest_lines
+from tests.support.control_machines import GLOBAL_EDF, OURS, PTPS, Machine, guest_lines
 
 FILE = """\
 version = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.control.machines import OURS, PTPS, Machine
+from tests.support.control_machines import OURS, PTPS, Machine
 
 WELL = "placeholder timer_slop=0 max_cstate=1 cpufreq=xen:performance console=com1"
 POOL = (f"pool 1 {OURS} {PTPS} 0 0 0", "pcpu 1 1")

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.control.machines import TOP, Machine, program
-from tests.xen_images import tools
+from tests.support.control_machines import TOP, Machine, program
+from tests.support.xen_images import tools
 
 
 @pytest.mark.parametrize("prefix", ["/usr/local", "/usr"])

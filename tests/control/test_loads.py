@@ -7,7 +7,7 @@ import random
 import subprocess
 from fractions import Fraction
 
-from tests.control.machines import program
+from tests.support.control_machines import program
 
 Share = tuple[int, int]
 LARGEST = 2**32 - 1

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.control.machines import GLOBAL_EDF, OURS, PTPS, Machine
+from tests.support.control_machines import GLOBAL_EDF, OURS, PTPS, Machine
 
 COUNTS = "5000000 1000000 300000 70000 20000 11 12 2"
 

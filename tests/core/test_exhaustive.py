@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from tests import rules
 from tests.model_naive.model import (
     BEST_EFFORT,
     ORDINARY,
@@ -35,6 +34,7 @@ from tests.model_naive.model import (
     Spare,
 )
 from tests.model_naive.workload import Run
+from tests.support import rules
 
 from hyperperiod.model.policy import Budget, Order, Slack
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from tests import rules
+from tests.support import rules
 
 from hyperperiod import _sim
 from hyperperiod.model.policy import Budget, Order, Slack

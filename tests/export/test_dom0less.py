@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests import xen_images
+from tests.support import xen_images
 
 from hyperperiod.export import Board, export_dom0less, write_folder
 from hyperperiod.export.dom0less import default_epoch_ns

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.control.machines import Machine
+from tests.support.control_machines import Machine
 
 from hyperperiod.analysis import analyze
 from hyperperiod.export import export_xl, write_folder

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import xen_images
-from tests.building import make
 from tests.stack.dom0_image import MissingPackagesError, dom0_image
 from tests.stack.machine import SYSTEM, Machine
+from tests.support import xen_images
+from tests.support.building import make
 
 from hyperperiod.export import export_xl
 from hyperperiod.model import System, parse_policy

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from tests.analysis.paper_loops import bounds_of
+from tests.support.paper_loops import bounds_of
 
 from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import PlacedPlant, parts_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tests.fit.loops import best_of_all, some_loop
-from tests.soundness.campaign import Trial, climb, draw_for, hunt, sizes
 from tests.soundness.test_sedf import RULES, Stage, latest, neighbours, some_play
+from tests.support.campaign import Trial, climb, draw_for, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import placed_of

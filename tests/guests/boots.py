@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, split_words

@@ -8,7 +8,7 @@ stated in docs/xen/guests.md.
 
 import pytest
 from tests.guests.boots import MS, US, Ring, Told, console_of, run_guests, told_by, words
-from tests.sim.worlds import alone, run, task
+from tests.support.worlds import alone, run, task
 
 SLACK_NS = 8 * US
 UNSEEN_NS = 361

@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.building import TOP, make
+from tests.support.building import TOP, make
 
 from hyperperiod.hosts.rings import HEADER
 from hyperperiod.trace.format import RECORD

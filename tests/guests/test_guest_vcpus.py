@@ -11,8 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from tests.sim.worlds import domain, run, system, task
-from tests.xen_images import guest, image
+from tests.support.worlds import domain, run, system, task
+from tests.support.xen_images import guest, image
 
 from hyperperiod.hosts.xen.plan import RunOptions
 from hyperperiod.model import System

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.trace.writer import Script, make_header, vcpu
+from tests.support.trace_writer import Script, make_header, vcpu
 
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.xen.changes import changes_made

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.sim.worlds import domain, system, task
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.result import OverrunEntry, OverrunsResult, RunResult

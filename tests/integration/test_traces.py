@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.integration.random_systems import POLICIES, random_system, step_of
+from tests.support.random_systems import POLICIES, random_system, step_of
 
 from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.building import TOP, make
+from tests.support.building import TOP, make
 
 PROGRAMS = TOP / "build/linux-fake"
 

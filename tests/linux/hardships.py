@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.building import TOP, make
-from tests.linux.on_linux import need_linux, unless_broken
+from tests.support.building import TOP, make
+from tests.support.on_linux import need_linux, unless_broken
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux import script

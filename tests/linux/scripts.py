@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.linux.on_linux import load_program, need_linux, unless_broken
+from tests.support.on_linux import load_program, need_linux, unless_broken
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux.attend import require_no_complaint

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from bench.stack import depths
-from tests.building import TOP
-from tests.linux.on_linux import need_linux
+from tests.support.building import TOP
+from tests.support.on_linux import need_linux
 
 MOST_INSTRUCTIONS = 200_000
 MOST_STACK_BYTES = 400

@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from tests.linux.on_linux import TOP, need_linux
+from tests.support.on_linux import TOP, need_linux
 
 from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images

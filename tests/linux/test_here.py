@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.linux.on_linux import require_properties
 from tests.linux.whole import session
+from tests.support.on_linux import require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import here

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.building import TOP
 from tests.linux.daemons import Daemon, daemon_in
+from tests.support.building import TOP
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli import main

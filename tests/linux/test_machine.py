@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.linux.on_linux import need_linux
+from tests.support.on_linux import need_linux
 
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot

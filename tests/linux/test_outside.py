@@ -11,8 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.linux.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
-from tests.xen.robust import SEED, simulated
+from tests.support.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
+from tests.support.robust import SEED, simulated
 
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, outside, theft_count, thefts_from
 from hyperperiod.hosts.linux.run import RunOptions

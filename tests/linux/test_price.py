@@ -13,7 +13,7 @@ import functools
 
 import pytest
 from bench.environment import SkippedError
-from tests.linux.on_linux import need_linux
+from tests.support.on_linux import need_linux
 
 from bench import linux_host
 from docs import price

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.linux.on_linux import need_linux
+from tests.support.on_linux import need_linux
 
 from bench import linux_programs
 from hyperperiod.measured import read

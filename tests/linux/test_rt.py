@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.building import TOP
 from tests.linux.daemons import Daemon, daemon_in, program
+from tests.support.building import TOP
 
 from hyperperiod import rt
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.cli.printed import checked
-from tests.linux.on_linux import need_linux, require_properties
+from tests.support.on_linux import need_linux, require_properties
+from tests.support.printed import checked
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import commands

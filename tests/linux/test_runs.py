@@ -2,7 +2,7 @@
 """Systems on Linux, on a machine that counts instructions: the schedule of the simulator.
 
 The runner plays every decision again with the core built here, and asks for its laws after each;
-the properties of every trace are checked. The systems are those of `tests.xen.robust` that are
+the properties of every trace are checked. The systems are those of `tests.support.robust` that are
 robust against moves of 120 us, as Linux takes more time than Xen: `python -m tests.linux.test_runs`
 finds them anew. The simulator is given what an event costs on Linux, and the thefts of the run: a
 tick of the kernel is charged to who runs, its own threads are not. At every instant farther than a
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 from tests.linux.hogs import BUDGETS_NS, POLICIES, hogs, served
-from tests.linux.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
-from tests.xen import robust
-from tests.xen.robust import HORIZON_NS, NUMBERS, SEED, candidate, simulated
+from tests.support import robust
+from tests.support.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
+from tests.support.robust import HORIZON_NS, NUMBERS, SEED, candidate, simulated
 from tests.xen.test_guarantees import POLICIES as GUARANTEED
 from tests.xen.test_guarantees import schedulable
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.linux.on_linux import TOP, need_linux, require_properties
+from tests.support.on_linux import TOP, need_linux, require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
-from tests.building import TOP
 from tests.linux.daemons import Daemon, daemon_in
+from tests.support.building import TOP
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 from textual.worker import WorkerCancelled

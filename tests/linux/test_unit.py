@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.linux.daemons import command, daemon_in, program
-from tests.linux.on_linux import TOP, need_linux
+from tests.support.on_linux import TOP, need_linux
 
 BUILT = ("hyperperiodd", "hyperperiodctl", "hyperperiod.bpf.o")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.linux.on_linux import TOP
 from tests.linux.scripts import Left, left_in
 from tests.linux.whole import session
+from tests.support.on_linux import TOP
 
 from hyperperiod.hosts.linux.build import LOADER, MULTIARCH
 

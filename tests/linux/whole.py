@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.linux.on_linux import TOP, need_linux
+from tests.support.on_linux import TOP, need_linux
 
 from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images

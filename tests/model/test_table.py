@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rules import SCHEDULERS
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.model import (
     Domain,

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.building import TOP, make
+from tests.support.building import TOP, make
 
 pytestmark = pytest.mark.xdist_group("native")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.package.installed import TOP, Installed
-from tests.xen_images import image
+from tests.support.xen_images import image
 
 from hyperperiod.version import VERSION
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.report import sample
 from tests.report.test_report_windows import late_page
+from tests.support import sample_report as sample
 
 from hyperperiod.analysis import analyze
 from hyperperiod.report import compare_report, write_report

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.report import sample
-from tests.trace import examples
-from tests.trace.writer import Script, make_header, vcpu
+from tests.support import example_traces as examples
+from tests.support import sample_report as sample
+from tests.support.trace_writer import Script, make_header, vcpu
 
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report.charts import Series, box_chart, cdf_chart

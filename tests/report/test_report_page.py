@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report import sample
+from tests.support import sample_report as sample
 
 from hyperperiod.report import compare_report, write_report
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.trace.writer import Script, make_header, task, vcpu
+from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main, progress

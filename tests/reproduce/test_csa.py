@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis import resolve

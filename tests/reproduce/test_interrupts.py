@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
 from hyperperiod.experiments.reproduce.interrupts import Interrupts

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.confidence import mean_interval

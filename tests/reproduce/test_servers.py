@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Options

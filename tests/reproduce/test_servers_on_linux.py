@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.linux.on_linux import need_linux
-from tests.reproduce.rows import rows_of
+from tests.support.on_linux import need_linux
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.experiments.confidence import Interval
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment

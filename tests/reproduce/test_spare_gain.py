@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.cli.reproduce import NAMES as OFFERED

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
+from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
-from tests.sim.worlds import longest_ns
+from tests.support.rows_of_kind import rows_of
+from tests.support.worlds import longest_ns
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.phases import Beat, _Search, latest_answer

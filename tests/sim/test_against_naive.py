@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.model_naive.model import Grant, Params, Policy, Setup
 from tests.model_naive.workload import play
 from tests.sim.test_properties import GLOBAL, PARTITIONED
-from tests.sim.worlds import Run, domain, run, server, system, task
+from tests.support.worlds import Run, domain, run, server, system, task
 
 from hyperperiod.model import System
 

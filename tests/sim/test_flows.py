@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
-from tests.sim.worlds import Run, domain, longest_ns, run, server, swap, system, task
+from tests.support.worlds import Run, domain, longest_ns, run, server, swap, system, task
 
 from hyperperiod.hosts.result import Responses
 from hyperperiod.model import (

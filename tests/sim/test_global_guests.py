@@ -24,7 +24,7 @@ from tests.model_naive.global_guests import (
 )
 from tests.model_naive.model import SPARE, Params, Policy, Setup
 from tests.sim.test_properties import GLOBAL, PARTITIONED
-from tests.sim.worlds import Run, domain, run, server, system, task
+from tests.support.worlds import Run, domain, run, server, system, task
 
 from hyperperiod.model import Scheduler
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Kind

@@ -7,7 +7,7 @@ The domain has its pcpu to itself, so what is drawn is the local schedule.
 from __future__ import annotations
 
 import pytest
-from tests.sim.worlds import Run, alone, domain, run, system, task
+from tests.support.worlds import Run, alone, domain, run, system, task
 
 from hyperperiod.model import Task
 from hyperperiod.trace.format import Kind

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.vcpus_drawn import drawn
+from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import resolve
 from hyperperiod.hosts.sim import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sim.worlds import Run, domain, run, system, task
+from tests.support.worlds import Run, domain, run, system, task
 
 from hyperperiod.hosts.result import RunTask
 from hyperperiod.model import Overheads, System

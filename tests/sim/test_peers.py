@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.sim.worlds import domain, system, task
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import System, Task

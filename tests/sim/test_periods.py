@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rules import LOCAL
-from tests.sim.worlds import domain, run, system, task
-from tests.sim.worlds import server as interface
+from tests.support.rules import LOCAL
+from tests.support.worlds import domain, run, system, task
+from tests.support.worlds import server as interface
 from tests.trace.oracle.replay import Moment, Replay, is_spare
 from tests.trace.oracle.servers import ReplayedServer, Sporadic
 from tests.trace.test_trace_oracle import drawn_system, with_global_guests, with_moves

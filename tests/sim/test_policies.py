@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sim.worlds import change, domain, run, swap, system, task
+from tests.support.worlds import change, domain, run, swap, system, task
 
 from hyperperiod.model import System, load_system
 from hyperperiod.trace.format import Kind

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests import rules
-from tests.sim.worlds import Run, change, domain, run, server, swap, system, task
+from tests.support import rules
+from tests.support.worlds import Run, change, domain, run, server, swap, system, task
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.model import Domain, InputError, Overheads, Scheduler, System, Task

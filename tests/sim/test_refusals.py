@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sim.worlds import alone, domain, server, system, task
+from tests.support.worlds import alone, domain, server, system, task
 
 from hyperperiod import _sim
 from hyperperiod.model import Domain, InputError

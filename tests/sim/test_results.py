@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.sim.worlds import alone, domain, run, system, task
+from tests.support.worlds import alone, domain, run, system, task
 
 from hyperperiod import _sim
 from hyperperiod.hosts.result import (

@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.integration.random_systems import random_system, step_of
+from tests.support.random_systems import random_system, step_of
 
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import (

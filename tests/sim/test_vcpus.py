@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.vcpus_drawn import drawn
+from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.sim import run

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.sim.worlds import Run, domain, run, system, task
+from tests.support.worlds import Run, domain, run, system, task
 
 from hyperperiod.model import Domain
 

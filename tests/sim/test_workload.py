@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from tests.sim.worlds import Run, alone, domain, run, system, task
+from tests.support.worlds import Run, alone, domain, run, system, task
 
 from hyperperiod.model import Overrun
 from hyperperiod.trace.format import Kind

@@ -7,8 +7,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.soundness.campaign import Trial, hunt, sizes
-from tests.soundness.supplied import component, some_loads, some_server
+from tests.support.campaign import Trial, hunt, sizes
+from tests.support.supplied import component, some_loads, some_server
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape

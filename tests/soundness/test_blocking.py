@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import random
 
-from tests.soundness import ticks
-from tests.soundness.campaign import Trial, hunt, sizes
-from tests.soundness.ticks import Section
+from tests.support import ticks
+from tests.support.campaign import Trial, hunt, sizes
+from tests.support.ticks import Section
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, Source

@@ -14,11 +14,11 @@ import random
 
 import pytest
 from bench.pessimism import Small, build, draw, replayed, worst_case
-from tests.sim.worlds import domain, system, task
 from tests.soundness import rows
-from tests.soundness.campaign import Trial, draw_for, hunt, sizes
 from tests.soundness.rows import Drawn
-from tests.soundness.supplied import component
+from tests.support.campaign import Trial, draw_for, hunt, sizes
+from tests.support.supplied import component
+from tests.support.worlds import domain, system, task
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis import analyze

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from tests.sim.worlds import domain, system, task
-from tests.soundness.campaign import Trial, climb, hunt, sizes
 from tests.soundness.test_flows import analysis_of
+from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.model import Domain, Flow, Scope, System, Task, TaskKind, parse_policy

@@ -14,9 +14,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-from tests.sim.worlds import domain, system, task
-from tests.soundness.campaign import Trial, climb, hunt, sizes
 from tests.soundness.test_flows import Outcome, Phases, one_moved, shifted
+from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.found import WholeVerdict
 from hyperperiod.analysis.flows.registry import whole_verdicts

@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.soundness.campaign import WHOLE_HUNT, Trial, climb, draw_for, hunt, sizes
-from tests.soundness.supplied import broken, component, refuted, some_loads, some_server
+from tests.support.campaign import WHOLE_HUNT, Trial, climb, draw_for, hunt, sizes
+from tests.support.supplied import broken, component, refuted, some_loads, some_server
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis import analyze, resolve

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tests.sim.worlds import domain, system, task
-from tests.soundness.campaign import Trial, climb, hunt, sizes
+from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.end_to_end import analyze_flows
 from hyperperiod.analysis.flows.found import FlowAnalysis, FlowVerdict

@@ -9,8 +9,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from tests.soundness.campaign import Trial, hunt_blocks, sizes
-from tests.soundness.global_world import World, play_and_climb, some_release_pattern_misses
+from tests.support.campaign import Trial, hunt_blocks, sizes
+from tests.support.global_world import World, play_and_climb, some_release_pattern_misses
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.baker import baker

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import random
 
-from tests.soundness.campaign import Trial, draw_for, hunt, sizes
-from tests.soundness.supplied import Attack, Server, broken, component, in_phase, lateness
+from tests.support.campaign import Trial, draw_for, hunt, sizes
+from tests.support.supplied import Attack, Server, broken, component, in_phase, lateness
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load

@@ -15,8 +15,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.soundness.campaign import Trial, hunt, sizes
 from tests.soundness.test_whole_systems import SCHEDULERS, TICKS, World
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.isolation import ARRIVALS

@@ -16,8 +16,8 @@ from dataclasses import replace
 import pytest
 from bench.pessimism import POLICIES as MEASURED
 from bench.pessimism import build, draw, measured, worst_case
-from tests.soundness.campaign import SEED, draw_for, sizes
-from tests.soundness.server_world import World, attack, some_servers, some_world
+from tests.support.campaign import SEED, draw_for, sizes
+from tests.support.server_world import World, attack, some_servers, some_world
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.domain_level import judge_domain

@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.soundness.campaign import Trial, hunt, sizes
 from tests.soundness.test_whole_systems import World
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be

@@ -12,8 +12,8 @@ import random
 from functools import partial
 from typing import Any
 
-from tests.soundness.campaign import hunt, sizes
 from tests.soundness.test_whole_systems import POLICIES, World, trial
+from tests.support.campaign import hunt, sizes
 
 from hyperperiod.model import (
     Budget,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from tests.analysis.mpr_published import mpr_supply, published_test
-from tests.soundness.campaign import Trial, hunt_blocks, sizes
-from tests.soundness.global_world import World, adversarial_supply, play_and_climb
+from tests.support.campaign import Trial, hunt_blocks, sizes
+from tests.support.global_world import World, adversarial_supply, play_and_climb
+from tests.support.published_mpr import mpr_supply, published_test
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load

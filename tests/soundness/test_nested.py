@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.soundness.campaign import Trial, hunt, sizes
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.result import DomainResult

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.sim.worlds import alone, domain, system, task
 from tests.soundness.test_metamorphic import with_budget
 from tests.soundness.test_sustainability import Said, said_of, scaled
+from tests.support.worlds import alone, domain, system, task
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import Domain, Flow, Source, Stolen, System

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 
-from tests.soundness.campaign import Trial, hunt, sizes
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be

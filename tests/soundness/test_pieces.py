@@ -13,9 +13,9 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.sim.worlds import domain, system, task
-from tests.soundness.campaign import Trial, hunt, sizes
 from tests.soundness.test_flows import analysis_of, attack
+from tests.support.campaign import Trial, hunt, sizes
+from tests.support.worlds import domain, system, task
 
 from hyperperiod.model import Domain, Flow, System, Task
 

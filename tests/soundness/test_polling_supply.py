@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 
-from tests.soundness.campaign import Trial, draw_for, hunt, sizes
-from tests.soundness.supplied import Server, broken, component, some_loads, some_server
+from tests.support.campaign import Trial, draw_for, hunt, sizes
+from tests.support.supplied import Server, broken, component, some_loads, some_server
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import random
 
-from tests.soundness.campaign import Trial, hunt, sizes
-from tests.soundness.supplied import broken, component, some_loads, some_server
+from tests.support.campaign import Trial, hunt, sizes
+from tests.support.supplied import broken, component, some_loads, some_server
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.domains.prm_fifo import fifo

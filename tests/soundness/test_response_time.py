@@ -12,8 +12,8 @@ import random
 from itertools import product
 from math import lcm
 
-from tests.soundness import ticks
-from tests.soundness.campaign import Trial, climb, hunt, sizes
+from tests.support import ticks
+from tests.support.campaign import Trial, climb, hunt, sizes
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.response_time import response_times, utilization

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sim.worlds import alone, task
 from tests.soundness import rows
-from tests.soundness.campaign import Trial, hunt
 from tests.soundness.hunt_rows import hunt as hunt_rows
 from tests.soundness.hunt_table import PAGE, STATE, parts, table, together, with_states
 from tests.soundness.rows import NEVER, ROWS, kinds_of, try_one
 from tests.soundness.test_whole_systems import broken, claims_of
+from tests.support.campaign import Trial, hunt
+from tests.support.worlds import alone, task
 
 from hyperperiod import _sim
 from hyperperiod._analysis import Shape

@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import TypeVar
 
 import pytest
-from tests.analysis.paper_loops import bounds_of, configure
 from tests.model_naive import slices
 from tests.model_naive.driver_loop import Passage, Place, Shape, passages
-from tests.soundness.campaign import Trial, climb, hunt, sizes
+from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.paper_loops import bounds_of, configure
 
 from hyperperiod.analysis.domains.domain_level import SupplyContract, shape_for
 from hyperperiod.analysis.domains.supply_bound import Supply

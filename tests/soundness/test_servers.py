@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.soundness.campaign import draw_for, sizes
-from tests.soundness.server_world import World, attack, hunt_servers, some_world
+from tests.support.campaign import draw_for, sizes
+from tests.support.server_world import World, attack, hunt_servers, some_world
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.servers.edf_utilization import edf_utilization

@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.soundness.campaign import Trial, hunt, sizes
 from tests.soundness.rows import (
     ROWS,
     Drawn,
@@ -22,6 +21,7 @@ from tests.soundness.rows import (
     policies_of,
 )
 from tests.soundness.test_overheads import some_system, trial_of
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.proofs import Cover

@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
-from tests.soundness.campaign import Trial, hunt
 from tests.soundness.rows import ROWS, draw_of_kind, draw_whole, kinds_of
 from tests.soundness.test_metamorphic import proved, with_budget
+from tests.support.campaign import Trial, hunt
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Options

@@ -14,8 +14,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from tests.soundness.campaign import SEED, Trial, hunt_blocks, sizes
-from tests.soundness.global_world import World, adversarial_supply, play_and_climb
+from tests.support.campaign import SEED, Trial, hunt_blocks, sizes
+from tests.support.global_world import World, adversarial_supply, play_and_climb
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Load

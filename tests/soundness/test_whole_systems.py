@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.soundness.campaign import Trial, hunt, sizes
+from tests.support.campaign import Trial, hunt, sizes
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be

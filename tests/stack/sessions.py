@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.building import make
 from tests.stack.dom0_image import MissingPackagesError, dom0_image
 from tests.stack.machine import SYSTEM, Machine, Ran
-from tests.xen_images import image, tools
+from tests.support.building import make
+from tests.support.xen_images import image, tools
 
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"

@@ -9,7 +9,7 @@ from tests.stack.dom0_image import ARM64, MissingPackagesError, dom0_image
 from tests.stack.machine import ARM_SYSTEM, ArmMachine
 from tests.stack.sessions import DOM0, SCENARIOS, need_tools
 from tests.stack.test_stack import CALAMITIES
-from tests.xen_images import guest, image, tools
+from tests.support.xen_images import guest, image, tools
 
 LIMIT_S = 300
 SHARE = 0.4

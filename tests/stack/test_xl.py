@@ -3,7 +3,7 @@
 
 import pytest
 from tests.stack.sessions import run_session
-from tests.xen_images import xl
+from tests.support.xen_images import xl
 
 
 @pytest.mark.slow

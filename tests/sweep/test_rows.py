@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.printed import checked
+from tests.support.printed import checked
 from tests.sweep.sweeps import SMALL, rows_of, swept, written
 
 import hyperperiod

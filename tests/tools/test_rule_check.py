@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.linux.on_linux import need_linux
-from tests.xen.on_xen import need_xen
+from tests.support.on_linux import need_linux
+from tests.support.on_xen import need_xen
 
 from tools import rule_check
 
@@ -32,7 +32,7 @@ ON_XEN = """\
 from itertools import count, islice
 from pathlib import Path
 
-from tests.xen.robust import HORIZON_NS, candidate, is_robust, sequence, simulated
+from tests.support.robust import HORIZON_NS, candidate, is_robust, sequence, simulated
 from tests.xen.test_conformance import agree
 
 from hyperperiod.model import System, with_policy
@@ -59,10 +59,10 @@ ON_LINUX = """\
 from itertools import count, islice
 from pathlib import Path
 
-from tests.linux.on_linux import run_on_linux
+from tests.support.on_linux import run_on_linux
 from tests.linux.test_runs import MOVED_NS, agree
-from tests.xen import robust
-from tests.xen.robust import HORIZON_NS, SEED, candidate, sequence, simulated
+from tests.support import robust
+from tests.support.robust import HORIZON_NS, SEED, candidate, sequence, simulated
 
 from hyperperiod.model import System, with_policy
 from hyperperiod.model.policy import PRESETS, parse_policy

@@ -8,10 +8,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.integration.random_systems import random_system, step_of
-from tests.trace import examples
-from tests.trace.examples import H
-from tests.trace.writer import Script, make_header
+from tests.support import example_traces as examples
+from tests.support.example_traces import H
+from tests.support.random_systems import random_system, step_of
+from tests.support.trace_writer import Script, make_header
 
 from hyperperiod.cli.tables.trace import check_table
 from hyperperiod.model.errors import InputError

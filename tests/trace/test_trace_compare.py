@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.sim.worlds import Run, domain, run, system, task
+from tests.support.worlds import Run, domain, run, system, task
 
 from hyperperiod.cli import main
 from hyperperiod.model import InputError, Overheads, Stolen, System

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.parquet as pa_parquet
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
-from tests.trace import examples
-from tests.trace.examples import H
-from tests.trace.writer import Script, make_header, task, vcpu
+from tests.support import example_traces as examples
+from tests.support.example_traces import H
+from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod._convert import PERFETTO_FIELDS, PERFETTO_VALUES
 from hyperperiod.model import MissingError

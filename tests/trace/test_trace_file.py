@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.trace.writer import Script, make_header, task, vcpu
+from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.trace.format import (

@@ -13,8 +13,8 @@ import pytest
 from tests.model_naive.model import ORDINARY, Grant, Params, Policy, Setup
 from tests.model_naive.model import SPARE as NAIVE_SPARE
 from tests.model_naive.workload import Run
-from tests.rules import GLOBAL, LOCAL
-from tests.trace.writer import Script, make_header, vcpu
+from tests.support.rules import GLOBAL, LOCAL
+from tests.support.trace_writer import Script, make_header, vcpu
 
 from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.integration.random_systems import random_system, step_of
-from tests.rules import GLOBAL, LOCAL
 from tests.sim import test_flows
 from tests.sim.test_moves import PARTITIONED, moving
-from tests.sim.worlds import domain, server, task
-from tests.sim.worlds import system as small_system
+from tests.support.random_systems import random_system, step_of
+from tests.support.rules import GLOBAL, LOCAL
+from tests.support.worlds import domain, server, task
+from tests.support.worlds import system as small_system
 from tests.trace.oracle import CHECKS
 from tests.trace.test_trace_naive import CASES, play
 

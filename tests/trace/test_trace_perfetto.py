@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.integration.random_systems import random_system, step_of
+from tests.support.random_systems import random_system, step_of
 from tools.trace_processor import Answer
 
 from docs import queries

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.trace import examples
-from tests.trace.examples import H, L
+from tests.support import example_traces as examples
+from tests.support.example_traces import H, L
+from tests.support.trace_writer import Script, make_header, task, vcpu
 from tests.trace.oracle.servers import ORDINARY
-from tests.trace.writer import Script, make_header, task, vcpu
 
 from hyperperiod.trace.format import NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status

@@ -4,10 +4,10 @@
 from io import StringIO
 from pathlib import Path
 
-from tests.report.sample import robbed
-from tests.trace import examples
-from tests.trace.examples import H, L
-from tests.trace.writer import Script, make_header, task, vcpu
+from tests.support import example_traces as examples
+from tests.support.example_traces import H, L
+from tests.support.sample_report import robbed
+from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, read

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from tests.integration.random_systems import random_system
+from tests.support.random_systems import random_system
 
 from hyperperiod.analysis import resolve
 from hyperperiod.model import System, fitting_policies, load_system, with_policy

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.xen.on_xen import need_xen
+from tests.support.on_xen import need_xen
 
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments

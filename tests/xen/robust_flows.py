@@ -14,7 +14,7 @@ import sys
 from fractions import Fraction
 from itertools import count, islice
 
-from tests.xen.robust import in_a_class, is_robust
+from tests.support.robust import in_a_class, is_robust
 
 from hyperperiod.model import (
     Domain,

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.integration.random_systems import POLICIES, random_system, step_of
-from tests.xen.on_xen import bound_ns, run_on_xen, with_overheads
-from tests.xen.robust import (
+from tests.support.on_xen import bound_ns, run_on_xen, with_overheads
+from tests.support.random_systems import POLICIES, random_system, step_of
+from tests.support.robust import (
     GUESTS,
     HORIZON_NS,
     MOVED,

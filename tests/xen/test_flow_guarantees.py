@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import need_xen, run_on_xen, with_overheads
+from tests.support.on_xen import need_xen, run_on_xen, with_overheads
 
 from hyperperiod.analysis import AnalysisResult, analyze, resolve
 from hyperperiod.analysis.result import FlowResult, TaskResult

@@ -16,16 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sim.worlds import longest_ns
-from tests.xen.on_xen import (
-    OnXen,
-    bound_ns,
-    measured,
-    need_xen,
-    run_on_xen,
-    with_overheads,
-)
-from tests.xen.robust import HORIZON_NS, SEED, is_robust, simulated
+from tests.support.on_xen import OnXen, bound_ns, measured, need_xen, run_on_xen, with_overheads
+from tests.support.robust import HORIZON_NS, SEED, is_robust, simulated
+from tests.support.worlds import longest_ns
 from tests.xen.robust_flows import FOUND, candidate
 
 from hyperperiod import runs

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import bound_ns, run_on_xen, with_overheads
-from tests.xen.robust import SEED, simulated
+from tests.support.on_xen import bound_ns, run_on_xen, with_overheads
+from tests.support.robust import SEED, simulated
 
 from hyperperiod.model import Domain, Interface, Scheduler, System, Task, parse_policy
 from hyperperiod.trace.compare import compare

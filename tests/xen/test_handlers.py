@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.handlers import HANDLERS, Counter, Spent, functions

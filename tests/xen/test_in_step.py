@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import OnXen, run_on_xen
+from tests.support.on_xen import OnXen, run_on_xen
 
 from hyperperiod.hosts.xen.machine import Running
 from hyperperiod.model import Domain, Interface, System, Task, parse_policy

@@ -12,8 +12,8 @@ Xen's own schedulers, in the same machine with the same guests, show what this i
 import functools
 
 import pytest
+from tests.support.on_xen import measured
 from tests.xen.hostile import HOSTILE, Responses, ours, ours_with_item, stock
-from tests.xen.on_xen import measured
 
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.model.policy import PRESETS, Order

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests import xen_images
+from tests.support import xen_images
 
 from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios, measure
 from hyperperiod.experiments.latency.figures import LabRow

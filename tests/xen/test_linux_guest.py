@@ -15,10 +15,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests import xen_images
-from tests.rules import SCHEDULERS
-from tests.xen.on_xen import OnXen, bound_ns, run_on_xen, with_overheads
-from tests.xen.robust import SEED, simulated
+from tests.support import xen_images
+from tests.support.on_xen import OnXen, bound_ns, run_on_xen, with_overheads
+from tests.support.robust import SEED, simulated
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.hosts.xen.measure_linux import measure

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.xen.on_xen import measured, need_xen
+from tests.support.on_xen import measured, need_xen
 
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.cli import main

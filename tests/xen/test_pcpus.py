@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import OnXen, run_on_xen
+from tests.support.on_xen import OnXen, run_on_xen
 
 from hyperperiod.model import Domain, Interface, Scope, System, Task, TaskKind, parse_policy
 from hyperperiod.trace.format import Header, Kind, Records

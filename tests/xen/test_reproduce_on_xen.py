@@ -7,8 +7,8 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from tests.reproduce.rows import rows_of
-from tests.xen_images import guest, image
+from tests.support.rows_of_kind import rows_of
+from tests.support.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, spare_gain

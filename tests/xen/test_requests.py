@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.xen.on_xen import need_xen
+from tests.support.on_xen import need_xen
 
 from hyperperiod.experiments.reproduce import Asked, load_experiment
 from hyperperiod.experiments.reproduce.request_session import POLICIES

@@ -4,7 +4,7 @@
 from collections import Counter
 
 import pytest
-from tests.xen.robust import (
+from tests.support.robust import (
     BOUND_NS,
     DRIFT_NS,
     GUESTS,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.hosts import rings

@@ -13,8 +13,8 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.support.on_xen import need_xen
 from tests.xen.hostile import GUEST_BYTES, HOSTILE
-from tests.xen.on_xen import need_xen
 
 from hyperperiod.hosts.rings import (
     GUEST_RING_OFFSET,

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import OnXen, need_xen, run_on_xen
+from tests.support.on_xen import OnXen, need_xen, run_on_xen
 from tests.xen.test_guarantees import schedulable
 
 from hyperperiod.analysis import analyze

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 import hyperperiod as hp
 

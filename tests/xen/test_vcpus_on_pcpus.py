@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.xen.on_xen import run_on_xen
+from tests.support.on_xen import run_on_xen
 
 from hyperperiod.model import System, load_system
 from hyperperiod.trace.format import NONE, Kind

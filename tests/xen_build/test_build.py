@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bench.xen_text import stays as bytes_that_stay
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 from hyperperiod.cli.xen import TARGETS as NAMES
 from hyperperiod.hosts import build_job as job

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.xen_images import image
+from tests.support.xen_images import image
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.build_job import BuildError

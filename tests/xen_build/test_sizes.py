@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bench.xen_text import FLAVOURS, choices, text_without
-from tests.xen_images import image
+from tests.support.xen_images import image
 
 from hyperperiod.hosts.xen.build.patches import rule_options
 from hyperperiod.measured import number

@@ -25,7 +25,7 @@ supply. The job ran for at most C_k - 1 units, in which at most m (C_k - 1) was 
 other units take L - C_k + 1: at least supply(L) - m (C_k - 1) was used there by others, each of
 which ran no longer than these units are many, nor longer than what it can bring with deadlines in
 the window. The papers take L - C_k units and let both sides be equal; so they accept three tasks
-with C, D, T = 5, 6, 100 on two whole pcpus (`tests/analysis/mpr_published.py`), where the third
+with C, D, T = 5, 6, 100 on two whole pcpus (`tests/support/published_mpr.py`), where the third
 ends at 10.
 
 No window beyond a horizon can fail: there the line above the left side is below the line under

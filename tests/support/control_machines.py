@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests import xen_images
-from tests.building import make
+from tests.support import xen_images
+from tests.support.building import make
 
 TOP = Path(__file__).parents[2]
 PROGRAMS = TOP / "build" / "control-fake"

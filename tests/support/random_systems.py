@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.rules import SCHEDULERS
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.model import (
     Change,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.rules import SCHEDULERS
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.model import PRESETS, InputError, Policy, Scheduler, Scope, Slack, System
 

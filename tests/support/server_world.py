@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.building import TOP, make
-from tests.soundness.campaign import SEED, draw_for
+from tests.support.building import TOP, make
+from tests.support.campaign import SEED, draw_for
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply

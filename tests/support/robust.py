@@ -8,7 +8,8 @@ every release, every execution time, every end of a budget and every cost within
 the sequence of (run, pay) as it is. Such systems can be compared instant by instant.
 
 A candidate is drawn from its number, simulated, and simulated again in many perturbed versions.
-`NUMBERS` and `SHARED` hold the numbers that passed; `python -m tests.xen.robust` finds them anew.
+`NUMBERS` and `SHARED` hold the numbers that passed; `python -m tests.support.robust` finds them
+anew.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
-from tests.rules import SCHEDULERS
+from tests.support.rules import SCHEDULERS
 
 from hyperperiod.model import (
     Change,
@@ -66,7 +67,7 @@ Draw = Callable[[str, int], System]
 _US = 1_000
 _MS = 1_000_000
 
-# Found by `python -m tests.xen.robust`; test_robust.py checks some of them again.
+# Found by `python -m tests.support.robust`; test_robust.py checks some of them again.
 NUMBERS: dict[str, tuple[int, ...]] = {
     "ptps": (43, 47, 81, 112, 127, 174, 212, 232, 242, 253, 294, 325, 349, 351),
     "wcps": (25, 57, 59, 72, 77, 101, 180, 189, 297, 302, 310, 394, 434, 446),

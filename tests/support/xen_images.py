@@ -15,7 +15,7 @@ from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build.targets import build
 from hyperperiod.model import MissingError
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 
 
 @functools.cache

@@ -4,7 +4,7 @@
 Two servers, H (period 10, budget 4) before L (period 20, budget 10), times in nanoseconds.
 """
 
-from tests.trace.writer import Script, make_header, task, vcpu
+from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.trace.format import EXTRA, NONE, SECOND_PAYER, SPARE
 

@@ -13,7 +13,7 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tests.soundness.campaign import Trial, climb
+from tests.support.campaign import Trial, climb
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source

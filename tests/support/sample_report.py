@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tests.trace import examples
+from tests.support import example_traces as examples
 
 from hyperperiod.analysis import AnalysisResult, analyze
 from hyperperiod.hosts.result import Responses, RunDomain, RunPcpu, RunResult, RunTask

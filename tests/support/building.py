@@ -5,7 +5,7 @@ import fcntl
 import subprocess
 from pathlib import Path
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 
 
 def make(makefile: str) -> None:

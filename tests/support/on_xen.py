@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.xen_images import guest, image
+from tests.support.xen_images import guest, image
 
 from hyperperiod import runs
 from hyperperiod.analysis.overheads import event_cost_ns
